@@ -148,3 +148,46 @@ def test_spare_area_is_worth_what_theory_says(name: str) -> None:
     assert more[0] / less[0] == pytest.approx(less[1] / more[1], rel=0.15)
     # The spread is what the erases within a second make of it: next to nothing beside the level.
     assert more[2] < 0.02 * more[0] and less[2] < 0.02 * less[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sata-tlc-enterprise", "nvme-tlc-enterprise"])
+def test_rows_of_a_second_spread_less_with_more_spare(name: str, tmp_path: Path) -> None:
+    """Beside their level: each write needs fewer moves, and their number varies less.
+
+    Of dies that are alike. Where one is slower its queue grows for a minute, and a trend is no spread.
+    """
+    alike, found = re.subn(r"(die_sigma_pct = \{ value =) [0-9.]+", r"\1 0.0", profile_text(name))
+    assert found == 1
+    path = tmp_path / "alike.toml"
+    path.write_text(alike, encoding="utf-8")
+    less, more = steady(str(path), 0.07, 40), steady(str(path), 0.25, 40)
+    assert more[2] / more[0] < 0.85 * less[2] / less[0]
+
+
+@pytest.mark.parametrize("name", ["samsung-983-dct-960gb", "nvme-tlc-enterprise", "kingston-dc500m-3.84tb"])
+def test_with_the_write_cache_off_a_write_waits_for_a_word_line(name: str) -> None:
+    """Depth over what one takes alone: command, core, link, its word line on the bus, program, map entry.
+
+    On a fresh drive, with one die for each write: nothing is collected.
+    """
+    profile = check_profile(name)["profile"]
+
+    def figure(table: str, key: str) -> float:
+        found = profile[table].get(key)
+        return 0.0 if found is None else float(found["value"])
+
+    line_units = (
+        figure("flash", "planes") * figure("flash", "page_kib") * figure("flash", "bits_per_cell") / 4
+    )
+    bus_us = 4096 * (1 + figure("flash", "bus_overhead_pct") / 100) / figure("flash", "bus_mt_s")
+    flash_us = figure("flash", "program_us") + figure("buffer", "commit_us")
+    host_us = (
+        figure("link", "command_us") + figure("controller", "write_us") + figure("link", "turnaround_us")
+    )
+    host_us += 4096 / figure("link", "bandwidth_mb_s")
+    pages_us = figure("flash", "bits_per_cell") * figure("flash", "command_us")
+    alone_us = host_us + pages_us + line_units * bus_us + flash_us
+    for depth in (1, 2, 4, 8):
+        found = write(fresh(name, write_cache=False), depth, 3, bytes=100 * depth * 4096)
+        assert float(found.iops) == pytest.approx(1e6 * depth / alone_us, rel=0.03)  # type: ignore[attr-defined]
