@@ -77,6 +77,26 @@ def test_what_says_nothing_is_refused_before_anything_runs(
     assert len(list_runs(library, Choice()).runs) == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["peak-random-read", DRIVE, *QUICK[:-1], "seconds=30ms"], "parameters seconds=0.03, not 0.02"),
+        (["peak-random-read", DRIVE, *QUICK[1:]], "not quick"),
+        (["peak-random-read", f"{DRIVE},scale=4", *QUICK], "scale 4, not 1"),
+        (["peak-random-read", f"{DRIVE},spare=20%", *QUICK], "spare 20 %, not the drive's own"),
+        (["qd1", DRIVE, "--quick"], "method qd1, not peak-random-read"),
+        (["peak-random-read", "FILE", "--size", "8MiB", *QUICK], "not a simulated drive, and that was one"),
+    ],
+)
+def test_what_could_not_be_compared_is_not_measured(
+    library: Path, tmp_path: Path, words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(tmp_path / "file.img") if word == "FILE" else word for word in words]
+    assert main(["run", *words, "--repeat", "5", "--beside", "tag:base", "--library", str(library)]) == 2
+    assert why in capsys.readouterr().err
+    assert len(list_runs(library, Choice()).runs) == 1
+
+
 def test_runs_of_several_kinds_are_no_base(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = ["run", "peak-random-read", DRIVE, "--quick", "--set", "depths=2", "--set", "seconds=20ms"]
     assert main([*other, "--library", str(library)]) == 0

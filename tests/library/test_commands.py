@@ -307,3 +307,23 @@ def test_listing_loads_no_numpy_and_no_pages(library: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ}
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_library_without_runs_says_so_and_what_makes_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["runs", "--library", str(tmp_path)]) == 0
+    assert "no run yet; ssdlab run makes one" in capsys.readouterr().out
+    assert main(["runs", "--drive", "x", "--library", str(tmp_path)]) == 0
+    assert "no run is so" in capsys.readouterr().out
+    for verb in ("rank", "changes"):
+        assert main([verb, "iops", "--library", str(tmp_path)]) == 2
+        assert "has figures" in capsys.readouterr().err
+
+
+def test_the_list_has_the_identifiers_that_other_verbs_take(
+    library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["runs", "--library", str(library)]) == 0
+    out = capsys.readouterr().out
+    assert "identifier" in out and "SER1" in out

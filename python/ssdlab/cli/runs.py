@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "ssdlab.runs/1"
 SHOWN = 40
-_TITLES = ("run", "begun", "status", "method", "drive", "tags")
+_TITLES = ("run", "begun", "status", "method", "drive", "identifier", "tags")
 
 Part = Annotated[str | None, Parameter(metavar="TEXT")]
 Word = Annotated[str | None, Parameter(metavar="WORD")]
@@ -77,7 +77,8 @@ def runs(
     for name, why in found.unreadable:
         warn(f"{name} is left out: {why}")
     if not found.runs:
-        print_line(f"{folder}: no such run")
+        asked = choice != Choice()
+        print_line(f"{folder}: no run is so" if asked else f"{folder}: no run yet; ssdlab run makes one")
     elif found.total > len(found.runs):
         say(f"the newest {len(found.runs)} of {found.total}; more with --limit")
 
@@ -93,5 +94,6 @@ def _cells(line: Columns) -> tuple[str, ...]:
         line["status"] + quick,
         line["method"] + of_suite,
         line["drive_name"],
+        line["drive_id"],
         tags,
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.closing import Closing
-from ssdlab.model.errors import HostError, LabError, Refused, unknown
+from ssdlab.model.errors import HostError, LabError, Refused, UsageError, unknown
 from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS, LIKE
 from ssdlab.results.catalogue_files import (
     ANEW,
@@ -170,7 +170,13 @@ class Index(Closing):
         UsageError
             There is none, or several; the nearest are named.
         """
-        return figure_among(text, self.figures())
+        names = self.figures()
+        if not names:
+            raise UsageError(
+                f"no finished run in {self.library} has figures",
+                "make one with ssdlab run, or name another library with --library",
+            )
+        return figure_among(text, names)
 
     def tags(self) -> list[str]:
         """Return all tags, sorted."""
@@ -303,5 +309,4 @@ def figure_among(text: str, names: Sequence[str]) -> str:
     if parts:
         listed = ", ".join(parts[:12]) + (" ..." if len(parts) > 12 else "")
         raise unknown("figure", text, parts, elsewhere=f"give one of: {listed}")
-    elsewhere = "" if names else "no finished run has any"
-    raise unknown("figure", text, names, elsewhere=elsewhere)
+    raise unknown("figure", text, names)

@@ -10,7 +10,10 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.library.comparing import side_of
+from ssdlab.library.ranking import difference
 from ssdlab.model.errors import Refused
 from ssdlab.results import catalogue
 from ssdlab.results.run_folder import RunFolder
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.results.progress import Observer
+    from ssdlab.results.schema import Manifest
     from ssdlab.runs.order import Order
     from ssdlab.runs.session import RunEnvironment
 
@@ -57,7 +61,8 @@ def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
     UsageError
         There is no such run or tag.
     Refused
-        It is of several methods, drives or parameters, of another version of the method, or of a variant.
+        It is of several methods, drives or parameters, of another version of the method, or of a variant, or
+        what is to be run beside it will not be comparable.
     """
     manifests = [RunFolder(library / name).manifest for name in side_of(text, library).runs]
     first = manifests[0]
@@ -73,6 +78,12 @@ def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
             "a variant of a drive cannot be run in turn with another: each run would make it anew",
             "run each by itself with --repeat, then compare them",
         )
+    if unlike := _unlike(first, new):
+        raise Refused(
+            f"runs beside {text} could not be compared with it: {unlike}",
+            "run the same method with the same parameters on a drive of that kind",
+            given=text,
+        )
     method, params = resumable_method(first)
     base = replace(
         new,
@@ -85,6 +96,32 @@ def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
     )
     word = secrets.token_hex(3)
     return InTurn(base, replace(new, seed=None), repeats, f"beside-{word}.base", f"beside-{word}.new")
+
+
+def _unlike(first: Manifest, new: Order) -> str:
+    """Return what is known to differ before anything is run, of what must be the same of runs to compare."""
+    simulated = new.drive.startswith(SIMULATED_PREFIX)
+    asked = SimulatedText.parse(new.drive) if simulated else None
+    then = SimulatedText.parse(first.drive.text) if first.drive.text.startswith(SIMULATED_PREFIX) else None
+    if (asked is None) is not (then is None):
+        return (
+            f"{'a' if simulated else 'not a'} simulated drive, and that was {'not' if simulated else 'one'}"
+        )
+    pairs: dict[str, tuple[object, object]] = {"method": (new.method.name, first.method.name)}
+    if new.method.name == first.method.name:
+        pairs["settings"] = (new.params.model_dump(mode="json"), first.params)
+    pairs["quick"] = (new.quick, first.quick)
+    if asked is not None and then is not None:
+        pairs |= {"scale": (asked.scale, then.scale), "spare": (asked.spare, then.spare)}
+    return "; ".join(_difference(name, *pair) for name, pair in pairs.items() if pair[0] != pair[1])
+
+
+def _difference(name: str, ours: object, theirs: object) -> str:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        own = {key: value for key, value in ours.items() if theirs.get(key) != value}
+        listed = ", ".join(f"{key}={value}, not {theirs.get(key)}" for key, value in own.items())
+        return f"parameters {listed}"
+    return difference(name, ours, theirs)
 
 
 def run_in_turn(
