@@ -183,7 +183,9 @@ def test_of_many_drives_the_dots_are_thinned_and_the_named_stay() -> None:
 
 def simulated(library: Path, folder: Path, count: int) -> None:
     """Run the short work on so many simulated drives of one model, three of them planted."""
-    for text in make_drives(folder, count):
+    texts = make_drives(folder, count)
+    take(library, texts, "n1")
+    for text in texts:
         words = ["run", WORK["run"], text, "--quick", "--destroy", text, "--precondition", "analytic"]
         settings = [word for name, value in WORK["set"].items() for word in ("--set", f"{name}={value}")]
         assert dispatch([*words, *settings, "--library", str(library)]) == 0

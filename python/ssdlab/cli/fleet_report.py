@@ -45,7 +45,7 @@ def report(
     tag
         Only runs with this tag.
     series
-        Serial of a drive whose interval rows are drawn too. May be given several times.
+        Serial of a drive, as the inventories have it, whose interval rows are drawn too. May be repeated.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
