@@ -254,12 +254,19 @@ def test_segments_need_an_amount_random_io_and_whole_pieces(capsys: pytest.Captu
     for name, settings, what in (
         ("pts-latency", ("active_range_segments=4",), "none was given"),
         ("pts-latency", ("active_range_segments=3", amount), "cannot be spread over 3 segments"),
-        ("pts-latency", ("active_range_segments=33", amount), "32"),
+        ("pts-latency", ("active_range_segments=2049", amount), "2048"),
         ("pts-throughput", ("active_range_segments=4", amount), "only random I/O can be spread"),
     ):
         words = [word for each in settings for word in ("--set", each)]
         assert main(["plan", name, "sim:tiny-test", *words]) == 2
         assert what in capsys.readouterr().err
+
+
+def test_a_dry_run_names_the_segments(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ["active_range_amount=1GiB", "active_range_segments=1024"]
+    words = [word for each in settings for word in ("--set", each)]
+    assert main(["run", "pts-latency", "sim:tiny-test,scale=4", "--quick", "--dry-run", *words]) == 0
+    assert "in 1024 segments of 1 MiB of bytes 0 to " in capsys.readouterr().out
 
 
 def test_segments_of_the_active_range_are_a_departure_and_in_the_header(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ssdlab.formats.fio import Target, command
 from ssdlab.formats.fio.shares import percents
 from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
-from ssdlab.model.pattern import Sequential
+from ssdlab.model.pattern import Segmented, Sequential
 from ssdlab.model.workload import Ratio, Stop, Stream, Workload
 
 GIB = 1 << 30
@@ -118,6 +118,10 @@ def test_what_fio_cannot_do_is_said() -> None:
         (Stream(ops=Ratio(read_weight=2, write_weight=1)), "reads in whole percents"),
         (Stream(block="4k:2,8k:1"), "sizes in whole percents"),
         (Stream(pattern="zipf:1"), "refuses an exponent of 1"),
+        (
+            Stream(pattern=Segmented(count=2048, length_bytes=4096, stride_bytes=65536)),
+            "no 2048 segments: it goes everywhere in the span",
+        ),
         (Stream(pattern=Sequential(), workers=2), "round its own part"),
         (Stream(pattern=Sequential(), workers=100, block="1m"), "the last 25165824 bytes are left out"),
         (Stream(pattern=Sequential(cursors=(4096,))), "not where the step before ended"),

@@ -23,7 +23,7 @@ from ssdlab.formats.fio import Target, command
 from ssdlab.formats.fio.shares import percents
 from ssdlab.model.arrival import AsRecorded, Bursts, Closed, Open, Pulses
 from ssdlab.model.measurement import Measurement
-from ssdlab.model.pattern import Band, Bands, Recording, Sequential, Stepped
+from ssdlab.model.pattern import Band, Bands, Recording, Segmented, Sequential, Stepped
 from ssdlab.model.workload import Mix, Ratio, RecordedOps, Stop, Stream, Workload
 
 MIB = 1 << 20
@@ -66,6 +66,12 @@ EXACT = {
         pattern=Bands(
             bands=tuple(Band(access_weight=a, span_weight=s) for a, s in ((1, 1), (1, 5), (1, 3), (0, 7)))
         )
+    ),
+    "segments": inside(
+        ops="write", pattern=Segmented(count=8, length_bytes=MIB, stride_bytes=4 * MIB), workers=2
+    ),
+    "more segments than fio has zones": inside(
+        pattern=Segmented(count=2048, length_bytes=4096, stride_bytes=16384)
     ),
     "steps": inside(ops="write", block="12k", pattern=Stepped(step_bytes=4096), span="16785408..16809984"),
     "blocks that do not divide the span": inside(block="24k", span="16785408..17817600"),

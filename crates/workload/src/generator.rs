@@ -6,6 +6,7 @@ use crate::blocks::{Blocks, Grid};
 use crate::mix::{Mix, Op};
 use crate::pattern::bands::Bands;
 use crate::pattern::one_pass::OnePass;
+use crate::pattern::segments::Segments;
 use crate::pattern::sequential::{Sequential, SequentialSizes};
 use crate::pattern::stepped::Stepped;
 use crate::pattern::zipf::Zipf;
@@ -44,6 +45,7 @@ pub(crate) enum Places {
     SequentialSizes(SequentialSizes),
     Zipf(Arc<Zipf>, Skewed),
     Bands(Arc<Bands>, Skewed),
+    Segments(Segments, Skewed),
     OnePass(Box<OnePass>),
     Recorded(Box<Reader>),
 }
@@ -150,6 +152,7 @@ impl Places {
             Self::SequentialSizes(sequential) => sequential.next(draw),
             Self::Zipf(zipf, skewed) => skewed.place(zipf.slot(draw), draw),
             Self::Bands(bands, skewed) => skewed.place(bands.slot(draw), draw),
+            Self::Segments(segments, skewed) => skewed.place(segments.slot(draw), draw),
             Self::OnePass(pass) => pass.next(draw),
             Self::Recorded(reader) => {
                 let io = reader.next_io();

@@ -3,6 +3,7 @@
 pub(crate) mod bands;
 pub(crate) mod one_pass;
 pub(crate) mod scatter;
+pub(crate) mod segments;
 pub(crate) mod sequential;
 pub(crate) mod stepped;
 pub(crate) mod zipf;

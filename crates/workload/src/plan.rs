@@ -12,6 +12,7 @@ use crate::generator::{Generator, Places, Skewed};
 use crate::mix::Mix;
 use crate::pattern::bands::Bands;
 use crate::pattern::one_pass::{OnePass, Profile};
+use crate::pattern::segments::Segments;
 use crate::pattern::sequential::{Sequential, SequentialSizes, part_start};
 use crate::pattern::stepped::Stepped;
 use crate::pattern::zipf::Zipf;
@@ -292,6 +293,14 @@ impl Layout {
             Pattern::Bands(bands) => {
                 let bands = Arc::new(Bands::new(bands, &unit));
                 Self::Shared(Places::Bands(bands, skewed()))
+            }
+            Pattern::Segments {
+                count,
+                length_bytes,
+                stride_bytes,
+            } => {
+                let segments = Segments::new(*count, *length_bytes, *stride_bytes, unit.bytes);
+                Self::Shared(Places::Segments(segments, skewed()))
             }
         }
     }

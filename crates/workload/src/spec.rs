@@ -145,6 +145,16 @@ pub enum Pattern {
     },
     /// Neighbouring bands from the start of the span, each with its own share of the accesses.
     Bands(Vec<Band>),
+    /// Equal segments, one at the start of each stride from the start of the span; every block of them equally likely, and
+    /// nothing between them touched. Blocks of each size lie in them without a rest.
+    Segments {
+        /// How many.
+        count: u32,
+        /// Bytes of each.
+        length_bytes: u64,
+        /// Bytes from the start of one to the start of the next.
+        stride_bytes: u64,
+    },
     /// Every block once in a random order, and some of them once more, so that a fresh drive is left as long random writing
     /// would leave it; after that uniform. Source i of n has the i-th part of the span. Writes of one size only.
     OnePass {

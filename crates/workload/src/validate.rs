@@ -23,6 +23,8 @@ pub const MAX_DEPTH: u32 = 32_768;
 pub const MAX_BLOCK_BYTES: u32 = 1 << 30;
 /// Block sizes of a stream, and bands of a span.
 pub const MAX_WEIGHTS: usize = 64;
+/// Segments of a span: thirty-two times the most that SNIA's tests name.
+pub const MAX_SEGMENTS: u32 = 65_536;
 /// Zipf's exponent in thousandths. Beyond it nearly all I/Os go to one block.
 pub const MAX_THETA_MILLI: u32 = 10_000;
 /// Flash of a one-pass pattern over its span, at most: no drive has nine tenths spare.
@@ -257,6 +259,11 @@ impl Field {
                 self.within(field, *theta_milli, 1, MAX_THETA_MILLI)
             }
             Pattern::Bands(bands) => self.check_bands(stream, bands),
+            Pattern::Segments {
+                count,
+                length_bytes,
+                stride_bytes,
+            } => self.check_segments(stream, *count, *length_bytes, *stride_bytes),
             Pattern::OnePass {
                 raw_bytes,
                 behind_bytes,
@@ -384,6 +391,28 @@ impl Field {
             let field = format!("{field}[{index}].span_weight");
             let bound = "must give the band at least one block of the span";
             self.require(holds, &field, band.span_weight, bound)?;
+        }
+        Ok(())
+    }
+
+    fn check_segments(self, stream: &Stream, count: u32, length: u64, stride: u64) -> Check {
+        let field = "pattern.segments";
+        let largest = u64::from(stream.largest_block_bytes());
+        self.within(&format!("{field}.count"), count, 1, MAX_SEGMENTS)?;
+        let most = (stream.span.length / u64::from(count)).max(largest);
+        self.within(&format!("{field}.stride_bytes"), stride, largest, most)?;
+        self.within(&format!("{field}.length_bytes"), length, largest, stride)?;
+        let places = [
+            ("span.start", stream.span.start),
+            ("pattern.segments.length_bytes", length),
+            ("pattern.segments.stride_bytes", stride),
+        ];
+        for block in &stream.block {
+            let bound = format!("must be a whole number of blocks of {} bytes", block.bytes);
+            for (field, bytes) in places {
+                let whole = bytes.is_multiple_of(u64::from(block.bytes));
+                self.require(whole, field, bytes, &bound)?;
+            }
         }
         Ok(())
     }

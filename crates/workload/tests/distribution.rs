@@ -261,6 +261,50 @@ fn hot_places_are_shared_by_all_sizes() {
 }
 
 #[test]
+fn segments_get_all_of_it_alike_and_nothing_goes_between() {
+    // 2048 segments of two blocks, each followed by three blocks that nobody touches; then a rest.
+    let (count, start) = (2048u32, 4096 * 7);
+    let plan = plan(
+        3,
+        Stream {
+            pattern: Pattern::Segments {
+                count,
+                length_bytes: 2 * 4096,
+                stride_bytes: 5 * 4096,
+            },
+            span: Span {
+                start,
+                length: (u64::from(count) * 5 + 4) * 4096,
+            },
+            ..stream()
+        },
+    );
+    let draws = 400_000;
+    let mut seen = vec![0u64; count as usize * 5 + 4];
+    for io in ios(&plan, 0, draws) {
+        seen[((io.offset - start) / 4096) as usize] += 1;
+    }
+    let total: u64 = (0..count as usize)
+        .map(|at| seen[at * 5] + seen[at * 5 + 1])
+        .sum();
+    assert_eq!(total, draws as u64);
+    for at in 0..count as usize {
+        assert_share(
+            seen[at * 5],
+            draws as u64,
+            0.5 / f64::from(count),
+            "first block",
+        );
+        assert_share(
+            seen[at * 5 + 1],
+            draws as u64,
+            0.5 / f64::from(count),
+            "second block",
+        );
+    }
+}
+
+#[test]
 fn bands_have_their_shares_and_edges() {
     // 1000 blocks: 80 % of the I/Os in the first 20 %, a band that is never touched, the rest.
     let plan = plan(

@@ -33,6 +33,13 @@ fn any_pattern() -> impl Strategy<Value = Pattern> {
             .prop_map(|cursors| Pattern::Sequential { cursors }),
         (0u32..11_000).prop_map(|theta_milli| Pattern::Zipf { theta_milli }),
         prop::collection::vec(band, 0..4).prop_map(Pattern::Bands),
+        (any_word(), any_number(), any_number()).prop_map(|(count, length_bytes, stride_bytes)| {
+            Pattern::Segments {
+                count,
+                length_bytes,
+                stride_bytes,
+            }
+        }),
         (any_number(), any_number()).prop_map(|(raw_bytes, behind_bytes)| Pattern::OnePass {
             raw_bytes,
             behind_bytes,

@@ -88,6 +88,10 @@ const TABLE: &[(&str, &str)] = &[
         r#"{"pattern": {"bands": [BANDS]}, "block": [SIZES]}"#,
     ),
     (
+        "segments",
+        r#"{"pattern": {"segments": {"count": 3, "length_bytes": 262144, "stride_bytes": 393216}}}"#,
+    ),
+    (
         "stepped sizes ratio",
         r#"{"pattern": {"stepped": {"step_bytes": 512}}, "block": [SIZES], "ops": {"ratio": {"reads": 2, "writes": 1}}}"#,
     ),

@@ -278,6 +278,11 @@ fn patterns_are_bounded() {
         };
         Pattern::Bands(list.iter().map(band).collect())
     };
+    let segments = |count, length_bytes, stride_bytes| Pattern::Segments {
+        count,
+        length_bytes,
+        stride_bytes,
+    };
     let cursors = |list: &[u64]| Pattern::Sequential {
         cursors: Some(list.to_vec()),
     };
@@ -296,6 +301,39 @@ fn patterns_are_bounded() {
                 theta_milli: 10_001,
             }
         }),
+        case("pattern.segments.count", "0", "1 to 65536", move |s| {
+            s.pattern = segments(0, 4096, 4096);
+        }),
+        case("pattern.segments.count", "65537", "1 to 65536", move |s| {
+            s.pattern = segments(65_537, 4096, 4096);
+        }),
+        case("pattern.segments.stride_bytes", "1", "4096 to", move |s| {
+            s.pattern = segments(2, 1, 1);
+        }),
+        case(
+            "pattern.segments.length_bytes",
+            "8192",
+            "4096 to 4096",
+            move |s| {
+                s.pattern = segments(2, 8192, 4096);
+            },
+        ),
+        case(
+            "pattern.segments.stride_bytes",
+            "1152921504606846976",
+            "4096 to",
+            move |s| {
+                s.pattern = segments(2, 4096, 1 << 60);
+            },
+        ),
+        case(
+            "pattern.segments.length_bytes",
+            "4608",
+            "whole number of blocks",
+            move |s| {
+                s.pattern = segments(2, 4608, 8192);
+            },
+        ),
         case("pattern.bands (count)", "0", "1 to 64", move |s| {
             s.pattern = bands(&[]);
         }),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.model.errors import LabError, UsageError
-from ssdlab.model.pattern import Band, Bands, Uniform
+from ssdlab.model.pattern import Segmented, Uniform
 from ssdlab.model.span import Span
 
 if TYPE_CHECKING:
@@ -26,34 +26,21 @@ class Segments:
         Of each.
     stride_bytes
         From the start of one to the start of the next.
-    unit_bytes
-        What both are whole multiples of.
     """
 
     count: int
     length_bytes: int
     stride_bytes: int
-    unit_bytes: int
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        """Where each lies."""
-        return tuple(Span(start=at * self.stride_bytes, length=self.length_bytes) for at in range(self.count))
 
     @property
     def reach_bytes(self) -> int:
         """Length of the part that they are spread over, in whole strides."""
         return self.count * self.stride_bytes
 
-    def bands(self) -> Bands:
-        """Return the pattern of random I/O that goes to all of them alike, and to nothing between."""
-        used, gap = (
-            each // self.unit_bytes for each in (self.length_bytes, self.stride_bytes - self.length_bytes)
-        )
-        piece = [Band(access_weight=1, span_weight=used)]
-        if gap:
-            piece.append(Band(access_weight=0, span_weight=gap))
-        return Bands(bands=tuple(piece * self.count))
+    @property
+    def pattern(self) -> Segmented:
+        """That of random I/O that goes to all of them alike, and to nothing between."""
+        return Segmented(count=self.count, length_bytes=self.length_bytes, stride_bytes=self.stride_bytes)
 
 
 @dataclass(frozen=True)
@@ -120,7 +107,7 @@ class Ground:
                 "leave active_range_segments at 1 for this test",
             )
         span = Span(start=0, length=self.segments.reach_bytes)
-        return stream.model_copy(update={"span": span, "pattern": self.segments.bands()})
+        return stream.model_copy(update={"span": span, "pattern": self.segments.pattern})
 
     def _span_of(self, stream: Stream) -> Span:
         unit = min(block.bytes for block in stream.block)

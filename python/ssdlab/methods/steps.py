@@ -178,9 +178,9 @@ class LabBase:
         return Span(start=0, length=self._usable_bytes)
 
     @property
-    def segments(self) -> tuple[Span, ...]:
-        """The pieces that I/O without a span of its own keeps to; empty: it goes everywhere in `span`."""
-        return () if self._segments is None else self._segments.spans
+    def scattered(self) -> bool:
+        """Whether I/O without a span of its own keeps to segments of `span`."""
+        return self._segments is not None
 
     def scatter(self, count: int, amount_bytes: int) -> None:
         """Keep random I/O to equal segments from here on, evenly spread over the part in use.
@@ -200,7 +200,7 @@ class LabBase:
                 amount_bytes=amount_bytes,
                 segments=count,
             )
-        self._segments = Segments(count, length_bytes, stride_bytes, unit)
+        self._segments = Segments(count, length_bytes, stride_bytes)
 
     @contextmanager
     def on_interruption(self, policy: Policy) -> Iterator[None]:

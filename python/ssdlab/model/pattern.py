@@ -97,6 +97,19 @@ class Bands(Frozen):
         return tuple(found)
 
 
+class Segmented(Frozen):
+    """Equal segments, one at the start of each stride: all their blocks alike, and nothing between."""
+
+    kind: Literal["segments"] = "segments"
+    count: int = Field(ge=1, le=65_536, description="number of segments")
+    length_bytes: Bytes = Field(gt=0, description="length of each, whole blocks")
+    stride_bytes: Bytes = Field(gt=0, description="from the start of one to that of the next, whole blocks")
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"segments": self.model_dump(exclude={"kind"})}
+
+
 class OnePass(Frozen):
     """Every block once in a random order, and some once more: a fresh drive as long random writing leaves it.
 
@@ -153,7 +166,7 @@ def parse_pattern(value: object) -> object:
 
 
 AnyPattern = Annotated[
-    Sequential | Uniform | Stepped | Zipf | Bands | OnePass | Recording,
+    Sequential | Uniform | Stepped | Zipf | Bands | Segmented | OnePass | Recording,
     Field(discriminator="kind"),
     BeforeValidator(parse_pattern),
     Metavar("PATTERN"),

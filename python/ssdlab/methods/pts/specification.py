@@ -33,7 +33,7 @@ from ssdlab.methods.verbs.stretch import Stretch
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.pattern import Sequential
-from ssdlab.model.span import SPAN_UNIT_BYTES, Span
+from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.units import block_text, capacity_text, significant
 from ssdlab.model.warnings import judge_fills
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
@@ -54,8 +54,8 @@ RECOMMENDED_SHAPE = {"enterprise": (4, 32), "client": (2, 16)}
 """Threads and depth of each, of the tests that leave them to the operator."""
 SPECIFICATION = "SNIA SSS PTS 2.0.2"
 KIB = 1024
-MAX_SEGMENTS = 32
-"""Of an active range: a stream has 64 bands at most, one for each segment and one for each gap."""
+MAX_SEGMENTS = 2048
+"""Of an active range: what PTS-C 1.2 names."""
 SECTOR_BYTES = 512
 """The smallest access of the tests."""
 _ROUND = re.compile(r"(.*\bround \d+), ")
@@ -208,29 +208,16 @@ def precondition(lab: Lab, p: RoundsParams, block_bytes: int, *, label: str = "W
     """Write sequentially, as often as the specification says, before the rounds.
 
     By thread count and depth of the test: each thread begins at its own part of the active range and goes on
-    into the next one's, so that every block is written equally often. Of several segments each is written by
-    a step of its own.
+    into the next one's, so that every block is written equally often. It goes over the whole active range,
+    also where the test then keeps to segments of it.
     """
     if p.overwrites <= 0:
         return
-    segments = lab.segments
-    if not segments:
-        _write_over(lab, p, block_bytes, lab.span, lab.capacity_bytes, label)
-    for number, span in enumerate(segments, 1):
-        of_segment = f"{label}, segment {number} of {len(segments)}"
-        _write_over(lab, p, block_bytes, span, lab.capacity_bytes // len(segments), of_segment)
-
-
-def _write_over(
-    lab: Lab, p: RoundsParams, block_bytes: int, span: Span, capacity_bytes: int, label: str
-) -> None:
-    """Write a part of the drive over, as often as the user capacity that falls to it, or itself, says."""
     threads, depth = p.shape
-    span_bytes = int(span.length or 0)
     unit = block_bytes
-    while unit > lab.logical_block_bytes and span_bytes % unit:
+    while unit > lab.logical_block_bytes and lab.usable_bytes % unit:
         unit //= 2
-    whole_bytes = span_bytes if p.overwrites_of == "active-range" else capacity_bytes
+    whole_bytes = lab.usable_bytes if p.overwrites_of == "active-range" else lab.capacity_bytes
     blocks = max(1, round(p.overwrites * whole_bytes / unit))
     stream = Stream(
         name="WIPC",
@@ -242,8 +229,8 @@ def _write_over(
         engine=engine_of(depth),
         stop=Stop(bytes=blocks * unit),
     )
-    if lab.segments:
-        stream = stream.model_copy(update={"span": span})
+    if lab.scattered:
+        stream = stream.model_copy(update={"span": lab.span})
     lab.precondition(Workload.of(stream), label=label)
 
 
@@ -309,11 +296,12 @@ def _of_range(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
     whole = facts.data.capacity_bytes * p.range_pct // 100
     if p.range_bytes(facts.data.capacity_bytes) < whole:
         pieces = p.active_range_segments
+        spread = pieces == MAX_SEGMENTS
         yield Departure(
             code="active-range-amount",
             what=f"of the active range {capacity_text(p.active_range_amount)} are used, in "
             f"{'one segment' if pieces == 1 else f'{pieces} segments'}",
-            why="it was set so; PTS-C 1.2 spreads an amount over 2048 segments",
+            why="it was set so" + ("" if spread else f"; PTS-C 1.2 spreads it over {MAX_SEGMENTS} segments"),
         )
     drive = facts.manifest.drive
     usable = None if drive.variant is None else drive.variant.usable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.model.pattern import Sequential
+from ssdlab.model.pattern import Segmented, Sequential
 from ssdlab.model.units import block_text, capacity_text, duration_text
 from ssdlab.model.workload import RecordedOps
 
@@ -34,7 +34,10 @@ def _where(stream: Stream) -> str:
     start, length = stream.span.start, stream.span.length
     if not isinstance(start, int) or not isinstance(length, int):
         return f"{start} to {'the end' if length is None else f'{length} further'}"
-    return f"bytes {start} to {start + length}"
+    places = f"bytes {start} to {start + length}"
+    if isinstance(stream.pattern, Segmented):
+        return f"{stream.pattern.count} segments of {block_text(stream.pattern.length_bytes)} of {places}"
+    return places
 
 
 def _until(stream: Stream) -> str:
