@@ -109,6 +109,10 @@ class Segmented(Frozen):
         """Return the pattern as the native runner takes it."""
         return {"segments": self.model_dump(exclude={"kind"})}
 
+    def places_from(self, start: int) -> tuple[tuple[int, int], ...]:
+        """Return start and length in bytes of each segment of a span."""
+        return tuple((start + at * self.stride_bytes, self.length_bytes) for at in range(self.count))
+
 
 class OnePass(Frozen):
     """Every block once in a random order, and some once more: a fresh drive as long random writing leaves it.

@@ -22,17 +22,7 @@ from ssdlab.model import units
 from ssdlab.model.arrival import AnyArrival, AsRecorded, Bursts, Closed, Open, Pulses
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen, Metavar, Nanoseconds
-from ssdlab.model.pattern import (
-    AnyPattern,
-    Band,
-    Bands,
-    Recording,
-    Segmented,
-    Sequential,
-    Stepped,
-    Uniform,
-    Zipf,
-)
+from ssdlab.model.pattern import AnyPattern, Band, Bands, Recording, Sequential, Stepped, Uniform, Zipf
 from ssdlab.model.span import AnySpan, Span
 from ssdlab.model.units import NS_PER_S
 
@@ -49,7 +39,6 @@ __all__ = [
     "Ratio",
     "RecordedOps",
     "Recording",
-    "Segmented",
     "Sequential",
     "Span",
     "Stepped",
@@ -270,9 +259,8 @@ class Stream(Frozen):
     def places(self, capacity_bytes: int, logical_block_bytes: int) -> tuple[tuple[int, int], ...]:
         """Return start and length in bytes of what it may touch: the span, without what gets no I/O."""
         start, length = self.span_bytes(capacity_bytes, logical_block_bytes)
-        if isinstance(self.pattern, Segmented):
-            stride, each = self.pattern.stride_bytes, self.pattern.length_bytes
-            return tuple((start + at * stride, each) for at in range(self.pattern.count))
+        if self.pattern.kind == "segments":
+            return self.pattern.places_from(start)
         if not isinstance(self.pattern, Bands):
             return ((start, length),)
         unit = min(block.bytes for block in self.block)

@@ -296,12 +296,12 @@ def _of_range(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
     whole = facts.data.capacity_bytes * p.range_pct // 100
     if p.range_bytes(facts.data.capacity_bytes) < whole:
         pieces = p.active_range_segments
-        spread = pieces == MAX_SEGMENTS
         yield Departure(
             code="active-range-amount",
             what=f"of the active range {capacity_text(p.active_range_amount)} are used, in "
             f"{'one segment' if pieces == 1 else f'{pieces} segments'}",
-            why="it was set so" + ("" if spread else f"; PTS-C 1.2 spreads it over {MAX_SEGMENTS} segments"),
+            why="it was set so"
+            + ("" if pieces == MAX_SEGMENTS else f"; PTS-C 1.2 spreads it over {MAX_SEGMENTS} segments"),
         )
     drive = facts.manifest.drive
     usable = None if drive.variant is None else drive.variant.usable
