@@ -235,9 +235,10 @@ class _Taking:
                         raise self._held_by(holder)
                     _write(file.descriptor, self._me, durable=self._shared)
                     return file.kept(), False
-                self._wait_out(holder)
-                if (taken := self._succeed(holder)) is not None:
-                    return taken, True
+            # Closed by now: while a file is open, a client of NFS answers from what it has kept of it.
+            self._wait_out(holder)
+            if (taken := self._succeed(holder)) is not None:
+                return taken, True
 
     def _elsewhere(self, holder: Holder) -> bool:
         return self._shared and holder.boot_id != self._me.boot_id
@@ -356,7 +357,12 @@ def _write(descriptor: int, holder: Holder, *, durable: bool) -> None:
 
 
 def _read(descriptor: int) -> Holder | None:
-    """Read who holds a run; None if the file does not say: it was just made, or is of a newer ssdlab."""
+    """Read who holds a run; None if the file does not say: it was just made, or is of a newer ssdlab.
+
+    What the kernel keeps of the file is dropped first: another host may have written since.
+    """
+    with suppress(OSError):
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     try:
         found = json.loads(os.pread(descriptor, _PAGE_BYTES, 0))
         return Holder(found["host"], found["boot_id"], found["process"], found["token"], found["renewed"])
