@@ -77,6 +77,7 @@ class Index(Closing):
         self._mark: object = None
         self._snapshot: Snapshot | None = None
         self._held = catalogue_of(library)
+        self._alike: dict[str, Columns] = {}
         self.source = "entries"
         """Where the figure that `narrow` named is asked for."""
         self.connection = duckdb.connect(config={"threads": 1})
@@ -103,6 +104,7 @@ class Index(Closing):
         if self._snapshot is not None:
             self._snapshot.close()
         self._snapshot, self._mark = snapshot, mark
+        self._alike.clear()
         rows = [] if snapshot is None else snapshot.rows
         self._define(rows, [] if snapshot is None else snapshot.paths)
 
@@ -144,9 +146,12 @@ class Index(Closing):
 
     def what_is_alike(self, folders: Sequence[str]) -> dict[str, Columns]:
         """Return what of `LIKE` runs are, by their folders."""
-        listed = ", ".join("?" * len(folders)) or "NULL"
-        found = self.ask(f"SELECT folder, {', '.join(LIKE)} FROM runs WHERE folder IN ({listed})", folders)
-        return {folder: dict(zip(LIKE, line, strict=True)) for folder, *line in found}
+        if missing := [folder for folder in folders if folder not in self._alike]:
+            listed = ", ".join("?" * len(missing))
+            query = f"SELECT folder, {', '.join(LIKE)} FROM runs WHERE folder IN ({listed})"
+            for folder, *line in self.ask(query, missing):
+                self._alike[folder] = dict(zip(LIKE, line, strict=True))
+        return {folder: self._alike[folder] for folder in folders}
 
     def what_it_is(self, figure: str, folder: str) -> Columns:
         """Return label, unit and direction of a figure, as one run has it."""
