@@ -72,32 +72,40 @@ def test_it_is_sampled_once_a_second(nvme) -> None:
 
 
 def test_in_an_idle_step_nothing_is_sent(guest) -> None:
-    """By the kernel's tracepoint of NVMe commands: log pages while it reads, nothing at all while idle."""
-    tracing = "/sys/kernel/tracing"
+    """By the kernel's tracepoints of NVMe commands and of block requests: log pages while it reads, nothing
+    at all while idle."""
+    tracing, switches = (
+        "/sys/kernel/tracing",
+        "events/nvme/nvme_setup_cmd/enable events/block/block_rq_issue/enable",
+    )
     guest.must(
         f"exec 2>&1; grep -q {tracing} /proc/mounts || mount -t tracefs t {tracing}; cd {tracing}; "
         "echo mono > trace_clock; echo 32768 > buffer_size_kb; echo > trace; "
-        "echo 1 > events/nvme/nvme_setup_cmd/enable"
+        f"for each in {switches}; do echo 1 > $each; done"
     )
+    number = guest.must("cat /sys/block/nvme0n1/dev").strip().replace(":", ",")
     try:
         done = guest.python(RESTING, "/dev/nvme0n1", "6", limit_s=300)
     finally:
         trace = guest.must(
-            f"cd {tracing}; echo 0 > events/nvme/nvme_setup_cmd/enable; "
-            "sed -nE 's/.* ([0-9]+\\.[0-9]+): nvme_setup_cmd: (.*)/\\1 \\2/p' trace",
+            f"cd {tracing}; for each in {switches}; do echo 0 > $each; done; "
+            "sed -nE 's/.* ([0-9]+\\.[0-9]+): (nvme_setup_cmd|block_rq_issue): (.*)/\\1 \\2 \\3/p' trace",
             limit_s=120,
         )
     assert done.status == 0, done
     found = json.loads(done.out)
-    commands = [(float(at), line) for at, _, line in (one.partition(" ") for one in trace.splitlines())]
+    events = [(float(at), line) for at, _, line in (one.partition(" ") for one in trace.splitlines())]
     start, end = found["rests"]
     assert end - start >= 6
     assert found["temperature_c"] == 50, "what lab.health() gives"
-    logs = [at for at, line in commands if "qid=0" in line]
+    logs = [at for at, line in events if line.startswith("nvme_setup_cmd") and "qid=0" in line]
+    requests = [at for at, line in events if line.startswith(f"block_rq_issue {number} ")]
     assert len(logs) >= sum(found["samples"]) >= 2, "the tracepoint sees the questions"
-    assert any(at < start for at in logs)
-    assert any(at > end for at in logs)
-    assert [line for at, line in commands if start < at < end] == []
+    for seen in (logs, requests):
+        assert any(at < start for at in seen)
+        assert any(at > end for at in seen)
+    for line in (line for at, line in events if start < at < end):
+        assert line.startswith("block_rq_issue ") and not line.startswith(f"block_rq_issue {number} "), line
 
 
 def test_sata_says_what_its_own_tool_says(guest) -> None:
@@ -119,3 +127,21 @@ def test_what_a_drive_lacks_for_saving_power_is_said(guest) -> None:
     policy = guest.must("cat /sys/class/scsi_host/host*/link_power_management_policy | sort -u").split()
     (link,) = (line for line in shown.out.splitlines() if line.startswith("link_power"))
     assert link.split()[1] in policy
+
+
+def test_idle_power_says_what_the_drive_lacks(guest) -> None:
+    """One power state, no APST and nothing that meters: each is said, and no watts are guessed."""
+    done = guest.ssdlab("run", "idle-power", "/dev/nvme0n1", "--quick", "--json", limit_s=600)
+    assert done.status == 0, done
+    result = json.loads(done.out)["result"]
+    assert [state["name"] for state in result["states"]] == ["ps0"]
+    assert result["lacks"] == [
+        "it has no APST: it goes into no state of less power by itself",
+        "it has one power state, and none to rest in",
+        "its power states do not say what they draw at rest",
+    ]
+    assert result["caveats"] == [*result["lacks"], "nothing metered the drive: there are no watts"]
+    assert [scalar["value"] for scalar in result["scalars"]] == [None, None]
+    (rest,) = result["rests"]
+    assert (rest["label"], rest["state"], rest["mean_w"]) == ("at rest", None, None)
+    assert rest["reads"] == 5 and rest["first_ns"] > 0

@@ -21,6 +21,7 @@ import pytest
 
 import ssdlab
 from machine import blkio
+from power.kit import VOLTS, Kit, plugged
 from power.servers import Qis, Scpi, serving
 from power.trees import chip, host
 from ssdlab.drives import look
@@ -77,6 +78,10 @@ def metered(kind: str, device: Path, folder: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(hwmon, "HostFiles", lambda: host(folder))
         assert kinds.KINDS[kind][0] == "ssdlab.power.hwmon:HwmonMeter"
         yield "hwmon:ina226"
+    elif kind == "ppk2":
+        draw = Draw(device)
+        with plugged(Kit(draw.watts)) as kit:
+            yield f"ppk2:{kit.path}@{VOLTS:g}V"
     else:
         draw = Draw(device)
         server = Scpi(draw.watts) if kind == "scpi" else Qis(draw.watts, period_us=5000)
@@ -85,7 +90,7 @@ def metered(kind: str, device: Path, folder: Path, monkeypatch: pytest.MonkeyPat
     draw.end()
 
 
-@pytest.mark.parametrize("kind", ["hwmon", "scpi", "quarch"])
+@pytest.mark.parametrize("kind", ["hwmon", "scpi", "quarch", "ppk2"])
 def test_mean_watts_are_those_of_what_was_written(
     kind: str,
     zram: Path,
