@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from ssdlab import _core
 from ssdlab.model import arrival, errors
-from ssdlab.model.pattern import OnePass
+from ssdlab.model.pattern import OnePass, Segmented
 from ssdlab.model.workload import (
     AsRecorded,
     Band,
@@ -47,7 +47,8 @@ PATTERNS = [
     Bands(bands=(Band(access_weight=80, span_weight=20),)),
     Stepped(step_bytes=512),
 ]
-# It writes alone, and its sizes go with the span: apart from the patterns that any option goes with.
+# Their sizes go with the span and the block: apart from the patterns that any option goes with.
+SEGMENTED = Segmented(count=2, length_bytes=1 << 20, stride_bytes=1 << 21)
 ONE_PASS = OnePass(raw_bytes=CAPACITY_BYTES + (CAPACITY_BYTES >> 3), behind_bytes=0)
 ARRIVALS = [
     Closed(think_ns=5),
@@ -119,7 +120,7 @@ def test_enums_have_the_same_variants_and_fields(schema: dict[str, Any]) -> None
     engines = get_args(Stream.model_fields["engine"].annotation)
     python = {
         "Pattern": [
-            *(stream(pattern=one)["pattern"] for one in PATTERNS),
+            *(stream(pattern=one)["pattern"] for one in (*PATTERNS, SEGMENTED)),
             whole_drive["pattern"],
             replayed["pattern"],
         ],

@@ -18,6 +18,7 @@ import pytest
 from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab.methods import find_method
 from ssdlab.methods.method import RunData
+from ssdlab.methods.results.figure_state import with_states
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import DriveError, HostError, Interrupted, Refused
 from ssdlab.results import compaction
@@ -72,7 +73,7 @@ def test_an_old_run_is_concluded_again_to_the_same_result(tmp_path: Path) -> Non
         data = RunData(
             tuple(run.steps()), drive.capacity_bytes, drive.logical_block_bytes, run.manifest.quick
         )
-        assert method.conclude(data, params) == read_result(run)
+        assert with_states(method.conclude(data, params)) == read_result(run)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

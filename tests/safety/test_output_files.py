@@ -149,6 +149,7 @@ def test_links_of_our_own_are_followed_to_their_end(tmp_path: Path) -> None:
 
 
 WRITERS = {
+    "cli/fleet_report.py": "`page.write_text`, which goes through output_files",
     "cli/streams.py": "the null device",
     "drives/guard/mark.py": "our own record",
     "drives/settings/setting.py": "a setting of the kernel",

@@ -271,45 +271,27 @@ fn arrivals_are_bounded() {
 
 #[test]
 fn segments_are_bounded() {
-    let segments = |count, length_bytes, stride_bytes| Pattern::Segments {
-        count,
-        length_bytes,
-        stride_bytes,
+    let refused = |place, given, range, (count, length_bytes, stride_bytes)| {
+        case(place, given, range, move |s| {
+            s.pattern = Pattern::Segments {
+                count,
+                length_bytes,
+                stride_bytes,
+            };
+        })
     };
+    let [count, length, stride] = [
+        "pattern.segments.count",
+        "pattern.segments.length_bytes",
+        "pattern.segments.stride_bytes",
+    ];
     assert_refused(vec![
-        case("pattern.segments.count", "0", "1 to 65536", move |s| {
-            s.pattern = segments(0, 4096, 4096);
-        }),
-        case("pattern.segments.count", "65537", "1 to 65536", move |s| {
-            s.pattern = segments(65_537, 4096, 4096);
-        }),
-        case("pattern.segments.stride_bytes", "1", "4096 to", move |s| {
-            s.pattern = segments(2, 1, 1);
-        }),
-        case(
-            "pattern.segments.length_bytes",
-            "8192",
-            "4096 to 4096",
-            move |s| {
-                s.pattern = segments(2, 8192, 4096);
-            },
-        ),
-        case(
-            "pattern.segments.stride_bytes",
-            "1152921504606846976",
-            "4096 to",
-            move |s| {
-                s.pattern = segments(2, 4096, 1 << 60);
-            },
-        ),
-        case(
-            "pattern.segments.length_bytes",
-            "4608",
-            "whole number of blocks",
-            move |s| {
-                s.pattern = segments(2, 4608, 8192);
-            },
-        ),
+        refused(count, "0", "1 to 65536", (0, 4096, 4096)),
+        refused(count, "65537", "1 to 65536", (65_537, 4096, 4096)),
+        refused(stride, "1", "4096 to", (2, 1, 1)),
+        refused(length, "8192", "4096 to 4096", (2, 8192, 4096)),
+        refused(stride, "1152921504606846976", "4096 to", (2, 4096, 1 << 60)),
+        refused(length, "4608", "whole number of blocks", (2, 4608, 8192)),
     ]);
 }
 
@@ -401,36 +383,30 @@ fn patterns_are_bounded() {
 
 #[test]
 fn one_pass_has_bounds() {
+    let one_pass = |raw_bytes, behind_bytes| {
+        move |s: &mut Stream| {
+            s.ops = Ops::Mix { read_pct: 0 };
+            s.pattern = Pattern::OnePass {
+                raw_bytes,
+                behind_bytes,
+            };
+        }
+    };
+    let (raw, behind) = (
+        "pattern.one_pass.raw_bytes",
+        "pattern.one_pass.behind_bytes",
+    );
     assert_refused(vec![
+        case(raw, "67108864", "more than the span", one_pass(64 << 20, 0)),
         case(
-            "pattern.one_pass.raw_bytes",
-            "67108864",
-            "more than the span",
-            |s| {
-                s.ops = Ops::Mix { read_pct: 0 };
-                s.pattern = Pattern::OnePass {
-                    raw_bytes: 64 << 20,
-                    behind_bytes: 0,
-                };
-            },
-        ),
-        case(
-            "pattern.one_pass.behind_bytes",
+            behind,
             "67108864",
             "a sixteenth",
-            |s| {
-                s.ops = Ops::Mix { read_pct: 0 };
-                s.pattern = Pattern::OnePass {
-                    raw_bytes: 70 << 20,
-                    behind_bytes: 64 << 20,
-                };
-            },
+            one_pass(70 << 20, 64 << 20),
         ),
-        case("ops", "Mix { read_pct: 100 }", "writes alone", |s| {
-            s.pattern = Pattern::OnePass {
-                raw_bytes: 70 << 20,
-                behind_bytes: 0,
-            };
+        case("ops", "Mix { read_pct: 100 }", "writes alone", move |s| {
+            one_pass(70 << 20, 0)(s);
+            s.ops = Ops::Mix { read_pct: 100 };
         }),
     ]);
 }
