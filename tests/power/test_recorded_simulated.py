@@ -13,6 +13,7 @@ from ssdlab.analysis import clock_offset
 from ssdlab.cli import main
 from ssdlab.drives.simulated.drive import SimulatedDrive
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.results.metered import MeterRecord
 from ssdlab.results.run_folder import RunFolder
 
 DRIVE = "sim:samsung-950-pro-512gb,scale=64"
@@ -101,14 +102,28 @@ def test_planted_offsets_are_found_and_the_energy_is_the_simulators_own(
     assert shown["manifest"]["environment"]["meter"]["use"].startswith("csv:")
     result = read_result(run)
     assert len(result.points) == 2
-    print(
-        "W",
-        [(w.code, w.what, w.ordinal) for w in run.manifest.warnings],
-        [(p.ordinal, p.mean_w) for p in result.points],
-        meter,
-    )
     for point in result.points:
         assert point.mean_w == pytest.approx(own[point.ordinal].mean_w, rel=0.02 if hz < 100 else 0.01)
+
+
+def test_an_empty_recording_leaves_no_watts_of_the_simulators_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the simulator says of itself would stand under the name of a meter that said nothing."""
+    recording, library = tmp_path / "power.csv", tmp_path / "runs"
+    words = ["run", METHOD, DRIVE, *PEAK, "--quick", "--seed", "3", "--library", str(library)]
+    assert main([*words, "--meter", f"csv:{recording},accuracy=1%"]) == 2
+    recording.touch()
+    (folder,) = [each for each in library.iterdir() if (each / "manifest.json").exists()]
+    assert main(["resume", str(folder)]) == 0
+    capsys.readouterr()
+    run = RunFolder(folder)
+    assert not [each for each in read_result(run).scalars if each.value and each.unit.endswith("W")]
+    assert main(["show", str(folder)]) == 0
+    said = capsys.readouterr().out
+    meter = MeterRecord.model_validate(run.manifest.environment["meter"])
+    assert meter.words == f"{meter.use}: no recording was read"
+    assert "gone in mid-run" not in said and "is empty" in said
 
 
 def marks_span(run: RunFolder) -> tuple[int, int]:

@@ -54,6 +54,8 @@ class MeterRecord(Stored, extra="ignore"):
         """Who metered, and how well."""
         if self.model:
             return self.name
+        if self.gone and not self.name:
+            return f"{self.use}: {self.gone}"
         offset = f" + {self.offset_w:g} W" if self.offset_w else ""
         error = "not known" if self.accuracy is None else f"{self.accuracy * 100:g} %{offset}"
         parts = [f"{self.name or self.use} ({self.use})", f"error {error}"]

@@ -146,7 +146,7 @@ class RecordedMetering(Metering):
         for step in steps:
             window = _window_of(step, virtual=self._virtual)
             if window is None:
-                done.append(step)
+                done.append(_unmetered(step))
                 continue
             # A simulated drive that was brought back to a state: what then has its time is not known.
             known = placed if window[0] >= latest_ns - _ROUNDED_NS else placed.window(0, 0)
@@ -205,7 +205,8 @@ def _metered_rest(step: Step, info: MeterInfo, trace: PowerTrace) -> Step:
     drawn = trace.window(rest.start_ns, rest.end_ns).drawn(rest.start_ns, rest.end_ns)
     fault = fault_of(info, drawn, rest.end_ns - rest.start_ns)
     if fault is not None or drawn is None:
-        return step if fault is None else _warned(step, fault)
+        unmetered = _unmetered(step)
+        return unmetered if fault is None else _warned(unmetered, fault)
     changed = {"rest": rest.model_copy(update={"power": power_of(info, drawn)})}
     return replace(step, result=step.result.model_copy(update=changed))
 
@@ -222,8 +223,16 @@ def _marks_of(steps: Sequence[Step]) -> tuple[Marks, ...] | None:
 
 
 def _without(steps: Sequence[Step], warning: Warning) -> Sequence[Step]:
-    first, *others = steps
+    first, *others = (_unmetered(step) for step in steps)
     return [_warned(first, warning), *others]
+
+
+def _unmetered(step: Step) -> Step:
+    """Return a step without watts: a simulated drive's own account is not what the recording said."""
+    result = step.result
+    rest = None if result.rest is None else result.rest.model_copy(update={"power": None})
+    measured = None if result.measurement is None else {**result.measurement, "power": None}
+    return replace(step, result=result.model_copy(update={"rest": rest, "measurement": measured}))
 
 
 def _warned(step: Step, warning: Warning) -> Step:
