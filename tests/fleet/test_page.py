@@ -83,6 +83,14 @@ def test_drives_that_vary_by_chance_name_nobody(library: Path) -> None:
     assert "None of 60 drives is unlike the others." in page_of(library).html()
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_few_drives_are_drawn_as_well(library: Path, count: int) -> None:
+    make(library, spread(count))
+    html = page_of(library).html()
+    assert f">all drives ({count})</text>" in html
+    assert html.count('class="dot"') == 2 * count, "of two figures each"
+
+
 def test_a_drive_whose_runs_came_to_no_figure_is_named(library: Path) -> None:
     make(library, spread(30))
     run(library, 99, {}, drive=drive("NONE"))

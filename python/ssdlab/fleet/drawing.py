@@ -60,9 +60,9 @@ def strips(
     rows: Sequence[Strip], words: Callable[[float], str], limits: tuple[float, float], described: str
 ) -> Markup:
     """Draw box and strip of each row over one axis; drives beyond the dashed limits are named."""
-    every = [value for row in rows for value in (*row.values, *(value for value, _ in row.named))]
     inside = [each for each in limits if math.isfinite(each)]
-    low, high = min(*every, *inside), max(*every, *inside)
+    every = [*(value for row in rows for value in (*row.values, *(value for value, _ in row.named))), *inside]
+    low, high = min(every), max(every)
     margin = 0.03 * (high - low) or 0.01 * abs(high) or 1.0
     x = _Scale(low - margin, high + margin, LEFT, WIDTH - RIGHT)
     height = TOP + ROW * len(rows) + FOOT
