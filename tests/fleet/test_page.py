@@ -91,6 +91,53 @@ def test_few_drives_are_drawn_as_well(library: Path, count: int) -> None:
     assert html.count('class="dot"') == 2 * count, "of two figures each"
 
 
+def test_of_fewer_drives_than_eight_nothing_is_judged(
+    library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(library, {**spread(6), "SLOW": [500.0]})
+    page = page_of(library)
+    assert (page.named, page.figures, page.judged) == ((), 2, 0)
+    assert page.verdict == (
+        "Whether any of 7 drives is unlike the others cannot be judged: "
+        "all 2 figures are of fewer than the 8 drives that are needed to judge one by the others."
+    )
+    html = page.html()
+    assert page.verdict in html
+    assert html.count("None is judged: 7 drives of the 8 that are needed.") == 2
+    assert "None of 7" not in html
+    assert 'class="limit"' not in html
+    output = library.parent / "page.html"
+    words = ["fleet", "report", "-o", str(output), "--library", str(library)]
+    assert dispatch(words) == 0
+    assert "cannot be judged" in " ".join(capsys.readouterr().out.split())
+    assert dispatch([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["drives"], told["figures"], told["judged"], told["unlike"]) == (7, 2, 0, [])
+
+
+def test_a_figure_that_few_have_is_said_not_to_be_judged(library: Path) -> None:
+    make(library, spread(8))
+    for number in range(3):
+        run(library, 90 + number, {"qd1_p99_ns": 5e5}, drive=drive(f"D{number:03}"))
+    page = page_of(library)
+    assert (page.figures, page.judged) == (3, 2)
+    assert page.verdict.startswith("None of 8 drives is unlike the others. 1 of 3 figures is of fewer than")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1000.0] * 3, "spread (robust) 0 %; "),
+        ([1000.0] * 8, "spread (robust) 0 % (judged as if it were 0.5 %, the least that counts); "),
+        ([1000.0 * 1.03**n for n in range(8)], "spread (robust) 9.16 %; "),
+        ([1000.0], "Median 1.00k IOPS; "),
+    ],
+)
+def test_the_spread_is_the_measured_one(library: Path, values: list[float], said: str) -> None:
+    make(library, {f"D{number}": [value] for number, value in enumerate(values)})
+    assert said in page_of(library).html()
+
+
 def test_a_drive_whose_runs_came_to_no_figure_is_named(library: Path) -> None:
     make(library, spread(30))
     run(library, 99, {}, drive=drive("NONE"))

@@ -39,14 +39,22 @@ class Spread:
     middle
         The median.
     sigma
-        Robust standard deviation: the median absolute deviation, scaled; `min_sigma` at least.
+        Robust standard deviation: the median absolute deviation, scaled.
+    judged_sigma
+        What the limit is a multiple of: sigma, or the least that the values are judged by where that is more.
     limit
         Distance from the middle beyond which a value is an outlier; infinite with too few values.
     """
 
     middle: float
     sigma: float
+    judged_sigma: float
     limit: float
+
+    @property
+    def judged(self) -> bool:
+        """Whether there are values enough for any to be called an outlier."""
+        return math.isfinite(self.limit)
 
     def is_far(self, value: float) -> bool:
         """Whether a value is an outlier."""
@@ -67,9 +75,9 @@ def spread_of(values: Sequence[float], alpha: float, *, min_sigma: float = 0.0) 
     """
     middle = median(values)
     sigma = median(abs(each - middle) for each in values) / MAD_OF_SIGMA
-    sigma = max(sigma, min_sigma)
+    judged = max(sigma, min_sigma)
     enough = len(values) >= VALUES_MIN
-    return Spread(middle, sigma, sigma * far(len(values), alpha) if enough else math.inf)
+    return Spread(middle, sigma, judged, judged * far(len(values), alpha) if enough else math.inf)
 
 
 def far(count: int, alpha: float) -> float:

@@ -65,8 +65,9 @@ def report(
     size_bytes = page.write_text(found.html(), output)
     if json:
         named = [asdict(each) for each in found.named]
+        judged = {"figures": found.figures, "judged": found.judged}
         summary = {"path": str(output.absolute()), "bytes": size_bytes, "model": found.model}
-        print_json({"schema": SCHEMA, **summary, "drives": found.count, "unlike": named})
+        print_json({"schema": SCHEMA, **summary, "drives": found.count, **judged, "unlike": named})
         return
     print_line(found.verdict, "warn" if found.named else None)
     rows = [

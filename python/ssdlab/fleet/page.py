@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from ssdlab.analysis.outliers import VALUES_MIN
 from ssdlab.fleet.drawing import Line, Strip, lines, strips
 from ssdlab.fleet.drift import drifts
 from ssdlab.fleet.facts import Facts, facts_of, likely_reasons
 from ssdlab.fleet.inventory import inventories_in
-from ssdlab.fleet.population import FALSE_ALARMS, model_of, populations, without_figures
+from ssdlab.fleet.population import FALSE_ALARMS, MIN_SIGMA, model_of, populations, without_figures
 from ssdlab.fleet.series import rate_over_time
 from ssdlab.model.errors import UsageError, unknown
-from ssdlab.model.units import figure_text, significant, span_text
+from ssdlab.model.units import counted, figure_text, significant, span_text
 from ssdlab.report.page import template
 from ssdlab.report.pictures import static
 from ssdlab.results.numbers import Cell, Table, words
@@ -75,10 +76,12 @@ class Named:
 
 @dataclass(frozen=True)
 class FleetPage:
-    """What the page says; `named` are the drives unlike the others."""
+    """What the page says; `named` are the drives unlike the others, in `judged` of the `figures`."""
 
     model: str
     count: int
+    figures: int
+    judged: int
     badges: tuple[str, ...]
     named: tuple[Named, ...]
     rule: str
@@ -91,7 +94,20 @@ class FleetPage:
 
     @property
     def verdict(self) -> str:
-        """What is found, in a sentence."""
+        """What is found, in a sentence; another says what could not be judged."""
+        too_few = f"fewer than the {VALUES_MIN} drives that are needed to judge one by the others"
+        if not self.judged and not self.named:
+            figures = "the only figure is" if self.figures == 1 else f"all {self.figures} figures are"
+            return (
+                f"Whether any of {self.drives} is unlike the others cannot be judged: {figures} of {too_few}."
+            )
+        rest = self.figures - self.judged
+        be = "is" if rest == 1 else "are"
+        left = f" {rest} of {self.figures} figures {be} of {too_few}." if rest else ""
+        return self._found + left
+
+    @property
+    def _found(self) -> str:
         if not self.named:
             return f"None of {self.drives} is unlike the others."
         names = ", ".join(each.name for each in self.named)
@@ -186,7 +202,10 @@ def fleet_page(
         parts.append(_series(index.library, found[0], without, series, places))
     drives = {sample.drive_id for each in found for sample in each.samples}
     drives |= {each.drive_id for each in without}
-    return FleetPage(meant, len(drives), _badges(found), named, _rule(found), tuple(parts))
+    judged = sum(each.spread.judged for each in found)
+    return FleetPage(
+        meant, len(drives), len(found), judged, _badges(found), named, _rule(found), tuple(parts)
+    )
 
 
 def _named(
@@ -257,9 +276,8 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
         )
         for name, members in groups
     ]
-    sigma = 100 * math.expm1(each.spread.sigma)
-    lead = f"Median {figure_text(each.middle, each.unit)}, spread (robust) {significant(sigma)} %; "
-    lead += f"{each.better} is better."
+    lead = f"Median {figure_text(each.middle, each.unit)}{_spread_words(each)}; {each.better} is better."
+    lead += _too_few_words(len(each.samples))
     if each.unshown:
         lead += f" The drive state was not shown: {each.unshown}."
     if each.left_out:
@@ -267,6 +285,22 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
     described = f"{each.label} of {len(each.samples)} drives; {len(far)} far from the rest."
     drawing = strips(drawn[:ROWS_MAX], lambda value: figure_text(value, each.unit), limits, described)
     return Drawn(each.name, each.label, lead, drawing, _table(each, groups))
+
+
+def _spread_words(each: Population) -> str:
+    """Return the spread that was measured, and the one that drives are judged by where that is another."""
+    if len(each.samples) < 2:
+        return ""
+    measured = f", spread (robust) {significant(100 * math.expm1(each.spread.sigma))} %"
+    if not each.spread.judged or each.spread.judged_sigma == each.spread.sigma:
+        return measured
+    return f"{measured} (judged as if it were {100 * MIN_SIGMA:g} %, the least that counts)"
+
+
+def _too_few_words(drives: int) -> str:
+    if drives >= VALUES_MIN:
+        return ""
+    return f" None is judged: {counted(drives, 'drive')} of the {VALUES_MIN} that are needed."
 
 
 def _table(each: Population, groups: Sequence[tuple[str, Sequence[Sample]]]) -> Table:
@@ -299,7 +333,7 @@ def _drift(each: Drift, names: Mapping[str, str]) -> Drawn:
     change = levels[-1].middle - 1
     described = f"{figure.label}: {_percent(change)} from the first repeat to number {levels[-1].repeat}."
     drawing = lines([middle, *own], _percent_of, lambda value: f"{value:g}", described)
-    lead = f"{figure.method}. {described}"
+    lead = f"{figure.method}. {described}{_too_few_words(len(each.slopes))}"
     return Drawn(f"drift-{figure.name}", figure.label, lead, drawing)
 
 
@@ -338,8 +372,9 @@ def _rule(found: Sequence[Population]) -> str:
         "A drive is named where the logarithm of a figure is far from the median of all, by their median "
         "absolute deviation, or its runs came to no figure. The limit is set so that of drives which only "
         f"vary by chance (normally) any is named on at most {FALSE_ALARMS:.0%} of pages, over all "
-        f"{len(found)} figures together; as much again where drives were repeated. Reasons are what such a "
-        "drive has otherwise than typical ones: a hint, no proof."
+        f"{len(found)} figures together; as much again where drives were repeated. At least {VALUES_MIN} "
+        f"drives are needed, and a spread below {100 * MIN_SIGMA:g} % is judged as that. Reasons are what "
+        "such a drive has otherwise than typical ones: a hint, no proof."
     )
 
 
