@@ -76,6 +76,13 @@ def test_drives_are_selected_by_model_firmware_host_and_count(library: Path) -> 
         (A1 + QD1 + 'variant = { spare = "25%", usable = "1GB" }\n', "both --usable and --spare"),
         (A1 + QD1 + 'variant = { colour = "red" }\n', "no option of a variant 'colour'"),
         (A1 + QD1 + 'meter = "simulated"\n', "'simulated' names no meter"),
+        (A1 + QD1 + 'meter = "foo:bar"\n', "no kind of meter 'foo'"),
+        (A1 + QD1 + 'meter = "rapl:0"\n', "RAPL meters the processor"),
+        (A1 + QD1 + 'repeat = 2\nmeter = "csv:watts.csv"\n', "a recording of one run"),
+        (
+            A1 + '[[drives]]\nmodel = "tiny"\n' + QD1,
+            r"no drive of model tiny is left: 1 taken by entries of \[\[drives\]\] before",
+        ),
         (A1 + QD1 + "[limits]\nat_once = 0\n", "at_once"),
         (A1, "work"),
         ("name = 'Not So'\n" + A1 + QD1, "name"),
@@ -99,6 +106,31 @@ def test_all_faults_of_a_selection_are_named_at_once(library: Path) -> None:
     assert caught.value.what.startswith("5 things in the selection do not fit: ")
     for name in ("'X1'", "'X2'", "'none'", "'qd2'", "'secs'"):
         assert name in caught.value.what
+
+
+def test_what_a_host_cannot_give_is_named_with_what_does_not_exist(library: Path) -> None:
+    taken = take(library, drives("A1"), "n1")
+    text = A1.replace('"A1"', '"A1", "X1"') + QD1 + 'meter = "foo:bar"\n[limits]\ncpus = 4096\n'
+    with pytest.raises(UsageError) as caught:
+        plan_fleet(parse_selection(text, "x.toml"), read_inventories(library), library)
+    for words in ("'X1'", "'foo'", f"n1 has {taken.cpus} CPUs, and each run is to have 4096"):
+        assert words in caught.value.what
+    assert len(caught.value.facts["problems"]) == 3
+
+
+def test_an_unknown_meter_is_refused_with_the_known_kinds(library: Path) -> None:
+    take(library, drives("A1"), "n1")
+    with pytest.raises(UsageError) as caught:
+        plan_fleet(parse_selection(A1 + QD1 + 'meter = "foo:bar"\n', "x"), read_inventories(library), library)
+    for kind in ("hwmon", "scpi", "csv", "nvme"):
+        assert kind in str(caught.value.advice)
+
+
+def test_a_recording_of_one_run_is_no_fault(library: Path) -> None:
+    take(library, drives("A1"), "n1")
+    text = A1 + QD1 + 'meter = "csv:watts.csv"\n'
+    (job,) = plan_fleet(parse_selection(text, "x"), read_inventories(library), library).jobs
+    assert job.words[-2:] == ("--meter", "csv:watts.csv")
 
 
 def test_more_cpus_than_a_host_has_are_refused(library: Path) -> None:

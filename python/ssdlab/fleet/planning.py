@@ -17,6 +17,7 @@ from ssdlab.model.meter_text import MeterText
 from ssdlab.results.journal import now
 from ssdlab.results.store import new_run_id
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, misfit, on_text
+from ssdlab.runs.meters import chosen_meter
 from ssdlab.runs.order import Order, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 
@@ -59,15 +60,20 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
     problems = _too_many_cpus(selection, inventories, chosen)
     planner = _Planner(selection, library)
     for work in selection.work:
+        try:
+            planner.read(work)
+        except LabError as error:  # of the work, whatever the drive
+            faults.append(error)
+            continue
         for placed in chosen:
             try:
                 jobs.append(planner.job(f"{len(jobs) + 1:04}", work, placed))
-            except UsageError as error:  # of the work, whatever the drive
+            except UsageError as error:  # of the work as well
                 faults.append(error)
                 break
             except Refused as error:
                 problems.append(f"{placed.drive.serial} on {placed.host}: {error.what}")
-    _refuse_selection(faults)
+    _refuse_selection(faults, problems)
     if problems:
         more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
         raise Refused(
@@ -87,18 +93,19 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
     )
 
 
-def _refuse_selection(faults: Sequence[LabError]) -> None:
-    """Refuse what does not exist, all of it at once; one fault alone in its own words."""
-    if len(faults) == 1:
+def _refuse_selection(faults: Sequence[LabError], problems: Sequence[str]) -> None:
+    """Refuse what does not exist, with all else that is wrong; one fault alone in its own words."""
+    if not faults:
+        return
+    if len(faults) == 1 and not problems:
         raise faults[0]
-    if faults:
-        listed = "; ".join(each.what for each in faults[:_FAULTS_NAMED])
-        more = f"; and {len(faults) - _FAULTS_NAMED} more" if len(faults) > _FAULTS_NAMED else ""
-        raise UsageError(
-            f"{len(faults)} things in the selection do not fit: {listed}{more}",
-            faults[0].advice,
-            problems=[each.what for each in faults],
-        )
+    every = [*(each.what for each in faults), *problems]
+    more = f"; and {len(every) - _FAULTS_NAMED} more" if len(every) > _FAULTS_NAMED else ""
+    raise UsageError(
+        f"{len(every)} things in the selection do not fit: {'; '.join(every[:_FAULTS_NAMED])}{more}",
+        faults[0].advice,
+        problems=every,
+    )
 
 
 def _too_many_cpus(
@@ -154,16 +161,23 @@ def _fitting(wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Plac
         if wanted.model.casefold() in each.drive.model.casefold()
         and wanted.firmware in (None, each.drive.who.firmware)
         and wanted.host in (None, each.host)
-        and each.drive.serial not in taken
     ]
+    free = [each for each in fits if each.drive.serial not in taken]
     if not fits:
         raise unknown("drive of model", wanted.model, sorted({each.drive.model for each in everywhere}))
-    if wanted.count is not None and len(fits) < wanted.count:
+    gone = f"{len(fits) - len(free)} taken by entries of [[drives]] before"
+    if not free:
         raise UsageError(
-            f"{wanted.count} drives of model {wanted.model} are asked for, and {len(fits)} are there",
-            f"lower count to {len(fits)}, or take the inventory of more hosts",
+            f"no drive of model {wanted.model} is left: {gone}",
+            "leave this entry out, or let the entries before take fewer: count = N",
         )
-    return fits[: wanted.count]
+    if wanted.count is not None and len(free) < wanted.count:
+        others = "" if len(free) == len(fits) else f" ({gone})"
+        raise UsageError(
+            f"{wanted.count} drives of model {wanted.model} are asked for, and {len(free)} are there{others}",
+            f"lower count to {len(free)}, or take the inventory of more hosts",
+        )
+    return free[: wanted.count]
 
 
 def _one(serial: str, host: str | None, everywhere: Sequence[Placed]) -> list[Placed]:
@@ -190,8 +204,12 @@ class _Planner:
         self._orders: dict[int, _Asked] = {}
         self._plans: dict[tuple[object, ...], _Bounds] = {}
 
+    def read(self, work: Work) -> None:
+        """Read a work, before any drive is looked at."""
+        self._orders[id(work)] = _Asked(work)
+
     def job(self, name: str, work: Work, placed: Placed) -> FleetJob:
-        asked = self._orders.setdefault(id(work), _Asked(work))
+        asked = self._orders[id(work)]
         drive, who = placed.drive, placed.drive.who
         key = (id(work), drive.model, who.firmware, who.capacity_bytes, who.logical_block_bytes, who.kind)
         if key not in self._plans:
@@ -244,7 +262,8 @@ class _Asked:
         self._variant = Variant(**given) if given else AS_IT_IS
         self._cap = None if work.endurance_cap is None else endurance_cap(work.endurance_cap)
         if work.meter is not None:
-            MeterText.parse(work.meter)
+            several = self._suite is not None or work.repeat > 1
+            chosen_meter(MeterText.parse(work.meter), None, simulated=False, in_suite=several)
 
     @property
     def run_name(self) -> str:
