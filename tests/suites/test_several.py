@@ -198,6 +198,17 @@ def finished_runs(library: Path) -> dict[str, float]:
         (REVIEW.replace('absent = "nobody made one"', ""), "needs either a profile or the reason"),
         (REVIEW.replace('parts = ["peak-random-read"]', 'parts = ["qd1"]'), "no part 'qd1'"),
         (REVIEW + '\n[[part]]\nmethod = "mixed-random"\n', "two parts are called mixed-random"),
+        (REVIEW + '\n[[variant]]\nname = "spare"\nspare = "20%"\n', "two variants are called spare"),
+        (
+            REVIEW + '\n[[part]]\nmethod = "mixed-random"\nname = "peak-random-read-spare"\n',
+            "two parts are called peak-random-read-spare",
+        ),
+        (REVIEW + '\n[[drive]]\nname = "A"\nabsent = "lost"\n', "two drives are called A"),
+        (REVIEW.replace('title = "Mixes"', 'title = "Reads"'), "two chapters are called Reads"),
+        (
+            REVIEW.replace('["peak_random_read_iops"]', '["peak_random_read_iops", "peak_random_read_iops"]'),
+            "the tile peak_random_read_iops is named twice",
+        ),
         (REVIEW.replace('title = "Tried"', 'title = "Tried"\ncolour = 3'), "no key of a review 'colour'"),
         (
             REVIEW.replace("peak_random_read_iops", "peak_random_raed_iops"),

@@ -6,13 +6,14 @@ Suites of ssdlab are such files, and so can a user's own be: copied, changed, an
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from ssdlab.host.documents import parse_toml
 from ssdlab.methods.headline_names import is_named, names_of
-from ssdlab.methods.suites.suite import Entry, Part, State, Suite
+from ssdlab.methods.suites.suite import Entry, Part, State, Suite, repeated
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen
 
@@ -129,9 +130,12 @@ class Declaration(Frozen):
     @model_validator(mode="after")
     def _check(self) -> Self:
         labels = [part.label for part in self.part]
-        if twice := next((label for label, times in Counter(labels).items() if times > 1), None):
-            raise UsageError(f"two parts are called {twice}", "give one of them a name of its own")
         titles = [chapter.title for chapter in self.chapter]
+        _once("parts", (*labels, *self._repeated(labels)))
+        _once("variants", (variant.name for variant in self.variant))
+        _once("drives", (drive.name for drive in self.drive))
+        _once("chapters", titles)
+        _once("tiles", self.tiles)
         for part in self.part:
             if self.chapter and part.chapter is not None and part.chapter not in titles:
                 raise unknown("chapter", part.chapter, titles)
@@ -149,6 +153,11 @@ class Declaration(Frozen):
                 if label not in labels:
                     raise unknown("part", label, labels)
         return self
+
+    def _repeated(self, labels: Sequence[str]) -> Iterator[str]:
+        """Yield what the parts of the variants are called; of variants of one name only once."""
+        for name, parts in {each.name: each.parts for each in self.variant}.items():
+            yield from (repeated(label, name) for label in labels if not parts or label in parts)
 
     def suite(self) -> Suite:
         """Return the suite that it declares, with its parts checked.
@@ -191,6 +200,14 @@ class Declaration(Frozen):
             "tiles": list(self.tiles),
             "drives": [each.model_dump(mode="json", exclude_none=True) for each in self.drive],
         }
+
+
+def _once(what: str, names: Iterable[str]) -> None:
+    """Refuse a name that two of a kind have: runs are found by them."""
+    if twice := next((name for name, times in Counter(names).items() if times > 1), None):
+        if what == "tiles":
+            raise UsageError(f"the tile {twice} is named twice", "name each tile once")
+        raise UsageError(f"two {what} are called {twice}", "give one of them a name of its own")
 
 
 def _part(text: PartText) -> Part:

@@ -64,6 +64,11 @@ class Part:
         return self.name or self.method
 
 
+def repeated(label: str, entry: str) -> str:
+    """Return what a part is called that is done again for an entry."""
+    return f"{label}-{entry}"
+
+
 @dataclass(frozen=True)
 class Entry:
     """One more entry of the drive under review: a variant, in which all parts, or some, are done again."""
@@ -123,7 +128,7 @@ class Suite:
                 state=part.state,
                 settings=part.settings,
                 absolute=part.absolute,
-                name=f"{part.label}-{entry.name}",
+                name=repeated(part.label, entry.name),
                 chapter=part.chapter,
                 variant=entry.variant,
                 like=part.label,
