@@ -45,6 +45,17 @@ def test_a_drive_made_smaller_gets_times_as_much_shorter() -> None:
     assert (set_to["pts-iops"]["seconds"], set_to["pts-throughput"]["seconds"]) == (9.0, 3.75)
 
 
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_a_parameter_that_is_wrong_is_no_drive_that_does_not_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    words = [verb, "snia", DRIVE, "--quick", "--set", "active_range_segments=7"]
+    assert main(words + (["--library", str(tmp_path)] if verb == "run" else [])) == 2
+    said = capsys.readouterr()
+    assert "active_range_amount too" in said.err
+    assert "left out" not in said.out and not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 def test_all_eight_come_to_a_verdict_in_one_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

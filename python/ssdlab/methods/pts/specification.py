@@ -25,7 +25,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+
+from pydantic import model_validator
 
 from ssdlab.methods.method import Params, Remarks, Seconds, param
 from ssdlab.methods.results.pts import PtsBase
@@ -105,6 +107,16 @@ class PtsParams(Params):
         le=MAX_SEGMENTS,
     )
     seconds: Seconds = param(60.0, "of a cell, a sample or a record", unit="s", quick=0.5, gt=0, le=3600)
+
+    @model_validator(mode="after")
+    def _amount_of_segments(self) -> Self:
+        """Refuse segments of no amount; here, since a suite leaves out what a plan refuses."""
+        if self.active_range_segments > 1 and not self.active_range_amount:
+            raise UsageError(
+                "segments of the active range are pieces of an amount of it, and none was given",
+                "give active_range_amount too: --set active_range_amount=16GiB",
+            )
+        return self
 
     @property
     def recommended(self) -> tuple[int, int] | None:
@@ -195,11 +207,6 @@ def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:
     usable = asked // unit * unit
     if unit <= usable < lab.usable_bytes:
         lab.limit(usable)
-    if spread and not p.active_range_amount:
-        raise UsageError(
-            "segments of the active range are pieces of an amount of it, and none was given",
-            "give active_range_amount too: --set active_range_amount=16GiB",
-        )
     if spread:
         lab.scatter(p.active_range_segments, p.active_range_amount)
 
