@@ -17,7 +17,8 @@ from ssdlab.cli.drives_named import in_library
 from ssdlab.methods.suites import find_suite
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder, read_manifest
-from ssdlab.results.store import find_run
+from ssdlab.results.store import find_run, run_folders
+from ssdlab.results.verifying import verify_run
 from ssdlab.runs.suites import standing
 from ssdlab.runs.suites.ordering import suite_params
 from ssdlab.runs.suites.standing import drive_in_library, standing_parts
@@ -93,6 +94,9 @@ def test_a_declaration_is_run_on_several_drives_and_reported_on_one_page(
         {"peak-random-read": False, "mixed-random": False, "peak-random-read-spare": False},
         {"peak-random-read": False, "mixed-random": False},
     ]
+    assert {each.name: verify_run(each).unknown for each in run_folders(library)} == dict.fromkeys(
+        (each.name for each in run_folders(library)), ()
+    )
     html = page.render([source.read(found.path)])
     assert "simulated tiny-test" in html
     shown = capsys.readouterr().out

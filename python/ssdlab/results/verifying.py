@@ -133,4 +133,15 @@ def _unknown(folder: HeldFolder, run: RunFolder) -> tuple[str, ...]:
         return ()
     known = {MANIFEST, JOURNAL, NOTES, TAGS, CONDITIONS, CONSENT, *sealed.files}
     known |= {table.name for table in run.manifest.tables}
+    if STEPS not in known and _is_empty(folder, STEPS):
+        known.add(STEPS)  # made with every run; a suite has no steps of its own
     return tuple(name for name in folder.names() if name not in known and not name.startswith("."))
+
+
+def _is_empty(folder: HeldFolder, name: str) -> bool:
+    """Return whether there is a folder of that name with nothing in it."""
+    try:
+        with folder.folder(name) as held:
+            return not held.names()
+    except OSError:
+        return False
