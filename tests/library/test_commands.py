@@ -245,6 +245,20 @@ def test_ten_unlike_runs_are_never_ranked_together(ask: Ask, library: Path) -> N
         assert alone["left_out_runs"] == 13
 
 
+def test_drives_of_equal_medians_share_a_place(
+    ask: Ask, library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drives = {"TWIN1": 7.0, "TWIN2": 7.0, "LAST": 9.0, "FIRST": 5.0}
+    for number, (drive_id, value) in enumerate(drives.items(), start=30):
+        catalogue.add(library, run(library, number, {"even_ns": value}, drive_id=drive_id))
+    places = {line["drive_id"]: line["place"] for line in ask("rank", "even_ns")["lines"]}
+    assert places == {"FIRST": 1, "TWIN1": 2, "TWIN2": 2, "LAST": 4}
+    assert [line["place"] for line in ask("rank", "even_ns", "--limit", "3")["lines"]] == [1, 2, 2]
+    assert main(["rank", "even_ns", "--library", str(library)]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[0] for line in lines if line and line[0].isdigit()] == ["1", "2", "2", "4"]
+
+
 def test_a_figure_whose_state_was_not_shown_is_not_ranked(
     ask: Ask, library: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

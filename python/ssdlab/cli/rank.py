@@ -87,10 +87,10 @@ def _print(found: Ranking) -> None:
     print_line(f"{found.figure}: {found.label}, {found.better} is better", "bold")
     print_line(_common(like), "dim")
     rows = []
-    for place, line in enumerate(found.lines, start=1):
+    for line in found.lines:
         value, low, high = (figure_text(each, found.unit) for each in (line.value, line.min, line.max))
         spread = "" if line.runs == 1 else f"{low} to {high}"
-        rows.append((place, line.drive_name, line.drive_id, value, line.runs, spread))
+        rows.append((line.place, line.drive_name, line.drive_id, value, line.runs, spread))
     print_table(rows, ("", "drive", "identifier", "median", "runs", "range"), right=(0, 3, 4))
     if found.drives > len(found.lines):
         say(f"the best {len(found.lines)} of {found.drives} drives; more with --limit")

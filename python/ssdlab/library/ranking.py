@@ -40,8 +40,9 @@ _KEY = (*LIKE, UNSHOWN)
 
 @dataclass(frozen=True)
 class Ranked:
-    """A drive's place: the median of its runs, and their range."""
+    """A drive's place, from 1; drives of equal medians share one. The median of its runs, and their range."""
 
+    place: int
     drive_id: str
     drive_name: str
     value: float
@@ -126,8 +127,8 @@ def rank(
     direction = "DESC" if ours["better"] == "higher" else "ASC"
     cut = "" if limit is None else f"LIMIT {limit}"
     found = index.ask(
-        f"SELECT drive_id, drive_name, middle, runs, low, high, folder FROM {group.standings} "
-        f"WHERE name = ? AND kin = ? ORDER BY middle {direction}, drive {cut}",
+        f"SELECT rank() OVER (ORDER BY middle {direction}), drive_id, drive_name, middle, runs, low, high, "
+        f"folder FROM {group.standings} WHERE name = ? AND kin = ? ORDER BY middle {direction}, drive {cut}",
         [figure, ours["kin"]],
     )
     return Ranking(
