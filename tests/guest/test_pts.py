@@ -17,7 +17,7 @@ SHORT = {"parameter-seconds", "parameter-most_rounds", "parameter-overwrites"}
     ("name", "cells"), [pytest.param("pts-iops", 56, marks=pytest.mark.slow), ("pts-latency", 9)]
 )
 def test_quick_on_an_nvme_drive(guest, name: str, cells: int) -> None:
-    words = ["run", name, NVME, "--quick", "--set", "seconds=20ms", "--destroy", f"{NVME_SERIAL}/1"]
+    words = ["run", name, NVME, "--quick", "--set", "seconds=200ms", "--destroy", f"{NVME_SERIAL}/1"]
     if name == "pts-latency":
         words += ["--set", "histogram_seconds=200ms"]
     done = guest.ssdlab(*words, "--library", "/run/library", "--json", limit_s=1500)
