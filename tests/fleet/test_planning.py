@@ -41,7 +41,19 @@ def test_a_plan_names_every_serial_host_hour_and_byte(library: Path) -> None:
     for job in plan.jobs:
         assert 0 <= job.seconds[0] <= job.seconds[1] < 86_400
         assert (job.bytes_written[1] > 0) is job.destroys
+        assert job.drive_seconds is not None, "a simulated drive keeps time of its own"
+        assert 0 <= job.drive_seconds[0] <= job.drive_seconds[1]
     assert not any((library / job.run_id).exists() for job in plan.jobs)
+
+
+def test_the_table_tells_the_time_of_simulated_drives_from_ours(
+    make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path, tmp_path: Path
+) -> None:
+    make_plan(A1 + QD1, n1=["A1"])
+    done = ssdlab("fleet", "plan", "selection.toml", "--library", str(library), "-o", "again.json")
+    assert "  drive time  " in done.stdout
+    assert "  real time  " in done.stdout
+    assert "real time of all jobs together" in done.stdout
 
 
 def test_drives_are_selected_by_model_firmware_host_and_count(library: Path) -> None:
@@ -78,6 +90,17 @@ def test_drives_are_selected_by_model_firmware_host_and_count(library: Path) -> 
         (A1 + QD1 + 'meter = "simulated"\n', "'simulated' names no meter"),
         (A1 + QD1 + 'meter = "foo:bar"\n', "no kind of meter 'foo'"),
         (A1 + QD1 + 'meter = "rapl:0"\n', "RAPL meters the processor"),
+        (A1 + QD1 + 'meter = "scpi:127.0.0.1:5025"\n', "A1 on n1: a simulated drive draws no watts"),
+        (A1.replace('["A1"]', '"A1"') + QD1, "serials is 'A1', not a list"),
+        ("drives = 3\n" + QD1, "drives is 3, not a list"),
+        ("drives = []\n" + QD1, r"drives is \[\], which is empty"),
+        (QD1, "the selection needs drives"),
+        (A1 + "[[work]]\nquick = true\n", r"\[\[work\]\] needs run"),
+        (A1 + QD1.replace("true", "'often'"), "quick is 'often', not true or false"),
+        (A1 + QD1 + "set = { seconds = [1] }\n", r"set.seconds is \[1\], not a text, a number, true or"),
+        (A1 + QD1 + "set = 3\n", "set is 3, not a table"),
+        (A1 + QD1 + 'shares = [""]\n', "item 1 of shares is '', which is empty"),
+        (A1 + QD1 + '[limits]\none_at_a_time = ["bus"]\n', "there is no one_at_a_time 'bus'"),
         (A1 + QD1 + 'repeat = 2\nmeter = "csv:watts.csv"\n', "a recording of one run"),
         (
             A1 + '[[drives]]\nmodel = "tiny"\n' + QD1,
@@ -85,7 +108,7 @@ def test_drives_are_selected_by_model_firmware_host_and_count(library: Path) -> 
         ),
         (A1 + QD1 + "[limits]\nat_once = 0\n", "at_once"),
         (A1, "work"),
-        ("name = 'Not So'\n" + A1 + QD1, "name"),
+        ("name = 'Not So'\n" + A1 + QD1, "name is 'Not So', not of the form that it has"),
         ("[[drives]\n", "is not TOML"),
     ],
 )

@@ -14,6 +14,8 @@ from ssdlab.cli.progress import bytes_text, range_text
 from ssdlab.model.units import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ssdlab.fleet.fleet_folder import FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
 
@@ -150,6 +152,7 @@ def cancel(plan: str, /, *, library: Path | None = None) -> None:
 
 def print_plan(made: FleetPlan) -> None:
     """Print every job of a plan, the sums, and the serials whose data will be lost."""
+    times = _times_of(made)
     rows = [
         (
             job.name,
@@ -157,24 +160,34 @@ def print_plan(made: FleetPlan) -> None:
             job.serial,
             job.model,
             " ".join(job.words),
-            range_text(*job.seconds),
+            *(of(job) for of in times.values()),
             bytes_text(*job.bytes_written),
             _share(job),
         )
         for job in made.jobs
     ]
-    print_table(rows, ("job", "host", "serial", "model", "work", "time", "writes", "of endurance"))
+    print_table(rows, ("job", "host", "serial", "model", "work", *times, "writes", "of endurance"))
     lower, upper = (sum(job.seconds[end] for job in made.jobs) for end in (0, 1))
     written = [sum(job.bytes_written[end] for job in made.jobs) for end in (0, 1)]
     print_fields(
         [
             ("jobs", f"{len(made.jobs)} on {counted(len(made.hosts), 'host')}"),
-            ("time of all jobs together", range_text(lower, upper)),
+            (f"{list(times)[-1]} of all jobs together", range_text(lower, upper)),
             ("writes", bytes_text(*written) or "nothing"),
             ("at once", made.at_once or "as many as the back end has room for"),
         ]
     )
     print_destroyed(made)
+
+
+def _times_of(made: FleetPlan) -> dict[str, Callable[[FleetJob], str]]:
+    """Return the columns of time: where drives keep time of their own, that and the host's."""
+    if all(job.drive_seconds is None for job in made.jobs):
+        return {"time": lambda job: range_text(*job.seconds)}
+    return {
+        "drive time": lambda job: range_text(*(job.drive_seconds or job.seconds)),
+        "real time": lambda job: range_text(*job.seconds),
+    }
 
 
 def print_destroyed(made: FleetPlan) -> None:
@@ -200,14 +213,11 @@ def _share(job: FleetJob) -> str:
 
 
 def _ended(folder: FleetFolder, *, json: bool) -> int:
-    from ssdlab.cli.fleet_status import print_status, status_json
+    from ssdlab.cli.fleet_status import show
     from ssdlab.fleet.status import status_of
 
     found = status_of(folder)
-    if json:
-        print_json(status_json(folder, found))
-    else:
-        print_status(folder, found)
+    show(folder, found, json=json)
     if any(each.state in {"failed", "refused"} for each in found):
         return 3
     return 130 if any(each.state in {"interrupted", "cancelled"} for each in found) else 0

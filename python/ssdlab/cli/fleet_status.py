@@ -40,10 +40,7 @@ def status(plan: str = "last", /, *, library: Path | None = None, json: bool = F
 
     folder = find_fleet(plan, library_of(library))
     found = status_of(folder)
-    if json:
-        print_json(status_json(folder, found))
-    else:
-        print_status(folder, found)
+    show(folder, found, json=json)
 
 
 def watch(plan: str = "last", /, *, library: Path | None = None) -> None:
@@ -71,6 +68,14 @@ def watch(plan: str = "last", /, *, library: Path | None = None) -> None:
     finally:
         shown.close()
     print_status(folder, found)
+
+
+def show(folder: FleetFolder, found: Sequence[JobStatus], *, json: bool) -> None:
+    """Print the state of a plan, for readers or as JSON."""
+    if json:
+        print_json(status_json(folder, found))
+    else:
+        print_status(folder, found)
 
 
 def print_status(folder: FleetFolder, found: Sequence[JobStatus]) -> None:

@@ -42,6 +42,9 @@ class FleetJob(Stored):
         default=(), description="what no two jobs may hold at once: drive, meter, link"
     )
     seconds: tuple[float, float] = Field(description="bounds of its time on the host's clock")
+    drive_seconds: tuple[float, float] | None = Field(
+        default=None, description="of a drive that keeps time of its own: bounds in that time"
+    )
     bytes_written: tuple[float, float]
     endurance_share: tuple[float, float] | None = None
 

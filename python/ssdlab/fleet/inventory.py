@@ -60,6 +60,11 @@ class FleetDrive(Stored):
         return _IDENTITY.validate_python(self.identity)
 
     @property
+    def simulated(self) -> bool:
+        """Whether it is a model of a drive."""
+        return self.text.startswith(SIMULATED_PREFIX)
+
+    @property
     def model(self) -> str:
         """What a reader calls its kind."""
         return self.who.model or self.who.name

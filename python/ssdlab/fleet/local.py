@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ssdlab.fleet.backend import BackendName
-    from ssdlab.fleet.fleet_folder import FleetFolder
+    from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob
 
 _LOOK_EVERY_S = 0.1
@@ -68,14 +68,17 @@ class Local:
 
     def _run_all(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
         waiting, most = list(jobs), folder.plan.at_once or len(os.sched_getaffinity(0))
+        left_over = [job for job in folder.plan.jobs if job not in jobs]
         try:
             while waiting or self._running:
                 self._reap()
                 if folder.cancelled:
                     waiting.clear()
-                for job in self._startable(waiting, most, folder.library):
-                    waiting.remove(job)
-                    self._begin(folder, job)
+                left_over = [job for job in left_over if _goes_on(folder, job)]
+                for job in self._startable(waiting, left_over, most):
+                    if not _at_work(folder.library, job):
+                        waiting.remove(job)
+                        self._begin(folder, job)
                 time.sleep(_LOOK_EVERY_S)
         except (KeyboardInterrupt, Interrupted):
             self._end_all()
@@ -84,27 +87,33 @@ class Local:
             ) from None
 
     def queued(self, folder: FleetFolder) -> Mapping[str, Queued]:
-        """Say which jobs run: those whose run is held; while a command works on the plan, others wait."""
+        """Say which jobs run: those at work or just begun; while a command works on the plan, others wait."""
         found = {name: Queued("waiting") for name in _waiting(folder)}
-        at_work = [job for job in folder.plan.jobs if _at_work(folder.library, job)]
+        attempts = folder.attempts()
+        at_work = [job for job in folder.plan.jobs if _goes_on(folder, job, attempts)]
         return {**found, **{job.name: Queued("running", job.host) for job in at_work}}
 
     def cancel(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
         """End jobs by SIGINT, as Ctrl-C would."""
         attempts = folder.attempts()
         for job in jobs:
-            last = attempts.get(job.name, [])[-1:]
-            if last and last[0].ended is None and _at_work(folder.library, job):
-                _interrupt(last[0].pid, job)
+            if (pid := _begun(folder, job, attempts.get(job.name, ()))) is not None:
+                os.kill(pid, signal.SIGINT)
 
-    def _startable(self, waiting: Sequence[FleetJob], most: int, library: Path) -> Iterable[FleetJob]:
-        """Yield what may begin now: in order, within the number at once, and holding nothing that is held."""
-        held = {each for job, _ in self._running.values() for each in job.holds}
-        free = most - len(self._running)
+    def _startable(
+        self, waiting: Sequence[FleetJob], left_over: Sequence[FleetJob], most: int
+    ) -> Iterable[FleetJob]:
+        """Yield what may begin now: in order, within the number at once, and holding nothing that is held.
+
+        Jobs that a killed command left over go on, and hold what they hold.
+        """
+        running = [*left_over, *(job for job, _ in self._running.values())]
+        held = {each for job in running for each in job.holds}
+        free = most - len(running)
         for job in tuple(waiting):
             if free <= 0:
                 return
-            if held.isdisjoint(job.holds) and not _at_work(library, job):
+            if held.isdisjoint(job.holds):
                 held.update(job.holds)
                 free -= 1
                 yield job
@@ -174,11 +183,24 @@ def _at_work(library: Path, job: FleetJob) -> bool:
     return (run / MANIFEST).is_file() and is_running(run)
 
 
-def _interrupt(pid: int, job: FleetJob) -> None:
-    """End a process as Ctrl-C would, if it still is that of the job: ids are given again."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+def _goes_on(
+    folder: FleetFolder, job: FleetJob, attempts: Mapping[str, Sequence[Attempt]] | None = None
+) -> bool:
+    """Say whether a job is at work, or was just begun and has no run yet."""
+    if _at_work(folder.library, job):
+        return True
+    known = folder.attempts() if attempts is None else attempts
+    return _begun(folder, job, known.get(job.name, ())) is not None
+
+
+def _begun(folder: FleetFolder, job: FleetJob, attempts: Sequence[Attempt]) -> int | None:
+    """Return the process of the last attempt if it goes on, also before it has made its run."""
+    last = attempts[-1] if attempts else None
+    if last is None or last.ended is not None or last.host != host_name():
+        return None
+    try:  # ids are given again: the process must be that of the job
+        words = Path(f"/proc/{last.pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
-        return
-    if b"fleet" in words and job.name.encode() in words:
-        os.kill(pid, signal.SIGINT)
+        return None
+    ours = str(folder.path).encode() in words and job.name.encode() in words
+    return last.pid if ours else None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.opening import Look
+from ssdlab.fleet.chosen_drives import chosen_drives
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, holds_of
 from ssdlab.fleet.inventory import own_version
 from ssdlab.model.drive_options import endurance_cap
-from ssdlab.model.errors import LabError, Refused, UsageError, unknown
+from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.model.meter_text import MeterText
 from ssdlab.results.journal import now
 from ssdlab.results.store import new_run_id
@@ -22,25 +22,18 @@ from ssdlab.runs.order import Order, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ssdlab.drives.guard.endurance import EnduranceCap
+    from ssdlab.fleet.chosen_drives import Placed
     from ssdlab.fleet.inventory import FleetDrive, Inventory
-    from ssdlab.fleet.selection import Drives, Selection, Work
+    from ssdlab.fleet.selection import Selection, Work
     from ssdlab.host.identity import Identity
     from ssdlab.methods.verbs.bounds import Bounds
     from ssdlab.runs.plan import Plan
 
 
 _FAULTS_NAMED = 8
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A drive with the host that it is attached to."""
-
-    drive: FleetDrive
-    host: str
 
 
 def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: Path) -> FleetPlan:
@@ -55,7 +48,7 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
         the work; all of them are named.
     """
     faults: list[LabError] = []
-    chosen = _chosen(selection, inventories, faults)
+    chosen = chosen_drives(selection, inventories, faults)
     jobs: list[FleetJob] = []
     problems = _too_many_cpus(selection, inventories, chosen)
     planner = _Planner(selection, library)
@@ -121,81 +114,6 @@ def _too_many_cpus(
     ]
 
 
-def _chosen(
-    selection: Selection, inventories: Sequence[Inventory], faults: list[LabError]
-) -> tuple[Placed, ...]:
-    """Return the drives that a selection means, each once, in its order; what does not exist is a fault."""
-    everywhere = [Placed(drive, each.host) for each in inventories for drive in each.drives]
-    if not everywhere:
-        raise UsageError(
-            "no host has an inventory with drives in this library",
-            "run `ssdlab fleet inventory` on each host first, with the library that they share",
-        )
-    taken: dict[str, Placed] = {}
-    for wanted in selection.drives:
-        for find in _finders(wanted, everywhere, taken):
-            try:
-                taken |= {placed.drive.serial: placed for placed in find()}
-            except UsageError as error:
-                faults.append(error)
-    return tuple(taken.values())
-
-
-def _finders(
-    wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Placed]
-) -> list[Callable[[], list[Placed]]]:
-    """Return what finds the drives of an entry: each serial by itself, so that all unknown ones are named."""
-    if wanted.serials:
-        return [partial(_one, serial, wanted.host, everywhere) for serial in wanted.serials]
-    return [partial(_fitting, wanted, everywhere, taken)]
-
-
-def _fitting(wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Placed]) -> list[Placed]:
-    assert wanted.model is not None  # seen to when the selection was read
-    hosts = sorted({each.host for each in everywhere})
-    if wanted.host is not None and wanted.host not in hosts:
-        raise unknown("host", wanted.host, hosts)
-    fits = [
-        each
-        for each in everywhere
-        if wanted.model.casefold() in each.drive.model.casefold()
-        and wanted.firmware in (None, each.drive.who.firmware)
-        and wanted.host in (None, each.host)
-    ]
-    free = [each for each in fits if each.drive.serial not in taken]
-    if not fits:
-        raise unknown("drive of model", wanted.model, sorted({each.drive.model for each in everywhere}))
-    gone = f"{len(fits) - len(free)} taken by entries of [[drives]] before"
-    if not free:
-        raise UsageError(
-            f"no drive of model {wanted.model} is left: {gone}",
-            "leave this entry out, or let the entries before take fewer: count = N",
-        )
-    if wanted.count is not None and len(free) < wanted.count:
-        others = "" if len(free) == len(fits) else f" ({gone})"
-        raise UsageError(
-            f"{wanted.count} drives of model {wanted.model} are asked for, and {len(free)} are there{others}",
-            f"lower count to {len(free)}, or take the inventory of more hosts",
-        )
-    return free[: wanted.count]
-
-
-def _one(serial: str, host: str | None, everywhere: Sequence[Placed]) -> list[Placed]:
-    """Return the drive of a serial; on which host must be said where several have it."""
-    found = [each for each in everywhere if each.drive.serial == serial]
-    if not found:
-        raise unknown("drive of the fleet with serial", serial, [each.drive.serial for each in everywhere])
-    fits = [each for each in found if host in (None, each.host)]
-    hosts = ", ".join(each.host for each in found)
-    if not fits:
-        raise UsageError(f"{serial} is on {hosts}, and the selection says {host}", "correct host")
-    if len(fits) > 1:
-        raise UsageError(
-            f"{serial} is on several hosts: {hosts}", "give that entry of [[drives]] a host = '...'"
-        )
-    return fits
-
-
 class _Planner:
     """Plans jobs; drives of one model do one work in one time, so that is worked out once."""
 
@@ -232,6 +150,7 @@ class _Planner:
             cpus=self._limits.cpus,
             holds=holds_of(drive, placed.host, work, self._limits.one_at_a_time),
             seconds=bounds.seconds,
+            drive_seconds=bounds.drive_seconds,
             bytes_written=bounds.written,
             endurance_share=bounds.share,
         )
@@ -243,6 +162,7 @@ class _Bounds:
 
     writes: bool
     seconds: tuple[float, float]
+    drive_seconds: tuple[float, float] | None
     written: tuple[float, float]
     share: tuple[float, float] | None
 
@@ -261,9 +181,7 @@ class _Asked:
         given = {name.replace("-", "_"): str(value) for name, value in work.variant.items()}
         self._variant = Variant(**given) if given else AS_IT_IS
         self._cap = None if work.endurance_cap is None else endurance_cap(work.endurance_cap)
-        if work.meter is not None:
-            several = self._suite is not None or work.repeat > 1
-            chosen_meter(MeterText.parse(work.meter), None, simulated=False, in_suite=several)
+        self._check_meter(simulated=False)
 
     @property
     def run_name(self) -> str:
@@ -292,8 +210,16 @@ class _Asked:
             found += ["--seed", str(derived(work.seed, job))]
         return tuple(found)
 
+    def _check_meter(self, *, simulated: bool) -> None:
+        """Refuse a meter that its runs would refuse."""
+        work = self._work
+        if work.meter is not None:
+            several = self._suite is not None or work.repeat > 1
+            chosen_meter(MeterText.parse(work.meter), None, simulated=simulated, in_suite=several)
+
     def bounds(self, placed: Placed, library: Path) -> _Bounds:
         """Plan it on a drive that is known by its inventory."""
+        self._check_meter(simulated=placed.drive.simulated)
         who = _as_variant(placed.drive, self._variant)
         order = self._order(placed, who)
         if self._suite is None and self._work.repeat == 1:
@@ -351,7 +277,8 @@ def _bounds_of(plans: Sequence[Plan], *, writes: bool) -> _Bounds:
     written = ends([plan.bytes_written for plan in plans])
     rated = plans[0].endurance_bytes
     share = None if rated is None else (written[0] / rated, written[1] / rated)
-    return _Bounds(writes, ends([plan.real_seconds for plan in plans]), written, share)
+    own = ends([plan.seconds for plan in plans]) if plans[0].keeps_time else None
+    return _Bounds(writes, ends([plan.real_seconds for plan in plans]), own, written, share)
 
 
 def _as_variant(drive: FleetDrive, variant: Variant) -> Identity:

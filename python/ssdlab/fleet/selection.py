@@ -96,9 +96,9 @@ class Selection(Frozen):
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] = Field(
         "fleet", description="what the plan is called: small letters, digits, hyphens"
     )
-    drives: tuple[Drives, ...] = Field(min_length=1)
-    work: tuple[Work, ...] = Field(min_length=1)
-    limits: Limits = Limits()
+    drives: tuple[Drives, ...] = Field(min_length=1, description="[[drives]] tables: serials, or a model")
+    work: tuple[Work, ...] = Field(min_length=1, description="[[work]] tables: what each drive is to do")
+    limits: Limits = Field(Limits(), description="the [limits] table: what runs share")
 
 
 def read_selection(path: Path) -> Selection:

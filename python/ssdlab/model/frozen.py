@@ -22,6 +22,23 @@ def _nanoseconds(value: object) -> object:
     return units.parse_duration(value) if isinstance(value, str) else value
 
 
+_SINGLE_VALUES = ("str", "int", "float", "bool")
+"""What pydantic adds to the place of a fault where a field takes values of several types."""
+_ITEM = re.compile(r"^(item \d+ of )+")
+_NOT_OF_KIND = {
+    "bool_": "not true or false",
+    "dict_": "not a table",
+    "float_": "not a number",
+    "int_": "not a whole number",
+    "list_": "not a list",
+    "model_": "not a table",
+    "string_type": "not a text",
+    "string_pattern": "not of the form that it has",
+    "tuple_": "not a list",
+}
+"""By how pydantic's names of faults begin: the same in a reader's words."""
+
+
 @dataclass(frozen=True)
 class Metavar:
     """What stands for a value of this type in help texts."""
@@ -55,7 +72,8 @@ class Frozen(BaseModel):
 def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
     """Return the first fault that `error` found in a `model`, as one line what and one line what to do."""
     fault = error.errors(include_url=False)[0]
-    place = _place(fault["loc"])
+    several = [tag for tag in fault["loc"][-1:] if tag in _SINGLE_VALUES]  # which of several types it is not
+    place = _place(fault["loc"][: -1 if several else None])
     noun = model.noun or model.__name__.lower()
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     if fault["type"] == "extra_forbidden":
@@ -63,11 +81,15 @@ def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
     field = fields.get(str(fault["loc"][0])) if fault["loc"] else None
     meaning = f": {field.description}" if field is not None and field.description else ""
     if fault["type"] == "missing":
-        return UsageError(f"{noun} needs {place}", f"give {place}{meaning}", field=place)
+        whole = noun.removeprefix("entry of ")
+        return UsageError(f"{whole} needs {place}", f"give {place}{meaning}", field=place)
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
-        return unknown(place, fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
+        return unknown(
+            _ITEM.sub("", place), fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"])
+        )
+    wrong = "not a text, a number, true or false" if several else _fault_text(fault, field)
     return UsageError(
-        f"{place or noun} is {_shown(fault['input'], field)}, {_fault_text(fault, field)}",
+        f"{place or noun} is {_shown(fault['input'], field)}, {wrong}",
         f"{place or noun}{meaning}",
         field=place,
         given=units.shown(fault["input"]),
@@ -107,8 +129,13 @@ def _shown(value: object, field: FieldInfo | None) -> str:
 def _fault_text(fault: ErrorDetails, field: FieldInfo | None) -> str:
     """Return what is wrong with a value, as the end of a sentence."""
     context = fault.get("ctx", {})
-    if fault["type"].startswith("int_"):
-        return "not a whole number"
+    if fault["type"].endswith("too_short") and context.get("min_length") == 1:
+        return "which is empty"
+    if fault["type"] == "string_too_long":
+        return f"longer than {context['max_length']} characters"
+    for kind, words in _NOT_OF_KIND.items():
+        if fault["type"].startswith(kind):
+            return words
     bounds = {
         "greater_than_equal": ("ge", "below {}"),
         "greater_than": ("gt", "not above {}"),
