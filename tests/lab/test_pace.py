@@ -20,6 +20,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.steps import Request
 from ssdlab.methods.verbs.purge import Purge
 from ssdlab.model.errors import Interrupted
+from ssdlab.runs import host_time
 from ssdlab.runs import probe as probing
 from ssdlab.runs.order import Order, plan_order
 from ssdlab.runs.pace import pace_of
@@ -131,7 +132,9 @@ def test_drive_time_and_real_time_are_told_apart(capsys: pytest.CaptureFixture[s
     assert found["known_by"] == ["link, 3500 MB/s"] or found["known_by"]
 
 
-def test_a_purge_of_a_simulated_drive_is_no_matter_of_a_day() -> None:
+def test_a_purge_of_a_simulated_drive_is_no_matter_of_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_time.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+
     class Seen:
         upper = 0.0
 

@@ -1,8 +1,8 @@
 """How long a run will still take, narrowed by what its finished steps have shown.
 
 On a real drive the rest is that of the plan, with what stops by bytes planned again at the speeds seen. Of a
-simulated drive the plan says how much work the rest is for the host, and the finished steps how fast this
-host does it.
+simulated drive the plan says how much work the rest is for the host, the finished steps how fast this host
+does it, and what it gave the run of its processors how long that takes by the clock.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from bisect import bisect_right, insort
 from dataclasses import replace
 from itertools import accumulate
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.methods.verbs.bounds import NOTHING, Bounds
 from ssdlab.runs.pace import known_of
 from ssdlab.runs.plan import START_MAX_S, overhead_max_s, planned_step
 
 if TYPE_CHECKING:
+    from ssdlab._core import Snapshot
     from ssdlab.analysis.pace import Known
     from ssdlab.results.run_folder import Step
     from ssdlab.runs.plan import Plan, PlannedStep
@@ -26,10 +27,12 @@ SETTLED_S = 2.0
 """A speed seen for so long says when a step that stops by bytes will end ..."""
 SPEED_VARIES = (0.7, 1.6)
 """... give or take: a cache that fills up makes the rest slower than the beginning."""
-SEEN_S = 0.5
-"""Of a simulation: before, a host's speed is not known ..."""
+SEEN_S = 0.1
+"""Of a processor: before, it is not known how fast it simulates ..."""
 WORK_VARIES = (0.3, 3.0)
-"""... and what the rest takes for its work, against what the finished steps took for theirs."""
+"""... and what the rest takes for its work, against what is done took for its own."""
+_SHARE_MIN = 0.02
+"""Of a step, before it says how long the rest of it takes."""
 _STEP_VARIES = (0.5, 2.0)
 """Of what a step takes of the host, whatever it does."""
 _IN_THIS_RUN = (0.6, 1.6)
@@ -52,11 +55,11 @@ class TimeLeft:
         self._seen: list[Known] = []
         self._done_work = 0.0
         self._took: list[float] = []
-        """Seconds of each step with a workload that was done here."""
+        """Seconds of a processor of each step with a workload that was done here."""
         self._sum_up()
 
     def finished(self, step: Step, seconds: float) -> None:
-        """Take note of what a step that was done here took."""
+        """Take note of what a step that was done here took; a simulated one of a processor."""
         at = bisect_right(self._ordinals, step.ordinal) - 1
         if at < 0 or self._ordinals[at] != step.ordinal:
             return
@@ -69,7 +72,10 @@ class TimeLeft:
             self._plan_again(at + 1)
 
     def after(self, ordinal: int) -> Bounds:
-        """Return what the steps behind one will take, and what ends the run."""
+        """Return what the steps behind one will take, and what ends the run.
+
+        Of a simulated drive in seconds of a processor.
+        """
         at = bisect_right(self._ordinals, ordinal)
         rest, certain, likely = self._from[at]
         ending = START_MAX_S + overhead_max_s(self._steps[at:])
@@ -88,9 +94,14 @@ class TimeLeft:
         )
         return Bounds(shortest_s, shortest_s + longest_s + START_MAX_S)
 
-    def of(self, step: PlannedStep, elapsed: float, snapshot: Any) -> Bounds:  # noqa: ANN401 - _core.Snapshot
-        """Return what is left of the present step, narrowed by the speed seen where it stops by bytes."""
-        whole = step.simulating + Bounds(0.0, step.overhead_s) if self._plan.keeps_time else step.seconds
+    def of(self, step: PlannedStep, elapsed: float, snapshot: Snapshot | None) -> Bounds:
+        """Return what is left of the present step, narrowed by the speed seen where it stops by bytes.
+
+        Of a simulated drive in seconds of a processor, as those that it took until now.
+        """
+        if self._plan.keeps_time:
+            return _of_simulation(step, elapsed, snapshot)
+        whole = step.seconds
         left = Bounds(max(whole.lower - elapsed, 0.0), max(whole.upper - elapsed, 0.0))
         if step.target_bytes is None or snapshot is None or elapsed < SETTLED_S or not snapshot.bytes:
             return left
@@ -129,6 +140,23 @@ class TimeLeft:
             initial=(NOTHING, 0.0, 0.0),
         )
         self._from = [*sums][::-1]
+
+
+def _of_simulation(step: PlannedStep, spent: float, snapshot: Snapshot | None) -> Bounds:
+    whole = step.simulating + Bounds(0.0, step.overhead_s)
+    share = 0.0 if snapshot is None else _share_done(step, snapshot)
+    if spent < SEEN_S or share < _SHARE_MIN:
+        return Bounds(max(whole.lower - spent, 0.0), max(whole.upper - spent, spent))
+    left = spent * (1 - share) / share
+    least = WORK_VARIES[0] * left if whole.lower else 0.0  # what a rule ends may end at once
+    return Bounds(least, WORK_VARIES[1] * left + step.overhead_s)
+
+
+def _share_done(step: PlannedStep, snapshot: Snapshot) -> float:
+    """Return how much of a step a simulation has done, by bytes or by the drive's time; at most all of it."""
+    if step.target_bytes is not None:
+        return min(1.0, snapshot.bytes / max(step.target_bytes, 1))
+    return min(1.0, snapshot.elapsed_ns / 1e9 / max(step.drive_seconds.upper, 1e-9))
 
 
 def _middle(bounds: Bounds) -> float:

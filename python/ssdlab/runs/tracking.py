@@ -6,16 +6,19 @@ import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ssdlab.methods.steps import Request
+from ssdlab.methods.verbs.bounds import Bounds
 from ssdlab.methods.verbs.workload_verb import WorkloadVerb
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.results.progress import Progress
+from ssdlab.runs.host_time import HostTime
 from ssdlab.runs.plan import Plan, planned_step
 from ssdlab.runs.time_left import TimeLeft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ssdlab._core import Snapshot
     from ssdlab.results.progress import Observer
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
@@ -38,8 +41,11 @@ class Tracker:
         self._planned = {step.ordinal: step for step in plan.steps}
         self._left = TimeLeft(plan)
         self._observers = observers
+        self._host = HostTime() if plan.keeps_time else None
         self._begun = time.monotonic()
         self._step_begun = self._begun
+        self._step_spent = time.process_time()
+        self._elsewhere = False
         self._current: PlannedStep | None = None
         self._outlook = ""
 
@@ -51,7 +57,9 @@ class Tracker:
         """Take note that a step starts."""
         known = self._planned.get(request.ordinal) if request.asked.planned_once else None
         self._current = known or planned_step(request, self._plan.planning)
-        self._step_begun = time.monotonic()
+        self._begin_step()
+        if self._host is not None:
+            self._host.look()
         self._outlook = request.outlook
         progress = self._progress(None)
         for observer in self._observers:
@@ -59,6 +67,11 @@ class Tracker:
 
     def tick(self, snapshot: Any, *, phase: str = "") -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
         """Take note of how far the present step is; `phase` says it where there is no snapshot."""
+        if self._host is not None and snapshot is not None:
+            self._host.look()
+        elif self._host is not None:
+            self._host.pause()
+            self._elsewhere = True
         progress = self._progress(snapshot, phase)
         for observer in self._observers:
             observer.tick(progress)
@@ -67,9 +80,9 @@ class Tracker:
         """Take note that a step is finished."""
         if self._current is None or self._current.ordinal != step.ordinal:
             self._current = self._planned.get(step.ordinal)
-            self._step_begun = time.monotonic()
+            self._begin_step()
         if not read_back:
-            self._left.finished(step, time.monotonic() - self._step_begun)
+            self._left.finished(step, self._spent())
         progress = self._progress(None)
         for observer in self._observers:
             observer.finished(step, progress, read_back=read_back)
@@ -79,14 +92,35 @@ class Tracker:
         for observer in self._observers:
             observer.ended(status)
 
+    def _begin_step(self) -> None:
+        self._step_begun, self._step_spent = time.monotonic(), time.process_time()
+        self._elsewhere = False
+
+    def _spent(self) -> float:
+        """Return seconds of the present step until now: by the clock, or of a processor for a simulation."""
+        elapsed = time.monotonic() - self._step_begun
+        if self._host is None:
+            return elapsed
+        if self._elsewhere:  # in processes of its own
+            return elapsed / self._host.usual
+        return time.process_time() - self._step_spent
+
+    def _remaining(self, snapshot: Snapshot | None) -> Bounds:
+        current = self._current
+        rest = self._left.after(current.ordinal if current is not None else -1)
+        if current is not None:
+            rest = rest + self._left.of(current, self._spent(), snapshot)
+        if self._host is None:
+            return rest
+        stretch = self._host.stretch
+        return Bounds(rest.lower * stretch.lower, rest.upper * stretch.upper)
+
     def _progress(self, snapshot: Any, phase: str = "") -> Progress:  # noqa: ANN401
         now = time.monotonic()
         current = self._current
         elapsed = now - self._step_begun
         ordinal = current.ordinal if current is not None else -1
-        rest = self._left.after(ordinal)
-        if current is not None:
-            rest = rest + self._left.of(current, elapsed, snapshot)
+        rest = self._remaining(snapshot)
         row = None if snapshot is None else snapshot.latest
         tails = [] if row is None else [cell.latency("response") for cell in row.cells if cell.ios]
         return Progress(
