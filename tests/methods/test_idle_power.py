@@ -156,6 +156,10 @@ def test_a_difference_inside_the_noise_is_no_wake_up() -> None:
         for each in (noise, slept)
     )
     assert [each.value for each in none.figures() if each.name == "wake_up_us"] == [None]
+    # One that has no state of rest has no least: awake, it would rank among those that rest.
+    alone = IdlePowerResult(**facts, rests=(noise,))  # type: ignore[arg-type]
+    assert [each.name for each in alone.figures()] == ["idle_w"]
+    assert "least_idle_w" in [each.name for each in none.figures()]
     assert "No wake-up was told apart" in sentence([*findings(none)][-1])
     assert "adds 400 µs to a read of 75.0 µs: the longest wake-up, by medians of 9 reads" in sentence(
         [*findings(one)][-1]

@@ -55,7 +55,10 @@ def columns(run: Path) -> dict[str, list[tuple[str, list[float], list[float]]]]:
     for track in section.figures[0].chart.views[0].tracks:
         ends, values = track.columns
         unpacked = [unpack(each.packed, each.unit).tolist() for each in (ends, values)]
-        found.setdefault(values.key, []).append((track.name, *unpacked))
+        begins = [part.row for part in track.parts or ()]
+        for part, until in zip(track.parts or (), [*begins[1:], len(unpacked[0])], strict=True):
+            own = (each[part.row : until] for each in unpacked)
+            found.setdefault(values.key, []).append((part.name, *own))
     return found
 
 

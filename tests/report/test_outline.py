@@ -17,8 +17,10 @@ from ssdlab.model.units import figure_text
 from ssdlab.report import page, source
 from ssdlab.report.claims import read_claims
 from ssdlab.report.runs import shown
+from ssdlab.report.sections.provenance import _alike
 from ssdlab.report.standings import LEVEL, standings
-from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.records import StepResult
+from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.results.store import find_run
 from suites.made import reads_part
 
@@ -107,6 +109,36 @@ def test_tiles_are_the_figures_of_the_manifests_best_first(compared: Path, writt
     values = [scalars(runs[run])[name]["value"] for run, name in first]
     assert len(values) == 2 and values == sorted(values, reverse=True)
     assert next(name for name, *_ in tiles) == "peak_random_read_iops", "what the review asks for comes first"
+
+
+def test_a_tile_that_no_run_has_is_said(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = ["peak_random_read_iops", "mixed_random_qd<32>_mb_s"]
+    monkeypatch.setattr(page, "_review", lambda runs: {"tiles": wanted})
+    html = page.render([source.read(compared)])
+    (said,) = re.findall(r'<p class="lacking lead">([^\n]*)</p>', html)
+    assert "mixed_random_qd&lt;32&gt;_mb_s" in said and "peak_random_read" not in said
+
+
+def test_what_was_found_stands_beside_each_drive_once(compared: Path, written: Path) -> None:
+    html = written.read_text()
+    assert html.count('<dl class="findings">') >= 2
+    for part in re.findall(r'<dl class="findings">(.*?)</dl>', html, re.S):
+        names = [
+            unescape(re.sub("<[^>]*>", "", each)).strip() for each in re.findall("<dt>(.*?)</dt>", part, re.S)
+        ]
+        assert len(names) == len(set(names)) <= len(DRIVES)
+        assert not any("simulated" in text for text in re.findall("<dd>(.*?)</dd>", part, re.S))
+
+
+def test_steps_that_differ_by_their_seeds_alone_stand_once() -> None:
+    def step(ordinal: int, depth: int, seed: int) -> Step:
+        args = {"workload": {"seed": seed, "streams": [{"depth": depth}]}}
+        return Step(ordinal, 1, "run", f"round {ordinal}", args, StepResult(seconds=1.0))
+
+    found = [
+        [each.ordinal for each in alike] for alike in _alike([step(0, 1, 7), step(1, 2, 8), step(2, 1, 9)])
+    ]
+    assert found == [[0, 2], [1]]
 
 
 def test_the_verdict_names_the_winner_and_by_how_much_and_leads_to_a_chart(

@@ -12,7 +12,9 @@ from ssdlab.report.view import Buttons
 
 def shown(label: str, title: str) -> Any:
     manifest = SimpleNamespace(method=SimpleNamespace(title=title))
-    return SimpleNamespace(label=label, run=SimpleNamespace(manifest=manifest))
+    return SimpleNamespace(
+        label=label, style=SimpleNamespace(short=label), run=SimpleNamespace(manifest=manifest)
+    )
 
 
 def test_runs_of_one_drive_are_told_apart_on_the_time_line() -> None:

@@ -98,7 +98,7 @@ function ticks(axis: Axis, { theme, side, values, length }: Drawn): Record<strin
   const marks = { show: side === "x", length: 4, lineStyle: { color: theme.rule } };
   if (axis.ticks === undefined && axis.scale === "linear") {
     const formatter = (value: number) => tick(value, axis.quantity);
-    const splitNumber = Math.max(3, Math.round(length / (side === "y" ? 60 : 110)));
+    const splitNumber = side === "y" ? Math.max(3, Math.round(length / 60)) : Math.max(2, Math.round(length / 110));
     const [least, most] = axis.range ?? [0, 0];
     const span = least > 0 ? rangeAround(least, most, splitNumber) : { min: 0, ...linearRange(values, splitNumber) };
     return { ...span, axisLabel: { ...label, formatter }, axisTick: marks };

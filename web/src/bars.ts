@@ -35,17 +35,18 @@ export function bars(view: BarsView, canvas: Canvas): Option {
   // Views of one figure have one height, so that switching moves nothing; rows keep theirs, and what is left is below.
   const left = canvas.filled ? 0 : Math.max(0, height - barsHeight(view, canvas));
   const reached = list.map(({ bar }) => Math.max(bar?.value ?? 0, bar?.high ?? 0, bar?.rated ?? 0));
-  const links = linkLimits(view, list, canvas, Math.max(...reached));
+  const links = linkLimits(view, list, canvas);
   const longest = Math.max(...list.map(({ bar }) => (bar === undefined ? 0 : textWidth(printed(view, bar), SIZE, theme.font))));
+  const named = Math.max(...list.map(({ label }) => textWidth(label, SIZE, theme.font)));
   const common = base(theme);
   const rated = list.some(({ bar }) => bar?.rated !== undefined);
   const axis = { ...view.axis, title: `${view.axis.title}${rated ? "   ( | rated )" : ""}` };
-  const xAxis = axisOption(axis, { theme, side: "x", values: [...reached, ...links.map(({ mb_s }) => mb_s)], length: width });
+  const xAxis = axisOption(axis, { theme, side: "x", values: [...reached, ...links.map(({ mb_s }) => mb_s)], length: Math.max(110, width - longest - (place === "beside" ? named : 0)) });
   const label = { color: theme.text, fontSize: SIZE, interval: 0, rich: { group: { fontWeight: "bold", fontSize: SIZE, color: theme.text } } };
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: (hit: { dataIndex: number }) => told(view, list[hit.dataIndex], canvas) },
-    grid: { left: 8, right: longest + 14, top: links.length > 0 ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: longest + 14, top: links.some(({ heading }) => heading === undefined) ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis: { ...xAxis, splitLine: { show: true, lineStyle: { color: theme.grid } } },
     yAxis: {
       type: "category",
@@ -56,7 +57,7 @@ export function bars(view: BarsView, canvas: Canvas): Option {
       axisLabel: place === "beside" ? label : { ...label, inside: true, verticalAlign: "bottom", margin: 2, padding: [0, 0, 8, 0] },
       z: 5,
     },
-    series: [column(view, list, place, canvas), whiskers(list, place, canvas), ratings(list, place, canvas), ...links.map((link) => limit(link, canvas))],
+    series: [column(view, list, place, canvas), whiskers(list, place, canvas), ratings(list, place, canvas), limits(links, canvas)],
   };
 }
 
@@ -135,7 +136,7 @@ function column(view: BarsView, list: BarRow[], place: Place, canvas: Canvas): O
       const style = run.hollow ? { fill: canvas.theme.paper, stroke: colour, lineWidth: 2, lineDash: [2, 3] } : { fill: colour };
       const ends = bar.high === undefined ? until : Math.max(until, api.coord([bar.high, hit.dataIndex])[0]);
       const thick = thickness(api, place);
-      const text = { text: printed(view, bar), x: ends + 8, y: middle + lowered(place), fill: canvas.theme.text, font: `${SIZE}px ${canvas.theme.font}`, verticalAlign: "middle" };
+      const text = { text: printed(view, bar), x: ends + 8, y: middle + lowered(place), fill: canvas.theme.text, stroke: canvas.theme.paper, lineWidth: 3, font: `${SIZE}px ${canvas.theme.font}`, verticalAlign: "middle" };
       return {
         type: "group",
         children: [
@@ -203,34 +204,58 @@ function ratings(list: BarRow[], place: Place, canvas: Canvas): Option {
   };
 }
 
-interface LinkLimit {
+/** What one link carries, over the rows of the drives that are reached by it, from the first to the last. */
+export interface LinkLimit {
   mb_s: number;
   text: string;
+  from: number;
+  until: number;
+  /** Of the row that has the name of the interface; none where all drives are reached by one. */
+  heading: number | undefined;
 }
 
-/** What the links of the drives carry, where a bar comes near one: beyond that no bar can go. */
-function linkLimits(view: BarsView, list: BarRow[], canvas: Canvas, most: number): LinkLimit[] {
+/** What the links of the drives carry, where a bar comes near one: beyond that no bar of that interface can go. */
+export function linkLimits(view: BarsView, list: BarRow[], canvas: Pick<Canvas, "runs">): LinkLimit[] {
   if (view.axis.quantity !== "mb_s") return [];
-  const found = new Map<number, string>();
-  for (const { bar } of list) {
-    const run = bar === undefined ? undefined : runStyle(canvas, bar.run);
-    if (run?.link_mb_s !== undefined && run.link_mb_s <= 1.3 * most) found.set(run.link_mb_s, `${run.interface ?? ""} link, ${number(run.link_mb_s, "mb_s")}`);
-  }
-  return [...found].map(([mb_s, text]) => ({ mb_s, text }));
+  const linkOf = ({ bar }: BarRow) => (bar === undefined ? undefined : runStyle(canvas, bar.run).link_mb_s);
+  const fastest = (link?: number) => Math.max(...list.map((row) => (link === undefined || linkOf(row) === link ? (row.bar?.value ?? 0) : 0)));
+  const found: LinkLimit[] = [];
+  list.forEach((row, at) => {
+    const link = linkOf(row);
+    const last = found[found.length - 1];
+    if (link === undefined || row.bar === undefined || link > 2 * fastest(link) || link > 1.3 * fastest()) return;
+    if (last?.mb_s === link && last.until === at - 1) last.until = at;
+    else {
+      const heading = at > 0 && list[at - 1]?.label.trim() === runStyle(canvas, row.bar.run).interface ? at - 1 : undefined;
+      found.push({ mb_s: link, text: `${runStyle(canvas, row.bar.run).interface ?? ""} link, ${number(link, "mb_s")}`, from: at, until: at, heading });
+    }
+  });
+  return found;
 }
 
-function limit({ mb_s, text }: LinkLimit, canvas: Canvas): Option {
+/** A dashed line over the rows of one interface; its words stand in the row of the interface's name, else over the first of them all. */
+function limits(found: LinkLimit[], canvas: Canvas): Option {
   const { theme } = canvas;
+  const worded = (at: number) => found[at]?.heading !== undefined || found.findIndex(({ mb_s }) => mb_s === found[at]?.mb_s) === at;
   return {
-    type: "line",
-    data: [],
+    type: "custom",
     silent: true,
-    markLine: {
-      silent: true,
-      symbol: "none",
-      data: [{ xAxis: mb_s }],
-      lineStyle: { color: theme.muted, width: 1.5, type: [5, 3] },
-      label: { show: true, position: "start", distance: 3, formatter: text, color: theme.muted, fontSize: 11 },
+    data: found.map(({ mb_s, from, until }) => [mb_s, from, until]),
+    encode: { x: 0, y: [1, 2] },
+    z: 1,
+    renderItem: (hit: { dataIndex: number; coordSys: { x: number; y: number; width: number } }, api: Api) => {
+      const one = found[hit.dataIndex];
+      if (one === undefined) return undefined;
+      const half = api.size([1, 1])[1] / 2;
+      const [x, first] = api.coord([one.mb_s, one.from]);
+      const y2 = api.coord([one.mb_s, one.until])[1] + half;
+      const middle = one.heading === undefined ? hit.coordSys.y - 9 : api.coord([one.mb_s, one.heading])[1];
+      const y1 = one.heading === undefined ? first - half : middle - 7;
+      const left = x > hit.coordSys.x + hit.coordSys.width * 0.6;
+      const style = { stroke: theme.muted, lineWidth: 1.5, lineDash: [5, 3] };
+      const text = { text: one.text, x: left ? x - 5 : x + 5, y: middle, align: left ? "right" : "left", verticalAlign: "middle", fill: theme.muted, font: `11px ${theme.font}` };
+      const line = { type: "line", shape: { x1: x, y1, x2: x, y2 }, style };
+      return { type: "group", children: worded(hit.dataIndex) ? [line, { type: "text", style: text }] : [line] };
     },
   };
 }

@@ -3,6 +3,7 @@
 import { runStyle } from "./draw";
 import type { Columns } from "./series";
 import type { RunStyle, SeriesChart, TimelineChart } from "./spec";
+import { stepOf } from "./timeline";
 
 /** Hands a file to the reader. */
 export function save(blob: Blob, name: string): void {
@@ -52,10 +53,10 @@ export async function timelineCsv(chart: TimelineChart, columns: Columns, runs: 
   for (const { tracks } of chart.views) {
     await columns.loadTracks(tracks, ["end_s", ...keys]);
     for (const track of tracks) {
-      const named = [runStyle({ runs }, track.run).label, track.name].map(quoted);
+      const run = quoted(runStyle({ runs }, track.run).label);
       for (const key of keys) {
         const times_s = columns.of(track, "end_s");
-        columns.of(track, key).forEach((value, row) => lines.push([...named, key, times_s[row], value].join(",")));
+        columns.of(track, key).forEach((value, row) => lines.push([run, quoted(stepOf(track, row)), key, times_s[row], value].join(",")));
       }
     }
   }

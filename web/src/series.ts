@@ -2,7 +2,7 @@
 
 import { axisOption, extent, logRange, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
-import { number } from "./numbers";
+import { number, tick } from "./numbers";
 import type { Axis, SeriesChart, Spell, Track } from "./spec";
 import { base, colourOf, escaped, named, stroke } from "./theme";
 import { unpack } from "./unpack";
@@ -87,14 +87,25 @@ function option(axis: Axis, shown: Shown[], window_s: [number, number], marked: 
 export function shading(spells: Spell[], unit_s: number, canvas: Canvas, worded: boolean): Option {
   const { theme } = canvas;
   const label = { show: worded, color: theme.muted, fontSize: 11, position: "insideTop", width: 160, overflow: "truncate" };
-  const stretches = spells.flatMap(({ from_s, until_s, text }) => (until_s === undefined ? [] : [[{ name: text, xAxis: from_s / unit_s }, { xAxis: until_s / unit_s }]]));
-  const moments = spells.flatMap(({ from_s, until_s, text }) => (until_s === undefined ? [{ name: text, xAxis: from_s / unit_s }] : []));
+  // Thirty stretches of heat would have their words one on the other: the first of a kind has them, the table all.
+  const few = spells.length <= MOST_WORDED;
+  const own = (at: number) => (few || spells.findIndex(({ text, until_s }) => kind(text) === kind(spells[at]?.text) && (until_s === undefined) === (spells[at]?.until_s === undefined)) === at ? {} : { label: { show: false } });
+  const stretches = spells.flatMap(({ from_s, until_s, text }, at) => (until_s === undefined ? [] : [[{ name: text, xAxis: from_s / unit_s, ...own(at) }, { xAxis: until_s / unit_s }]]));
+  const moments = spells.flatMap(({ from_s, until_s, text }, at) => (until_s === undefined ? [{ name: text, xAxis: from_s / unit_s, ...own(at) }] : []));
   return {
     ...(stretches.length > 0 ? { markArea: { silent: true, data: stretches, itemStyle: { color: theme.text, opacity: 0.12 }, label } } : {}),
     ...(moments.length > 0
       ? { markLine: { silent: true, symbol: "none", data: moments, lineStyle: { color: theme.text, width: 1.5, type: "solid" }, label: { ...label, position: "end", formatter: "{b}" } } }
       : {}),
   };
+}
+
+/** So many marks of a time line have their words beside one another. */
+const MOST_WORDED = 3;
+
+/** What a mark is of: its words without their numbers. */
+function kind(text = ""): string {
+  return text.replace(/[\d.,]+/g, "#");
 }
 
 /** Long runs are drawn over hours, so that round steps of the axis are round times at any zoom. */
@@ -107,8 +118,11 @@ export function timeAxis([begin_s, end_s]: [number, number], canvas: Canvas): Op
   const title = `${long ? "h:min" : "seconds"} since the start of the measurement`;
   const axis = axisOption({ title, quantity: "s", scale: "linear" }, { theme: canvas.theme, side: "x", values: [], length: canvas.width });
   const [min, max] = [begin_s, end_s].map((time_s) => time_s / timeUnit(end_s));
-  const labelled = long ? { axisLabel: { ...(axis["axisLabel"] as Option), formatter: clock } } : {};
-  return { ...axis, ...labelled, min, max };
+  // The end of a run is hardly ever a round time: its label would stand on the one before.
+  const whole = (value: number) => value !== max || Number(value.toPrecision(2)) === value;
+  const text = long ? clock : (value: number) => tick(value, "s");
+  const formatter = (value: number) => (whole(value) ? text(value) : "");
+  return { ...axis, axisLabel: { ...(axis["axisLabel"] as Option), formatter }, min, max };
 }
 
 /** Hours as h:min, with seconds where there are any. */

@@ -152,12 +152,20 @@ export interface PackedColumn {
   unit: number;
 }
 
-/** The interval rows of one step, stream and direction. */
+/** Where the rows of a step begin in a track of several. */
+export interface Part {
+  row: number;
+  name: string;
+}
+
+/** The interval rows of one step, stream and direction; on a time line one figure of all steps. */
 export interface Track {
   run: number;
   name: string;
   dashed: boolean;
   columns: PackedColumn[];
+  /** The steps of a time line, in order. */
+  parts?: Part[];
 }
 
 /** What a time series can show, by the key of its column. */
@@ -201,7 +209,7 @@ export interface SeriesChart {
 /** One run on its time line; a button chooses among runs. */
 export interface TimelineView {
   label: string;
-  /** Of each step and figure one, named after the step: it stands in the panel whose column it has. */
+  /** Of each figure one: it stands in the panel whose column it has. */
   tracks: Track[];
   spells: Spell[];
 }

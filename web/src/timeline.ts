@@ -15,7 +15,7 @@ const MANY = 3000;
 interface Hit {
   seriesName: string;
   seriesIndex: number;
-  value: [number, number, number];
+  value: [number, number, number, number];
 }
 
 export function timelineHeight(chart: TimelineChart): number {
@@ -33,7 +33,7 @@ export function timeline(chart: TimelineChart, view: TimelineView, columns: Colu
   const panels = chart.panels.map((panel, index) => ({ panel, index, tracks: tracksOf(view, panel) }));
   const all = panels.map(({ index }) => index);
   const high = (canvas.height - TOP - BOTTOM + GAP) / panels.length - GAP;
-  const hits = panels.flatMap(({ panel, tracks }) => tracks.map(() => panel));
+  const hits = panels.flatMap(({ panel, tracks }) => tracks.map((track) => ({ panel, track })));
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: (hit: Hit) => told(hits[hit.seriesIndex], hit, timeUnit(end_s)) },
@@ -63,17 +63,17 @@ function lines(panel: Measure, index: number, tracks: Track[], view: TimelineVie
     const run = runStyle(canvas, track.run);
     const times_s = columns.of(track, "end_s");
     const many = points > MANY;
-    const dots = many || times_s.length === 1;
-    const data = columns.of(track, panel.key).map((value, row) => [(times_s[row] ?? 0) / unit_s, place(panel.axis, value), value]);
+    const all = columns.of(track, panel.key).map((value, row) => [(times_s[row] ?? 0) / unit_s, place(panel.axis, value), value, row]);
+    const data = many ? all : broken(all, track);
     return {
-      type: dots ? "scatter" : "line",
+      type: many ? "scatter" : "line",
       name: track.name,
       xAxisIndex: index,
       yAxisIndex: index,
       data: many && canvas.filled ? apart(data, panel.axis.scale === "linear", canvas) : data,
       symbol: "circle",
       symbolSize: 3,
-      showSymbol: points <= 600,
+      showSymbol: points <= 600 || alone(track),
       itemStyle: { color: colourOf(run, canvas.theme) },
       lineStyle: { color: colourOf(run, canvas.theme), width: 1.5 },
       emphasis: { disabled: true },
@@ -86,9 +86,32 @@ function lines(panel: Measure, index: number, tracks: Track[], view: TimelineVie
   });
 }
 
-function told(panel: Measure | undefined, { seriesName, value: [time, , value] }: Hit, unit_s: number): string {
-  if (panel === undefined) return escaped(seriesName);
+/** Rows of a track with a gap before each step: nothing is drawn across the pause between two. */
+function broken(rows: number[][], { parts = [] }: Track): number[][] {
+  const begins = new Set(parts.map(({ row }) => row));
+  return rows.flatMap((row, at) => (at > 0 && begins.has(at) ? [[row[0] ?? 0, Number.NaN, Number.NaN, at], row] : [row]));
+}
+
+/** Whether steps have one row each, which is no line. */
+function alone({ parts = [] }: Track): boolean {
+  return parts.some(({ row }, at) => parts[at + 1]?.row === row + 1);
+}
+
+/** The step that a row is of. */
+export function stepOf({ name, parts = [] }: Track, row: number): string {
+  let [from, until] = [0, parts.length];
+  while (from < until) {
+    const middle = (from + until) >> 1;
+    if ((parts[middle]?.row ?? Infinity) <= row) from = middle + 1;
+    else until = middle;
+  }
+  return parts[from - 1]?.name ?? name;
+}
+
+function told(shown: { panel: Measure; track: Track } | undefined, { seriesName, value: [time, , value, row] }: Hit, unit_s: number): string {
+  if (shown === undefined) return escaped(seriesName);
+  const { panel, track } = shown;
   const when = unit_s > 1 ? clock(time) : number(time, "s");
   const unit = panel.axis.quantity === "plain" ? ` ${panel.label}` : "";
-  return `${escaped(seriesName)}<br>${when}, ${escaped(panel.label)}: <b>${escaped(number(value, panel.axis.quantity) + unit)}</b>`;
+  return `${escaped(stepOf(track, row))}<br>${when}, ${escaped(panel.label)}: <b>${escaped(number(value, panel.axis.quantity) + unit)}</b>`;
 }

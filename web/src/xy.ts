@@ -40,13 +40,27 @@ export function ranges(view: XyView): { xs: number[]; ys: number[] } {
   return { xs: view.x.range ?? points.map(({ x }) => x), ys: view.y.range ?? reached };
 }
 
+/**
+ * What stands at the end of each line. Of several runs whose lines dashes tell apart (reads and writes), each word stands once, at the
+ * line that ends highest: five drives would have it ten times, one on the other.
+ */
+export function endNames(view: XyView): Map<Dot[], string> {
+  const several = new Set(view.lines.map(({ run }) => run)).size > 1;
+  const names = (dashed: boolean) => new Set(view.lines.filter((line) => line.dashed === dashed).map(({ name }) => name)).size;
+  const once = several && names(true) < 2 && names(false) < 2;
+  const last = ({ points }: Line) => points[points.length - 1]?.y ?? -Infinity;
+  const highest = (line: Line) => view.lines.filter(({ name }) => name === line.name).reduce((one, other) => (last(other) > last(one) ? other : one));
+  return new Map(view.lines.map((line) => [line.points, once && highest(line) !== line ? "" : line.name]));
+}
+
 export function tooltip(view: XyView, canvas: Canvas): Option {
   return { ...(base(canvas.theme)["tooltip"] as Option), formatter: (hit: { data: Datum }) => told(view, hit.data, canvas) };
 }
 
 /** Bands, curves and rings of the lines of a view; `apart`: by how many pixels the names at their ends must move. */
 export function drawn(view: XyView, canvas: Canvas, apart = new Map<Dot[], number>()): Option[] {
-  const series = looked(view, canvas).flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, apart.get(line.points) ?? 0), ring(view, line, canvas)]);
+  const names = endNames(view);
+  const series = looked(view, canvas).flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, names.get(line.points) ?? "", apart.get(line.points) ?? 0), ring(view, line, canvas)]);
   return series.filter((one) => one !== undefined);
 }
 
@@ -95,14 +109,16 @@ function data(view: XyView, line: Looked, canvas: Canvas): Datum[] {
 const NAME = 13;
 const [ABOVE, BELOW] = [34, 40];
 
-/** By how many pixels names at the ends of lines must move so that none stands on another; of two lines none does. */
+/** By how many pixels names at the ends of lines must move so that none stands on another; of two lines of which one is faint none does. */
 function spread(view: XyView, yAxis: Option, height: number): Map<Dot[], number> {
   const [min, max] = [Number(yAxis["min"] ?? 0), Number(yAxis["max"] ?? Number.NaN)];
+  const names = endNames(view);
   const ends = view.lines.flatMap((line) => {
     const last = line.points[line.points.length - 1];
-    return line.name === "" || last === undefined ? [] : [{ line, at: (1 - (place(view.y, last.y) - min) / (max - min)) * (height - ABOVE - BELOW) }];
+    return names.get(line.points) === "" || last === undefined ? [] : [{ line, at: (1 - (place(view.y, last.y) - min) / (max - min)) * (height - ABOVE - BELOW) }];
   });
-  if (ends.length < 3 || ends.some(({ at }) => !Number.isFinite(at))) return new Map();
+  const alternate = ends.length < 3 && view.lines.some(({ plain, faint }) => plain || faint);
+  if (ends.length < 2 || alternate || ends.some(({ at }) => !Number.isFinite(at))) return new Map();
   const down = [...ends].sort((one, other) => one.at - other.at);
   const placed: number[] = [];
   for (const { at } of down) placed.push(Math.max(at, (placed[placed.length - 1] ?? -Infinity) + NAME));
@@ -115,7 +131,7 @@ function spread(view: XyView, yAxis: Option, height: number): Map<Dot[], number>
   return new Map(down.map(({ line, at }, index) => [line.points, (placed[index] ?? at) - at]));
 }
 
-function curve(view: XyView, line: Looked, canvas: Canvas, moved = 0): Option {
+function curve(view: XyView, line: Looked, canvas: Canvas, name: string, moved: number): Option {
   const run = line.look;
   const { text, paper } = canvas.theme;
   const coloured = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 };
@@ -127,7 +143,7 @@ function curve(view: XyView, line: Looked, canvas: Canvas, moved = 0): Option {
     showAllSymbol: true,
     lineStyle: line.plain ? { ...coloured, color: text } : coloured,
     // Away from the line that it is compared with: the two often end in one place.
-    endLabel: { ...named(line.name, canvas.theme), verticalAlign: line.faint ? "top" : "bottom", offset: [0, line.plain ? -8 : moved] },
+    endLabel: { ...named(name, canvas.theme), verticalAlign: line.faint ? "top" : "bottom", offset: [0, moved === 0 && line.plain ? -8 : moved] },
     emphasis: { disabled: true },
     label: {
       show: line.points.some(({ label, chosen }) => label !== undefined && !chosen),

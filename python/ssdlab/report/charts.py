@@ -194,13 +194,23 @@ class PackedColumn:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Where the rows of a step begin in a track of several."""
+
+    row: int
+    name: str
+
+
+@dataclass(frozen=True)
 class Track:
-    """The interval rows of one step, stream and direction."""
+    """The interval rows of one step, stream and direction; on a time line one figure of all steps."""
 
     run: int
     name: str
     dashed: bool
     columns: tuple[PackedColumn, ...]
+    parts: tuple[Part, ...] | None = None
+    """The steps of a time line, in order."""
 
 
 @dataclass(frozen=True)
@@ -255,7 +265,7 @@ class TimelineView:
 
     label: str
     tracks: tuple[Track, ...]
-    """Of each step and figure one, named after the step: it stands in the panel whose column it has."""
+    """Of each figure one: it stands in the panel whose column it has."""
     spells: tuple[Spell, ...]
 
 

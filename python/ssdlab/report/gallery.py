@@ -11,15 +11,15 @@ from ssdlab.host.output_files import OutputFile
 from ssdlab.model.errors import UsageError, of_os, unknown
 from ssdlab.report.heads import heads_of
 from ssdlab.report.page import contents
-from ssdlab.report.pictures import SIZE, Painter, Pressed, pressings
+from ssdlab.report.pictures import SIZE, Painter, Pressed, as_opened, pressings
 from ssdlab.report.raster import encoded, is_picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ssdlab.report.charts import Chart
     from ssdlab.report.raster import Format
     from ssdlab.report.source import Reported
+    from ssdlab.report.view import Figure
 
 SMALLEST, LARGEST = 320, 8000
 """Pixels of a side: below, titles take all the room; above, a picture takes the memory of a poster."""
@@ -85,7 +85,7 @@ def write_pictures(
     except OSError as error:
         raise of_os(error, f"cannot make the folder {folder}", "name another folder") from error
     for name in names or figures:
-        for at, pressed in enumerate(_pressed(figures[name].chart, every_view)):
+        for at, pressed in enumerate(_pressed(figures[name], every_view=every_view)):
             svg = painter.svg(figures[name].chart, heads[name], pressed, size)
             path = folder / f"{name}{f'-{at + 1}' if at else ''}.{kind}"
             with OutputFile(path, ours=lambda head: is_picture(kind, head), noun="picture") as file:
@@ -94,8 +94,6 @@ def write_pictures(
             yield Kept(name, heads[name].title, path, len(content))
 
 
-def _pressed(chart: Chart, every_view: bool) -> Iterator[Pressed]:
-    for pressed in pressings(chart):
-        yield pressed
-        if not every_view:
-            return
+def _pressed(figure: Figure, *, every_view: bool) -> Iterator[Pressed]:
+    """Yield the view that the page opens with, or all."""
+    return pressings(figure.chart) if every_view else iter((as_opened(figure),))

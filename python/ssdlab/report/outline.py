@@ -46,6 +46,8 @@ class Outline:
     verdict: tuple[Clause, ...]
     tiles: tuple[Card, ...]
     more: tuple[Card, ...]
+    lacking: tuple[str, ...]
+    """Figures that the review wants at the top, and that no run of the page has."""
     claims: tuple[Judged, ...]
     chapters: tuple[Chapter, ...]
     standings: Mapping[str, Standing] = field(default_factory=dict)
@@ -99,11 +101,14 @@ def outline(
         for figure in shown.run.result.scalars
     }
     charts = charts_of([section for section, _ in found], sections)
-    first, more = tiles(cards, ranks, [str(name) for name in review.get("tiles", ())])
+    declared = [str(name) for name in review.get("tiles", ())]
+    first, more = tiles(cards, ranks, declared)
+    had = {name for card in cards for name in card.names}
     return Outline(
         verdict=verdict(first, ranks, charts),
         tiles=first,
         more=more,
+        lacking=tuple(name for name in declared if name not in had),
         claims=judged(claims, runs, charts),
         chapters=(*_chapters(found, review), Chapter("", "", "", tuple(behind))),
         standings=ranks,

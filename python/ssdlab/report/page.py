@@ -30,6 +30,8 @@ from ssdlab.results.kind import loaded
 
 _CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
 """What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
+_FEW_PANELS = 4
+"""So many runs have open what was done in them; of more each is opened by its heading."""
 _NAMED_RUNS = 24
 """So many runs are named at the foot of a page; of more only their count."""
 _GENERATOR = b'<meta name="generator" content="ssdlab">'
@@ -106,6 +108,7 @@ def assembled(
         stills={} if printed else stills(figures, heads, styles),
         views=views(figures, styles) if printed else {},
         panels=prose,
+        few_panels=_FEW_PANELS,
         runs=placed,
         entries=entries(placed),
         footer=f"ssdlab. {footer}",

@@ -132,7 +132,17 @@ def stills(
     if not available() or not figures:
         return {}
     painter = Painter(runs)
-    return {each.id: _address(painter.svg(each.chart, heads[each.id], size=STILL)) for each in figures}
+    return {
+        each.id: _address(painter.svg(each.chart, heads[each.id], as_opened(each), STILL)) for each in figures
+    }
+
+
+def as_opened(figure: Figure) -> Pressed:
+    """Return which of its buttons are pressed when the page is opened."""
+    pressed = {buttons.group: buttons.pressed for buttons in figure.buttons}
+    view = pressed.get("view", 0)
+    variants = figure.chart.variants if isinstance(figure.chart, SeriesChart) else 1
+    return Pressed(view, view * variants + pressed.get("variant", 0), pressed.get("measure", 0))
 
 
 def views(figures: Sequence[Figure], runs: Sequence[RunStyle]) -> dict[str, list[Markup]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ R = TypeVar("R", bound=ResultBase)
 COLOURS = 8
 """Of the palette; any two of them are told apart by readers who do not see all colours (`page.css`)."""
 _SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
+_SPARE = re.compile(r", \S+ of its medium spare")
 _ENGINES = {"sync": "threads", "uring": "io_uring"}
 
 
@@ -71,7 +73,13 @@ def engine_words(engine: str) -> str:
 
 def drive_name(drive: DriveInfo) -> str:
     """Return what a reader calls the drive; a file on a file system is called so."""
-    return f"File {drive.name}" if drive.capabilities.on_file_system else drive.name
+    if drive.capabilities.on_file_system:
+        return f"File {drive.name}"
+    # A simulated drive is made in another size by its spare area: the page has the size that was asked for.
+    variant = drive.variant
+    if variant is None or not variant.made or set(variant.asked) - {"usable", "spare"}:
+        return drive.name
+    return _SPARE.sub("".join(f", {word}" for word in variant.words), drive.name)
 
 
 def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ssdlab.report.view import Finding
 from ssdlab.results.claim import sentence
 from ssdlab.results.numbers import Table, of_run
 
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import ResultBase
 
 
-def lead(shown: Shown, claims: Iterable[Claim]) -> str:
+def lead(shown: Shown, claims: Iterable[Claim]) -> Finding:
     """Return the findings of a run in one line, behind its label."""
-    return f"{shown.label}: {' '.join(sentence(each) for each in claims)}"
+    return Finding(shown.index, shown.label, " ".join(sentence(each) for each in claims))
 
 
-def leads(kept: Sequence[tuple[Shown, R]], findings: Callable[[R], Iterable[Claim]]) -> tuple[str, ...]:
+def leads(kept: Sequence[tuple[Shown, R]], findings: Callable[[R], Iterable[Claim]]) -> tuple[Finding, ...]:
     """Return the findings of each run."""
     return tuple(lead(shown, findings(result)) for shown, result in kept)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 from ssdlab.report.charts import Chart
 from ssdlab.results.numbers import Table
@@ -70,6 +71,21 @@ class Exhibit:
     tables: tuple[Table, ...]
 
 
+class Finding(str):
+    """What was found of one run, in a line behind its label; the page sets what was found beside its name."""
+
+    __slots__ = ("run", "sentences")
+    run: int
+    sentences: str
+
+    def __new__(cls, run: int, label: str, sentences: str) -> Self:
+        """Put label and sentences together, and keep the sentences."""
+        made = super().__new__(cls, f"{label}: {sentences}")
+        made.run = run
+        made.sentences = sentences
+        return made
+
+
 @dataclass(frozen=True)
 class Section:
     """A part of the page under one heading."""
@@ -77,7 +93,7 @@ class Section:
     id: str
     title: str
     lead: tuple[str, ...]
-    """The findings, one sentence for each run."""
+    """What was found: of each run, best as a `Finding`, or of all."""
     runs: tuple[int, ...]
     """The runs shown, for the legend."""
     figures: tuple[Figure, ...]

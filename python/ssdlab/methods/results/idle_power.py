@@ -120,10 +120,11 @@ class IdlePowerResult(ResultBase):
             return
         lowest, slowest = self.lowest, self.slowest
         yield Scalar.less("idle_w", "at rest, awake", self.rests[0].mean_w, "W")
-        yield Scalar.less(
-            "least_idle_w", "at rest, the least", None if lowest is None else lowest.mean_w, "W"
-        )
+        # A drive without a state of rest has no least: awake, it would rank among those that do rest.
         if len(self.rests) > 1:
+            yield Scalar.less(
+                "least_idle_w", "at rest, the least", None if lowest is None else lowest.mean_w, "W"
+            )
             wake_ns = None if slowest is None else slowest.wake_ns
             wake_us = None if wake_ns is None else wake_ns / 1e3
             yield Scalar.less("wake_up_us", "longest wake-up", wake_us, "us")

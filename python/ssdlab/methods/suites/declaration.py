@@ -143,6 +143,7 @@ class Declaration(Frozen):
         for tile in self.tiles if figures is not None else ():
             if not is_named(tile, figures or ()):
                 raise unknown("headline figure", tile, figures or ())
+        _simulated(each.profile for each in self.drive if each.profile is not None)
         for variant in self.variant:
             if not variant.asked:
                 raise UsageError(
@@ -208,6 +209,19 @@ def _once(what: str, names: Iterable[str]) -> None:
         if what == "tiles":
             raise UsageError(f"the tile {twice} is named twice", "name each tile once")
         raise UsageError(f"two {what} are called {twice}", "give one of them a name of its own")
+
+
+def _simulated(names: Iterable[str]) -> None:
+    """Refuse a profile that there is not: the page would leave its drive out without a word."""
+    wanted = tuple(names)
+    if not wanted:
+        return
+    from ssdlab.drives.simulated.profiles import profile_text, profiles
+
+    known = profiles()
+    for name in wanted:
+        if name not in known:
+            profile_text(name)
 
 
 def _part(text: PartText) -> Part:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
 from ssdlab.report.standings import LEVEL, standings
-from ssdlab.report.view import Section
+from ssdlab.report.view import Finding, Section
 from ssdlab.results import numbers
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def _lines(runs: Sequence[Shown]) -> Iterator[str]:
             parts += _ends(own, several=several)
         parts += _against([place for _, place in own])
         if parts:
-            yield f"{entry.style.label}: {'; '.join(parts)}."
+            sentences = "; ".join(parts)
+            yield Finding(entry.runs[0].index, entry.style.label, f"{sentences[:1].upper()}{sentences[1:]}.")
 
 
 def _ends(own: Sequence[tuple[Standing, Place]], *, several: bool) -> Iterator[str]:

@@ -121,9 +121,9 @@ def _sources(kept: Sequence[Consistent]) -> list[_Source]:
 def _source(shown: Shown, result: ConsistencyResult, spare: str) -> _Source:
     entry = next((entry for entry in result.entries if entry.name == spare), None)
     if entry is None:
-        return _Source(shown.label, spare)
+        return _Source(shown.style.short, spare)
     found = over_time.rows_of(over_time.Watched(shown, entry.ordinal, spare))
-    return _Source(shown.label, spare, entry, found[0] if found else None)
+    return _Source(shown.style.short, spare, entry, found[0] if found else None)
 
 
 def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Figure | None:
@@ -154,7 +154,7 @@ def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Fi
             *how,
             _stalls(len(iops) - len(positive)),
         ),
-        buttons=tuple(_buttons(graph, drives, spares)),
+        buttons=tuple(_buttons(graph, drives, spares, _first(graph, sources))),
         zoom=True,
         wide=True,
     )
@@ -202,11 +202,17 @@ def _axis(scale: Scale, span: tuple[float, float]) -> Axis:
     return Axis("IOPS in the second", "iops", range=(0.0, span[1]))
 
 
-def _buttons(graph: _Graph, drives: Sequence[str], spares: Sequence[str]) -> Iterator[Buttons]:
+def _first(graph: _Graph, sources: Sequence[_Source]) -> int:
+    """Return the place of the first source that a graph has something of: the page opens with it."""
+    return next(at for at, source in enumerate(sources) if list(_shown(graph, [source])))
+
+
+def _buttons(graph: _Graph, drives: Sequence[str], spares: Sequence[str], first: int) -> Iterator[Buttons]:
+    drive, spare = divmod(first, len(spares))
     if len(drives) > 1:
-        yield Buttons("view", "Drive", tuple(drives))
+        yield Buttons("view", "Drive", tuple(drives), drive)
     if len(spares) > 1:
-        yield Buttons("variant", "Spare area", tuple(spares))
+        yield Buttons("variant", "Spare area", tuple(spares), spare)
     if len(graph.scales) > 1:
         yield Buttons("measure", "Scale", graph.scales, graph.scales.index(graph.pressed))
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssdlab.model.units import capacity_text
-from ssdlab.report.charts import Axis, Measure, PackedColumn, Spell, TimelineChart, TimelineView, Track
+from ssdlab.report.charts import Axis, Measure, PackedColumn, Part, Spell, TimelineChart, TimelineView, Track
 from ssdlab.report.packing import pack
 from ssdlab.report.sections.over_time import spell_of
-from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.report.view import Buttons, Exhibit, Figure, Finding, Section
 from ssdlab.results import numbers
 from ssdlab.results.claim import sentence
 from ssdlab.results.numbers import Table
@@ -42,10 +42,11 @@ def section(runs: Sequence[Shown]) -> Section | None:
     shown = [each for each in runs if _worth_showing(each)]
     if not shown:
         return None
+    several = len({each.style for each in shown}) < len(shown)
     return Section(
         id="drive",
         title="What the drive went through",
-        lead=tuple(text for each in shown for text in _findings(each, many=len(runs) > 1)),
+        lead=tuple(text for each in shown for text in _findings(each, several=several, many=len(runs) > 1)),
         runs=tuple(each.index for each in shown),
         figures=tuple(filter(None, (_figure(shown),))),
         exhibits=(
@@ -67,9 +68,14 @@ def _worth_showing(shown: Shown) -> bool:
     )
 
 
-def _findings(shown: Shown, *, many: bool) -> list[str]:
-    of = f"{shown.label}: " if many else ""
-    return [f"{of}{sentence(claim)}" for claim in drive_findings(shown.run.steps)]
+def _findings(shown: Shown, *, several: bool, many: bool) -> list[str]:
+    """Return what happened in a run; where a drive has several, behind the title of its method."""
+    sentences = [sentence(claim) for claim in drive_findings(shown.run.steps)]
+    if not many:
+        return sentences
+    joint = " ".join(sentences)
+    of = f"{shown.run.manifest.method.title}: " if several else ""
+    return [Finding(shown.index, shown.label, of + joint)] if joint else []
 
 
 def _figure(shown: Sequence[Shown]) -> Figure | None:
@@ -106,7 +112,7 @@ def _figure(shown: Sequence[Shown]) -> Figure | None:
 
 def _names(shown: Sequence[Shown]) -> list[str]:
     """Return what each run's button says: runs of one drive, whose labels are alike, with their methods."""
-    labels = [each.label for each in shown]
+    labels = [each.style.short for each in shown]
     titles = [each.run.manifest.method.title for each in shown]
     return [
         f"{label}, {title}" if labels.count(label) > 1 else label
@@ -116,7 +122,7 @@ def _names(shown: Sequence[Shown]) -> list[str]:
 
 def _view(shown: Shown, name: str) -> TimelineView:
     placed = place_steps(shown.run.steps)
-    tracks = tuple(track for each in placed for track in _tracks(shown, each))
+    tracks = tuple(_joint(shown, placed))
     spells = [
         spell_of(mark, each.start_s)
         for each in placed
@@ -143,11 +149,30 @@ def _joined(spells: Sequence[Spell]) -> Iterator[Spell]:
         yield last
 
 
-def _tracks(shown: Shown, placed: Placed) -> Iterator[Track]:
-    """Yield the figures of one step, each with times of its own."""
+def _joint(shown: Shown, placed: Sequence[Placed]) -> Iterator[Track]:
+    """Yield each figure of all steps as one track: lines of a thousand steps would take half a minute."""
+    by_key: dict[str, list[tuple[str, Column, Column]]] = {}
+    for each in placed:
+        for key, times_s, values in _figures(shown, each):
+            if len(values):
+                by_key.setdefault(key, []).append((each.step.label, each.start_s + times_s, values))
+    for key, found in by_key.items():
+        begins = np.cumsum([0, *(len(values) for _, _, values in found)]).tolist()
+        columns = (
+            PackedColumn(
+                "end_s", *pack(np.concatenate([times_s for _, times_s, _ in found]), _FINEST["end_s"])
+            ),
+            PackedColumn(key, *pack(np.concatenate([values for _, _, values in found]), _FINEST[key])),
+        )
+        parts = tuple(Part(row, label) for row, (label, _, _) in zip(begins[:-1], found, strict=True))
+        yield Track(shown.index, "", False, columns, parts)
+
+
+def _figures(shown: Shown, placed: Placed) -> Iterator[tuple[str, Column, Column]]:
+    """Yield the figures of one step, each with times of its own, from the beginning of the step."""
     ends_s, iops, p99_ns = _rows(shown, placed.step.ordinal)
-    yield from _track(shown, placed, "iops", ends_s, iops)
-    yield from _track(shown, placed, "p99_ns", ends_s[p99_ns > 0], p99_ns[p99_ns > 0])
+    yield "iops", ends_s, iops
+    yield "p99_ns", ends_s[p99_ns > 0], p99_ns[p99_ns > 0]
     samples = shown.run.samples(placed.step.ordinal)
     figures = {
         "watts": _watts(shown, placed.step.ordinal),
@@ -155,7 +180,7 @@ def _tracks(shown: Shown, placed: Placed) -> Iterator[Track]:
     }
     for key, (times_s, values) in figures.items():
         known = np.isfinite(values) & (values >= 0) & (times_s >= 0)
-        yield from _track(shown, placed, key, times_s[known], values[known])
+        yield key, times_s[known], values[known]
 
 
 def _watts(shown: Shown, ordinal: int) -> tuple[Column, Column]:
@@ -180,16 +205,6 @@ def _rows(shown: Shown, ordinal: int) -> tuple[Column, Column, Column]:
     return ends_ns[kept] / 1e9, ios[kept] / length[kept], slowest[kept]
 
 
-def _track(shown: Shown, placed: Placed, key: str, ends_s: Column, values: Column) -> Iterator[Track]:
-    if not len(values):
-        return
-    columns = (
-        PackedColumn("end_s", *pack(placed.start_s + ends_s, _FINEST["end_s"])),
-        PackedColumn(key, *pack(values, _FINEST[key])),
-    )
-    yield Track(shown.index, placed.step.label, False, columns)
-
-
 def _marks(shown: Shown) -> Table:
     rows = tuple(
         (
@@ -205,17 +220,21 @@ def _marks(shown: Shown) -> Table:
 
 def _table(shown: Sequence[Shown]) -> Table:
     """Put what the drives' counters have grown by side by side."""
+    several = len({each.style for each in shown}) < len(shown)
     changes = [changes_of(each.run.steps) for each in shown]
     names = list(dict.fromkeys(name for found in changes for name in found))
     rows = tuple(
         (
             numbers.of_run(each.label, each.index),
+            *([numbers.words(each.run.manifest.method.title)] if several else []),
             *(_counted(name, found.get(name)) for name in names),
         )
         for each, found in zip(shown, changes, strict=True)
     )
     return Table(
-        "Changes of the drive's counters", ("Run", *(name.replace("_", " ") for name in names)), rows
+        "Changes of the drive's counters",
+        ("Run", *(["Method"] if several else []), *(name.replace("_", " ") for name in names)),
+        rows,
     )
 
 

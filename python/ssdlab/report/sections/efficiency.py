@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Point
 
 
+_OF_UNIT = {"kIOPS/W": "random", "MB/s/W": "sequential"}
+"""Which workloads have their efficiency in which unit."""
+
+
 @dataclass(frozen=True)
 class Worked:
     """What one run did for its watts in one workload."""
@@ -100,10 +104,13 @@ def _views(worked: Sequence[Worked]) -> Iterable[BarsView]:
     for name in dict.fromkeys(each.view for each in worked):
         chosen = [each for each in worked if each.view == name]
         beginning = f"{name}, " if name else ""
-        for unit in dict.fromkeys(each.found.unit for each in chosen):
+        units = dict.fromkeys(each.found.unit for each in chosen)
+        for unit in units:
             alike = [each for each in chosen if each.found.unit == unit]
             yield _view(beginning + unit, unit, "higher", alike, lambda each: each.found.value)
-        yield _view(f"{beginning}W", "average power, W", "lower", chosen, lambda each: each.mean_w)
+            # The power of the same workloads: a button changes the figure, never what is compared.
+            power = f"{beginning}W" if len(units) == 1 else f"{beginning}W ({_OF_UNIT.get(unit, unit)})"
+            yield _view(power, "average power, W", "lower", alike, lambda each: each.mean_w)
 
 
 def _view(

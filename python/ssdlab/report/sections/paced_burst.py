@@ -69,7 +69,7 @@ def _timeline(kept: Sequence[Paced]) -> Figure | None:
     if not any(choice.tracks for choice in choices):
         return None
     first = kept[0][1]
-    drives = tuple(shown.label for shown, _ in kept)
+    drives = tuple(shown.style.short for shown, _ in kept)
     return Figure(
         id="paced-burst-timeline",
         title="Timeline",

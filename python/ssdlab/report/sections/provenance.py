@@ -11,12 +11,13 @@ from pydantic import ValidationError
 from ssdlab.formats import fio
 from ssdlab.methods.presented.procedure import what_was_done
 from ssdlab.model.errors import LabError
+from ssdlab.model.units import counted
 from ssdlab.model.workload import Workload
 from ssdlab.report.tree import flat, text
 from ssdlab.results.numbers import NOTHING, Cell, Table, count, seconds, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ssdlab.report.runs import Shown
     from ssdlab.results.run_folder import Step
@@ -72,7 +73,7 @@ def _panel(shown: Shown) -> Panel:
         done=what_was_done(shown.run.steps, manifest.drive.capacity_bytes),
         prose=manifest.method.prose,
         tables=tuple(table for table in tables if table.rows),
-        steps=tuple(_step(step, manifest) for step in shown.run.steps),
+        steps=tuple(_step(alike, manifest) for alike in _alike(shown.run.steps)),
         voided=shown.run.voided,
     )
 
@@ -160,8 +161,29 @@ def _fio_target(drive: DriveInfo) -> fio.Target:
     return fio.Target(path, kind.block_device, drive.capacity_bytes, drive.logical_block_bytes)
 
 
-def _step(step: Step, manifest: Manifest) -> StepText:
+def _alike(steps: Iterable[Step]) -> Iterable[Sequence[Step]]:
+    """Return steps that differ by their seeds alone together: twenty-five rounds ask for the same cells."""
+    found: dict[str, list[Step]] = {}
+    for step in steps:
+        found.setdefault(json.dumps([step.verb, _seedless(step.args)], sort_keys=True), []).append(step)
+    return found.values()
+
+
+def _seedless(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _seedless(inner) for name, inner in value.items() if name != "seed"}
+    return value
+
+
+def _step(alike: Sequence[Step], manifest: Manifest) -> StepText:
+    """Return the first of steps that are alike, and how many others there are."""
+    step, *others = alike
     title = f"Step {step.ordinal + 1}: {step.label}"
+    if others:
+        last = others[-1]
+        title += (
+            f"; {counted(len(others), 'more step')} to {last.ordinal + 1}, {last.label}, with other seeds"
+        )
     stored = step.args.get("workload")
     if stored is None:
         return StepText(title, json.dumps(step.args, indent=1, ensure_ascii=False), "")

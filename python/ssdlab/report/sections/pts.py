@@ -114,7 +114,7 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
     highest = max(each.rounds for _, result in kept for each in result.groups if each.group == group)
     views = tuple(
         XyView(
-            ", ".join(filter(None, (label, shown.label if len(kept) > 1 else ""))),
+            ", ".join(filter(None, (label, shown.style.short if len(kept) > 1 else ""))),
             Axis("round", "count", ticks=round_ticks(1, highest)),
             Axis(f"{of.title}, log", of.quantity, "log"),
             _series(shown, result, group, read_pct, field),
@@ -202,7 +202,9 @@ def _window(name: str, title: str, kept: Sequence[Tested], group: str) -> Figure
         if variable.mean is not None
     ]
     views = tuple(
-        window_view(one, f"{one.variable.name}, {one.shown.label}" if len(kept) > 1 else one.variable.name)
+        window_view(
+            one, f"{one.variable.name}, {one.shown.style.short}" if len(kept) > 1 else one.variable.name
+        )
         for one in judged
     )
     return Figure(
@@ -306,7 +308,7 @@ def _heat_view(
     found = _values(result, measure)
     missing = [cell.missing for group in result.groups for cell in group.cells if cell.missing]
     return HeatView(
-        label=f"{measure.short}, {shown.label}" if several else measure.short,
+        label=f"{measure.short}, {shown.style.short}" if several else measure.short,
         run=shown.index,
         title=measure.title,
         quantity=measure.quantity,

@@ -110,16 +110,16 @@ def _worked(corners: Corners) -> list[efficiency.Worked]:
 
 
 def _bars_views(corners: Corners) -> tuple[BarsView, ...]:
-    """Return all workloads in MB/s, and of each block size IOPS: those of two sizes do not compare."""
+    """Return IOPS and MB/s of each block size: those of two sizes do not compare."""
     sizes = sorted({point.block_bytes for _, point in corners})
-    of_size = {
-        size: [(shown, point) for shown, point in corners if point.block_bytes == size] for size in sizes
-    }
-    each = [_bars_view(found, "iops", f", {block_text(size)}") for size, found in of_size.items()]
-    return (*each, _bars_view(corners, "mb_s"))
+    return tuple(
+        _bars_view([each for each in corners if each[1].block_bytes == size], unit, f", {block_text(size)}")
+        for size in sizes
+        for unit in _UNITS
+    )
 
 
-def _bars_view(corners: Corners, unit: Quantity, of: str = "") -> BarsView:
+def _bars_view(corners: Corners, unit: Quantity, of: str) -> BarsView:
     groups: dict[str, list[Bar]] = {}
     for shown, point in corners:
         low, high = rates.spread(point, unit)

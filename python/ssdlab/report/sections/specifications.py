@@ -11,6 +11,7 @@ from ssdlab.drives.ratings import METRICS
 from ssdlab.model.document import Document
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import capacity_text, figure_text, significant
+from ssdlab.report.links import link_of
 from ssdlab.report.runs import entries
 from ssdlab.report.tree import fact
 from ssdlab.report.view import Exhibit, Section
@@ -99,9 +100,7 @@ def _of_profile(table: str, name: str, manifest: Manifest) -> str | None:
 
 
 def _interface(manifest: Manifest) -> str | None:
-    return fact(manifest.drive.identity, "transport", "interface") or _of_profile(
-        "link", "protocol", manifest
-    )
+    return link_of(manifest.drive).interface or fact(manifest.drive.identity, "transport", "interface")
 
 
 def _nand(manifest: Manifest) -> str | None:

@@ -11,7 +11,7 @@ from ssdlab.results.numbers import Cell, Table, of_unit, words
 from ssdlab.results.store import short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure
     from ssdlab.report.source import SuiteRun
@@ -36,7 +36,7 @@ def section(suites: Sequence[SuiteRun]) -> Section | None:
     return Section(
         id="suite-0",
         title="What was run",
-        lead=tuple(_lead(each) for each in suites),
+        lead=tuple(_lead(each) for each in suites) if len(suites) == 1 else (),
         runs=(),
         figures=(),
         exhibits=tuple(exhibits),
@@ -59,6 +59,12 @@ def _together(suites: Sequence[SuiteRun]) -> Exhibit:
         own = [found.get(part) for found in by_part]
         state = next(each.state for each in own if each is not None)
         rows.append((words(part), words(STATES.get(state, state)), *map(_run_of, own)))
+    further: tuple[tuple[str, Callable[[SuiteRun], str]], ...] = (
+        ("Review", lambda each: short_id(each.manifest.run_id)),
+        ("Begun", lambda each: each.manifest.created[:10]),
+        ("Seed", lambda each: str(each.manifest.seed)),
+    )
+    rows += [(words(name), words(""), *(words(tell(each)) for each in suites)) for name, tell in further]
     heads = ("Part", "State asked for", *(suite.manifest.drive.name for suite in suites))
     lead = "The state is the one asked for; whether it was reached stands with each part."
     return Exhibit("Parts", lead, (Table("Parts of the review", heads, tuple(rows)),))

@@ -66,7 +66,7 @@ def _over_lba(kept: Sequence[Trimmed]) -> Figure:
     fastest = max(max(plot.parts_mb_s) for _, result in kept for plot in trim.plots(result))
     views = tuple(
         XyView(
-            shown.label,
+            shown.style.short,
             Axis("position", "capacity"),
             Axis("MB/s (decimal)", "mb_s", range=(0.0, fastest)),
             tuple(_line(shown, result, plot) for plot in trim.plots(result)),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.report.sections.cards import Card
-    from ssdlab.report.standings import Standing
+    from ssdlab.report.standings import Place, Standing
     from ssdlab.report.view import Section
 
 _CHARTS = ("-bars", "-score", "-load", "-sustained", "-throughput")
@@ -59,8 +59,12 @@ def _words(standing: Standing, what: str, *, many: bool) -> Iterator[str]:
     if len(places) > 1:
         first, second = places[0], places[1]
         one, other = first.shown.style.short, second.shown.style.short
-        if first.ahead < LEVEL:
-            yield f"{_sentence(what)}: {one} and {other} are level at {first.text}"
+        level = _level(places)
+        if len(level) > 2 and len(level) == len(places):
+            yield f"{_sentence(what)}: all {len(level)} are level at {first.text}"
+        elif len(level) > 1:
+            *before, last = (place.shown.style.short for place in level)
+            yield f"{_sentence(what)}: {', '.join(before)} and {last} are level at {first.text}"
         else:
             lead = _lead(first.ahead, standing.better)
             yield f"{_sentence(what)}: {one} wins with {first.text}, {lead} {other} ({second.text})"
@@ -69,6 +73,14 @@ def _words(standing: Standing, what: str, *, many: bool) -> Iterator[str]:
         share = "" if rated is None else f", {numbers.share(rated.share).text} of what it is rated for"
         whose = f"{places[0].shown.style.short} alone has " if many else ""
         yield f"{_sentence(what)}: {whose}{places[0].text}{share}"
+
+
+def _level(places: Sequence[Place]) -> list[Place]:
+    """Return the first and those that differ from it by less than what counts."""
+    first = places[0].value
+    return [
+        place for place in places if abs(place.value - first) < LEVEL * abs(first) or place.value == first
+    ]
 
 
 def _lead(share: float, better: str) -> str:
