@@ -107,5 +107,5 @@ def _common(like: Columns) -> str:
     words += ["quick"] if like["quick"] else []
     words += [] if like["scale"] == 1 else [f"scale {like['scale']}"]
     words += [] if like["spare"] is None else [f"spare {100 * like['spare']:.4g} %"]
-    words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures") if like[name]]
+    words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures", "meter") if like[name]]
     return ", ".join(words)

@@ -24,7 +24,7 @@ from ssdlab.host.environment import tool_facts
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.host.identity import Identity
 from ssdlab.host.pci import pci_device_of
-from ssdlab.model.errors import Refused, UsageError, excerpt
+from ssdlab.model.errors import Refused, UsageError, check_schema, excerpt
 from ssdlab.model.stored import Stored
 from ssdlab.results.lease import host_name
 from ssdlab.results.seal import Broken, read_document, seal_document
@@ -311,6 +311,7 @@ def _check_clocks(found: Sequence[Inventory]) -> None:
 def _read(path: Path) -> Inventory:
     try:
         fields, _ = read_document(path.read_bytes(), SCHEMA)
+        check_schema(fields.get("schema"), SCHEMA, path)
         return Inventory.model_validate(fields)
     except (OSError, Broken, ValueError, ValidationError) as error:
         raise Refused(

@@ -1,7 +1,8 @@
 """Comparing two sets of runs, figure by figure, and the gate that makes a verdict of it.
 
 A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. Figures are compared
-only where all runs of both sets are alike (`catalogue_columns.LIKE`); the others are named with what differs.
+only where all runs of both sets are alike (`catalogue_columns.LIKE`), and those of power only where one meter
+took them; the others are named with what differs.
 """
 
 from __future__ import annotations

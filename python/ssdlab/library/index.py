@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError, unknown
-from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS, LIKE
+from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS, LIKE, LIKE_FIGURES
 from ssdlab.results.catalogue_files import (
     ANEW,
     CURRENT,
@@ -32,14 +32,15 @@ if TYPE_CHECKING:
 Columns = dict[str, Any]
 """A row by the names of its columns: what the catalogue or a query holds of a run or a figure."""
 RUN_COLUMNS = tuple(name for name in COLUMNS if name != "gone" and not name.startswith("figure_"))
-ALIKE = f"hash({', '.join(LIKE)}, unshown)"
+ALIKE = f"hash({', '.join((*LIKE, *LIKE_FIGURES))})"
 """SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance)."""
 _WORDS = ("label", "unit", "better")
 _NUMBERS = f"{ALIKE} AS kin, hash(drive_id) AS drive"
 _STANDINGS = (
     "SELECT name, kin, drive, any_value(drive_id) AS drive_id, any_value(drive_name) AS drive_name, "
     "median(value) AS middle, count(*) AS runs, min(value) AS low, max(value) AS high, "
-    "max(created) AS newest, arg_max(folder, created) AS folder, any_value(unshown) AS unshown "
+    "max(created) AS newest, arg_max(folder, created) AS folder, any_value(unshown) AS unshown, "
+    "any_value(meter) AS meter "
     "FROM {source} WHERE value IS NOT NULL AND isfinite(value) AND {where} GROUP BY name, kin, drive"
 )
 """SQL for a line for each figure, drive and kind of runs: what a ranking is made of."""
@@ -95,7 +96,7 @@ class Index(Closing):
         """Take in what was entered since."""
         if self._held is None:
             self._held = catalogue_of(self.library)
-        snapshot = None if self._held is None else Snapshot(self._held)
+        snapshot = None if self._held is None else self._taken(self._held)
         mark = None if snapshot is None else snapshot.mark
         if self._snapshot is not None and mark == self._mark:
             assert snapshot is not None
@@ -107,6 +108,14 @@ class Index(Closing):
         self._alike.clear()
         rows = [] if snapshot is None else snapshot.rows
         self._define(rows, [] if snapshot is None else snapshot.paths)
+
+    def _taken(self, held: HeldFolder) -> Snapshot:
+        """Return what there is now; where an older ssdlab has entered runs meanwhile, made anew from them."""
+        try:
+            return Snapshot(held)
+        except OlderCatalogue:
+            _made_anew(self.library)
+            return Snapshot(held)
 
     def ask(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return what SQL finds.
@@ -258,11 +267,17 @@ def catalogue_of(library: Path) -> HeldFolder | None:
         if _is_of_now(found):
             return found
         found.close()
-    from ssdlab.results.catalogue import rebuild  # with the models of a run: queries do without
     from ssdlab.results.run_folder import MANIFEST
 
     if not library.is_dir() or not any((path / MANIFEST).is_file() for path in library.iterdir()):
         return None
+    _made_anew(library)
+    return _open(library)
+
+
+def _made_anew(library: Path) -> None:
+    from ssdlab.results.catalogue import rebuild  # with the models of a run: queries do without
+
     try:
         rebuild(library)
     except HostError as error:
@@ -271,7 +286,6 @@ def catalogue_of(library: Path) -> HeldFolder | None:
             "have its owner do so: ssdlab library rebuild",
             path=str(library),
         ) from error
-    return _open(library)
 
 
 def _is_of_now(catalogue: HeldFolder) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.model.errors import UsageError
-from ssdlab.results.catalogue_columns import LIKE
+from ssdlab.results.catalogue_columns import LIKE, LIKE_FIGURES
 
 if TYPE_CHECKING:
     from ssdlab.library.choosing import Choice
@@ -32,9 +32,11 @@ _WORDS = {
     "spare": "spare",
     "variant": "variant",
     "departures": "departures",
+    "meter": "meter",
 }
 UNSHOWN = "unshown"
-_KEY = (*LIKE, UNSHOWN)
+METER = "meter"
+_KEY = (*LIKE, *LIKE_FIGURES)
 """What parts the groups."""
 
 
@@ -59,7 +61,7 @@ class LeftOut:
     runs: int
     drives: int
     differs: dict[str, tuple[Any, Any]]
-    """By field of `LIKE`, or `unshown`: what they have, and what the ranked ones have."""
+    """By field of `LIKE` or `LIKE_FIGURES`: what they have, and what the ranked ones have."""
 
     @property
     def words(self) -> str:
@@ -76,7 +78,7 @@ class Ranking:
     figure, label, unit, better
         The figure; `better` is higher or lower.
     like
-        What all ranked runs have in common, by field of `LIKE`.
+        What all ranked runs have in common, by field of `LIKE`, and the meter of a figure of power.
     lines
         The drives; at most as many as were asked for.
     drives
@@ -136,7 +138,7 @@ def rank(
         label=ours["label"],
         unit=ours["unit"],
         better=ours["better"],
-        like={name: ours[name] for name in LIKE},
+        like={name: ours[name] for name in (*LIKE, METER)},
         lines=tuple(Ranked(*line) for line in found),
         drives=ours["drives"],
         left_out=tuple(
@@ -195,7 +197,7 @@ def _nothing_shown(figure: str, groups: Sequence[Columns]) -> UsageError:
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return in what of `LIKE` two runs or groups differ, and in their state, with what each has."""
+    """Return in what of `LIKE` and `LIKE_FIGURES` two runs or groups differ, with what each has."""
     return {name: (one[name], other[name]) for name in _KEY if one[name] != other[name]}
 
 
@@ -220,12 +222,12 @@ def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
     """Return the groups of runs that are alike, that to be ranked first; those not shown come last."""
     found = index.ask(
         "SELECT kin, sum(runs)::BIGINT AS runs, count(*) AS drives, max(newest) AS newest, "
-        f"any_value(folder) AS example, any_value(unshown) AS {UNSHOWN} "
+        f"any_value(folder) AS example, any_value(unshown) AS {UNSHOWN}, any_value(meter) AS {METER} "
         f"FROM {standings} WHERE name = ? GROUP BY kin "
         "ORDER BY any_value(unshown) IS NOT NULL, drives DESC, runs DESC, newest DESC",
         [figure],
     )
-    names = ("kin", "runs", "drives", "newest", "example", UNSHOWN)
+    names = ("kin", "runs", "drives", "newest", "example", UNSHOWN, METER)
     groups = [dict(zip(names, line, strict=True)) for line in found]
     like = index.what_is_alike([group["example"] for group in groups])
     return [group | like[group["example"]] for group in groups]

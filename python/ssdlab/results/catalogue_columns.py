@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ssdlab.model.document import Document
 
-ROW_SCHEMA = "ssdlab.row/2"
-"""2: a figure says what of its state was not shown."""
+ROW_SCHEMA = "ssdlab.row/3"
+"""2: a figure says what of its state was not shown. 3: one of power says which meter it is of."""
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
     "label": "VARCHAR",
@@ -20,6 +20,7 @@ FIGURE_COLUMNS = {
     "unit": "VARCHAR",
     "better": "VARCHAR",
     "unshown": "VARCHAR",
+    "meter": "VARCHAR",
 }
 """What there is of each headline figure."""
 COLUMNS = {
@@ -57,6 +58,8 @@ LIKE = (
     *("scale", "spare", "variant", "departures"),
 )
 """What must be the same of runs that are ranked or compared with each other."""
+LIKE_FIGURES = ("unshown", "meter")
+"""What must besides be the same of their figures; None where there is nothing to say."""
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "VARCHAR": str,
     "BIGINT": int,
@@ -85,7 +88,7 @@ def _is_figure(stored: object) -> bool:
     return isinstance(stored, dict) and all(
         isinstance(stored.get(name, ...), _KINDS[kind])
         for name, kind in FIGURE_COLUMNS.items()
-        if name != "unshown" or stored.get(name) is not None
+        if name not in LIKE_FIGURES or stored.get(name) is not None
     )
 
 

@@ -43,9 +43,9 @@ FOLDER = ".catalogue"
 ROWS = "rows"
 OPEN = "open"
 CURRENT = "current.json"
-CURRENT_SCHEMA = "ssdlab.catalogue/4"
+CURRENT_SCHEMA = "ssdlab.catalogue/5"
 """1 were two tables that each run rewrote; 2 and 3 had the figures of a run as records, 2 without what was
-not shown; 4 has them as columns."""
+not shown; 4 has them as columns; 5 with the meter of each."""
 LOCK = "lock"
 COMPACT_AT = 256
 """Rows that are put together: a reader takes about 10 ms for so many, and so does the putting together."""
@@ -113,6 +113,11 @@ def damaged(catalogue: HeldFolder, why: str) -> Refused:
     return Refused(f"the catalogue {catalogue.path} is damaged: {why}", ANEW, path=str(catalogue.path))
 
 
+def _older(catalogue: HeldFolder, schema: str) -> OlderCatalogue:
+    what = f"the catalogue {catalogue.path} was written by an older ssdlab"
+    return OlderCatalogue(what, ANEW, path=str(catalogue.path), schema=schema)
+
+
 def current(catalogue: HeldFolder) -> list[Segment]:
     """Return the segments that count, oldest first.
 
@@ -131,8 +136,7 @@ def current(catalogue: HeldFolder) -> list[Segment]:
         stored = json.loads(data)
         check_schema(stored["schema"], CURRENT_SCHEMA, catalogue.path / CURRENT)
         if stored["schema"] != CURRENT_SCHEMA:
-            what = f"the catalogue {catalogue.path} was written by an older ssdlab"
-            raise OlderCatalogue(what, ANEW, path=str(catalogue.path), schema=stored["schema"])
+            raise _older(catalogue, stored["schema"])
         return [Segment(str(each["name"]), int(each["rows"])) for each in stored["segments"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise damaged(catalogue, f"{CURRENT} is not what was written") from error
@@ -143,6 +147,8 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
 
     Raises
     ------
+    OlderCatalogue
+        An older ssdlab wrote one.
     Refused
         One is damaged, or a newer ssdlab wrote it.
     """
@@ -164,6 +170,8 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
                 check_schema(stored["schema"], ROW_SCHEMA, folder.path / name)
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise damaged(catalogue, f"{ROWS}/{name} is not what was written") from error
+            if stored["schema"] != ROW_SCHEMA:
+                raise _older(catalogue, stored["schema"])
             if not is_row(stored):
                 raise damaged(catalogue, f"{ROWS}/{name} is not what was written")
             found[name] = stored

@@ -9,14 +9,22 @@ from pydantic import Field
 
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 from ssdlab.results.catalogue_columns import ROW_SCHEMA
+from ssdlab.results.metered import meter_of, of_watts
 from ssdlab.results.schema import Scalar, SealState
 from ssdlab.results.tags import read_tags
 
 if TYPE_CHECKING:
+    from ssdlab.results.metered import MeterRecord
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest
+
+
+class RowFigure(Scalar):
+    """A headline figure, and of those that rest on watts who metered them."""
+
+    meter: str | None = Field(None, exclude_if=absent, description="see `MeterRecord.identity`")
 
 
 class Row(Stored):
@@ -48,7 +56,7 @@ class Row(Stored):
     suite: str = Field(default="", description="run id of the suite that it is part of")
     seal: SealState = "sealed"
     tags: tuple[str, ...] = ()
-    figures: tuple[Scalar, ...] = ()
+    figures: tuple[RowFigure, ...] = ()
 
 
 def row_of(run: RunFolder, seal: SealState) -> Row:
@@ -82,8 +90,13 @@ def row_of(run: RunFolder, seal: SealState) -> Row:
         suite="" if manifest.member is None else manifest.member.suite,
         seal=seal,
         tags=read_tags(run.path),
-        figures=tuple(Scalar.model_validate(each) for each in figures),
+        figures=tuple(_figure_of(Scalar.model_validate(each), meter_of(manifest)) for each in figures),
     )
+
+
+def _figure_of(figure: Scalar, meter: MeterRecord | None) -> RowFigure:
+    named = None if meter is None or not of_watts(figure) else meter.identity
+    return RowFigure(**dict(figure), meter=named)
 
 
 def _settings(manifest: Manifest) -> str:

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.held_folder import HeldFolder, hold
+from ssdlab.model.errors import Refused, check_schema
 from ssdlab.results.journal import now
 from ssdlab.results.run_folder import LIVE, LIVE_SCHEMA
 from ssdlab.results.seal import read_document, seal_document
@@ -65,9 +66,12 @@ class LiveFile:
 
 
 def read_live(folder: Path) -> dict[str, Any] | None:
-    """Return the last state that a run wrote; None before the first, and of a damaged one."""
+    """Return the last state that a run wrote; None before the first, of a damaged one and of a newer one."""
+    path = folder / LIVE
     try:
         with HeldFolder(folder) as held:
-            return read_document(held.read_bytes(LIVE), LIVE_SCHEMA)[0]
-    except (OSError, ValueError):
+            stored = read_document(held.read_bytes(LIVE), LIVE_SCHEMA)[0]
+        check_schema(stored.get("schema"), LIVE_SCHEMA, path)
+    except (OSError, ValueError, Refused):
         return None
+    return stored

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Manifest, Scalar
 
 NOT_METERED = "not metered"
+_RECORDED = ("csv",)
+"""Kinds of `power.kinds.RECORDED`, a floor above."""
 _OF_WATTS = re.compile(r"_(kiops_per_w|mb_s_per_w|per_w|j_per_gb|j)$")
 """How the names of figures end that share their watts with the one that ends with `_w`."""
 
@@ -50,15 +52,27 @@ class MeterRecord(Stored, extra="ignore"):
         return self.accuracy + (self.offset_w or 0.0) / mean_w
 
     @property
+    def identity(self) -> str:
+        """Which meter it is, and on which rails: figures of two meters differ by the meters too.
+
+        A recording does not say who made it: what was stated of its error stands for that, not its file.
+        """
+        if self.model:
+            return self.name
+        rails = f" on {' + '.join(self.rails)}" if self.rails else ""
+        kind = self.use.partition(":")[0]
+        if kind in _RECORDED:
+            return f"a recording ({kind}), error {self._error_words}{rails}"
+        return f"{self.name or self.use}{rails}"
+
+    @property
     def words(self) -> str:
         """Who metered, and how well."""
         if self.model:
             return self.name
         if self.gone and not self.name:
             return f"{self.use}: {self.gone}"
-        offset = f" + {self.offset_w:g} W" if self.offset_w else ""
-        error = "not known" if self.accuracy is None else f"{self.accuracy * 100:g} %{offset}"
-        parts = [f"{self.name or self.use} ({self.use})", f"error {error}"]
+        parts = [f"{self.name or self.use} ({self.use})", f"error {self._error_words}"]
         if self.calibrated:
             parts.append(f"calibrated {self.calibrated}")
         if self.lost_samples:
@@ -66,6 +80,16 @@ class MeterRecord(Stored, extra="ignore"):
         if self.gone:
             parts.append("gone in mid-run")
         return ", ".join(parts)
+
+    @property
+    def _error_words(self) -> str:
+        offset = f" + {self.offset_w:g} W" if self.offset_w else ""
+        return "not known" if self.accuracy is None else f"{self.accuracy * 100:g} %{offset}"
+
+
+def of_watts(figure: Scalar) -> bool:
+    """Say whether a figure rests on what was drawn: power, energy or efficiency."""
+    return figure.unit in ("W", "J", "J/GB") or figure.unit.endswith("/W")
 
 
 def with_errors(figures: Sequence[Scalar], meter: MeterRecord | None) -> tuple[Scalar, ...]:
@@ -81,7 +105,7 @@ def with_errors(figures: Sequence[Scalar], meter: MeterRecord | None) -> tuple[S
 
 
 def _with_error(figure: Scalar, watts: Mapping[str, float | None], meter: MeterRecord) -> Scalar:
-    if figure.value is None or not (figure.unit in ("W", "J", "J/GB") or figure.unit.endswith("/W")):
+    if figure.value is None or not of_watts(figure):
         return figure
     mean_w = figure.value if figure.unit == "W" else watts.get(re.sub(_OF_WATTS, "_w", figure.name))
     alone = None if meter.offset_w else meter.accuracy
