@@ -114,7 +114,11 @@ class Guest:
 
     def python(self, code: str, *words: str, limit_s: float = 60.0) -> Done:
         """Run Python code in such a fork, with these words as its arguments."""
-        return self._order("code", json.dumps([code, *words])).wait(limit_s)
+        return self.begin_python(code, *words).wait(limit_s)
+
+    def begin_python(self, code: str, *words: str) -> Command:
+        """Begin Python code in such a fork."""
+        return self._order("code", json.dumps([code, *words]))
 
     def _order(self, kind: str, content: str) -> Command:
         self._count += 1
