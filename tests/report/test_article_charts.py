@@ -76,6 +76,16 @@ def test_drives_of_one_interface_have_one_line_over_all() -> None:
     assert top < height_of("Elm 1", svg) < height_of("Elm 2", svg) < bottom
 
 
+def test_links_of_one_interface_that_differ_have_no_words_on_one_another() -> None:
+    unlike = (MIXED[0], replace(run_style(3), interface="NVMe", link_mb_s=2600.0), MIXED[1])
+    svg = Painter(unlike).svg(bars(2500, 2400, 540), BARE)
+    assert len(dashed(svg)) == 3
+    assert sorted(text for text in texts(svg) if " link, " in text) == [
+        "NVMe link, 3.20 GB/s",
+        "SATA link, 560 MB/s",
+    ]
+
+
 def sizes(runs: int, names: tuple[str, str]) -> XyChart:
     drawn = tuple(
         Line(run, name, dashes, (Dot(1.0, 10.0 + run), Dot(2.0, 20.0 + run)))

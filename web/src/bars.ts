@@ -46,7 +46,7 @@ export function bars(view: BarsView, canvas: Canvas): Option {
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: (hit: { dataIndex: number }) => told(view, list[hit.dataIndex], canvas) },
-    grid: { left: 8, right: longest + 14, top: links.some(({ heading }) => heading === undefined) ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: longest + 14, top: links.some(({ heading }) => heading !== undefined) ? 8 : links.length > 0 ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis: { ...xAxis, splitLine: { show: true, lineStyle: { color: theme.grid } } },
     yAxis: {
       type: "category",
@@ -236,7 +236,9 @@ export function linkLimits(view: BarsView, list: BarRow[], canvas: Pick<Canvas, 
 /** A dashed line over the rows of one interface; its words stand in the row of the interface's name, else over the first of them all. */
 function limits(found: LinkLimit[], canvas: Canvas): Option {
   const { theme } = canvas;
-  const worded = (at: number) => found[at]?.heading !== undefined || found.findIndex(({ mb_s }) => mb_s === found[at]?.mb_s) === at;
+  // Over all bars there is room for the words of one link; of drives without a heading of their own none.
+  const one = found.every(({ mb_s, heading }) => heading === undefined && mb_s === found[0]?.mb_s);
+  const worded = (at: number) => found[at]?.heading !== undefined || (one && at === 0);
   return {
     type: "custom",
     silent: true,
@@ -244,16 +246,16 @@ function limits(found: LinkLimit[], canvas: Canvas): Option {
     encode: { x: 0, y: [1, 2] },
     z: 1,
     renderItem: (hit: { dataIndex: number; coordSys: { x: number; y: number; width: number } }, api: Api) => {
-      const one = found[hit.dataIndex];
-      if (one === undefined) return undefined;
+      const limit = found[hit.dataIndex];
+      if (limit === undefined) return undefined;
       const half = api.size([1, 1])[1] / 2;
-      const [x, first] = api.coord([one.mb_s, one.from]);
-      const y2 = api.coord([one.mb_s, one.until])[1] + half;
-      const middle = one.heading === undefined ? hit.coordSys.y - 9 : api.coord([one.mb_s, one.heading])[1];
-      const y1 = one.heading === undefined ? first - half : middle - 7;
+      const [x, first] = api.coord([limit.mb_s, limit.from]);
+      const y2 = api.coord([limit.mb_s, limit.until])[1] + half;
+      const middle = limit.heading === undefined ? hit.coordSys.y - 9 : api.coord([limit.mb_s, limit.heading])[1];
+      const y1 = limit.heading === undefined ? first - half : middle - 7;
       const left = x > hit.coordSys.x + hit.coordSys.width * 0.6;
       const style = { stroke: theme.muted, lineWidth: 1.5, lineDash: [5, 3] };
-      const text = { text: one.text, x: left ? x - 5 : x + 5, y: middle, align: left ? "right" : "left", verticalAlign: "middle", fill: theme.muted, font: `11px ${theme.font}` };
+      const text = { text: limit.text, x: left ? x - 5 : x + 5, y: middle, align: left ? "right" : "left", verticalAlign: "middle", fill: theme.muted, font: `11px ${theme.font}` };
       const line = { type: "line", shape: { x1: x, y1, x2: x, y2 }, style };
       return { type: "group", children: worded(hit.dataIndex) ? [line, { type: "text", style: text }] : [line] };
     },
