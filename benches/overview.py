@@ -39,7 +39,8 @@ METHODS = (
 
 def command(*words: str) -> float:
     """Run a command of ours, and return its CPU time."""
-    process = subprocess.Popen([sys.executable, "-m", "ssdlab", *words], stdout=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen([sys.executable, "-m", "ssdlab", *words], stdout=quiet, stderr=quiet)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
