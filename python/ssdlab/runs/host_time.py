@@ -17,8 +17,8 @@ LOOK_S = 0.5
 """Of the clock, at least, between two looks: shorter ones say how the scheduler takes turns."""
 RECENT_S = 5.0
 """What is said of now is a mean over so long."""
-MORE_BUSY = 2.5
-"""The host may become so many times busier than it was in any such time of the run; nobody foresees it."""
+MORE_BUSY = 1.5
+"""The host may become so many times busier than it was of late, or in all of the run: nobody foresees it."""
 PLANNED_BUSY = 3.0
 """Of a host that was measured by, so many times busier: what a plan's upper bounds of a simulation are of."""
 _LEAST_CPU_S = 1e-3
@@ -30,7 +30,7 @@ class HostTime:
     def __init__(self) -> None:
         self._wall_s = self._cpu_s = 0.0
         self._recent: deque[tuple[float, float]] = deque()
-        self._slowest = _queue_of_host()
+        self._queue = self._of_late = _queue_of_host()
         self._fastest = 1.0
         self._from: tuple[float, float] | None = time.monotonic(), time.process_time()
 
@@ -51,7 +51,9 @@ class HostTime:
     @property
     def stretch(self) -> Bounds:
         """Seconds of the clock for one of a processor, from here on: of an idle host, and of a busier one."""
-        return Bounds(self._fastest, MORE_BUSY * self._slowest if self._wall_s else self._slowest)
+        if not self._wall_s:
+            return Bounds(self._fastest, self._queue)
+        return Bounds(self._fastest, MORE_BUSY * max(1.0, self._of_late, self.usual))
 
     @property
     def usual(self) -> float:
@@ -63,9 +65,8 @@ class HostTime:
         self._recent.append((wall, cpu))
         while sum(spent[0] for spent in self._recent) - self._recent[0][0] >= RECENT_S:
             self._recent.popleft()
-        recent = sum(spent[0] for spent in self._recent) / sum(spent[1] for spent in self._recent)
-        self._fastest = min(self._fastest, recent)
-        self._slowest = max(self._slowest, recent)
+        self._of_late = sum(spent[0] for spent in self._recent) / sum(spent[1] for spent in self._recent)
+        self._fastest = min(self._fastest, self._of_late)
 
 
 def _queue_of_host() -> float:
