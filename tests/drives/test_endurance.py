@@ -12,7 +12,7 @@ from ssdlab.cli import main
 from ssdlab.drives.guard.endurance import DEFAULT_SHARE, EnduranceCap, Rating, cap_of, rating_of
 from ssdlab.host.identity import Identity
 from ssdlab.model.drive_options import endurance_cap
-from ssdlab.model.errors import Refused
+from ssdlab.model.errors import LabError, Refused
 
 TB = 10**12
 
@@ -51,6 +51,9 @@ def test_an_unknown_rating_asks_for_an_explicit_cap(records: Path) -> None:
         unknown.check("/dev/x", 19 * TB, planned=True)
     assert "not on record, and the cap is 18.0 TB" in caught.value.what
     assert "--endurance-cap 38.0TB" in caught.value.advice and "tbw" in caught.value.advice
+    for text in ("-5%", "0%", "-1GB"):
+        with pytest.raises(LabError, match="leaves nothing to write"):
+            endurance_cap(text)
     more = rating_of(drive(), cap_of(endurance_cap("40TB")))
     assert more is not None
     more.check("/dev/x", 40 * TB)

@@ -113,6 +113,10 @@ def test_last_is_the_run_that_was_begun_last_and_no_part_of_a_suite(library: Pat
     assert find_run("last", library).name.endswith("000004")
     later = run(library, 2, at="2026-11-21T09:04:10.000Z")
     assert find_run("last", library) == later
+    with pytest.raises(Exception, match="no run 'zz'") as caught:  # those of a minute by their manifests
+        find_run("zz", library)
+    named = [name.rpartition("-")[2] for name in caught.value.advice.partition(": ")[2].split(", ")]
+    assert named == ["000004", "000002", "000003"], "the newest last"
     with pytest.raises(Exception, match="no run 'last'"):
         find_run("last", library / "none")
 
@@ -284,7 +288,9 @@ def test_a_figure_whose_state_was_not_shown_is_not_ranked(
     for words, states in ((("--like", "000041"), "not steady"), ((), "not steady, not judged")):
         figure = "qd1_random_read_iops" if words else "iops_of_rounds"
         assert main(["rank", figure, "--library", str(library), *words]) == 2
-        assert f"shows the drive state that it is named after ({states})" in capsys.readouterr().err
+        error = capsys.readouterr().err
+        assert f"shows the drive state that it is named after ({states})" in error
+        assert "easure for longer" in error and "--quick" not in error, "none of them is quick"
 
 
 def test_a_catalogue_of_an_older_ssdlab_is_made_anew(ask: Ask, library: Path) -> None:

@@ -157,6 +157,20 @@ def test_wrong_words_say_what_is_right(
     assert what in error["what"] and advice in error["advice"].lower()
 
 
+def test_a_finished_run_without_figures_is_not_called_unfinished(
+    library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, figures, words in (
+        (97, {}, "gives no headline figures"),
+        (98, {"p99_ns": None}, "none of its 1 headline figures has a value"),
+    ):
+        folder = run(library, number, figures)
+        catalogue.add(library, folder)
+        error = asked(library, capsys, folder.name, "tag:base", status=2)
+        assert "is finished" in error["what"] and words in error["what"]
+        assert "finished run" not in error["advice"]
+
+
 def test_sets_without_a_common_figure_are_refused(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     catalogue.add(library, run(library, 99, {"other": 1.0}))
     error = asked(library, capsys, "tag:base", find_run("000099", library).name, status=2)

@@ -286,6 +286,8 @@ class Told:
             found.append(step.result.seconds)
             if step.verb == "idle":
                 found.append(float(str(step.args["seconds"])))
+            if step.verb == "rest":
+                found += [float(str(step.args[name])) for name in ("settle_s", "metered_s", "again_s")]
             if step.result.measurement is None:
                 continue
             summary = step.measured

@@ -39,6 +39,27 @@ def test_the_energy_is_that_of_the_drives_own_samples(tmp_path: Path, job: str) 
     assert Told(folder.path).faults() == []
 
 
+def test_a_job_of_a_trace_tells_what_became_of_the_trace(tmp_path: Path) -> None:
+    """As `trace` does of its own: on a drive that is smaller than the one recorded, I/Os are wrapped."""
+    trace = tmp_path / "t.log"
+    lines = "".join(f"{at * 1000} d write {(at % 3) * 10**12} 4096\n" for at in range(50))
+    trace.write_text(f"fio version 3 iolog\n0 d add\n0 d open\n{lines}60000 d close\n")
+    told = [
+        read_result(run(name, tmp_path / name, DRIVE, file=str(trace), **more)).caveats
+        for name, more in (("energy-per-job", {"job": "trace"}), ("trace", {}))
+    ]
+    wrapped = [caveat for caveat in told[1] if "wrapped" in caveat]
+    assert wrapped and set(wrapped) <= set(told[0])
+
+
+def test_a_quick_job_says_how_small_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "energy-per-job", DRIVE, "--quick", "--set", "job=reads", "--library", str(tmp_path)]
+    assert main(words) == 0
+    (told,) = (Told(path.parent) for path in tmp_path.glob("*/manifest.json"))
+    assert any("quick: a job of 67.1 MB instead of 100 GB" in caveat for caveat in told.result.caveats)
+    assert told.faults() == []
+
+
 def test_twice_the_work_takes_twice_the_energy(tmp_path: Path) -> None:
     once, twice = (
         of("reads_j", run("energy-per-job", tmp_path, DRIVE, job="reads", amount=str(amount * MIB)))

@@ -14,6 +14,7 @@ from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.drives import open_drive
 from ssdlab.drives.simulated.profiles import check_profile
+from ssdlab.methods import find_method
 from ssdlab.methods.presented.idle_power import findings, rests
 from ssdlab.methods.results.idle_power import IdlePowerResult, Rested
 from ssdlab.methods.results.outcome import read_result
@@ -23,6 +24,7 @@ from ssdlab.report.source import read_run
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
+from ssdlab.runs.order import Order, plan_order
 
 SHORT = {"settle_seconds": "3", "seconds": "2", "again_seconds": "3", "reads": "9"}
 NVME = "nvme-tlc-client"
@@ -104,6 +106,25 @@ def test_a_drive_with_nothing_to_rest_in_says_what_it_lacks(
     assert "its profile has no states to rest in" in shown
     assert "nothing metered the drive: there are no watts" in shown
     assert "States to rest in none" in shown
+
+
+@pytest.mark.parametrize("name", [NVME, SATA, "samsung-860-dct-960gb"])
+def test_the_plan_names_the_states_that_the_drive_has(name: str, tmp_path: Path) -> None:
+    """It went by a usual drive, with states and an APST that this one lacks."""
+    folder, _ = rested(name, tmp_path)
+    method, text = find_method("idle-power"), f"sim:{name},scale=64"
+    plan = plan_order(Order(method, method.params.build(SHORT), text))
+    assert [(step.verb, step.label) for step in plan.steps] == [
+        (step.verb, step.label) for step in folder.steps()
+    ]
+
+
+def test_a_quick_run_says_that_it_is_rough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "idle-power", "sim:tiny-test,scale=4", "--quick", "--library", str(tmp_path)]
+    assert main(words) == 0
+    (told,) = (Told(path.parent) for path in tmp_path.glob("*/manifest.json"))
+    assert any(caveat.startswith("quick: 2 s at each way to rest") for caveat in told.result.caveats)
+    assert told.faults() == []
 
 
 def test_a_file_is_refused_before_it_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from ssdlab.cli.kinds import RunText
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
-from ssdlab.model.units import figure_text
+from ssdlab.model.units import counted, figure_text
 
 SCHEMA = "ssdlab.changes/1"
 
@@ -76,5 +76,8 @@ def changes(
     looked = [each for each in found.series if each.enough]
     if not rows:
         print_line("no change found" if looked else "too few runs: ten of a drive are needed")
+    for each in found.series:
+        words = "looked at" if each.enough else "too few runs"
+        print_line(f"{words}: {each.drive_name} ({each.drive_id}), {counted(len(each.runs), 'run')}")
     others = len(found.series) - len(looked)
     say(f"drives: {len(looked)}, with too few runs: {others}, unlike runs left out: {found.left_out_runs}")

@@ -59,6 +59,9 @@ def meters(
         print_table([(kind, what) for kind, what in kinds.items()])
         return status
     print_table([each.row for each in shown], ("meter", "name", "rails", "samples/s", "error", "now"))
+    for each in shown:
+        if each.error is not None:
+            print_line(f"{each.use}: {each.error.what}; {each.error.advice}")
     return status
 
 
@@ -88,7 +91,8 @@ class _Shown:
         """Its line of the table."""
         info = self.info
         if info is None:
-            return (self.use, self.note if self.error is None else self.error.what, "", "", "", "")
+            now = self.note if self.error is None else "cannot be had, see below"
+            return (self.use, "", "", "", "", now)
         share = "" if info.accuracy is None else f"{info.accuracy * 100:g} %"
         offset = f"{info.offset_w:g} W" if info.offset_w else ""
         now = "nothing" if self.watts is None else f"{significant(sum(self.watts))} W"

@@ -201,8 +201,17 @@ def side_of(text: str, library: Path) -> Side:
         if line["value"] is not None and math.isfinite(line["value"]):
             figures.setdefault(line["name"], []).append(line)
     if not figures:
-        raise UsageError(f"{text} has no figures", "name a finished run, or a tag of such")
+        raise _without_figures(text, lines)
     return Side(text, tuple(dict.fromkeys(line["folder"] for line in lines)), figures)
+
+
+def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
+    if lines:
+        what = f"{text} is finished, and none of its {len(lines)} headline figures has a value"
+        return UsageError(what, "its page says why: not judged, or not measured; name another run")
+    if text.startswith(TAG):
+        return UsageError(f"no finished run with the {text} has figures", "tag finished runs of a method")
+    return UsageError(f"{text} is finished, and its method gives no headline figures", "name another run")
 
 
 def _tagged(tag: str, library: Path) -> list[Columns]:

@@ -177,23 +177,31 @@ def alike(index: Index, figure: str, choice: Choice, like: str | None = None) ->
         raise UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
     ours = groups[0] if like is None else _group_of(index, figure, like, groups)
     if ours[UNSHOWN]:
-        raise _nothing_shown(figure, [ours] if like else groups)
+        raise _nothing_shown(index, figure, [ours] if like else groups)
     others = [group for group in groups if group is not ours]
     ours |= index.what_it_is(figure, ours["example"])
     where = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {more} AND kin = ?"
     return Group(figure, standings, where, [figure, *given, ours["kin"]], ours, others)
 
 
-def _nothing_shown(figure: str, groups: Sequence[Columns]) -> UsageError:
+def _nothing_shown(index: Index, figure: str, groups: Sequence[Columns]) -> UsageError:
     """Return the refusal to rank by a figure whose state no run shows."""
     runs = sum(group["runs"] for group in groups)
     states = ", ".join(dict.fromkeys(group[UNSHOWN] for group in groups))
     return UsageError(
         f"{figure} is not ranked: of {runs} run{'' if runs == 1 else 's'} that have it none shows the drive "
         f"state that it is named after ({states})",
-        "measure until it is shown: without --quick, or for longer",
+        _until_shown(index, groups),
         figure=figure,
     )
+
+
+def _until_shown(index: Index, groups: Sequence[Columns]) -> str:
+    """Return what to do: only a quick run is told to leave `--quick` out."""
+    query = "SELECT quick FROM entries WHERE folder = ? LIMIT 1"
+    if all(index.ask(query, [group["example"]]) == [(True,)] for group in groups):
+        return "measure until it is shown: without --quick"
+    return "measure for longer, until it is shown"
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.results import kinds
+from ssdlab.methods.results.figures import quick_claim
 from ssdlab.methods.results.idle_power import IdlePowerResult
 from ssdlab.methods.verbs.ask_power import AskPower, PowerFacts
 from ssdlab.methods.verbs.conditions import SettingsFacts
@@ -96,7 +97,12 @@ def _rest(lab: Lab, p: IdlePowerParams, features: PowerFeatures, resting: Restin
 def conclude(data: RunData, p: IdlePowerParams) -> IdlePowerResult:
     """Report what was drawn in each way, and the wake-up from it."""
     asked = [step.found(PowerFacts).features for step in data.steps if step.verb == AskPower.verb]
-    return IdlePowerResult.of(asked[0], asked[-1].states, _rests(data), quick=data.quick, block_bytes=p.block)
+    full = type(p)()
+    reads = f" and {p.reads} reads instead of {full.reads}, so watts and wake-ups are rough"
+    notes = (quick_claim("way to rest", p.seconds, full.seconds, reads),) if data.quick else ()
+    return IdlePowerResult.of(
+        asked[0], asked[-1].states, _rests(data), notes=notes, quick=data.quick, block_bytes=p.block
+    )
 
 
 def _rests(data: RunData) -> list[Step]:

@@ -37,7 +37,7 @@ from ssdlab.formats.traces.files import Description, TraceFile
 from ssdlab.formats.traces.reading import Format, Source
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.replay import TraceResult
+from ssdlab.methods.results.replay import MADE_UP, TraceResult
 from ssdlab.methods.traces.mapping import AT_ONCE, Speed, TraceMapping
 from ssdlab.methods.traces.replay import replay_of
 from ssdlab.model.arrival import AsRecorded, Closed
@@ -121,7 +121,7 @@ def conclude(data: RunData, p: TraceParams) -> TraceResult:
 def _notes(p: TraceParams) -> Iterator[Claim]:
     """Yield what the way that the trace was asked for says of the result."""
     if p.file == example.NAME:
-        yield Claim("the trace is made up: give one of your own with --set file=PATH")
+        yield MADE_UP
     if p.only == "reads":
         yield Claim("writes and trims were left out, as asked for")
     if not p.fill:

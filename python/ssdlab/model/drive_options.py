@@ -25,6 +25,10 @@ def endurance_cap(text: str) -> float:
     UsageError
         It is neither a percentage nor a size above 0.
     """
+    if text.lstrip().startswith("-"):
+        raise UsageError(
+            f"an endurance cap of {text.strip()} leaves nothing to write", "give one such as 20%"
+        )
     if "%" not in text:
         if (size := units.parse_bytes(text, noun="endurance cap")) == 0:
             raise UsageError("an endurance cap of 0 leaves nothing to write", "give one such as 40TB")

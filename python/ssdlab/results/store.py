@@ -8,14 +8,14 @@ import re
 import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, hold, read_whole
 from ssdlab.host.state_folder import default_library
-from ssdlab.model.errors import HostError, Refused, UsageError, excerpt
+from ssdlab.model.errors import HostError, LabError, Refused, UsageError, excerpt
 from ssdlab.results.journal import now
 from ssdlab.results.lines import parse_notes
 from ssdlab.results.run_folder import MANIFEST, NOTES, STEPS, RunFolder
@@ -34,6 +34,7 @@ _ID_LETTERS = 6
 _STAMP = re.compile(r"\d{8}-\d{4}-")
 _RUN_ID = re.compile(rf"\d{{8}}-\d{{4}}-[a-z0-9][a-z0-9-]{{0,63}}-[{_LETTERS}]{{{_ID_LETTERS}}}")
 _STAMP_CHARACTERS = len("20261121-0912-")
+_NEWEST_NAMED = 3
 LAST = "last"
 """As RUN: the one that was begun last."""
 
@@ -204,9 +205,10 @@ def find_run(text: str, library: Path) -> Path:
         raise UsageError(
             f"{text!r} means {len(fits)} runs", f"give more letters: {listed}", runs=[f.name for f in fits]
         )
-    newest = ", ".join(name for name in names[-20:] if (library / name / MANIFEST).is_file())
+    runs = (folder for folder in _newest_first(library) if (folder / MANIFEST).is_file())
+    newest = [folder.name for folder in islice(runs, _NEWEST_NAMED)]
     advice = (
-        f"the newest there: {', '.join(newest.split(', ')[-3:])}"
+        f"the newest there: {', '.join(reversed(newest))}"
         if newest
         else "there is no run in it yet; name another with --library"
     )
@@ -218,6 +220,20 @@ def _folder_names(library: Path) -> list[str]:
     if not library.is_dir():
         return []
     return sorted(path.name for path in library.iterdir() if not path.name.startswith("."))
+
+
+def _newest_first(library: Path) -> Iterator[Path]:
+    """Yield runs by the minute in their ids, and those of a minute by their manifests."""
+    for _, names in groupby(reversed(_folder_names(library)), key=lambda name: name[:_STAMP_CHARACTERS]):
+        yield from sorted((library / name for name in names), key=_begun, reverse=True)
+
+
+def _begun(folder: Path) -> str:
+    """Return when a run was begun; nothing of a folder that is none, or is damaged."""
+    try:
+        return RunFolder(folder).manifest.created if (folder / MANIFEST).is_file() else ""
+    except LabError:
+        return ""
 
 
 def _last(library: Path) -> Path | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.analysis.pace import ANY_DRIVE, FASTEST_BYTES_S, Known, Load, Pace
+from ssdlab.drives.power_features import planned_features
 from ssdlab.drives.rated import rated_values
 from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity
@@ -68,6 +69,7 @@ def planning_of(drive: Identity | Drive, pace: Pace | None = None) -> Planning:
         purges_at_once=drive.capabilities.purges_at_once,
         purge_max_s=cache(partial(_purge_max_s, identity, found)),
         pace=found,
+        power_features=partial(planned_features, identity),
     )
 
 

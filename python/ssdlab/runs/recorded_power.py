@@ -90,7 +90,10 @@ class RecordedMetering(Metering):
         from ssdlab.power.recording import read_recording
 
         path = user_path(self._text.place)
-        again = f"then continue with: ssdlab resume {run_words(folder.path)}; empty it if there is none"
+        again = (
+            f"then continue with: ssdlab resume {run_words(folder.path)}; "
+            "if nothing was recorded, put an empty file there"
+        )
         if not path.exists():
             raise Refused(
                 f"all steps are done, and the recording {path} is not there yet",

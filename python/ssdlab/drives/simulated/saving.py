@@ -109,15 +109,28 @@ def saving_setting(
         raise no_such(name, "a simulated drive", why, _ADVICE if fits else "leave it out")
     if name == REST_STATE:
         return SimulatedRestState(native, tuple(each["name"] for each in idle), "ps0")
-    most = len(idle)
-    counts = {"off": 0, "on": most} if nvme else {SAVING_OFF[LINK_POWER]: 0}
-    if not nvme:
-        counts |= {policy: count for policy, count in _DEEPEST.items() if count <= most}
-    return SimulatedSaving(native, name, counts)
+    return SimulatedSaving(native, name, _counts(profile))
+
+
+def _counts(profile: Document) -> dict[str, int]:
+    """Return into how many of its states each value of its setting lets a drive go."""
+    most = len(_idle_states(profile))
+    if _protocol(profile) == "nvme":
+        return {"off": 0, "on": most}
+    deeper = {policy: count for policy, count in _DEEPEST.items() if count <= most}
+    return {SAVING_OFF[LINK_POWER]: 0} | deeper
 
 
 def simulated_features(native: _core.SimulatedDrive, profile: Document) -> PowerFeatures:
     """Return what a simulated drive has for saving power."""
+    has = features_of_profile(profile)
+    if has.saving is None:
+        return has
+    return has.model_copy(update={"found": saving_setting(native, profile, has.saving).read()})
+
+
+def features_of_profile(profile: Document) -> PowerFeatures:
+    """Return what a drive of a profile has for saving power, which it does not use when it is new."""
     power = profile.get("power") or {}
     nvme, idle = _protocol(profile) == "nvme", _idle_states(profile)
     limits = (power.get("states_w") or {"value": [None]})["value"]
@@ -139,13 +152,13 @@ def simulated_features(native: _core.SimulatedDrive, profile: Document) -> Power
     absent = {"its profile has no states to rest in": idle, "its profile says nothing of power": power}
     lacks = tuple(lack for lack, there in absent.items() if not there)
     saving = None if not idle else APST if nvme else LINK_POWER
-    setting = None if saving is None else saving_setting(native, profile, saving)
+    values = () if saving is None else tuple(_counts(profile))
     return PowerFeatures(
         protocol="nvme" if nvme else "sata",
         states=(*working, *resting),
         saving=saving,
-        values=tuple(setting.counts) if isinstance(setting, SimulatedSaving) else (),
-        found=None if setting is None else setting.read(),
+        values=values,
+        found=values[0] if values else None,
         sent=nvme and bool(idle),
         lacks=lacks,
     )

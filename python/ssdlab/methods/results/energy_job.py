@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
@@ -64,9 +64,16 @@ class EnergyJobResult(ResultBase):
 
     @classmethod
     def of(
-        cls, step: Step, job: str, asked_bytes: int | None, steady: SteadyProof | None, *, quick: bool
+        cls,
+        step: Step,
+        job: str,
+        asked_bytes: int | None,
+        steady: SteadyProof | None,
+        *,
+        notes: Iterable[Claim] = (),
+        quick: bool,
     ) -> Self:
-        """Return the Result of a job that was done."""
+        """Return the Result of a job that was done; `notes` are caveats of what it was made of."""
         summary = step.measured
         power = summary.power
         error_w = None if power is None else power.error_w
@@ -84,7 +91,7 @@ class EnergyJobResult(ResultBase):
             steady=steady,
         )
         return result.model_copy(
-            update={"scalars": tuple(result.figures()), "caveats": clauses(result.limits())}
+            update={"scalars": tuple(result.figures()), "caveats": clauses((*result.limits(), *notes))}
         )
 
     def figures(self) -> Iterator[Scalar]:

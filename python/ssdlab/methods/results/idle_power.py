@@ -97,10 +97,11 @@ class IdlePowerResult(ResultBase):
         states: Sequence[PowerState],
         steps: Iterable[Step],
         *,
+        notes: Iterable[Claim] = (),
         quick: bool,
         block_bytes: int,
     ) -> Self:
-        """Return the Result of the ways that were rested in."""
+        """Return the Result of the ways that were rested in; `notes` are caveats of how long."""
         result = cls(
             quick=quick,
             protocol=features.protocol,
@@ -111,7 +112,7 @@ class IdlePowerResult(ResultBase):
             rests=tuple(map(Rested.of, steps)),
         )
         return result.model_copy(
-            update={"scalars": tuple(result.figures()), "caveats": clauses(result.limits())}
+            update={"scalars": tuple(result.figures()), "caveats": clauses((*result.limits(), *notes))}
         )
 
     def figures(self) -> Iterator[Scalar]:

@@ -139,6 +139,10 @@ class Replayed(Stored):
         )
 
 
+MADE_UP = Claim("the trace is made up: give one of your own with --set file=PATH")
+"""Of the example."""
+
+
 class TraceResult(ResultBase):
     """A recorded workload, replayed."""
 
@@ -162,7 +166,7 @@ class TraceResult(ResultBase):
             laid=laid,
             recording=TraceRecording.model_validate(facts["recording"]),
             done=done,
-            caveats=clauses((*notes, *_caveats(source, laid, done))),
+            caveats=clauses((*notes, *_of_trace(source, laid), *_of_replay(done))),
             scalars=_scalars(done),
         )
 
@@ -193,7 +197,13 @@ def _scalars(done: Replayed) -> tuple[Scalar, ...]:
     )
 
 
-def _caveats(source: TraceSource, laid: TraceLaid, done: Replayed) -> Iterator[Claim]:
+def caveats_of_trace(read: Step) -> Iterator[Claim]:
+    """Yield what a step that read a trace and laid it onto the drive changed of it."""
+    facts = read.result.facts
+    yield from _of_trace(TraceSource.model_validate(facts["source"]), TraceLaid.model_validate(facts["laid"]))
+
+
+def _of_trace(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
     if source.bad_lines:
         yield Claim(
             "{count} lines could not be read and were skipped: {lines}",
@@ -216,6 +226,9 @@ def _caveats(source: TraceSource, laid: TraceLaid, done: Replayed) -> Iterator[C
             "size, and what would then cross the end lies in front of it",
             others={"count": str(laid.wrapped)},
         )
+
+
+def _of_replay(done: Replayed) -> Iterator[Claim]:
     if done.by_host:
         reasons = (*done.by_host, *([done.block_layer_fault] if done.block_layer_fault else []))
         yield Claim(

@@ -37,9 +37,9 @@ class AskPower(Verb):
     verb: ClassVar[str] = "power-features"
 
     def plan(self, planning: Planning) -> Planned:
-        """Take the drive for a usual one."""
-        del planning
-        return Planned(facts=PowerFacts(features=_USUAL).model_dump(mode="json"))
+        """Take the drive for a usual one, unless more is known of it."""
+        features = planning.power_features() or _USUAL
+        return Planned(facts=PowerFacts(features=features).model_dump(mode="json"))
 
     def effects(self) -> tuple[str, ...]:
         """Return what reaches the drive."""

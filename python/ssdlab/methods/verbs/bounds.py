@@ -12,6 +12,7 @@ from ssdlab.analysis.pace import ANY_DRIVE
 
 if TYPE_CHECKING:
     from ssdlab.analysis.pace import Pace
+    from ssdlab.model.power_features import PowerFeatures
     from ssdlab.results.records import StepResult
 
 STEP_MAX_S = 4.0
@@ -77,9 +78,12 @@ class Planning:
         How fast the drive is, as far as that is known.
     known
         Of a run that goes on: the result of the step, where it is finished.
+    power_features
+        What the drive has for saving power; None: only the opened drive says it.
     """
 
     purges_at_once: bool = False
     purge_max_s: Callable[[str | None], float | None] = lambda method: None
     pace: Pace = ANY_DRIVE
     known: StepResult | None = None
+    power_features: Callable[[], PowerFeatures | None] = lambda: None
