@@ -18,7 +18,6 @@ from ssdlab.model.power_features import SAVING_OFF, PowerFeatures, PowerState
 
 if TYPE_CHECKING:
     from ssdlab.drives.settings.finding import DriveSettings
-    from ssdlab.host.identity import Identity
 
 COMPARED_LINK_POLICIES = ("medium_power", "med_power_with_dipm", "min_power")
 """Policies of the kernel by which a SATA link saves power, the least first."""
@@ -40,20 +39,6 @@ def features_of(of: DriveSettings) -> PowerFeatures:
     if of.identity.transport == "sata":
         return sata_features(of)
     raise no_features(of.disk.name, "it is neither an NVMe nor a SATA drive")
-
-
-def planned_features(identity: Identity) -> PowerFeatures | None:
-    """Return what a drive has that is not opened: of a simulated one all, of SATA what its link has."""
-    if identity.capabilities.made_to_order:
-        from ssdlab.drives.simulated.profiles import check_profile
-        from ssdlab.drives.simulated.saving import features_of_profile
-        from ssdlab.drives.simulated.text import SimulatedText
-
-        return features_of_profile(check_profile(SimulatedText.parse(identity.path).profile)["profile"])
-    if identity.transport == "sata":
-        values = (SAVING_OFF[LINK_POWER], *COMPARED_LINK_POLICIES)
-        return PowerFeatures(protocol="sata", saving=LINK_POWER, values=values, found=values[0])
-    return None
 
 
 def no_features(target: str, why: str) -> Unsupported:

@@ -21,7 +21,7 @@ MORE_BUSY = 1.5
 """The host may become so many times busier than it was of late, or in all of the run: nobody foresees it."""
 PLANNED_BUSY = 3.0
 """Of a host that was measured by, so many times busier: what a plan's upper bounds of a simulation are of."""
-_LEAST_CPU_S = 1e-3
+_CPU_MIN_S = 1e-3
 
 
 class HostTime:
@@ -35,14 +35,14 @@ class HostTime:
         self._from: tuple[float, float] | None = time.monotonic(), time.process_time()
 
     def look(self) -> None:
-        """Note what was spent since the last look."""
+        """Note what was used since the last look."""
         now = time.monotonic(), time.process_time()
         if self._from is None:
             self._from = now
         wall, cpu = (at - before for at, before in zip(now, self._from, strict=True))
         if wall >= LOOK_S:
             self._from = now
-            self._note(wall, max(cpu, _LEAST_CPU_S))
+            self._note(wall, max(cpu, _CPU_MIN_S))
 
     def pause(self) -> None:
         """Forget since when: what follows until the next look is no work of this process."""
@@ -63,9 +63,9 @@ class HostTime:
     def _note(self, wall: float, cpu: float) -> None:
         self._wall_s, self._cpu_s = self._wall_s + wall, self._cpu_s + cpu
         self._recent.append((wall, cpu))
-        while sum(spent[0] for spent in self._recent) - self._recent[0][0] >= RECENT_S:
+        while sum(each[0] for each in self._recent) - self._recent[0][0] >= RECENT_S:
             self._recent.popleft()
-        self._of_late = sum(spent[0] for spent in self._recent) / sum(spent[1] for spent in self._recent)
+        self._of_late = sum(each[0] for each in self._recent) / sum(each[1] for each in self._recent)
         self._fastest = min(self._fastest, self._of_late)
 
 

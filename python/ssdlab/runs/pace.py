@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.analysis.pace import ANY_DRIVE, FASTEST_BYTES_S, Known, Load, Pace
-from ssdlab.drives.power_features import planned_features
+from ssdlab.drives.planned_power import planned_features
 from ssdlab.drives.rated import rated_values
 from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity

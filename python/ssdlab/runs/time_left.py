@@ -142,14 +142,14 @@ class TimeLeft:
         self._from = [*sums][::-1]
 
 
-def _of_simulation(step: PlannedStep, spent: float, snapshot: Snapshot | None) -> Bounds:
+def _of_simulation(step: PlannedStep, used_s: float, snapshot: Snapshot | None) -> Bounds:
     whole = step.simulating + Bounds(0.0, step.overhead_s)
     share = 0.0 if snapshot is None else _share_done(step, snapshot)
-    if spent < SEEN_S or share < _SHARE_MIN:
-        return Bounds(max(whole.lower - spent, 0.0), max(whole.upper - spent, spent))
-    left = spent * (1 - share) / share
-    least = WORK_VARIES[0] * left if whole.lower else 0.0  # what a rule ends may end at once
-    return Bounds(least, WORK_VARIES[1] * left + step.overhead_s)
+    if used_s < SEEN_S or share < _SHARE_MIN:
+        return Bounds(max(whole.lower - used_s, 0.0), max(whole.upper - used_s, used_s))
+    left = used_s * (1 - share) / share
+    sure_s = WORK_VARIES[0] * left if whole.lower else 0.0  # what a rule ends may end at once
+    return Bounds(sure_s, WORK_VARIES[1] * left + step.overhead_s)
 
 
 def _share_done(step: PlannedStep, snapshot: Snapshot) -> float:

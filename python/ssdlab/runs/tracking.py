@@ -44,7 +44,7 @@ class Tracker:
         self._host = HostTime() if plan.keeps_time else None
         self._begun = time.monotonic()
         self._step_begun = self._begun
-        self._step_spent = time.process_time()
+        self._step_cpu_s = time.process_time()
         self._elsewhere = False
         self._current: PlannedStep | None = None
         self._outlook = ""
@@ -82,7 +82,7 @@ class Tracker:
             self._current = self._planned.get(step.ordinal)
             self._begin_step()
         if not read_back:
-            self._left.finished(step, self._spent())
+            self._left.finished(step, self._used_s())
         progress = self._progress(None)
         for observer in self._observers:
             observer.finished(step, progress, read_back=read_back)
@@ -93,23 +93,23 @@ class Tracker:
             observer.ended(status)
 
     def _begin_step(self) -> None:
-        self._step_begun, self._step_spent = time.monotonic(), time.process_time()
+        self._step_begun, self._step_cpu_s = time.monotonic(), time.process_time()
         self._elsewhere = False
 
-    def _spent(self) -> float:
+    def _used_s(self) -> float:
         """Return seconds of the present step until now: by the clock, or of a processor for a simulation."""
         elapsed = time.monotonic() - self._step_begun
         if self._host is None:
             return elapsed
         if self._elsewhere:  # in processes of its own
             return elapsed / self._host.usual
-        return time.process_time() - self._step_spent
+        return time.process_time() - self._step_cpu_s
 
     def _remaining(self, snapshot: Snapshot | None) -> Bounds:
         current = self._current
         rest = self._left.after(current.ordinal if current is not None else -1)
         if current is not None:
-            rest = rest + self._left.of(current, self._spent(), snapshot)
+            rest = rest + self._left.of(current, self._used_s(), snapshot)
         if self._host is None:
             return rest
         stretch = self._host.stretch
