@@ -165,11 +165,15 @@ def test_rows_of_a_second_spread_less_with_more_spare(name: str, tmp_path: Path)
     assert more[2] / more[0] < 0.85 * less[2] / less[0]
 
 
-@pytest.mark.parametrize("name", ["samsung-983-dct-960gb", "nvme-tlc-enterprise", "kingston-dc500m-3.84tb"])
-def test_with_the_write_cache_off_a_write_waits_for_a_word_line(name: str) -> None:
-    """Depth over what one takes alone: command, core, link, its word line on the bus, program, map entry.
+@pytest.mark.parametrize(
+    "name",
+    ["samsung-983-dct-960gb", "nvme-tlc-enterprise", "kingston-dc500m-3.84tb", "intel-p4510-8tb"],
+)
+def test_with_the_write_cache_off_a_write_waits_for_its_program(name: str) -> None:
+    """Depth over program and map entry, and little besides: only its own unit crosses link and bus.
 
-    On a fresh drive, with one die for each write: nothing is collected.
+    On a fresh drive, with one die for each write: nothing is collected. Dies differ by 2 %, blocks
+    by 5 %; alike ones are held to 3 % in the tests of the crate.
     """
     profile = check_profile(name)["profile"]
 
@@ -177,17 +181,14 @@ def test_with_the_write_cache_off_a_write_waits_for_a_word_line(name: str) -> No
         found = profile[table].get(key)
         return 0.0 if found is None else float(found["value"])
 
-    line_units = (
-        figure("flash", "planes") * figure("flash", "page_kib") * figure("flash", "bits_per_cell") / 4
-    )
     bus_us = 4096 * (1 + figure("flash", "bus_overhead_pct") / 100) / figure("flash", "bus_mt_s")
     flash_us = figure("flash", "program_us") + figure("buffer", "commit_us")
     host_us = (
         figure("link", "command_us") + figure("controller", "write_us") + figure("link", "turnaround_us")
     )
     host_us += 4096 / figure("link", "bandwidth_mb_s")
-    pages_us = figure("flash", "bits_per_cell") * figure("flash", "command_us")
-    alone_us = host_us + pages_us + line_units * bus_us + flash_us
+    alone_us = host_us + figure("flash", "command_us") + bus_us + flash_us
     for depth in (1, 2, 4, 8):
         found = write(fresh(name, write_cache=False), depth, 3, bytes=100 * depth * 4096)
-        assert float(found.iops) == pytest.approx(1e6 * depth / alone_us, rel=0.03)  # type: ignore[attr-defined]
+        assert float(found.iops) == pytest.approx(1e6 * depth / alone_us, rel=0.05)  # type: ignore[attr-defined]
+        assert float(found.iops) == pytest.approx(1e6 * depth / flash_us, rel=0.10)  # type: ignore[attr-defined]

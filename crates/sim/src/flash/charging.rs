@@ -55,8 +55,9 @@ impl Machine {
     /// follows the data across the channel; it is in flash after both.
     ///
     /// The die's time is taken from now on, not from when the data has crossed the channel: the page registers take the next
-    /// word line while one is being programmed, and collection reads ahead, so a die never idles for either.
-    fn program(&mut self, last_unit: u32, stream: usize) -> (u32, u64, u64) {
+    /// word line while one is being programmed, and collection reads ahead, so a die never idles for either. Of a word line
+    /// that is not full only what it holds crosses, page by page: the command clears the page registers first.
+    fn program(&mut self, last_unit: u32, held: u32, stream: usize) -> (u32, u64, u64) {
         self.counts.programs += 1;
         let place = self.place(last_unit);
         let (units, program_ns) = if place.page_type == ONE_BIT {
@@ -66,7 +67,7 @@ impl Machine {
         };
         let block = self.reads_per_block.quotient(place.array_read);
         self.erase_if_due(place, block);
-        let here = self.carry(place.die, units);
+        let here = self.carry(place.die, held.min(units));
         let programmed = self.work(place.die, block, DieWork::Program, program_ns);
         if self.parity_lines > 0 {
             self.protect(place.die, block, stream, units, program_ns);
@@ -172,7 +173,7 @@ impl Machine {
 
 impl Flash for Machine {
     fn program_host(&mut self, last: u32, units: u32) {
-        let (die, worked, crossed) = self.program(last, 0);
+        let (die, worked, crossed) = self.program(last, units, 0);
         self.latest_host_program = self.latest_host_program.max(worked.max(crossed));
         self.leave_buffer(die, worked, crossed, units);
     }
@@ -187,7 +188,7 @@ impl Flash for Machine {
     }
 
     fn program_moved(&mut self, last: u32) {
-        let (_, worked, crossed) = self.program(last, 1);
+        let (_, worked, crossed) = self.program(last, u32::MAX, 1);
         self.latest_moved_program = self.latest_moved_program.max(worked).max(crossed);
     }
 

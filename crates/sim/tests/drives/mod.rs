@@ -154,12 +154,10 @@ pub fn lone_write_ns(spec: &DriveSpec) -> u64 {
     host.command_ns + host.write_core_ns + host.unit_link_ns_x1024 / 1024
 }
 
-/// What it takes to bring one unit into flash at once: its word line is filled up, crosses the bus page by page and is programmed.
+/// What it takes to bring one unit into flash at once: it crosses the bus alone, and its word line is programmed as it is.
 pub fn lone_program_ns(spec: &DriveSpec) -> u64 {
-    let (timing, geometry) = (&spec.timing, &spec.geometry);
-    let page_units = u64::from(geometry.units_per_read());
-    let page_ns = timing.command_ns + page_units * timing.unit_transfer_ns;
-    u64::from(geometry.bits_per_cell) * page_ns + timing.program_ns
+    let timing = &spec.timing;
+    timing.command_ns + timing.unit_transfer_ns + timing.program_ns
 }
 
 /// Prints a figure beside what it should be, and fails beyond `share` of it.
