@@ -45,7 +45,7 @@ SchedulerParameters=sched_min_interval=50000,batch_sched_delay=0
 ReturnToService=2
 MpiDefault=none
 SwitchType=switch/none
-{licences}{nodes}
+{licences}{more}{nodes}
 PartitionName=lab Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -62,13 +62,20 @@ class Cluster:
         cpus: int = 4,
         down_after_s: int = 20,
         counts: Mapping[str, int] | None = None,
+        more: Sequence[str] = (),
     ) -> None:
+        """Start it.
+
+        A node that is not heard of for `down_after_s` is down. `more` are lines of slurm.conf.
+        """
         self.folder = folder
+        self._down_after_s = down_after_s
+        self._more = "".join(f"{line}\n" for line in more)
         self.environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
         self.daemons: dict[str, subprocess.Popen[bytes]] = {}
         for name in ("state", "spool", "log"):
             (folder / name).mkdir()
-        self._write(drives, licences, cpus, down_after_s, counts or {})
+        self._write(drives, licences, cpus, counts or {})
         self._start_munge()
         self._start("slurmctld", "slurmctld", "-D", "-f", str(folder / "slurm.conf"))
         self._until(lambda: self.ask("scontrol", "ping").returncode == 0, "slurmctld answers")
@@ -88,6 +95,26 @@ class Cluster:
         """End a node's slurmd alone, as if it had crashed; its jobs go on."""
         self.daemons[node].kill()
         self.daemons.pop(node).wait()
+
+    def kill_host(self, node: str) -> None:
+        """End a node as a loss of power would: its daemon, and all processes of its jobs, at once."""
+        self.kill_daemon(node)
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that none begins another
+            self.signal_jobs(node, number)
+        self._until(lambda: not self.processes_on(node), f"the processes on {node} have ended")
+
+    def signal_jobs(self, node: str, number: signal.Signals) -> None:
+        """Send a signal to the processes of a node's jobs, and to the daemons that watch those."""
+        for process in self.processes_on(node):
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
+
+    def processes_on(self, node: str) -> list[int]:
+        """Processes of the jobs on a node, by their environment, and the daemons that watch those."""
+        wanted = {f"SLURMD_NODENAME={node}".encode(), f"SLURM_CONF={self.environment['SLURM_CONF']}".encode()}
+        jobs = [number for number in _processes() if wanted <= _environment(number)]
+        watchers = {parent for number in jobs if _name(parent := _parent(number)).startswith("slurmstepd")}
+        return [*watchers, *jobs]
 
     def stop(self) -> None:
         self.ask("scancel", "--user=root", "--signal=KILL", "--full")
@@ -110,7 +137,6 @@ class Cluster:
         drives: Mapping[str, Sequence[str]],
         licences: Sequence[str],
         cpus: int,
-        down_after_s: int,
         counts: Mapping[str, int],
     ) -> None:
         nodes, gres = [], []
@@ -128,7 +154,8 @@ class Cluster:
         text = CONF.format(
             folder=self.folder,
             port=ports[0],
-            down_after_s=down_after_s,
+            down_after_s=self._down_after_s,
+            more=self._more,
             licences=f"Licenses={','.join(f'{each}:1' for each in licences)}\n" if licences else "",
             nodes="\n".join(nodes),
         )
@@ -177,3 +204,25 @@ def free_ports(count: int) -> list[int]:
     finally:
         for each in sockets:
             each.close()
+
+
+def _processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _environment(process: int) -> set[bytes]:
+    with suppress(OSError):
+        return set(Path(f"/proc/{process}/environ").read_bytes().split(b"\0"))
+    return set()
+
+
+def _parent(process: int) -> int:
+    with suppress(OSError):
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0
+
+
+def _name(process: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{process}/comm").read_text()
+    return ""

@@ -123,6 +123,8 @@ def _at_rest(run: Path, known: Manifest | None, last: Attempt | None, *, cancell
         now = actual_status(run, known)
         state = "running" if now == "running" else "failed" if now == "failed" else "interrupted"
     ended = None if last is None else last.exit_status
+    if state == "running":
+        return state  # also where a second attempt was refused, since the first goes on
     if ended == REFUSED_STATUS:
         state = "refused"
     elif ended not in (None, *_WELL) and known is None:
