@@ -89,10 +89,10 @@ def make_slurm() -> Iterator[Callable[..., Cluster]]:
     # Not below the test's own folder: a socket's path is at most 107 bytes long.
     with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
 
-        def make(drives: dict[str, list[str]], **options: Any) -> Cluster:
+        def make(drives: dict[str, list[str]], kind: type[Cluster] = Cluster, **options: Any) -> Cluster:
             place = Path(folder) / str(len(made))
             place.mkdir()
-            made.append(Cluster(place, drives, **options))
+            made.append(kind(place, drives, **options))
             return made[-1]
 
         yield make

@@ -116,6 +116,11 @@ class Cluster:
         watchers = {parent for number in jobs if _name(parent := _parent(number)).startswith("slurmstepd")}
         return [*watchers, *jobs]
 
+    def in_service(self, node: str) -> bool:
+        """Whether a node takes jobs: it is neither down nor drained."""
+        state = self.ask("sinfo", "--noheader", f"--nodes={node}", "--format=%T").stdout.split()
+        return state in (["idle"], ["mixed"], ["allocated"])
+
     def stop(self) -> None:
         self.ask("scancel", "--user=root", "--signal=KILL", "--full")
         self.ask("scancel", "--user=root")

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,8 @@ set = {{ seconds = "{seconds}" }}
 class Scene:
     """What happens to a job: its host or only its daemon is killed, and who else has the drive.
 
-    Where it is `stopped`, its processes stand still until a second runner was there, so that this one meets
-    a living run however fast the machine is.
+    What outlives its daemon stands still until Slurm has given the job back, so that this does not depend on
+    how fast the machine is; where it is `stopped`, until a second runner was there.
     """
 
     serial: str
@@ -97,7 +98,6 @@ class Trial:
             self.cluster.kill_host(scene.node)
         else:
             self.cluster.kill_daemon(scene.node)
-        if scene.stopped:
             self.cluster.signal_jobs(scene.node, signal.SIGSTOP)
         self.before[scene.serial] = dict(self.ended(scene))
         if told:
@@ -120,6 +120,11 @@ class Trial:
     def finished(self, scene: Scene) -> bool:
         return read_manifest(self._kit.library / self.job(scene).run_id).status == "finished"
 
+    def second_ended(self, scene: Scene) -> bool:
+        """Whether it was begun again, and all but the first attempt have ended."""
+        later = self.attempts(scene)[1:]
+        return bool(later) and all(each.ended for each in later)
+
     def wait(self, holds: Callable[[], object], what: str, within_s: float = 900.0) -> None:
         until = time.monotonic() + within_s
         while not holds():
@@ -140,8 +145,8 @@ class Trial:
         first, *later = self.attempts(scene)
         assert later, f"{scene}: it was not begun again"
         assert {each.host for each in later} == {SPARE if scene.elsewhere else scene.node}
-        if scene.host:
-            assert first.ended is None
+        if scene.host or not scene.elsewhere:  # who comes back is ended by Slurm, and its job begun again
+            assert first.exit_status in ({None} if scene.host else {None, 0, 1, 130})
             assert later[-1].exit_status in {0, 1}
             return
         assert first.exit_status in {0, 1}, "the first runner went on to its end"
@@ -179,22 +184,22 @@ def run_trial(scenes: list[Scene], seconds: str, kit: Kit, *, told: bool) -> Non
         trial.lose(scene, told=told)
     trial.cluster.ask("scontrol", "update", f"NodeName={SPARE}", "State=RESUME")
     for scene in scenes:
-        trial.wait(lambda scene=scene: trial.given_back(scene), f"{scene.serial} is given back")  # type: ignore[misc]
-        trial.begin_again(scene)
+        trial.wait(partial(trial.given_back, scene), f"{scene.serial} is given back")
+        if not scene.host and not scene.stopped:
+            trial.cluster.signal_jobs(scene.node, signal.SIGCONT)
         if not scene.elsewhere:
             trial.cluster.start_node(scene.node)
+    for scene in scenes:
+        if not scene.elsewhere:  # Slurm ends what it finds of the job there, then begins it
+            trial.wait(partial(trial.cluster.in_service, scene.node), f"{scene.node} is back")
+    for scene in scenes:
+        trial.begin_again(scene)
     for scene in filter(lambda each: each.stopped, scenes):
-        trial.wait(
-            lambda scene=scene: len(trial.attempts(scene)) > 1 and trial.attempts(scene)[1].ended,  # type: ignore[misc]
-            f"the second runner of {scene.serial} was there",
-        )
+        trial.wait(partial(trial.second_ended, scene), f"the second runner of {scene.serial} was there")
         trial.cluster.signal_jobs(scene.node, signal.SIGCONT)
     for scene in scenes:
-        trial.wait(lambda scene=scene: trial.finished(scene), f"{scene.serial} is finished")  # type: ignore[misc]
-        trial.wait(
-            lambda scene=scene: all(each.ended for each in trial.attempts(scene)[1:]),  # type: ignore[misc]
-            "all attempts have ended",
-        )
+        trial.wait(partial(trial.finished, scene), f"{scene.serial} is finished")
+        trial.wait(partial(trial.second_ended, scene), "all attempts have ended")
     refused = sum(each.exit_status == 2 for scene in scenes for each in trial.attempts(scene))
     for scene in scenes:
         trial.check(scene)

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from ssdlab.fleet.fleet_plan import read_plan
-from ssdlab.fleet.inventory import Inventory, read_inventories, take
+from ssdlab.fleet.inventory import FleetDrive, Inventory, plain_identity, read_inventories, take
 from ssdlab.fleet.planning import plan_fleet
 from ssdlab.fleet.selection import parse_selection
 from ssdlab.fleet.slurm_lines import gres_lines, node_line
+from ssdlab.host.identity import Identity
 from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.results.seal import seal_document
 
@@ -263,6 +264,17 @@ def test_slurm_is_told_of_each_drive_by_its_serial(library: Path) -> None:
     )
     with pytest.raises(Refused, match="the serials A 1 and A:1 are one type for Slurm"):
         gres_lines(taken.model_copy(update={"drives": alike}))
+
+
+def test_lines_of_one_host_name_a_device_all_or_none(library: Path) -> None:
+    """Slurmd ends with an error where some records of a GRES have a file and others do not."""
+    taken = take(library, drives("A1"), "n1")
+    simulated = tuple(drive for drive in taken.drives if drive.simulated)
+    who = Identity("/dev/none0", "none0", "block", "R1", 10**9, 512, serial="R1")
+    device = FleetDrive(serial="R1", text="/dev/none0", slot="/dev/none0", identity=plain_identity(who))
+    alone, both = (taken.model_copy(update={"drives": (device, *more)}) for more in ((), simulated))
+    assert gres_lines(alone) == ["NodeName=n1 Name=drive Type=R1 File=/dev/none0"]
+    assert [line.split()[-1] for line in gres_lines(both)] == ["Count=1", "Count=1"]
 
 
 def test_the_system_disk_is_left_out(library: Path) -> None:

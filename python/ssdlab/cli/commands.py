@@ -67,6 +67,9 @@ COMMANDS: dict[str, Command] = {
     "fleet report": Command(
         "ssdlab.cli.fleet_report:report", "the drives of one model beside each other, and which are unlike"
     ),
+    "fleet check": Command(
+        "ssdlab.cli.fleet_check:check", "whether this host's drives are as its inventory says"
+    ),
     "fleet job": Command("ssdlab.cli.fleet_job:job", "do one job of a plan on this host; for back ends"),
     "completion": Command("ssdlab.cli.completion:completion", "completion for bash, zsh or fish"),
     "library rebuild": Command(

@@ -16,6 +16,7 @@ def inventory(
     host: Host = None,
     rack: Rack = "",
     slurm: bool = False,
+    scripts: Path | None = None,
     library: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -31,6 +32,8 @@ def inventory(
         Where the host stands, as the fleet's page is to group its drives.
     slurm
         Print the lines for gres.conf and slurm.conf; drives that the guard keeps from writing are left out.
+    scripts
+        Folder to write Slurm's health check, prolog and epilog to; prints their lines for slurm.conf.
     library
         The library that all hosts share; by default ssdlab/runs in the XDG data folder.
     json
@@ -49,6 +52,12 @@ def inventory(
             print_line(line)
         print_line("# slurm.conf: GresTypes=drive, and")
         print_line(node_line(taken))
+    if scripts is not None:
+        from ssdlab.fleet.slurm_scripts import write_scripts
+
+        for line in write_scripts(scripts, library_of(library), taken.host):
+            print_line(line)
+    if slurm or scripts is not None:
         return
     rows = [(d.serial, d.model, d.text, capacity_text(d.who.capacity_bytes)) for d in taken.drives]
     print_table(rows, ("serial", "model", "drive", "capacity"), right=(3,))

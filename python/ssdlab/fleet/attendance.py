@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from ssdlab.drives import list_drives
 from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.fleet.drive_faults import drive_fault
 from ssdlab.fleet.inventory import (
     MAX_CLOCK_S,
     TOKEN,
     clock_ahead_s,
     fleet_folder,
+    inventories_in,
     own_version,
-    serial_on,
-    slot_of,
 )
 from ssdlab.model.errors import Refused
 from ssdlab.results.lease import host_name
@@ -68,7 +68,7 @@ def attend(folder: FleetFolder, job: FleetJob, drives: Callable[[], Sequence[Loo
     check_version(folder.plan)
     check_shared(folder)
     check_clock(folder.library)
-    return check_drive(job, drives)
+    return check_drive(job, drives, _slot_here(folder, job))
 
 
 def check_version(plan: FleetPlan) -> None:
@@ -130,39 +130,39 @@ def check_clock(library: Path) -> None:
         )
 
 
-def check_drive(job: FleetJob, drives: Callable[[], Sequence[Look]] = list_drives) -> str:
-    """Refuse a drive that is missing, or hangs elsewhere than when the plan was made; return its name here.
+def check_drive(
+    job: FleetJob, drives: Callable[[], Sequence[Look]] = list_drives, slot: str | None = None
+) -> str:
+    """Refuse a drive that is missing, mounted, or hangs elsewhere than it did; return its name here.
+
+    Parameters
+    ----------
+    slot
+        Where it is to hang; by default where it hung when the plan was made.
 
     Raises
     ------
     Refused
-        Which serial is missing, or what is now where it was.
+        What is wrong with it, or what is now where it was.
     """
     if job.drive.startswith(SIMULATED_PREFIX):
         return job.drive
-    found = {serial_on(job.host, each.identity): each for each in drives() if each.identity is not None}
-    here = found.get(job.serial)
-    there = next((serial for serial, each in found.items() if _slot(each) == job.slot), None)
-    if here is None:
-        instead = f"; in its slot is {there}" if there is not None else ""
+    here, fault = drive_fault(job.serial, slot or job.slot, host_name(), drives)
+    if fault or here is None or here.identity is None:
         raise Refused(
-            f"drive {job.serial} is not attached to {host_name()}{instead}",
-            "attach it, or take the host's inventory again and make a new plan",
+            fault,
+            "see to the drive; where it is to stay so, take the host's inventory again and make a new plan",
             serial=job.serial,
             host=host_name(),
         )
-    if _slot(here) != job.slot:
-        now_there = "nothing" if there is None else there
-        raise Refused(
-            f"drive {job.serial} hangs elsewhere than when the plan was made, and {now_there} is in its slot",
-            "take the host's inventory again and make a new plan",
-            serial=job.serial,
-            host=host_name(),
-        )
-    assert here.identity is not None
     return here.identity.path
 
 
-def _slot(found: Look) -> str:
-    assert found.identity is not None
-    return slot_of(Path("/sys/class/block") / found.identity.name.replace("/", "!"), found.identity)
+def _slot_here(folder: FleetFolder, job: FleetJob) -> str | None:
+    """Return where a drive hangs on this host, if another host may do the job as well; None: as planned."""
+    if host_name() == job.host:
+        return None
+    mine = [
+        each for found in inventories_in(folder.library) if found.host == host_name() for each in found.drives
+    ]
+    return next((each.slot for each in mine if each.serial == job.serial), None)

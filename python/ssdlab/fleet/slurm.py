@@ -73,9 +73,9 @@ class Slurm:
     def check(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
         """Refuse a plan whose drives or licences Slurm does not have, or has otherwise."""
         del folder
-        nodes = _nodes(_ask("scontrol", "show", "node", "--oneliner"))
+        nodes = _nodes(ask("scontrol", "show", "node", "--oneliner"))
         problems = [problem for job in jobs for problem in _problems(job, nodes)]
-        known = set(re.findall(r"LicenseName=(\S+)", _ask("scontrol", "show", "licenses", "--oneliner")))
+        known = set(re.findall(r"LicenseName=(\S+)", ask("scontrol", "show", "licenses", "--oneliner")))
         wanted = {shared: licence(shared) for job in jobs for shared in job.shared}
         problems += [
             f"there is no licence {name} for {shared}" for shared, name in wanted.items() if name not in known
@@ -96,7 +96,7 @@ class Slurm:
         for number, job in enumerate(jobs):
             before = given[jobs[number - chains].name] if number >= chains else None
             script = _script(folder, job)
-            answer = _ask("sbatch", "--parsable", *_options(folder, job, before), script=script)
+            answer = ask("sbatch", "--parsable", *_options(folder, job, before), script=script)
             given[job.name] = answer.strip().partition(";")[0]
             if number % 50 == 49:  # a kill in between loses no more than these names
                 folder.note_submitted(self.name, given)
@@ -110,7 +110,7 @@ class Slurm:
             return {}
         names = {number: name for name, number in given.jobs.items()}
         found: dict[str, Queued] = {}
-        lines = _ask("squeue", "--noheader", "--me", "--format=%i|%T|%N|%r").splitlines()
+        lines = ask("squeue", "--noheader", "--me", "--format=%i|%T|%N|%r").splitlines()
         for line in lines:
             number, state, node, reason = (*line.split("|"), "", "", "")[:4]
             if (name := names.get(number)) is not None and (kind := _kind(state, reason)) is not None:
@@ -122,7 +122,7 @@ class Slurm:
         given = folder.submitted()
         numbers = [] if given is None else [given.jobs[job.name] for job in jobs if given.jobs.get(job.name)]
         for at in range(0, len(numbers), 200):
-            _ask("scancel", *numbers[at : at + 200])
+            ask("scancel", *numbers[at : at + 200])
 
 
 def _options(folder: FleetFolder, job: FleetJob, before: str | None) -> list[str]:
@@ -202,7 +202,7 @@ def _with_bad_nodes(folder: FleetFolder, found: dict[str, Queued]) -> dict[str, 
     if not waiting:
         return found
     bad: dict[str, str] = {}
-    for line in _ask("sinfo", "--noheader", "--Node", "--format=%N|%T|%E").splitlines():
+    for line in ask("sinfo", "--noheader", "--Node", "--format=%N|%T|%E").splitlines():
         node, state, why = (*line.split("|", 2), "", "")[:3]
         if any(word in state for word in _BAD_NODE):
             reason = "" if why in {"", "none", "None"} else f": {why}"
@@ -213,7 +213,7 @@ def _with_bad_nodes(folder: FleetFolder, found: dict[str, Queued]) -> dict[str, 
     return found
 
 
-def _ask(program: str, *words: str, script: str | None = None) -> str:
+def ask(program: str, *words: str, script: str | None = None) -> str:
     """Run a program of Slurm and return what it prints.
 
     Raises

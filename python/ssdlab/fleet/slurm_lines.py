@@ -8,11 +8,13 @@ from ssdlab.fleet.slurm import GRES, gres_type
 from ssdlab.model.errors import Refused
 
 if TYPE_CHECKING:
-    from ssdlab.fleet.inventory import FleetDrive, Inventory
+    from ssdlab.fleet.inventory import Inventory
 
 
 def gres_lines(inventory: Inventory) -> list[str]:
     """Return the lines of gres.conf: each drive that may be written, its serial as the type.
+
+    They name the devices, unless a simulated drive is among them, which has none.
 
     Raises
     ------
@@ -20,8 +22,11 @@ def gres_lines(inventory: Inventory) -> list[str]:
         Two serials are the same as types.
     """
     _check_types(inventory)
+    # slurmd does not start where some lines of one GRES name a file and others do not.
+    devices = all(drive.who.capabilities.block_device for drive in inventory.drives)
     return [
-        f"NodeName={inventory.host} Name={GRES} Type={gres_type(drive.serial)}{_place(drive)}"
+        f"NodeName={inventory.host} Name={GRES} Type={gres_type(drive.serial)} "
+        + (f"File={drive.who.path}" if devices else "Count=1")
         for drive in inventory.drives
     ]
 
@@ -32,11 +37,6 @@ def node_line(inventory: Inventory) -> str:
     listed = f" Gres={gres}" if gres else ""
     memory = f" RealMemory={inventory.memory_mib}" if inventory.memory_mib else ""
     return f"NodeName={inventory.host} CPUs={inventory.cpus}{memory}{listed} State=UNKNOWN"
-
-
-def _place(drive: FleetDrive) -> str:
-    """Return what of a drive Slurm can see: its device; of one without, that there is one."""
-    return f" File={drive.who.path}" if drive.who.capabilities.block_device else " Count=1"
 
 
 def _check_types(inventory: Inventory) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.fleet.backends import find_backend
+from ssdlab.fleet.drive_faults import known_faults
 from ssdlab.results.live import read_live
 from ssdlab.results.progress import Progress
 from ssdlab.results.run_folder import MANIFEST, read_manifest
@@ -82,10 +83,20 @@ def status_of(folder: FleetFolder) -> tuple[JobStatus, ...]:
     given = folder.submitted()
     queued: Mapping[str, Queued] = {} if given is None else find_backend(given.backend).queued(folder)
     attempts, cancelled = folder.attempts(), folder.cancelled
-    return tuple(
+    faults = known_faults(folder.library)
+    found = (
         _status(folder, job, attempts.get(job.name, ()), queued.get(job.name), cancelled=cancelled)
         for job in folder.plan.jobs
     )
+    return tuple(_with_fault(each, faults) for each in found)
+
+
+def _with_fault(found: JobStatus, faults: Mapping[tuple[str, str], str]) -> JobStatus:
+    """Say of a job that waits what its host found wrong with its drive."""
+    fault = faults.get((found.job.host, found.job.serial), "")
+    if not fault or found.state not in {"waiting", "held", "not begun"}:
+        return found
+    return replace(found, reason="; ".join(filter(None, (found.reason, fault))))
 
 
 def unfinished(found: Sequence[JobStatus]) -> list[FleetJob]:

@@ -1,0 +1,98 @@
+"""What is wrong with a host's drives now: one is mounted, missing, or hangs where another hung.
+
+Every host is asked the same in three places: by the job before it begins, by the scripts that Slurm runs
+(`slurm_scripts`), and by who types `ssdlab fleet check`. What the scripts found last is kept in the library
+(`.fleet/health/HOST.json`), so that `ssdlab fleet status` can say why a job will not do.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field, ValidationError
+
+from ssdlab.drives import list_drives
+from ssdlab.fleet.inventory import FLEET, fleet_folder, inventories_in, serial_on, slot_of
+from ssdlab.host.durable import library_errors
+from ssdlab.model.stored import Stored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ssdlab.drives.opening import Look
+
+HEALTH = "health"
+_STANDING = frozenset({"mounted", "swap", "root", "held", "read-only", "empty", "fault"})
+"""What the guard has against a drive that no run of ours brings about; not that a run has it open."""
+
+
+class Health(Stored):
+    """What a host last found wrong with its drives."""
+
+    host: str
+    at: float = Field(description="when, by the host's clock: seconds since 1970")
+    faults: dict[str, str] = Field(description="by serial, in a sentence")
+
+
+def drive_fault(
+    serial: str, slot: str, host: str, drives: Callable[[], Sequence[Look]] = list_drives
+) -> tuple[Look | None, str]:
+    """Find the drive of a serial; returns it and what is wrong with it, which is empty where all is well."""
+    looks = [each for each in drives() if each.identity is not None]
+    found = {serial_on(host, each.identity): each for each in looks if each.identity is not None}
+    here = found.get(serial)
+    there = next((name for name, each in found.items() if _slot(each) == slot), None)
+    if here is None:
+        instead = "" if there is None else f"; in its slot is {there}"
+        return None, f"drive {serial} is not attached to {host}{instead}"
+    if _slot(here) != slot:
+        now_there = "nothing" if there is None else there
+        return here, f"drive {serial} hangs elsewhere than it did, and {now_there} is in its slot"
+    guard = here.writing
+    return here, f"drive {serial}: {guard.what}" if guard and guard.reason in _STANDING else ""
+
+
+def host_faults(
+    library: Path, host: str, drives: Callable[[], Sequence[Look]] = list_drives
+) -> dict[str, str]:
+    """Return what is wrong with the drives of a host's inventory, by serial; simulated ones never are."""
+    looks = tuple(drives())
+    mine = [each for found in inventories_in(library) if found.host == host for each in found.drives]
+    told = {
+        each.serial: drive_fault(each.serial, each.slot, host, lambda: looks)[1]
+        for each in mine
+        if not each.simulated
+    }
+    return {serial: what for serial, what in told.items() if what}
+
+
+def note_health(library: Path, host: str, faults: Mapping[str, str]) -> None:
+    """Keep what a host found.
+
+    Raises
+    ------
+    HostError
+        The library cannot be written.
+    """
+    text = Health(host=host, at=time.time(), faults=dict(faults)).model_dump_json(indent=1)
+    with library_errors(library), fleet_folder(library).folder(HEALTH, make=True) as folder:
+        folder.replace(f"{host}.json", text)
+
+
+def known_faults(library: Path) -> dict[tuple[str, str], str]:
+    """Return what all hosts found last, by host and serial; what cannot be read says nothing."""
+    found: dict[tuple[str, str], str] = {}
+    for path in (library / FLEET / HEALTH).glob("*.json"):
+        try:
+            kept = Health.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError):
+            continue
+        found |= {(kept.host, serial): what for serial, what in kept.faults.items()}
+    return found
+
+
+def _slot(found: Look) -> str:
+    assert found.identity is not None
+    return slot_of(Path("/sys/class/block") / found.identity.name.replace("/", "!"), found.identity)

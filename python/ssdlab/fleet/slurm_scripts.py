@@ -1,0 +1,102 @@
+"""The scripts that Slurm runs on a host beside its jobs: health check, prolog and epilog.
+
+All three look at the host's drives and keep what they find. The prolog besides ends a job whose drive is not
+as it should be, before its script begins: the fleet's own with a sentence that `ssdlab fleet status` shows,
+any other with the sentence as its AdminComment. They always end well: a prolog that fails takes the node out
+of service and leaves the job held.
+Sources: slurm.conf(5), prolog and epilog guide of Slurm 22.05.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
+from ssdlab.fleet.inventory import FLEET
+from ssdlab.fleet.slurm import GRES, ask, gres_type
+from ssdlab.fleet.status import REFUSED_STATUS
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.programs import own_module
+from ssdlab.model.errors import LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SCRIPTS = {"health-check": "HealthCheckProgram", "prolog": "Prolog", "epilog": "Epilog"}
+"""By file, the name in slurm.conf."""
+HEALTH_EVERY_S = 300
+
+
+def write_scripts(folder: Path, library: Path, host: str) -> list[str]:
+    """Write the scripts into a folder; returns their lines for slurm.conf.
+
+    Raises
+    ------
+    HostError
+        The folder cannot be written.
+    """
+    with library_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with HeldFolder(folder, writing=True) as held:
+            for name in SCRIPTS:
+                held.replace(name, _script(name, library, host))
+                (folder / name).chmod(0o755)
+    lines = [f"{key}={folder.absolute() / name}" for name, key in SCRIPTS.items()]
+    return [*lines, f"HealthCheckInterval={HEALTH_EVERY_S}"]
+
+
+def end_job(library: Path, number: str, faults: Mapping[str, str]) -> str:
+    """End a job of Slurm if one of its drives has a fault; returns the sentence, empty if it may go on.
+
+    Raises
+    ------
+    HostError
+        Slurm does not answer.
+    """
+    told = ask("scontrol", "show", "job", "-d", "-o", number)
+    types = {kind.lower() for kind in re.findall(rf"\b{GRES}:([^:,=()\s]+)", told)}
+    sentence = "; ".join(what for serial, what in faults.items() if gres_type(serial).lower() in types)
+    if not sentence:
+        return ""
+    if not _note_refused(library, told, number, sentence):
+        with suppress(LabError):
+            ask("scontrol", "update", f"JobId={number}", f"AdminComment={sentence}")
+    ask("scancel", number)
+    return sentence
+
+
+def _note_refused(library: Path, told: str, number: str, sentence: str) -> bool:
+    """Keep why a job of the fleet was ended, as its own attempt would have; False if it is another's job."""
+    comment = re.search(r"\bComment=([^/\s]+)/(\d+)(?:\s|$)", told)
+    if comment is None or not (library / FLEET / comment[1]).is_dir():
+        return False
+    fleet, now = FleetFolder(library / FLEET / comment[1]), time.time()
+    attempt = Attempt(
+        job=fleet.plan.job(comment[2]).name,
+        number=fleet.next_attempt(comment[2]),
+        host=os.environ.get("SLURMD_NODENAME", ""),
+        pid=os.getpid(),
+        backend_job=number,
+        began=now,
+        ended=now,
+        exit_status=REFUSED_STATUS,
+        sentence=sentence,
+    )
+    fleet.write_attempt(attempt)
+    return True
+
+
+def _script(name: str, library: Path, host: str) -> str:
+    words = own_module("ssdlab", "fleet", "check", "--library", str(library.absolute()), "--host", host)
+    job = ' --job "$SLURM_JOB_ID"' if name == "prolog" else ""
+    return (
+        f"#!/bin/sh\n# Slurm's {SCRIPTS[name]} on {host}: written by `ssdlab fleet inventory`.\n"
+        f"{shlex.join(words)}{job} >/dev/null 2>&1\nexit 0  # another status takes the node out of service\n"
+    )
