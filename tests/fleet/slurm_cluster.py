@@ -118,8 +118,8 @@ class Cluster:
 
     def in_service(self, node: str) -> bool:
         """Whether a node takes jobs: it is neither down nor drained."""
-        state = self.ask("sinfo", "--noheader", f"--nodes={node}", "--format=%T").stdout.split()
-        return state in (["idle"], ["mixed"], ["allocated"])
+        state = self.ask("sinfo", "--noheader", f"--nodes={node}", "--format=%T").stdout.strip()
+        return state in {"idle", "mixed", "allocated", "completing"}
 
     def stop(self) -> None:
         self.ask("scancel", "--user=root", "--signal=KILL", "--full")
