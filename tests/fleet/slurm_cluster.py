@@ -116,10 +116,11 @@ class Cluster:
         watchers = {parent for number in jobs if _name(parent := _parent(number)).startswith("slurmstepd")}
         return [*watchers, *jobs]
 
-    def in_service(self, node: str) -> bool:
-        """Whether a node takes jobs: it is neither down nor drained."""
-        state = self.ask("sinfo", "--noheader", f"--nodes={node}", "--format=%T").stdout.strip()
-        return state in {"idle", "mixed", "allocated", "completing"}
+    def out_of_service(self, node: str) -> str:
+        """What keeps a node from taking jobs: state and reason; nothing where it takes them."""
+        told = self.ask("sinfo", "--noheader", f"--nodes={node}", "--format=%T %E").stdout.strip()
+        words = ("down", "drain", "fail", "unk")
+        return told if not told or any(word in told.split()[0] for word in words) else ""
 
     def stop(self) -> None:
         self.ask("scancel", "--user=root", "--signal=KILL", "--full")

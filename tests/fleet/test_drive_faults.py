@@ -123,8 +123,8 @@ def test_a_drive_that_is_not_as_planned_ends_its_job_and_keeps_the_node(
     assert {job["attempts"] for job in found.values()} == {1}
     logs = {log.stem for log in library.glob(".fleet/*/logs/*.log")}
     assert logs == ({simulated["job"]} if scripts else {job["job"] for job in found.values()})
-    assert cluster.in_service("n1")
-    assert not cluster.ask("squeue", "--noheader").stdout.strip()
+    until(lambda: not cluster.ask("squeue", "--noheader").stdout.strip())
+    assert not cluster.out_of_service("n1")
 
 
 def test_what_the_health_check_finds_is_told_of_jobs_that_wait(
@@ -170,4 +170,4 @@ def test_the_prolog_ends_any_job_on_such_a_drive_and_leaves_others(
     told = cluster.ask("scontrol", "show", "job", "--oneliner", "1").stdout
     assert "JobState=CANCELLED" in told
     assert f"AdminComment=drive n1-{lab.missing.name} is not attached to n1" in told
-    assert cluster.in_service("n1")
+    assert not cluster.out_of_service("n1")

@@ -120,6 +120,9 @@ class Trial:
     def finished(self, scene: Scene) -> bool:
         return read_manifest(self._kit.library / self.job(scene).run_id).status == "finished"
 
+    def is_back(self, scene: Scene) -> bool:
+        return not self.cluster.out_of_service(scene.node)
+
     def second_ended(self, scene: Scene) -> bool:
         """Whether it was begun again, and all but the first attempt have ended."""
         later = self.attempts(scene)[1:]
@@ -191,7 +194,7 @@ def run_trial(scenes: list[Scene], seconds: str, kit: Kit, *, told: bool) -> Non
             trial.cluster.start_node(scene.node)
     for scene in scenes:
         if not scene.elsewhere:  # Slurm ends what it finds of the job there, then begins it
-            trial.wait(partial(trial.cluster.in_service, scene.node), f"{scene.node} is back")
+            trial.wait(partial(trial.is_back, scene), f"{scene.node} is back")
     for scene in scenes:
         trial.begin_again(scene)
     for scene in filter(lambda each: each.stopped, scenes):
