@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import time
@@ -84,7 +85,17 @@ def disturb(lab: Lab, tmp_path: Path) -> None:
     (tmp_path / "mount").mkdir()
     subprocess.run(["mkfs.ext4", "-q", lab.mounted], check=True)
     subprocess.run(["mount", "-o", "ro,noload", lab.mounted, tmp_path / "mount"], check=True)
-    (Path("/sys/block") / lab.missing.name / "reset").write_text("1")
+    until(lambda: taken_away(lab.missing))
+
+
+def taken_away(device: Path) -> bool:
+    """Take a device's medium away; False while somebody looks at it."""
+    try:
+        (Path("/sys/block") / device.name / "reset").write_text("1")
+    except OSError as error:
+        assert error.errno == errno.EBUSY
+        return False
+    return True
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["by the prolog", "by the job itself"])
