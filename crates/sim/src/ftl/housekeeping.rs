@@ -89,7 +89,10 @@ impl<R: VictimRule> Translation for Ftl<R> {
     }
 
     fn purge<F: Flash>(&mut self, flash: &mut F) {
-        flash.discard(self.host.waiting());
+        flash.discard(match &mut self.merged {
+            None => self.host.waiting(),
+            Some(merged) => merged.forget(),
+        });
         for logical in 0..self.map.logical_units() {
             self.map.unmap(logical);
         }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::flash::{Divisor, Flash, NONE};
 use crate::ftl::collection::Victim;
 use crate::ftl::mapping::Map;
+use crate::ftl::merged::Merged;
 use crate::ftl::open_block::{Lines, OpenBlock};
 use crate::ftl::slc_cache::SlcCache;
 use crate::ftl::victim_rule::VictimRule;
@@ -76,6 +77,8 @@ pub struct Ftl<R> {
     pub(crate) free: VecDeque<u32>,
     pub(crate) host: OpenBlock,
     pub(crate) moved: OpenBlock,
+    /// Where collection writes to the host's stream: `moved` is never opened then.
+    pub(crate) merged: Option<Box<Merged>>,
     pub(crate) victim: Option<Victim>,
     /// Collection keeps at least this many superblocks free.
     pub(crate) reserve: usize,
@@ -111,6 +114,7 @@ impl<R: VictimRule> Ftl<R> {
             free: (0..superblocks).collect(),
             host: OpenBlock::CLOSED,
             moved: OpenBlock::CLOSED,
+            merged: None,
             victim: None,
             reserve: reserve as usize,
             wanted_free: reserve as usize,
@@ -143,6 +147,9 @@ impl<R: VictimRule> Ftl<R> {
         )
         .of_pages(geometry.units_per_read(), geometry.bits_per_cell)
         .striped(options.stripe_dies.max(1));
+        if options.merged_streams {
+            ftl = ftl.merged();
+        }
         ftl.pacing = options.pacing;
         ftl.idle_free = options.idle_free_superblocks as usize;
         ftl.slc = options.slc.map(|slc| {
@@ -165,6 +172,13 @@ impl<R: VictimRule> Ftl<R> {
     #[must_use]
     pub fn striped(mut self, dies: u32) -> Self {
         self.lines.dies = dies;
+        self
+    }
+
+    /// The same with one stream for the host and collection. Goes without a cache of one bit a cell; said after pages and stripes.
+    #[must_use]
+    pub fn merged(mut self) -> Self {
+        self.merged = Some(Box::new(Merged::new(self.lines)));
         self
     }
 
@@ -221,7 +235,12 @@ impl<R: VictimRule> Ftl<R> {
         }
         let (physical, line) = self.host.take();
         self.map.place(logical, physical);
-        if let Some(units) = line {
+        if let Some(merged) = &mut self.merged {
+            merged.takes(physical);
+            if let Some(units) = line {
+                flash.program_shared(physical, units, merged.ends(physical));
+            }
+        } else if let Some(units) = line {
             flash.program_host(physical, units);
         }
         self.counts.host_units += 1;
@@ -234,7 +253,12 @@ impl<R: VictimRule> Ftl<R> {
         if let Some(slc) = &mut self.slc {
             self.counts.padded_units += slc.end_word_line(flash);
         }
-        self.counts.padded_units += self.host.pad(flash);
+        self.counts.padded_units += match &mut self.merged {
+            None => self.host.pad(flash),
+            Some(merged) => self
+                .host
+                .pad_lines(|last, units| flash.program_shared(last, units, merged.ends(last))),
+        };
     }
 
     /// Forgets one unit. Returns whether it held data.
@@ -244,9 +268,21 @@ impl<R: VictimRule> Ftl<R> {
 
     fn open_host(&mut self, flash: &mut impl Flash) {
         self.keep_urgent(flash);
-        let full = std::mem::replace(&mut self.host, OpenBlock::CLOSED);
-        self.close(full);
-        self.host = self.take_free();
+        // Of merged streams collection may have opened the next one.
+        if self.host.is_full() {
+            let full = std::mem::replace(&mut self.host, OpenBlock::CLOSED);
+            self.close(full);
+            self.host = self.take_free();
+        }
+    }
+
+    /// The stream that moved units go to.
+    #[inline]
+    pub(crate) fn moved_to(&mut self) -> &mut OpenBlock {
+        match self.merged {
+            None => &mut self.moved,
+            Some(_) => &mut self.host,
+        }
     }
 
     pub(crate) fn close(&mut self, full: OpenBlock) {

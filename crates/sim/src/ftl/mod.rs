@@ -9,6 +9,7 @@ mod housekeeping;
 mod layer;
 mod mapping;
 mod mapping_cache;
+mod merged;
 mod open_block;
 mod placing;
 mod planes;

@@ -115,6 +115,11 @@ impl OpenBlock {
 
     /// Programs the open word lines of the stripe as they are, those that hold anything. Returns the units left empty.
     pub(crate) fn pad(&mut self, flash: &mut impl Flash) -> u64 {
+        self.pad_lines(|last, units| flash.program_host(last, units))
+    }
+
+    /// The same, each word line by its last place and the units it holds.
+    pub(crate) fn pad_lines(&mut self, mut program: impl FnMut(u32, u32)) -> u64 {
         let mut held = self.waiting();
         if held == 0 {
             return 0;
@@ -130,7 +135,7 @@ impl OpenBlock {
             let begins = u32::from(pages % dies == die) * part;
             let units = full * page + begins;
             if units > 0 {
-                flash.program_host(self.line_end - 1, units);
+                program(self.line_end - 1, units);
             }
             held -= units;
             self.line_end += page;

@@ -70,6 +70,11 @@ impl Profile {
             }
             return only(mapping.is_some(), "mapping", "[xpoint]", why);
         }
+        if self.merged_streams() {
+            let why = "what is folded goes to collection's own stream";
+            let merged = "collection.streams = merged";
+            only(self.slc_cache.is_some(), "slc_cache", merged, why)?;
+        }
         let placement = mapping.and_then(|mapping| mapping.placement.as_ref());
         if placement.is_some_and(|placement| placement.value == Placement::StaticCwdp) {
             let with = "mapping.placement = static-cwdp";
@@ -84,6 +89,8 @@ impl Profile {
             let collection = self.collection.as_ref();
             let paced = collection.is_some_and(|c| c.target_pct.is_some());
             only(paced, "collection.target_pct", with, why)?;
+            let merged = self.merged_streams();
+            only(merged, "collection.streams = merged", with, why)?;
             let cache = mapping.is_some_and(|mapping| mapping.cache_mib.is_some());
             return only(cache, "mapping.cache_mib", with, why);
         }

@@ -2,7 +2,7 @@
 
 use super::{
     Flash, Idle, IdleState, Medium, Pacing, Placement, Power, Profile, ProfileError, Protocol,
-    Size, SlcCache, SlcMode, SlcWhenFull, Spread, Thermal, Throttle, Xpoint,
+    Size, SlcCache, SlcMode, SlcWhenFull, Spread, Streams, Thermal, Throttle, Xpoint,
 };
 use crate::profile::spec::{
     self, DriveOptions, DriveSpec, Geometry, HostSpec, Layout, Pauses, PowerSpec, ReadAheadSpec,
@@ -112,6 +112,13 @@ impl Profile {
             .map_or(1, |dies| dies.value)
     }
 
+    /// Whether collection writes to the host's stream.
+    pub(super) fn merged_streams(&self) -> bool {
+        let collection = self.collection.as_ref();
+        let streams = collection.and_then(|collection| collection.streams.as_ref());
+        streams.is_some_and(|streams| streams.value == Streams::Merged)
+    }
+
     fn options(&self, scale: u32, superblocks: u32) -> DriveOptions {
         let mapping = self.mapping.as_ref();
         let placement = mapping.and_then(|mapping| mapping.placement.as_ref());
@@ -147,6 +154,7 @@ impl Profile {
             },
             map_cache_bytes: cache_mib.map(|size| mib(size.value) / u64::from(scale.max(1))),
             stripe_dies: self.stripe_dies(),
+            merged_streams: self.merged_streams(),
             parity_lines: self.parity_lines(),
             pacing: spec::Pacing::default(),
             turnaround_ns: self

@@ -34,7 +34,9 @@ pub use features::{
 };
 pub use figure::{Figure, Source};
 pub use generations::{Generation, generations};
-pub use parts::{Buffer, Collection, Controller, Flash, Link, Pacing, Protocol, Rule, Xpoint};
+pub use parts::{
+    Buffer, Collection, Controller, Flash, Link, Pacing, Protocol, Rule, Streams, Xpoint,
+};
 pub use scaling::Size;
 pub use settings::{PowerSetting, Settings};
 

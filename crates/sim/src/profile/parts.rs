@@ -132,6 +132,9 @@ pub struct Collection {
     pub rule: Figure<Rule>,
     /// Share of the flash that is kept free for writing, in percent; what the user cannot address is not all spare.
     pub reserve_pct: Figure<f64>,
+    /// Where it writes what it moves. Absent: `separate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<Figure<Streams>>,
     /// How what has to be moved is spread. Absent: `smooth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Figure<Pacing>>,
@@ -146,6 +149,16 @@ pub struct Collection {
     /// need the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside_lines: Option<Figure<u32>>,
+}
+
+/// Where collection writes what it moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Streams {
+    /// To superblocks of its own, two write frontiers: data that lasts gathers there.
+    Separate,
+    /// Behind what the host writes, one write frontier: superblocks hold both.
+    Merged,
 }
 
 /// How what has to be moved is spread over the host's writes.

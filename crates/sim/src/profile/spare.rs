@@ -3,9 +3,6 @@
 use super::Profile;
 use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT_BYTES};
 
-/// Superblocks that are partly empty because a stream writes to them: two streams, half of each.
-const HALF_WRITTEN: u64 = 1;
-
 impl DriveSpec {
     /// Share of the medium that the user cannot address.
     pub fn spare(&self) -> f64 {
@@ -30,8 +27,11 @@ impl DriveSpec {
             0 => 0,
             _ => pacing.target.saturating_sub(self.reserve) / 2,
         };
-        let idle = u64::from(self.reserve + above) + HALF_WRITTEN + cached;
-        let usable = self.geometry.raw_bytes() - idle * per_superblock;
+        // Each stream has a superblock open, half of it written in the mean.
+        let streams = if self.options.merged_streams { 1 } else { 2 };
+        let idle = u64::from(self.reserve + above) + cached;
+        let unwritten = idle * per_superblock + streams * per_superblock / 2;
+        let usable = self.geometry.raw_bytes() - unwritten;
         1.0 - self.user_bytes as f64 / usable as f64
     }
 }

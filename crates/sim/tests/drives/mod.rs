@@ -3,6 +3,7 @@
 // The figures of a test that fails.
 #![allow(clippy::print_stdout)]
 
+pub mod frontiers;
 pub mod loops;
 pub mod theory;
 pub mod workloads;

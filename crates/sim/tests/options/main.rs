@@ -10,4 +10,5 @@ mod durability;
 mod map_in_flash;
 mod pages;
 mod placement;
+mod streams;
 mod upkeep;

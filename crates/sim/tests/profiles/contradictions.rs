@@ -210,3 +210,21 @@ fn a_limit_counts_what_the_controller_draws_at_work() {
         "{said}"
     );
 }
+
+#[test]
+fn one_write_frontier_goes_without_a_cache_and_without_planes() {
+    let line = "streams = { value = \"merged\", source = \"chosen\" }\nreserve_pct";
+    let merged = TINY.replacen("reserve_pct", line, 1);
+    assert!(Profile::parse(&merged).is_ok());
+    let error = refusal(&format!("{merged}{SLC}"));
+    assert!(
+        error.contains("slc_cache is beside collection.streams = merged"),
+        "{error}"
+    );
+    let planes = "[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n";
+    let error = refusal(&format!("{merged}{planes}"));
+    assert!(
+        error.contains("collection.streams = merged is beside mapping.placement = static-cwdp"),
+        "{error}"
+    );
+}

@@ -118,6 +118,8 @@ pub struct DriveOptions {
     pub read_ahead: Option<ReadAheadSpec>,
     /// When collection works.
     pub pacing: Pacing,
+    /// Collection writes to the host's stream, not to one of its own.
+    pub merged_streams: bool,
     /// Of so many word lines that a stream programs, one holds the parity of the others; 0: none does.
     pub parity_lines: u32,
 }
