@@ -37,10 +37,20 @@ METHODS = (
 )
 
 
-def command(*words: str) -> float:
+OVERVIEW = """
+import sys
+from pathlib import Path
+from ssdlab.report.overview import write_overview
+page, *runs = map(Path, sys.argv[1:])
+next(write_overview(runs, page))
+"""
+"""The overview alone: it yields each page when it is written, the overview first."""
+
+
+def command(*words: str, called: tuple[str, ...] = ("-m", "ssdlab")) -> float:
     """Run a command of ours, and return its CPU time."""
     quiet = subprocess.DEVNULL
-    process = subprocess.Popen([sys.executable, "-m", "ssdlab", *words], stdout=quiet, stderr=quiet)
+    process = subprocess.Popen([sys.executable, *called, *words], stdout=quiet, stderr=quiet)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -91,7 +101,7 @@ def main() -> int:
         made = sorted(path.parent for path in (place / "made").glob("2*/manifest.json"))
         copies = [copied(run, place / "copies", number) for number in range(DRIVES) for run in made]
         page = place / "overview.html"
-        cpu_s = command("report", *map(str, copies), "--overview", "-o", str(page))
+        cpu_s = command(str(page), *map(str, copies), called=("-c", OVERVIEW))
         figures = (
             ("size, MB", page.stat().st_size / 1e6, SIZE_BYTES / 1e6),
             ("CPU, s", cpu_s, CPU_S),
