@@ -15,8 +15,14 @@ import pytest
 from methods.on_simulated import run
 from ssdlab.analysis.over_position import mean_speed
 from ssdlab.analysis.trim_verdict import judge_trim, tenths, uncertainty
+from ssdlab.methods import find_method
+from ssdlab.methods.presented.trim import findings
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.trim import TrimResult
+from ssdlab.methods.results.trim import QUICK, TrimResult
+from ssdlab.results.claim import sentence
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import start
 
 MIB = 1 << 20
 
@@ -27,6 +33,7 @@ class Pass:
     name: str = "clean"
     real_s: float | None = 600.0
     limited: str = ""
+    throttled: bool = False
     sustained_mb_s: float = field(init=False)
     mean_mb_s: float = field(init=False)
 
@@ -80,6 +87,11 @@ def test_what_the_host_limited_or_was_too_short_is_not_judged() -> None:
     short = judge_trim(clean, before, level(500, real_s=0.4))
     assert short.verdict == "not judged"
     assert "a pass took 0.4 s" in short.why
+    hot = judge_trim(clean, before, level(300, name="after TRIM", throttled=True))
+    assert (hot.verdict, hot.why) == (
+        "not judged",
+        "heat slowed the drive in the pass 'after TRIM', whatever TRIM did",
+    )
     simulated = judge_trim(*(level(each, real_s=None) for each in (500, 200, 500)))
     assert simulated.verdict == "works", "virtual time is not disturbed"
 
@@ -131,3 +143,15 @@ def test_twenty_runs_on_a_device_of_memory_under_load_give_no_false_verdict(
             found.append(on_memory(device, tmp_path, seed + 1))
     print([(each.verdict, round(each.recovered, 3), each.why[:60]) for each in found])
     assert [each.passed for each in found] == [None] * 20
+
+
+@pytest.mark.parametrize("options", ["", ",trim=ignored"])
+def test_a_quick_run_gives_no_verdict_either_way(tmp_path: Path, options: str) -> None:
+    drive = f"sim:nvme-tlc-enterprise,scale=128{options}"
+    method = find_method("trim-validation")
+    params = method.params.build({}, quick=True)
+    folder = start(Order(method, params, drive, destroy=drive, seed=1, quick=True), tmp_path)
+    result = read_result(RunFolder(folder))
+    assert isinstance(result, TrimResult)
+    assert (result.passed, result.verdict, result.why) == (None, "not judged", QUICK)
+    assert sentence(next(iter(findings(result)))).startswith(f"TRIM is not judged ({QUICK})")

@@ -12,6 +12,7 @@ from ssdlab.methods.results.suite import ChildOutcome, SuiteResult
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Scalar, Warned
+from ssdlab.runs.suites.outcome import environment
 
 
 class _Manifest:
@@ -48,3 +49,28 @@ def test_heat_and_caveats_of_a_part_are_told(
     assert "caveat: TRIM is not judged" in said
     assert "and 2 more figures" in said
     assert "other" not in said
+
+
+def _metered(**meter: object) -> Any:
+    manifest = type("Manifest", (), {"environment": {"meter": meter, "kernel": "6.18"}})()
+    return type("Run", (), {"manifest": manifest})()
+
+
+def test_the_energy_of_a_suite_is_that_of_all_its_parts() -> None:
+    one = _metered(use="model", energy_j=45.0, metered_s=22.0, highest_w=3.0)
+    other = _metered(use="model", energy_j=547.0, metered_s=261.0, highest_w=2.5, lost_samples=3)
+    assert environment([one, other]) == {
+        "kernel": "6.18",
+        "meter": {
+            "use": "model",
+            "energy_j": 592.0,
+            "metered_s": 283.0,
+            "highest_w": 3.0,
+            "lost_samples": 3,
+        },
+    }
+
+
+def test_the_energy_of_a_suite_is_not_told_where_a_part_was_not_metered() -> None:
+    one = _metered(use="model", energy_j=45.0, metered_s=22.0, highest_w=3.0)
+    assert environment([one, _metered(use="model")])["meter"] == {"use": "model"}

@@ -61,6 +61,10 @@ class Pass(Protocol):
     def limited(self) -> str:
         """Why the host was its limit; empty if it was not."""
 
+    @property
+    def throttled(self) -> bool:
+        """Whether the drive's own heat slowed it."""
+
 
 @dataclass(frozen=True)
 class TrimVerdict:
@@ -127,6 +131,8 @@ def _disturbed(passes: Sequence[Pass]) -> Iterator[str]:
     for each in passes:
         if each.limited:
             yield f"the host was the limit of the pass {each.name!r}: {each.limited}"
+        if each.throttled:
+            yield f"heat slowed the drive in the pass {each.name!r}, whatever TRIM did"
     short = [each.real_s for each in passes if each.real_s is not None and each.real_s < MIN_PASS_S]
     if short:
         yield f"a pass took {min(short):.3g} s, and under {MIN_PASS_S:g} s other work on the host decides"

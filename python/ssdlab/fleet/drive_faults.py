@@ -60,12 +60,12 @@ def host_faults(
     """Return what is wrong with the drives of a host's inventory, by serial; simulated ones never are."""
     looks = tuple(drives())
     mine = [each for found in inventories_in(library) if found.host == host for each in found.drives]
-    told = {
+    found = {
         each.serial: drive_fault(each.serial, each.slot, host, lambda: looks)[1]
         for each in mine
         if not each.simulated
     }
-    return {serial: what for serial, what in told.items() if what}
+    return {serial: what for serial, what in found.items() if what}
 
 
 def note_health(library: Path, host: str, faults: Mapping[str, str]) -> None:

@@ -60,21 +60,21 @@ def end_job(library: Path, number: str, faults: Mapping[str, str]) -> str:
     HostError
         Slurm does not answer.
     """
-    told = ask("scontrol", "show", "job", "-d", "-o", number)
-    types = {kind.lower() for kind in re.findall(rf"\b{GRES}:([^:,=()\s]+)", told)}
+    answer = ask("scontrol", "show", "job", "-d", "-o", number)
+    types = {kind.lower() for kind in re.findall(rf"\b{GRES}:([^:,=()\s]+)", answer)}
     sentence = "; ".join(what for serial, what in faults.items() if gres_type(serial).lower() in types)
     if not sentence:
         return ""
-    if not _note_refused(library, told, number, sentence):
+    if not _note_refused(library, answer, number, sentence):
         with suppress(LabError):
             ask("scontrol", "update", f"JobId={number}", f"AdminComment={sentence}")
     ask("scancel", number)
     return sentence
 
 
-def _note_refused(library: Path, told: str, number: str, sentence: str) -> bool:
+def _note_refused(library: Path, answer: str, number: str, sentence: str) -> bool:
     """Keep why a job of the fleet was ended, as its own attempt would have; False if it is another's job."""
-    comment = re.search(r"\bComment=([^/\s]+)/(\d+)(?:\s|$)", told)
+    comment = re.search(r"\bComment=([^/\s]+)/(\d+)(?:\s|$)", answer)
     if comment is None or not (library / FLEET / comment[1]).is_dir():
         return False
     fleet, now = FleetFolder(library / FLEET / comment[1]), time.time()

@@ -20,7 +20,7 @@ from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.results.catalogue_columns import FIGURE_COLUMNS, LIKE
 from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
-from ssdlab.results.store import find_run
+from ssdlab.results.store import find_run, run_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -235,7 +235,9 @@ def _of_run(text: str, library: Path) -> list[Columns]:
     runs = _leaves(run) or [run]
     finished = [each for each in runs if each.manifest.status == "finished"]
     if not finished:
-        raise Refused(f"run {run.manifest.run_id} is not finished", f"resume it: ssdlab resume {folder.name}")
+        raise Refused(
+            f"run {run.manifest.run_id} is not finished", f"resume it: ssdlab resume {run_words(folder)}"
+        )
     lines = []
     for each in finished:
         row = row_of(each, each.verify())

@@ -14,7 +14,7 @@ from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import STEPS, RunFolder, Step, step_logs
-from ssdlab.results.store import actual_status
+from ssdlab.results.store import actual_status, run_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,10 +179,10 @@ def _result(found: RunFolder) -> ResultBase:
     status = actual_status(found.path, manifest)
     if status != "finished" or manifest.result is None:
         advice = {
-            "running": f"wait for its end: ssdlab watch {manifest.run_id}",
-            "interrupted": f"resume it: ssdlab resume {manifest.run_id}",
-            "failed": f"no step of it is finished; see why: ssdlab show {manifest.run_id}",
-        }.get(status, f"analyse it again: ssdlab show {manifest.run_id}")
+            "running": f"wait for its end: ssdlab watch {run_words(found.path)}",
+            "interrupted": f"resume it: ssdlab resume {run_words(found.path)}",
+            "failed": f"no step of it is finished; see why: ssdlab show {run_words(found.path)}",
+        }.get(status, f"analyse it again: ssdlab show {run_words(found.path)}")
         raise Refused(
             f"run {manifest.run_id} has no result to report: it is {status}",
             advice,

@@ -10,6 +10,8 @@ from ssdlab.model.stored import Stored
 from ssdlab.model.units import significant, span_text
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from ssdlab.results.schema import Manifest, Scalar
 
 NOT_METERED = "not metered"
@@ -17,6 +19,9 @@ _RECORDED = ("csv",)
 """Kinds of `power.kinds.RECORDED`, a floor above."""
 _OF_WATTS = re.compile(r"_(kiops_per_w|mb_s_per_w|per_w|j_per_gb|j)$")
 """How the names of figures end that share their watts with the one that ends with `_w`."""
+
+ENERGY = ("energy_j", "metered_s", "highest_w")
+"""Fields of `environment.meter` that say what was drawn."""
 
 
 class MeterRecord(Stored, extra="ignore"):
@@ -39,6 +44,13 @@ class MeterRecord(Stored, extra="ignore"):
     metered_s: float | None = None
     highest_w: float | None = None
     """Highest mean over `run_energy.LIMIT_S`."""
+
+    @property
+    def drawn(self) -> tuple[float, float, float] | None:
+        """Energy, metered time and highest mean; None where they are not known."""
+        if self.energy_j is None or self.metered_s is None or self.highest_w is None:
+            return None
+        return self.energy_j, self.metered_s, self.highest_w
 
     @property
     def model(self) -> bool:
@@ -85,6 +97,20 @@ class MeterRecord(Stored, extra="ignore"):
     def _error_words(self) -> str:
         offset = f" + {self.offset_w:g} W" if self.offset_w else ""
         return "not known" if self.accuracy is None else f"{self.accuracy * 100:g} %{offset}"
+
+
+def drawn(energy_j: float, metered_s: float, highest_w: float) -> dict[str, JsonValue]:
+    """Return what was drawn in all, as `environment.meter` has it."""
+    return dict(zip(ENERGY, (energy_j, metered_s, highest_w), strict=True))
+
+
+def drawn_by_all(found: Sequence[MeterRecord]) -> dict[str, JsonValue]:
+    """Return what several runs drew together; empty where it is not known of one."""
+    known = [each.drawn for each in found if each.drawn is not None]
+    if not known or len(known) < len(found):
+        return {}
+    energy_j, metered_s, highest_w = zip(*known, strict=True)
+    return drawn(sum(energy_j), sum(metered_s), max(highest_w))
 
 
 def of_watts(figure: Scalar) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssdlab.results.metered import drawn
 from ssdlab.results.step_power import SUFFIX, StepPower, power_name, read_power
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def energy_of(folder: HeldFolder, steps: Iterable[Step]) -> dict[str, JsonValue]
             highest_w = max(highest_w, highest_mean_w(power))
     if not metered_s:
         return {}
-    return {"energy_j": energy_j, "metered_s": metered_s, "highest_w": highest_w}
+    return drawn(energy_j, metered_s, highest_w)
 
 
 def highest_mean_w(power: StepPower, over_s: float = LIMIT_S) -> float:

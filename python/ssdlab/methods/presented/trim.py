@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.trim import VERDICTS
+from ssdlab.model.units import span_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table, words
@@ -29,11 +30,12 @@ def plots(result: TrimResult) -> list[LbaPlot]:
 def findings(result: TrimResult) -> Iterator[Claim]:
     """Yield the verdict, and whether the discard reached the device."""
     steps = tuple(plot.ordinal for plot in plots(result))
-    regained = "" if result.regained is None else ", {regained} of what was lost"
+    regained = "" if result.regained is None else "; over all blocks {regained} of what was lost came back"
     sure = "" if result.uncertainty is None else " ± {sure}"
     why = f" ({result.why})".replace("{", "{{").replace("}", "}}") if result.why else ""
+    share = f"{{figure}}{sure} of the clean speed{_where(result)}{regained}"
     yield Claim(
-        f"TRIM {VERDICTS[result.verdict]}{why}: {{figure}}{sure} of the clean speed{regained}",
+        f"TRIM {VERDICTS[result.verdict]}{why}: {share}",
         figure=Amount(100 * result.recovered, "%"),
         bound=Bound("at least", Amount(100 * result.passes_from, "%")),
         evidence=Evidence(steps),
@@ -45,6 +47,14 @@ def findings(result: TrimResult) -> Iterator[Claim]:
     )
     known = result.trim.reached_device
     yield Claim(_REACHED[known], evidence=Evidence(steps[-1:]), judged=known is not None)
+
+
+def _where(result: TrimResult) -> str:
+    """Return which of the two shares the verdict's figure is: the lesser."""
+    whole = result.after.mean_mb_s / result.clean.mean_mb_s
+    return (
+        " over all blocks" if whole <= result.recovered else f" in the first {span_text(result.sustained_s)}"
+    )
 
 
 def speeds(result: TrimResult) -> Table:

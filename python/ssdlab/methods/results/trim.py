@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
@@ -16,6 +17,7 @@ from ssdlab.model.stored import Stored
 from ssdlab.results.attribution import attribute
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import ResultBase, Scalar
+from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -28,6 +30,8 @@ VERDICTS: dict[Verdict, str] = {
     "not judged": "is not judged",
 }
 """What the verdicts on TRIM are in words."""
+QUICK = "quick: seconds of random writes in place of an hour hardly wear a drive's free blocks"
+"""Why a quick run does not judge, whatever its passes show."""
 OWN_CPU_SHARE = 0.5
 """Of a thread of one synchronous I/O. A drive leaves it waiting; on a CPU half the time, the host works."""
 
@@ -44,6 +48,7 @@ class LbaPlot(Stored):
     mean_w: float | None = Field(default=None, description="mean power over the plot; None: no meter")
     real_s: float | None = Field(default=None, description="time of the pass; None: virtual time")
     limited: str = Field(default="", description="why the host was the limit; empty: it was not")
+    throttled: bool = Field(default=False, description="whether the drive throttled itself for heat")
 
     @classmethod
     def of(
@@ -63,6 +68,7 @@ class LbaPlot(Stored):
             sustained_mb_s=speed_until([rows for _, rows in passes], sustained_s),
             real_s=None if summary.engine == "sim" else float(summary.elapsed_s),
             limited="; ".join(_limits_of(step)),
+            throttled=any(throttled(each) for each, _ in passes),
         )
 
     @property
@@ -129,6 +135,9 @@ class TrimResult(ResultBase):
     ) -> Self:
         """Judge the three plots; `facts` are the other fields of the conditions they were taken under."""
         found = judge_trim(clean, before, after)
+        compared = found.verdict != "not judged"
+        if facts["quick"] and found.verdict in ("works", "fails"):
+            found = replace(found, verdict="not judged", why=QUICK)
         result = cls(
             clean=clean,
             after=after,
@@ -141,7 +150,7 @@ class TrimResult(ResultBase):
             why=found.why,
             trim=effect,
             scalars=(
-                *(() if found.verdict == "not judged" else (_recovered(found.recovered),)),
+                *((_recovered(found.recovered),) if compared else ()),
                 *power_scalars("trim_clean", "clean,", clean.efficiency, clean.mean_w),
             ),
             **facts,
@@ -165,17 +174,11 @@ class TrimResult(ResultBase):
                 evidence=both,
                 judged=False,
             )
-        if self.quick:
-            yield Claim(
-                "quick: seconds of random writes instead of an hour hardly wear a drive's free blocks",
-                judged=False,
-            )
 
     @property
     def passed(self) -> bool | None:
-        """Whether TRIM works; None where it could not be judged, and of a quick run, which judges nothing."""
-        judged = not self.quick and self.verdict in ("works", "fails")
-        return self.verdict == "works" if judged else None
+        """Whether TRIM works; None where it could not be judged, as in a quick run."""
+        return self.verdict == "works" if self.verdict in ("works", "fails") else None
 
 
 def _recovered(share: float) -> Scalar:

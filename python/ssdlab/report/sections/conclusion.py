@@ -84,7 +84,7 @@ def _against(places: Sequence[Place]) -> Iterator[str]:
         for place, each in rated
         if (each.share < 1 - LEVEL if each.above_is_better else each.share > 1 + LEVEL)
     ]
-    yield f"{len(rated) - len(missed)} of {len(rated)} rated figures are reached"
+    yield f"{len(rated) - len(missed)} of {len(rated)} rated figures are reached, to within {100 * LEVEL:g} %"
     for place, each in missed[:_NAMED]:
         title, share = place.shown.run.manifest.method.title, numbers.share(each.share).text
         yield f"{title} ({place.figure.label}) is {share} of the rating"

@@ -61,10 +61,10 @@ def _words(standing: Standing, what: str, *, many: bool) -> Iterator[str]:
         one, other = first.shown.style.short, second.shown.style.short
         level = _level(places)
         if len(level) > 2 and len(level) == len(places):
-            yield f"{_sentence(what)}: all {len(level)} are level at {first.text}"
+            yield f"{_sentence(what)}: all {len(level)} are level at {_texts(level)}"
         elif len(level) > 1:
             *before, last = (place.shown.style.short for place in level)
-            yield f"{_sentence(what)}: {', '.join(before)} and {last} are level at {first.text}"
+            yield f"{_sentence(what)}: {', '.join(before)} and {last} are level at {_texts(level)}"
         else:
             lead = _lead(first.ahead, standing.better)
             yield f"{_sentence(what)}: {one} wins with {first.text}, {lead} {other} ({second.text})"
@@ -73,6 +73,12 @@ def _words(standing: Standing, what: str, *, many: bool) -> Iterator[str]:
         share = "" if rated is None else f", {numbers.share(rated.share).text} of what it is rated for"
         whose = f"{places[0].shown.style.short} alone has " if many else ""
         yield f"{_sentence(what)}: {whose}{places[0].text}{share}"
+
+
+def _texts(level: Sequence[Place]) -> str:
+    """Return the best and the last of figures that are level; one text where they do not differ."""
+    best, last = level[0].text, level[-1].text
+    return best if best == last else f"{best} to {last}"
 
 
 def _level(places: Sequence[Place]) -> list[Place]:

@@ -11,11 +11,14 @@ from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure, SuiteResult
 from ssdlab.results.claim import Claim, clauses
+from ssdlab.results.metered import ENERGY, MeterRecord, drawn_by_all
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pydantic import JsonValue
 
     from ssdlab.results.schema import Child, Manifest, Scalar
 
@@ -55,6 +58,25 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
         repeated=tuple(_repeated(suite.children, folders)),
         caveats=clauses((*((QUICK,) if suite.quick else ()), *sizes_of_parts(suite.children, runs))),
     )
+
+
+_LOSSES = ("lost_samples", "gone")
+
+
+def environment(runs: Sequence[RunFolder]) -> Mapping[str, JsonValue]:
+    """Return the environment of the first run, with energy and losses of all where one meter saw all."""
+    first = runs[0].manifest.environment
+    meters = [found for run in runs if isinstance(found := run.manifest.environment.get("meter"), Mapping)]
+    if not meters:
+        return first
+    kept = {name: value for name, value in meters[0].items() if name not in (*ENERGY, *_LOSSES)}
+    whole = len(meters) == len(runs) and all(each.get("use") == meters[0].get("use") for each in meters)
+    kept_of_each = [MeterRecord.model_validate(each) for each in meters]
+    drawn = drawn_by_all(kept_of_each) if whole else {}
+    lost = sum(each.lost_samples for each in kept_of_each)
+    gone = next((each.gone for each in kept_of_each if each.gone), None)
+    losses = {name: value for name, value in zip(_LOSSES, (lost, gone), strict=True) if value}
+    return {**first, "meter": {**kept, **losses, **drawn}}
 
 
 def departures(suite: Manifest) -> tuple[Departure, ...]:

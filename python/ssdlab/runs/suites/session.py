@@ -193,7 +193,7 @@ class _Suite(SessionOfRuns):
             one_after_another(suite, self._held, children, observer, self._environment, self._renewal)
         runs = outcome.finished_children(library, suite.children)
         return {
-            "environment": runs[0].manifest.environment,
+            "environment": outcome.environment(runs),
             "result": outcome.conclude(library, suite).model_dump(mode="json"),
             "departures": outcome.departures(suite),
         }

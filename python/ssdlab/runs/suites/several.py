@@ -131,7 +131,7 @@ class _Comparison(SessionOfRuns):
             for part in outcome.departures(run.manifest)
         )
         return {
-            "environment": runs[0].manifest.environment,
+            "environment": outcome.environment(runs),
             "result": outcome.conclude(self._library, manifest).model_dump(mode="json"),
             "departures": tuple(left_out),
         }
