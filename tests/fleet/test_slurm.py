@@ -79,14 +79,14 @@ def test_jobs_that_share_something_are_one_at_a_time(
         assert ended <= began
 
 
-def test_a_meter_without_a_licence_is_refused(
+def test_what_is_shared_without_a_licence_is_refused(
     make_slurm: Callable[..., Any], make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path
 ) -> None:
     cluster = make_slurm({"n1": ["A1"]})
-    path = make_plan(ALL + SHORT + 'meter = "scpi:127.0.0.1:5025"\n', n1=["A1"])
+    path = make_plan(ALL + SHORT + 'shares = ["rack power"]\n', n1=["A1"])
     done = ssdlab("fleet", "run", str(path), environment=cluster.environment)
     assert done.returncode == 2
-    assert "there is no licence scpi_127.0.0.1_5025 for scpi:127.0.0.1:5025" in done.stderr
+    assert "there is no licence rack_power for rack power" in done.stderr
     assert not list(library.glob("2*"))
 
 

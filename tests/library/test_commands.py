@@ -105,6 +105,16 @@ def test_a_run_without_an_end_is_listed_as_it_is(ask: Ask, library: Path) -> Non
     assert ask("runs")["runs"][0]["status"] == "finished" and ask("runs")["total"] == 5
 
 
+def test_last_prints_the_folder_of_the_newest_run(
+    library: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newest = find_run("last", library)
+    told = ask("last")
+    assert (told["folder"], told["run_id"]) == (str(newest), newest.name)
+    assert main(["last", "--library", str(library)]) == 0
+    assert capsys.readouterr().out == f"{newest}\n"
+
+
 def test_last_is_the_run_that_was_begun_last_and_no_part_of_a_suite(library: Path) -> None:
     assert find_run("last", library).name.endswith("000004")
     at = "2026-11-21T09:04:30.000Z"  # within the minute of the fourth, and before it by its id

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from library.made import run as made_run
 from ssdlab.cli import main
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
-from ssdlab.model.errors import DriveError
+from ssdlab.model.errors import DriveError, Refused
 from ssdlab.report import page, source
-from ssdlab.results.schema import JobResult
+from ssdlab.results.schema import Child, JobResult, Member
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 
@@ -82,3 +83,32 @@ def test_the_manifest_keeps_the_reason(failed: Path) -> None:
     assert (manifest["status"], manifest["result"]) == ("failed", None)
     assert manifest["failure"]["facts"]["reason"] == "gone"
     assert manifest["sessions"][0]["status"] == "failed"
+
+
+def test_the_finished_parts_of_a_stopped_suite_are_named(tmp_path: Path) -> None:
+    begun = [
+        made_run(tmp_path, 1, member=Member(suite="s", part="a", preparation_seed=1)),
+        made_run(tmp_path, 2, status="running", member=Member(suite="s", part="b", preparation_seed=1)),
+    ]
+    children = tuple(
+        Child(
+            part=part,
+            run_id=name,
+            method="qd1",
+            version=2,
+            title="",
+            params={},
+            quick=False,
+            seed=1,
+            preparation_seed=1,
+            drive="x",
+            state="any",
+        )
+        for part, name in zip(
+            "abc", (*(each.name for each in begun), "20261121-0900-qd1-000003"), strict=True
+        )
+    )
+    suite = made_run(tmp_path, 9, children=children, status="running", result=None)
+    with pytest.raises(Refused, match="no result to report: it is interrupted") as refused:
+        source.read(suite)
+    assert refused.value.advice.endswith(f"; of what is finished of it: ssdlab report {begun[0]}")

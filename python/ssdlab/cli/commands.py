@@ -33,6 +33,7 @@ COMMANDS: dict[str, Command] = {
     "purge": Command("ssdlab.cli.purge:purge", "erase a drive to its fresh state, and prove it"),
     "show": Command("ssdlab.cli.show:show", "the result of a run"),
     "runs": Command("ssdlab.cli.runs:runs", "the runs of the library, newest first"),
+    "last": Command("ssdlab.cli.last:last", "the folder of the run that was begun last"),
     "rank": Command("ssdlab.cli.rank:rank", "drives by one figure, among runs that are alike"),
     "compare": Command("ssdlab.cli.compare:compare", "two sets of runs, figure by figure; a gate for CI"),
     "changes": Command("ssdlab.cli.changes:changes", "where a figure changed in a series of runs"),

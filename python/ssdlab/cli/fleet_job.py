@@ -50,6 +50,7 @@ def job(folder: Path, name: str, /) -> int:
             status, sentence = failure.exit_status, failure.what
         raise
     finally:
-        ended = {"ended": time.time(), "exit_status": status, "sentence": sentence}
+        cpu_s = sum(os.times()[:4])
+        ended = {"ended": time.time(), "exit_status": status, "sentence": sentence, "cpu_s": cpu_s}
         fleet.write_attempt(attempt.model_copy(update=ended))
     return status

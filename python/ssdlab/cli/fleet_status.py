@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 SCHEMA = "ssdlab.fleet-status/1"
 _LOOK_EVERY_S = 2.0
+_LOOK_SHARE = 0.01
+"""Of one processor: what following a plan may take at most, since the runs need them. Of large plans it
+looks less often."""
 _LIVE_LINES = 12
 
 
@@ -60,11 +63,12 @@ def watch(plan: str = "last", /, *, library: Path | None = None) -> None:
     shown = display()
     try:
         while True:
+            before = time.process_time()
             found = status_of(folder)
             if not any(each.state in {"running", "waiting", "held"} for each in found):
                 break
             shown.update((_counts(found), *_live_lines(found)))
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(max(_LOOK_EVERY_S, (time.process_time() - before) / _LOOK_SHARE))
     finally:
         shown.close()
     print_status(folder, found)

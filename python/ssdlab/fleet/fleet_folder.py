@@ -47,6 +47,9 @@ class Attempt(Stored):
     ended: float | None = None
     exit_status: int | None = None
     sentence: str = Field(default="", description="why it was refused or failed")
+    cpu_s: float | None = Field(
+        default=None, description="CPU time of it and of what it began, once it ended"
+    )
 
 
 class Submitted(Stored):

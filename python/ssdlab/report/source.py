@@ -13,7 +13,7 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import tables
-from ssdlab.results.run_folder import STEPS, RunFolder, Step, step_logs
+from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_manifest, step_logs
 from ssdlab.results.store import actual_status, run_words
 
 if TYPE_CHECKING:
@@ -183,6 +183,8 @@ def _result(found: RunFolder) -> ResultBase:
             "interrupted": f"resume it: ssdlab resume {run_words(found.path)}",
             "failed": f"no step of it is finished; see why: ssdlab show {run_words(found.path)}",
         }.get(status, f"analyse it again: ssdlab show {run_words(found.path)}")
+        if parts := _finished_parts(found):
+            advice += f"; of what is finished of it: ssdlab report {' '.join(parts)}"
         raise Refused(
             f"run {manifest.run_id} has no result to report: it is {status}",
             advice,
@@ -192,6 +194,16 @@ def _result(found: RunFolder) -> ResultBase:
     result = read_result(found)
     assert result is not None
     return result
+
+
+def _finished_parts(found: RunFolder) -> list[str]:
+    """Return how to name the parts of a suite or review that a page can be made of."""
+    parts = [found.path.parent / child.run_id for child in found.manifest.children]
+    return [
+        run_words(part)
+        for part in parts
+        if (part / MANIFEST).exists() and read_manifest(part).status == "finished"
+    ]
 
 
 def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Columns:
