@@ -18,8 +18,8 @@ from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.library.choosing import Choice
 from ssdlab.library.index import Index
 from ssdlab.results import catalogue, catalogue_files, tables
-from ssdlab.results.catalogue_row import Row
-from ssdlab.results.schema import Scalar, TableInfo
+from ssdlab.results.catalogue_row import Row, RowFigure
+from ssdlab.results.schema import TableInfo
 
 DRIVES, REPEATS, FIGURES = 250, 40, 5
 SLOW = 17
@@ -33,7 +33,9 @@ def rows() -> list[Row]:
         drive = number % DRIVES
         level = 10_000 * (0.6 if drive == SLOW else 1 + 0.0002 * drive) * math.exp(chance.gauss(0, 0.01))
         figures = tuple(
-            Scalar(name=f"f{each}", label=f"f{each}", value=level * (each + 1), unit="IOPS", better="higher")
+            RowFigure(
+                name=f"f{each}", label=f"f{each}", value=level * (each + 1), unit="IOPS", better="higher"
+            )
             for each in range(FIGURES)
         )
         found.append(
