@@ -124,23 +124,25 @@ def test_a_clock_that_drifts_as_none_does_is_refused(
     assert "no clock drifts so" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("time,power\n1,2\n2,2\n", "no column in W"),
-        ("time [s],p [W]\n0,1\n2,1\n1,1\n", "out of order: line 4"),
-        ("time [s],p [W]\n0,0\n1,0\n2,0\n", "add up to nothing"),
-        ("time [s],p [W]\n" + "".join(f"{n / 100},{n % 7}\n" for n in range(9000)), "not of this run"),
-    ],
-)
+UNFIT = {
+    "no column in W": "time,power\n1,2\n2,2\n",
+    "out of order: line 4": "time [s],p [W]\n0,1\n2,1\n1,1\n",
+    "add up to nothing": "time [s],p [W]\n0,0\n1,0\n2,0\n",
+    "not of this run": "time [s],p [W]\n" + "".join(f"{n / 100},{n % 7}\n" for n in range(9000)),
+}
+
+
 def test_a_recording_that_does_not_fit_is_refused_and_can_be_replaced(
-    drive: Path, scratch: Path, capsys: pytest.CaptureFixture[str], content: str, words: str
+    drive: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     library, recording = scratch / "runs", scratch / "power.csv"
-    recording.write_text(content)
     assert start(drive, library, recording) == 2
-    assert words in capsys.readouterr().err
     folder = only_run(library)
+    for words, content in UNFIT.items():
+        recording.write_text(content)
+        capsys.readouterr()
+        assert main(["resume", str(folder)]) == 2
+        assert words in capsys.readouterr().err
     recording.write_text("")
     assert main(["resume", str(folder)]) == 0
     run = RunFolder(folder)
