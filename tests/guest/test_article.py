@@ -29,6 +29,7 @@ set = { depths = [1], seconds = 0.2, ramp_seconds = 0 }
 """
 
 
+@pytest.mark.slow  # an article of two drives under emulation: up to three minutes
 @pytest.mark.timeout(1000)
 def test_the_second_drive_comes_when_the_first_is_gone(boot, tmp_path: Path) -> None:
     guest: Guest = boot(disk_bytes=DISK_BYTES)
