@@ -79,6 +79,7 @@ class Index(Closing):
         self._snapshot: Snapshot | None = None
         self._held = catalogue_of(library)
         self._alike: dict[str, Columns] = {}
+        self._words: dict[tuple[str, str], Columns] = {}
         self.source = "entries"
         """Where the figure that `narrow` named is asked for."""
         self.connection = duckdb.connect(config={"threads": 1})
@@ -106,6 +107,7 @@ class Index(Closing):
             self._snapshot.close()
         self._snapshot, self._mark = snapshot, mark
         self._alike.clear()
+        self._words.clear()
         rows = [] if snapshot is None else snapshot.rows
         self._define(rows, [] if snapshot is None else snapshot.paths)
 
@@ -164,13 +166,16 @@ class Index(Closing):
 
     def what_it_is(self, figure: str, folder: str) -> Columns:
         """Return label, unit and direction of a figure, as one run has it."""
+        if known := self._words.get((figure, folder)):
+            return known
         if self._kept:
             query = f"SELECT {', '.join(_WORDS)} FROM entries WHERE folder = ? AND name = ?"
             found = self.ask(query, [folder, figure])
         else:  # of `entries` the figures of all runs would be read
             parts = ", ".join(f"figure_{each}[list_position(figure_name, ?)]" for each in _WORDS)
             found = self.ask(f"SELECT {parts} FROM live WHERE folder = ?", [*[figure] * len(_WORDS), folder])
-        return dict(zip(_WORDS, found[0], strict=True))
+        self._words[figure, folder] = words = dict(zip(_WORDS, found[0], strict=True))
+        return words
 
     def figures(self) -> list[str]:
         """Return the names of all headline figures, sorted."""
@@ -220,7 +225,7 @@ class Index(Closing):
         order = "ORDER BY name" if self._kept else ""  # row groups of other figures are then left alone
         try:
             table_of(self.connection, "pending", rows)
-            live = _live(list(paths), pending=bool(rows))
+            live = _live(list(paths), pending=bool(rows), entered_again=self._entered_again(paths))
             self.connection.execute(f"CREATE OR REPLACE TEMP VIEW live AS {live}")
             self.connection.execute(f"CREATE OR REPLACE {what} runs AS SELECT {columns} FROM live")
             self.connection.execute(
@@ -233,21 +238,28 @@ class Index(Closing):
         except duckdb.Error as error:
             raise self._damaged() from error
 
+    def _entered_again(self, paths: Sequence[str]) -> bool:
+        """Make `newer` of the rows that may stand for one of another segment; whether there are any."""
+        if len(paths) < 2:
+            return False
+        self.connection.execute(
+            "CREATE OR REPLACE TEMP TABLE newer AS SELECT folder, max(entered) AS entered "
+            f"FROM read_parquet({list(paths)}) WHERE again GROUP BY folder"
+        )
+        return bool(self.connection.execute("SELECT 1 FROM newer LIMIT 1").fetchall())
+
     def _damaged(self) -> Refused:
         path = self.library / FOLDER
         return Refused(f"the catalogue {path} is damaged", ANEW, path=str(path))
 
 
-def _live(paths: list[str], *, pending: bool) -> str:
+def _live(paths: list[str], *, pending: bool, entered_again: bool) -> str:
     """Return SQL for the rows that count: pending ones, and of segments those that none stands for."""
     if not paths:
         return "SELECT * FROM pending WHERE NOT gone"
     newer = unless = more = ""
-    if len(paths) > 1:  # only then can a row stand for one of another segment
-        newer = (
-            f"ANTI JOIN (SELECT folder, max(entered) AS entered FROM read_parquet({paths}) WHERE again "
-            "GROUP BY folder) newer ON newer.folder = s.folder AND newer.entered > s.entered "
-        )
+    if entered_again:  # a join with nothing would cost a third of a ranking
+        newer = "ANTI JOIN newer ON newer.folder = s.folder AND newer.entered > s.entered "
     if pending:
         unless = "ANTI JOIN pending p ON p.folder = s.folder "
         more = "UNION ALL BY NAME SELECT * FROM pending WHERE NOT gone"
