@@ -67,6 +67,40 @@ def test_the_nearest_loads_speak_and_span_what_they_differ_in() -> None:
     assert (twice.low, twice.high, twice.settled) == (100e6, 500e6, 200e6)  # no more than larger ones
 
 
+def test_depth_adds_no_more_than_it_did_between_two_that_were_measured() -> None:
+    """A saturated drive was said to write 4 times as much with 4 times as many in flight."""
+    shallow, deep = (Load(writes=True, random=True, block_bytes=65536, in_flight=each) for each in (32, 256))
+    pace = Pace(10e9, (Known(shallow, 400e6, 1, 1), Known(deep, 410e6, 1, 1)))
+    assert pace.of(replace(deep, in_flight=1024)).high == pytest.approx(410e6 + 10e6 * 768 / 224)
+    assert pace.of(replace(deep, block_bytes=8192, in_flight=1024)).high < 450e6  # no more than larger ones
+    saturated = Pace(
+        10e9, (Known(shallow, 400e6, 1, 1, settled=True), Known(deep, 390e6, 1, 1, settled=True))
+    )
+    assert saturated.of(replace(deep, in_flight=1024)).settled == 390e6
+
+
+def test_a_direction_of_a_mix_moves_no_more_than_alone() -> None:
+    read, write = (Load(writes=each, random=True, block_bytes=4096, in_flight=32) for each in (False, True))
+    pace = Pace(10e9, (Known(read, 4e9, 1, 1), Known(write, 100e6, 1, 1)))
+    assert 0.35 * pace.of_mix(0.65, write).high == pytest.approx(100e6)
+
+
+def test_a_plan_of_a_simulated_drive_says_what_its_profile_gives(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It was known by its link alone, and its endurance was said to be missing from the records."""
+    drive = "sim:nvme-tlc-enterprise,scale=128"
+    plan = planned("pts-demand-intensity", drive)
+    assert plan.planning.pace.sources == ("link, 3500 MB/s", "profile, at most 2120 MB/s of writes")
+    steps = {step.label: step for step in plan.steps}
+    (stream,) = steps["MinIOPS, pre-write"].request.workload.streams  # type: ignore[union-attr]
+    one = steps["MinIOPS, pre-write"]
+    # One thread, one I/O: no more than a block for each way of a command, and what the buffer takes in.
+    assert one.bytes_written.upper <= one.seconds.upper * stream.block[0].bytes / 14e-6 + (32 << 20)
+    assert main(["plan", "whole-drive-fill", drive]) == 0
+    assert "endurance   of no account: the drive is simulated" in capsys.readouterr().out
+
+
 def test_a_link_carries_what_its_generation_and_lanes_say(tmp_path: Path) -> None:
     disk = tmp_path / "0000:01:00.0" / "nvme" / "nvme0" / "nvme0n1"
     disk.mkdir(parents=True)
@@ -84,7 +118,7 @@ def test_a_plan_of_a_known_drive_is_one_to_plan_by() -> None:
     least, most = plan.seconds.lower, plan.seconds.upper
     assert 5 * 3600 < least < most < 40 * 3600
     assert plan.bytes_written.upper <= 560e6 * most < 80e12
-    assert plan.planning.pace.sources == ("link, 560 MB/s", "ratings")
+    assert plan.planning.pace.sources == ("link, 560 MB/s", "profile, at most 560 MB/s of writes", "ratings")
     lines = lines_of(plan.steps)
     assert len(lines) == 3 + 25, "a line for a round"
     assert sum(line.steps for line in lines) == sum(step.verb != "stretch" for step in plan.steps)

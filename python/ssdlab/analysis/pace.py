@@ -6,19 +6,22 @@ of a fresh drive and of one that was overwritten for long, span the range betwee
 than the link. Where nothing is known the bounds are those of the fastest and the slowest drive that anybody
 would test.
 
-Source of the interpolation: the bounds of a closed network of one queue, E. D. Lazowska et al., "Quantitative
-System Performance" (1984), chapter 5: throughput lies below both its value times the customers and the
-capacity of the slowest centre.
+Sources of the interpolation: the bounds of a closed network of one queue, E. D. Lazowska et al.,
+"Quantitative System Performance" (1984), chapter 5: throughput lies below both its value times the customers
+and the capacity of the slowest centre. It is concave in the customers (J. G. Shanthikumar, D. D. Yao,
+"Second-order properties of the throughput of a closed queueing network", Mathematics of Operations Research
+13 (1988)): beyond two depths that were measured it rises no faster than between them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 from math import inf, log2
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 FASTEST_BYTES_S = 32e9
 """Two PCIe 5.0 x4 links, and more than this machine class copies in memory per stream."""
@@ -28,6 +31,8 @@ SLOWEST_RANDOM_IOPS = 50.0
 """A hard disk."""
 SHORTEST_LATENCY_S = 1e-6
 """A file in memory."""
+SHORTEST = {False: SHORTEST_LATENCY_S, True: SHORTEST_LATENCY_S}
+"""By whether it writes: what a command takes at least."""
 MIXED_MIN, MIXED_MAX = 0.4, 2.0
 """Of a mix, against its parts one after the other: they get in each other's way, or work side by side."""
 NEAR = 0.5
@@ -66,6 +71,11 @@ class Known:
     settled: bool = False
     source: str = ""
 
+    @property
+    def max_bytes_s(self) -> float:
+        """What the load itself moves at most."""
+        return self.bytes_s * self.max_share
+
     def at(self, load: Load) -> tuple[float, float]:
         """Return bounds for another load of the kind."""
         block = load.block_bytes / self.load.block_bytes
@@ -82,6 +92,8 @@ class Speed:
     low: float
     high: float
     settled: float
+    ahead_bytes: float = 0.0
+    """Of writes: what a buffer takes in beside."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +123,12 @@ class Pace:
         In words, what the bounds come from.
     filling
         What is known of writing it full in order, where a cache makes a short look a poor guide.
+    command_s
+        By whether it writes: the seconds that a command takes at least.
+    ceilings
+        What is surely not gone beyond, of loads of as large blocks and as many in flight, or less ...
+    ahead_bytes
+        ... but by what a buffer takes in.
     """
 
     link_bytes_s: float = FASTEST_BYTES_S
@@ -118,21 +136,29 @@ class Pace:
     fresh_bytes: float = inf
     sources: tuple[str, ...] = field(default=())
     filling: Filling | None = None
+    command_s: Mapping[bool, float] = field(default_factory=lambda: SHORTEST)
+    ceilings: tuple[Known, ...] = ()
+    ahead_bytes: float = 0.0
 
     def of(self, load: Load) -> Speed:
         """Return how fast the drive does a load."""
         kind = [each for each in self.known if self._is_kind(each.load, load)]
-        ceiling = min(self.link_bytes_s, load.in_flight * load.block_bytes / SHORTEST_LATENCY_S)
+        above = [each for each in self.ceilings if self._is_kind(each.load, load)]
+        shortest = load.in_flight * load.block_bytes / self.command_s[load.writes]
+        ceiling = min(self.link_bytes_s, shortest, _upper_by_others(above, load))
         slowest = SLOWEST_SEQUENTIAL_BYTES_S
         if load.random:
             slowest = min(slowest, SLOWEST_RANDOM_IOPS * load.block_bytes)
         floor = min(slowest, ceiling)
         if not kind:
-            return Speed(floor, ceiling, ceiling)
+            return Speed(floor, ceiling, ceiling, self.ahead_bytes)
         lows, highs = zip(*(each.at(load) for each in _nearest(kind, load)), strict=True)
-        settled = [each.at(load)[1] for each in _nearest([k for k in kind if k.settled], load)] or highs
-        high = min(ceiling, max(highs), _upper_by_larger(kind, load))
-        return Speed(min(max(floor, min(lows)), high), high, min(high, max(settled)))
+        long_written = [each for each in kind if each.settled]
+        settled = [each.at(load)[1] for each in _nearest(long_written, load)] or highs
+        # A figure of a drive that was written for long bounds no fresh one.
+        high = min(ceiling, max(highs), _upper_by_others([each for each in kind if not each.settled], load))
+        most = min(high, max(settled), _upper_by_others(long_written, load))
+        return Speed(min(max(floor, min(lows)), high), high, most, self.ahead_bytes)
 
     def of_mix(self, read_share: float, load: Load) -> Speed:
         """Return how fast it does a mix, both directions together; `read_share` is that of the bytes."""
@@ -143,12 +169,14 @@ class Pace:
         def joined(ends: tuple[float, float]) -> float:
             return 1 / (read_share / ends[0] + (1 - read_share) / ends[1])
 
-        ceiling = 2 * self.link_bytes_s
-        return Speed(
-            MIXED_MIN * joined((read.low, write.low)),
-            min(ceiling, MIXED_MAX * joined((read.high, write.high))),
-            min(ceiling, MIXED_MAX * joined((read.high, write.settled))),
-        )
+        def side_by_side(write_bytes_s: float) -> float:
+            # Work that goes on side by side still is, in each direction, no more than that direction alone.
+            alone = min(read.high / read_share, write_bytes_s / (1 - read_share))
+            return min(2 * self.link_bytes_s, alone, MIXED_MAX * joined((read.high, write_bytes_s)))
+
+        low = MIXED_MIN * joined((read.low, write.low))
+        high, settled = side_by_side(write.high), side_by_side(write.settled)
+        return Speed(min(low, settled), high, settled, self.ahead_bytes)
 
     def of_target(self, speed: Speed, target_bytes: float, load: Load) -> Speed:
         """Return how fast a load of so many bytes goes: one that fills the drive as filling it does."""
@@ -158,7 +186,7 @@ class Pace:
         more = 1.0 if load.in_flight <= 1 else speed.high / max(fill.high, 1.0)
         high = min(self.link_bytes_s, fill.high * max(1.0, more))
         low = fill.low * min(1.0, load.block_bytes / fill.block_bytes)
-        return Speed(min(low, high), high, high)
+        return replace(speed, low=min(low, high), high=high, settled=high)
 
     def with_known(self, *more: Known, source: str = "") -> Pace:
         """Return it with further knowledge."""
@@ -170,16 +198,30 @@ class Pace:
         return known.writes == load.writes and known.random == load.random
 
 
-def _upper_by_larger(kind: Sequence[Known], load: Load) -> float:
-    """Return what a load moves at most because one of larger blocks and more in flight moves no more.
+def _upper_by_others(kind: Sequence[Known], load: Load) -> float:
+    """Return what a load moves at most by figures of others, of one state of the drive.
 
-    A figure of a drive that was written for long bounds no fresh one.
+    One of larger blocks and more in flight moves no less; and beyond two depths throughput rises no faster
+    than between them.
     """
-    fresh = [known for known in kind if not known.settled and known.load.covers(load)]
-    most: dict[Load, float] = {}
-    for known in fresh:
-        most[known.load] = max(most.get(known.load, 0.0), known.bytes_s * known.max_share)
-    return min(most.values(), default=inf)
+    highest: dict[Load, Known] = {}
+    for known in kind:
+        if known.load not in highest or known.max_bytes_s > highest[known.load].max_bytes_s:
+            highest[known.load] = known
+    larger = (known.max_bytes_s for known in highest.values() if known.load.covers(load))
+    blocks: dict[float, list[Known]] = {}
+    for known in sorted(highest.values(), key=lambda known: known.load.in_flight):
+        if known.load.block_bytes >= load.block_bytes and known.load.in_flight < load.in_flight:
+            blocks.setdefault(known.load.block_bytes, []).append(known)
+    beyond = (_beyond(*pair, load.in_flight) for same in blocks.values() for pair in pairwise(same))
+    return min(chain(larger, beyond), default=inf)
+
+
+def _beyond(fewer: Known, more: Known, in_flight: float) -> float:
+    """Return what is moved at most with more in flight than in two figures, by the slope between them."""
+    slope = (more.bytes_s - fewer.bytes_s) / (more.load.in_flight - fewer.load.in_flight)
+    share = max(fewer.max_share, more.max_share)
+    return share * (more.bytes_s + max(0.0, slope) * (in_flight - more.load.in_flight))
 
 
 def _nearest(known: Sequence[Known], load: Load) -> list[Known]:

@@ -42,6 +42,8 @@ def known_by_text(sources: Sequence[str]) -> str:
 def endurance_text(planned: Plan | SuitePlan) -> str:
     """Return what share of the rated endurance is written, or what is done where none is on record."""
     written, rated = planned.bytes_written, planned.endurance_bytes
+    if rated is None and planned.keeps_time:
+        return "of no account: the drive is simulated"
     if rated is None:
         unknown = "share not known: the drive's rating is not on record"
         if planned.cap_bytes is None:

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.analysis.pace import ANY_DRIVE, FASTEST_BYTES_S, Known, Load, Pace
 from ssdlab.drives.planned_power import planned_features
@@ -25,12 +27,14 @@ from ssdlab.model.units import significant
 from ssdlab.model.workload import Mix
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
+from ssdlab.runs.rating_limits import buffer_bytes, command_s, fastest_writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ssdlab.drives.base import Drive
     from ssdlab.drives.rated import Rated
+    from ssdlab.model.document import Document
     from ssdlab.results.run_folder import Step
 
 FRESH_CAPACITIES = 1.3
@@ -55,6 +59,8 @@ _RATED: dict[str, tuple[bool, bool, int, tuple[float, float]]] = {
 """Of each metric: whether it writes, whether it is random, its block, and what of it a drive will do. Makers
 rate reads at their best, and steady random writes as floors."""
 _IN_FLIGHT = 32
+_LARGEST_BYTES = 16 << 20
+"""Of blocks."""
 _UNSTEADY_MIN = 0.05
 """What is left of a random write rating of a fresh drive or a cache when the drive was written for long."""
 
@@ -76,10 +82,13 @@ def planning_of(drive: Identity | Drive, pace: Pace | None = None) -> Planning:
 def pace_of(identity: Identity, library: Path | None = None) -> Pace:
     """Return what is known of a drive: by its link, its ratings and, in a library, earlier runs of it."""
     found = Pace(fresh_bytes=_fresh_capacities(identity) * identity.capacity_bytes)
-    link = _link_of(identity)
+    made = _made(identity)
+    link = _link_of(identity) if made is None else 1e6 * made["profile"]["link"]["bandwidth_mb_s"]["value"]
     if link is not None:
         words = f"link, {significant(link / 1e6)} MB/s"
         found = Pace(min(link, FASTEST_BYTES_S), fresh_bytes=found.fresh_bytes, sources=(words,))
+    if made is not None:
+        found = _with_profile(found, made)
     rated = tuple(_of_ratings(identity))
     if rated:
         found = found.with_known(*rated, source="ratings")
@@ -99,8 +108,6 @@ def _fresh_capacities(identity: Identity) -> float:
 
 
 def _link_of(identity: Identity) -> float | None:
-    if identity.capabilities.made_to_order:
-        return _link_of_profile(identity)
     if not identity.capabilities.block_device:
         return None
     from ssdlab.host.attributes import disk_of
@@ -109,15 +116,31 @@ def _link_of(identity: Identity) -> float | None:
     return link_bytes_s(disk_of(node), identity.transport)
 
 
-def _link_of_profile(identity: Identity) -> float | None:
+def _made(identity: Identity) -> Document | None:
+    """Return what a profile says of a simulated drive; None of any other."""
+    if not identity.capabilities.made_to_order:
+        return None
     from ssdlab.drives.simulated.profiles import check_profile
     from ssdlab.drives.simulated.text import SimulatedText
 
-    profile: dict[str, Any] = check_profile(SimulatedText.parse(identity.path).profile)["profile"]
-    try:
-        return float(profile["link"]["bandwidth_mb_s"]["value"]) * 1e6
-    except (KeyError, TypeError):
-        return None
+    text = SimulatedText.parse(identity.path)
+    return check_profile(text.profile, **text.settings())
+
+
+def _with_profile(pace: Pace, made: Document) -> Pace:
+    """Add what the parts of a simulated drive allow: no writes go beyond, and no command is shorter."""
+    ceilings = tuple(
+        Known(Load(True, random, block, inf), fastest_writes(made, block), max_share=1.0, source="profile")
+        for random, block in ((False, _LARGEST_BYTES), (True, _LARGEST_BYTES), (True, 4096))
+    )
+    fastest = significant(min(pace.link_bytes_s, ceilings[0].bytes_s) / 1e6)
+    return replace(
+        pace,
+        ceilings=ceilings,
+        ahead_bytes=buffer_bytes(made),
+        command_s={writes: command_s(made, writes=writes) for writes in (False, True)},
+        sources=(*pace.sources, f"profile, at most {fastest} MB/s of writes"),
+    )
 
 
 def _of_ratings(identity: Identity) -> Iterator[Known]:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 PROBE_MAX_S = 30.0
 """Of the host's time, all loads together."""
-_READ_S = 1.5
-_WRITE_S = 2.0
+_READ_S = _WRITE_S = 1.2
 _SETTLING_S = 8.0
 """Of random writes: as long as a probe can afford."""
 _SIMULATED_S = 0.1
@@ -41,7 +40,10 @@ _KIB = 1024
 _READS = ((True, 4, 1), (True, 4, 32), (True, 4, 256), (False, 128, 1), (False, 128, 32), (False, 1024, 4))
 _WRITES = ((False, 128, 1), (False, 128, 32), (False, 1024, 4), (True, 4, 1))
 """Whether random, KiB, and I/Os in flight."""
-_WRITES_AFTER = ((True, 4, 256), (True, 4, 4), (False, 128, 1), (False, 128, 32), (False, 1024, 4))
+_WRITES_AFTER = (
+    *((True, 4, 256), (True, 4, 4), (True, 64, 32), (True, 64, 256)),
+    *((False, 128, 1), (False, 128, 32), (False, 1024, 4)),
+)
 """Likewise, of a drive that was written at random for long: what a cache has left."""
 
 

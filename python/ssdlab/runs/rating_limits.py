@@ -15,6 +15,8 @@ from ssdlab.model.document import Document
 
 _UNIT_BYTES = 4096
 _SEQUENTIAL_BYTES = 128 * 1024
+_SIGMAS = 3
+"""No stretch of blocks is faster than the profile says by more, of what one block is."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,26 @@ def random_writes(made: Document, amplification: float | None = None) -> Limit:
     bounds = _writes(parts, _UNIT_BYTES, found, cached=False)
     part, us = max(bounds.items(), key=lambda bound: bound[1])
     return Limit(part, 1e6 / us)
+
+
+def fastest_writes(made: Document, block_bytes: int) -> float:
+    """Return the bytes a second that no writes go beyond: a cache takes them, and nothing is collected."""
+    parts = _Parts(made)
+    most = block_bytes * 1e6 / max(_writes(parts, block_bytes, 1.0, cached=True).values())
+    uneven = math.hypot(parts.figure("spread", "block_sigma_pct"), parts.figure("spread", "die_sigma_pct"))
+    return most * (1 + _SIGMAS * uneven / 100)
+
+
+def buffer_bytes(made: Document) -> float:
+    """Return what a drive takes in ahead of its flash."""
+    return _Parts(made).figure("buffer", "size_mib") * 2**20
+
+
+def command_s(made: Document, *, writes: bool) -> float:
+    """Return the seconds that a command takes at least: its way and its core."""
+    parts = _Parts(made)
+    core = "write_us" if writes else "read_us"
+    return (parts.figure("link", "command_us") + parts.figure("controller", core)) / 1e6
 
 
 def _reads(parts: _Parts, size: int, *, whole_pages: bool) -> dict[str, float]:

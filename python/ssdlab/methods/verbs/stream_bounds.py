@@ -162,7 +162,8 @@ def _stream_seconds(stream: Stream, speed: Speed) -> tuple[Bounds, int | None]:
         ending_s = _ending_bytes(stream) / speed.low
         upper += ending_s + min(UNEVEN_TIMES * ending_s, UNEVEN_MAX_S) + LONGEST_IO_S
     if target is not None:
-        lower, upper = min(lower, target / speed.high), min(upper, target / speed.low)
+        fastest = max(0.0, target - speed.ahead_bytes) if stream.writes else target
+        lower, upper = min(lower, fastest / speed.high), min(upper, target / speed.low)
     return Bounds(0.0 if lower == float("inf") else lower, upper), target
 
 
@@ -199,6 +200,7 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: S
         most = float(stream.requested_iops * ceil(issuing_s) + 1) * largest
     if target is not None:
         most = min(most, float(target))
+    ending += speed.ahead_bytes
     ceiling, settled = (min(most, rate * share * busy_s + ending) for rate in (speed.high, speed.settled))
     if target is None:
         return Bounds(0.0, ceiling), settled
