@@ -31,7 +31,7 @@ class PartText(Frozen):
 
     method: str = Field(description="name of a method: see `ssdlab methods`")
     name: Name | None = Field(None, description="within the review; by default the method's")
-    begins: State = Field("any", description="drive state that it begins in")
+    begins: State = Field("any", description="drive state that its method brings about first")
     settings: dict[str, Setting] = Field({}, alias="set", description="parameters, as --set gives them")
     full_size: bool = Field(
         False, description="whether a simulated drive is not made smaller, since sizes are absolute"

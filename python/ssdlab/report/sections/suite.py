@@ -66,7 +66,7 @@ def _together(suites: Sequence[SuiteRun]) -> Exhibit:
     )
     rows += [(words(name), words(""), *(words(tell(each)) for each in suites)) for name, tell in further]
     heads = ("Part", "State asked for", *(suite.manifest.drive.name for suite in suites))
-    lead = "The state is the one asked for; whether it was reached stands with each part."
+    lead = "The state is what the planned steps bring about; whether it was reached stands with each part."
     return Exhibit("Parts", lead, (Table("Parts of the review", heads, tuple(rows)),))
 
 
@@ -107,7 +107,9 @@ def _done(outcomes: Sequence[ChildOutcome]) -> str:
     lines = [f"{len(done)} of {len(outcomes)} parts were done, in this order."]
     if forked:
         lines.append(f"{forked} of them began on a fork of another's drive.")
-    lines.append("The state is the one asked for; whether it was reached stands with each part.")
+    lines.append(
+        "The state is what the planned steps bring about; whether it was reached stands with each part."
+    )
     return " ".join(lines)
 
 

@@ -15,6 +15,7 @@ from ssdlab.results.schema import Child
 from ssdlab.results.store import new_run_id
 from ssdlab.runs.conditions.variant import Variant, check_fits, on_text
 from ssdlab.runs.order import plan_on
+from ssdlab.runs.suites.beginnings import begins_in, states_before
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -226,6 +227,7 @@ def planned_children(
     )
     if look is not None and order.suite.own:
         _refuse_variants(order, children)
+        _refuse_states(order, children, look)
     return children
 
 
@@ -307,7 +309,27 @@ def _planned(
         )
     except (UsageError, Refused) as error:
         return PlannedChild(child.model_copy(update={"left_out": error.what}), None)
-    return PlannedChild(child, plan)
+    return PlannedChild(child.model_copy(update={"state": begins_in(part.state, plan.steps)}), plan)
+
+
+def _refuse_states(order: SuiteOrder, children: Sequence[PlannedChild], look: Look) -> None:
+    """Refuse a user's own declaration of a state that a method, set as declared, does not bring about."""
+    plans = {each.child.part.partition(" #")[0]: each for each in children}
+    for part in order.parts:
+        planned = plans[part.label]
+        if planned.plan is None or planned.child.state == part.state:
+            continue
+        method = order.suite.method(part)
+        params = method.params.build(dict(part.settings), quick=order.like.quick or order.suite.quick)
+        identity = identity_at(planned.child.drive, order.drive, look)
+        found = states_before(plan_on(method, params, identity, span_bytes=order.suite.span_bytes).steps)
+        if part.state not in found:
+            brought = " and then ".join(found) or "no state at all"
+            raise UsageError(
+                f"the part {part.label} begins {part.state!r}, but {method.name} brings about {brought}",
+                f"declare begins = {found[-1] if found else 'any'!r}, or set the method so that it does",
+                part=part.label,
+            )
 
 
 def _drive_of(text: str, part: Part) -> str:
