@@ -23,7 +23,7 @@ NODES, AT_ONCE = 10, 8
 LARGE = 250
 SUBMITTED_WITHIN_S = 60.0
 OWN_SHARE = 0.03
-"""Of the runs' CPU time, at the size that the claim is about: starting a command costs as much for 20 jobs."""
+"""Of the runs' CPU time, with `LARGE` jobs: to start a command costs as much for 20."""
 
 
 def _overlapping(spans: list[tuple[str, str]]) -> int:

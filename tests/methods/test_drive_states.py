@@ -15,7 +15,7 @@ from ssdlab.analysis.falling import came_back, deepest_fall
 from ssdlab.analysis.steady_state import MAX_RANGE, WINDOW, first_lasting, first_steady
 from ssdlab.cli import main
 from ssdlab.methods.method import RunData
-from ssdlab.methods.parts.state_checks import checks_of
+from ssdlab.methods.parts.state_checks import checks_of, heat_check
 from ssdlab.methods.presented.points import peak_findings, points_findings
 from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.outcome import read_result
@@ -25,7 +25,7 @@ from ssdlab.methods.results.written import written_by
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import PeakResult
+from ssdlab.results.schema import PeakResult, Warned
 
 SCENE = "sim:samsung-850-evo-4tb,scale=64"
 """Its quick sweep fills the cache on the way: from 92 600 IOPS at depth 4 to some 50 000, for good."""
@@ -207,3 +207,32 @@ def test_a_point_below_all_others_fell_nowhere() -> None:
     )
     # Another check may show a move: one that came back is no conclusion on the state.
     assert "state held" not in sentence(check_claim(check))
+
+
+@pytest.mark.parametrize(
+    ("hot", "chosen", "moved"),
+    [
+        ((False, False, False), "depth 2", None),
+        ((False, True, True), "depth 2", ("depth 1", "depth 2")),
+        ((False, True, True), "depth 1", None),
+        ((False, False, True), "depth 4", ("depth 2", "depth 4")),
+        ((True, True, True), "depth 2", None),
+    ],
+    ids=["cool", "hot where reported", "hot beyond", "hot at the end", "hot throughout"],
+)
+def test_a_depth_is_not_reported_that_only_warmth_chose(
+    hot: tuple[bool, ...], chosen: str, moved: tuple[str, str] | None
+) -> None:
+    labels = ["depth 1", "depth 2", "depth 4"]
+    steps = tuple(_warm(at, label, warm) for at, (label, warm) in enumerate(zip(labels, hot, strict=True)))
+    check = heat_check(RunData(steps, 1, 1), labels, chosen, "IOPS")
+    assert (None if check is None else (check.what, check.then)) == moved
+    if check is not None:
+        assert len(list(moved_caveats([check]))) == 1, "so there is no headline"
+        assert "before the drive throttled itself for heat" in sentence(check_claim(check))
+
+
+def _warm(at: int, label: str, warm: bool) -> Step:
+    warnings = (Warned(code="throttled", what="hot", advice="cool it"),) if warm else ()
+    result = StepResult(seconds=1.0, measurement={"iops": 100.0 * (at + 1)}, warnings=warnings)
+    return replace(step(at, "run"), label=label, result=result)

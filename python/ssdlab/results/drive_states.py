@@ -21,9 +21,11 @@ class StateCheck(Stored):
 
     ``repeated``: the first point of a sweep that fell with rising depth, taken again after it. ``window``:
     the point of a sweep that does what the writing before it did, beside the window of that writing.
+    ``throttled``: the last point of a sweep at which the drive was cool, and the reported one, at which it
+    throttled itself for heat: these two are of two states whatever their throughput.
     """
 
-    kind: Literal["repeated", "window"]
+    kind: Literal["repeated", "window", "throttled"]
     unit: Literal["IOPS", "MB/s"]
     what: str = Field(description="the point, or the writing, that came first")
     before: float = Field(description="its throughput")
@@ -33,7 +35,9 @@ class StateCheck(Stored):
         default="", description="of `repeated`: the point that throughput fell to; empty: none was lower"
     )
     lowest: float | None = Field(default=None, description="its throughput")
-    held: bool = Field(description="whether both are within the fifth that SNIA's rule allows")
+    held: bool = Field(
+        description="whether both are within the fifth that SNIA's rule allows; of `throttled` never"
+    )
     ordinals: tuple[int, ...]
 
 

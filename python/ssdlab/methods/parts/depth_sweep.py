@@ -10,7 +10,7 @@ from ssdlab.analysis.littles_law import TOLERANCE, consistent
 from ssdlab.analysis.saturation import SHARE_OF_BEST, saturation
 from ssdlab.methods.method import Params, Seconds, param, rising
 from ssdlab.methods.parts.points import point_of, power_scalars
-from ssdlab.methods.parts.state_checks import Taken, checks_of, repeat_if_fallen
+from ssdlab.methods.parts.state_checks import Taken, Unit, checks_of, heat_check, repeat_if_fallen
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.methods.results.figures import quick_claim
 from ssdlab.methods.results.steady import caveats_of, moved_caveats
@@ -114,9 +114,11 @@ def conclude_sweep(
     labels = [f"depth {depth}" for depth in p.depths]
     points = tuple(point_of(step) for label in labels if (step := data.step(label)) is not None)
     alike = f"depth {alike_depth}" if alike_depth in p.depths and p.engine == "sync" else ""
-    checks = checks_of(data, [labels], "IOPS" if order == "random" else "MB/s", steady, alike)
-    moved = any(not check.held for check in checks)
     found = saturation([point.in_flight_asked for point in points], [point.iops or 0.0 for point in points])
+    unit: Unit = "IOPS" if order == "random" else "MB/s"
+    heat = heat_check(data, labels, f"depth {points[found.chosen].in_flight_asked}", unit)
+    checks = (*checks_of(data, [labels], unit, steady, alike), *(() if heat is None else (heat,)))
+    moved = any(not check.held for check in checks)
     return PeakResult(
         quick=data.quick,
         direction=direction,

@@ -14,6 +14,7 @@ from ssdlab.analysis.falling import Fall, came_back, deepest_fall
 from ssdlab.methods.results.steady import window_check
 from ssdlab.results.attribution import attribute
 from ssdlab.results.drive_states import StateCheck
+from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -120,6 +121,31 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
             held=came_back(before, after),
             ordinals=(step.ordinal, *((lowest.ordinal,) if fell else ()), then.ordinal),
         )
+
+
+def heat_check(data: RunData, line: Sequence[str], chosen: str, unit: Unit) -> StateCheck | None:
+    """Return that the reported point of a sweep was throttled for heat, where a point before it was not.
+
+    Which depth is reported then follows from how warm the drive had become by it: another order of depths
+    gives another.
+    """
+    steps = [step for label in line if (step := data.step(label)) is not None]
+    hot = next((step for step in steps if step.label == chosen and throttled(step)), None)
+    if hot is None:
+        return None
+    cool = [step for step in steps if step.ordinal < hot.ordinal and not throttled(step)]
+    if not cool:
+        return None
+    return StateCheck(
+        kind="throttled",
+        unit=unit,
+        what=cool[-1].label,
+        before=_value(cool[-1], unit),
+        then=hot.label,
+        after=_value(hot, unit),
+        held=False,
+        ordinals=(cool[-1].ordinal, hot.ordinal),
+    )
 
 
 def _value(step: Step, unit: Unit) -> float:

@@ -105,6 +105,10 @@ def check_claim(check: StateCheck) -> Claim:
             "throughput fell from {figure} at {what} to {lowest} at {fallen}, and {what}, taken again at the "
             "end, gave {after}"
         )
+    elif check.kind == "throttled":
+        says = (
+            "{what} gave {figure} before the drive throttled itself for heat, and {then} {after} while it did"
+        )
     else:
         says = "{what} ended at {figure}, and {then} gave {after} of the same work"
     verdict = "within a fifth of each other" if check.held else "the drive's state moved"
