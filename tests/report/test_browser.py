@@ -178,6 +178,21 @@ def test_arrow_keys_walk_over_the_points(web_browser: Browser, built: Path) -> N
     assert texts[0] != texts[1]
 
 
+def test_arrow_keys_walk_over_the_dots_of_a_long_run(
+    web_browser: Browser, make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Dots lie in one flat array, three numbers each: it was walked over number by number."""
+    page.write([source.read_run(make_run("peak-random-read", seconds=400))], tmp_path / "page.html")
+    open_drawn(web_browser, tmp_path / "page.html")
+    plot = "document.querySelector('#peak-random-read-over-time .plot')"
+    texts = []
+    for _ in range(3):
+        web_browser.run(f"{plot}.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'ArrowRight' }}))")
+        texts.append(web_browser.run(f"{plot}.textContent"))
+    assert [text.count("up to") for text in texts] == [1, 1, 1]
+    assert len(set(texts)) == 3
+
+
 def test_every_control_is_reached_by_the_keyboard(web_browser: Browser, built: Path) -> None:
     open_drawn(web_browser, built)
     controls = "[...document.querySelectorAll('[data-group], [data-action], [data-run-json]')]"

@@ -25,7 +25,7 @@ def node(tmp_path_factory: pytest.TempPathFactory):
     program, bundler = shutil.which("node"), WEB / "node_modules" / ".bin" / "esbuild"
     if program is None or not bundler.exists():
         pytest.skip("the front end's tools are not installed: make setup")
-    names = ("numbers", "axes", "unpack")
+    names = ("numbers", "axes", "cloud", "unpack")
     modules = "".join(f"import * as {name} from './{name}';" for name in names)
     modules += f"globalThis.web = {{ {', '.join(names)} }};"
     line = [bundler, "--bundle", "--format=esm", "--loader=ts", f"--sourcefile={WEB}/src/all.ts"]
@@ -145,3 +145,26 @@ def test_neighbouring_ticks_are_told_apart(node, quantity: str) -> None:
     texts = node(f"{ticks}.map((value) => web.numbers.tick(value, '{quantity}'))")
     assert len(set(texts)) == len(ticks), texts
     assert node(f"web.numbers.tick(0.1 + 0.2, '{quantity}')").startswith("0.3"), "no rounding error is shown"
+
+
+CLOUD = """(() => {{
+  const xs = Float64Array.from({{ length: 86400 }}, (_, row) => row);
+  const ys = xs.map((row) => (row * 7919) % 1000);
+  const [x, y] = [{{ ends: {ends}, pixels: 1200 }}, {{ ends: [0, 1000], pixels: 320 }}];
+  return [...web.cloud.inSight({{ xs, ys }}, 2, 8, x, y, {ends})];
+}})()"""
+
+
+def test_dots_of_a_day_are_few_and_a_zoom_shows_them_all(node) -> None:
+    """Each dot is a call of the canvas: eight drives had 691,200, and a press of a button took a second."""
+    whole = node(CLOUD.format(ends="[0, 86400]"))
+    assert 1000 < len(whole) <= 4000
+    assert node(CLOUD.format(ends="[5000, 5400]")) == list(range(5000, 5400))
+
+
+def test_dots_that_stand_for_others_stand_in_no_stripes(node) -> None:
+    """The first in time of each square would stand on its left edge."""
+    rows = np.array(node(CLOUD.format(ends="[0, 86400]")))
+    within = rows / 86400 * 1200 % 8
+    share = np.histogram(within, bins=8, range=(0, 8))[0] / rows.size
+    assert share.max() < 2 / 8

@@ -38,7 +38,7 @@ function ticksAt(steps: number[], low: number, high: number): number[] {
 }
 
 /** Least and greatest value; a day of seconds of eight drives is too much for the arguments of `Math.min`. */
-export function extent(values: number[]): [number, number] {
+export function extent(values: Iterable<number>): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {
     if (value < low) low = value;

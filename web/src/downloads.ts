@@ -1,7 +1,7 @@
 /** Files made inside the page: nothing is asked of any server. */
 
 import { runStyle } from "./draw";
-import type { Columns } from "./series";
+import type { Columns } from "./columns";
 import type { RunStyle, SeriesChart, TimelineChart } from "./spec";
 import { stepOf } from "./timeline";
 

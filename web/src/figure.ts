@@ -4,10 +4,11 @@ import { at, chartHeight, chartOption } from "./chart";
 import { type EChartsType, init } from "./charts";
 import { csvOf, save, seriesCsv, timelineCsv } from "./downloads";
 import type { Canvas } from "./draw";
-import { Columns } from "./series";
+import { Columns } from "./columns";
 import { picture } from "./picture";
 import type { Chart, Page, SeriesChart } from "./spec";
 import { readTheme } from "./theme";
+import { DOTS, series } from "./series";
 import { timelineKeys } from "./timeline";
 import { type Pressed, told } from "./told";
 
@@ -58,6 +59,16 @@ export class Figure {
     }
   }
 
+  /** Unpacks the other measures of what is shown, in idle time, so that their buttons need not. */
+  async prepare(): Promise<void> {
+    if (this.spec.kind !== "series") return;
+    for (const [measure, { key }] of this.spec.measures.entries()) {
+      await this.columns.load(this.spec, this.choice(this.spec), measure);
+      for (const track of this.spec.choices[this.choice(this.spec)]?.tracks ?? []) [this.columns.ends(track, key), this.columns.medians(track, key)];
+      await new Promise((resume) => setTimeout(resume));
+    }
+  }
+
   private async unpack(): Promise<void> {
     if (this.spec.kind === "series") await this.columns.load(this.spec, this.choice(this.spec), this.pressed["measure"] ?? 0);
     if (this.spec.kind === "timeline") await this.columns.loadTracks(at(this.spec.views, this.view).tracks, timelineKeys(this.spec));
@@ -69,8 +80,9 @@ export class Figure {
     const height = chartHeight(this.spec, sized);
     this.plot.style.height = `${height}px`;
     const canvas: Canvas = { ...sized, height };
+    this.canvas = canvas;
     const option = chartOption(this.spec, this.shown, this.columns, canvas);
-    this.chart ??= init(this.plot);
+    this.chart ??= this.begun();
     this.chart.resize({ width, height });
     this.chart.setOption(option, { notMerge: true });
     if (this.spec.kind === "series" || this.spec.kind === "timeline") {
@@ -79,6 +91,25 @@ export class Figure {
     this.tell(canvas);
     this.element.dataset["drawn"] = "true";
   }
+
+  private begun(): EChartsType {
+    const chart = init(this.plot);
+    if (this.spec.kind === "series") chart.on("datazoom", () => this.zoomed());
+    return chart;
+  }
+
+  /** Draws the dots of the part of the time in sight: a zoom shows those that the whole had no room for. */
+  private zoomed(): void {
+    if (this.spec.kind !== "series" || this.chart === undefined || this.canvas === undefined) return;
+    const [zoom] = this.chart.getOption()["dataZoom"] as { startValue: number; endValue: number }[];
+    if (zoom === undefined) return;
+    const { choice, measure } = this.shown;
+    const option = series(this.spec, this.columns, choice, measure, this.canvas, [zoom.startValue, zoom.endValue]);
+    const dots = (option["series"] as { id?: string; data: unknown }[]).filter(({ id }) => id?.startsWith(DOTS));
+    this.chart.setOption({ series: dots.map(({ id, data }) => ({ id, data })) });
+  }
+
+  private canvas: Canvas | undefined;
 
   /** Says what is drawn in words, for who listens: a line of its own for each bar, row or line, under the name that it has in the chart. */
   private tell(canvas: Canvas): void {
@@ -134,13 +165,18 @@ export class Figure {
     const move = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (move === undefined || this.chart === undefined) return;
     event.preventDefault();
-    const drawn = (this.chart.getOption()["series"] ?? []) as { silent?: boolean; data?: unknown[] }[];
-    const places = drawn.flatMap(({ silent, data }, seriesIndex) =>
-      silent ? [] : (data ?? []).map((_, dataIndex) => ({ seriesIndex, dataIndex })),
-    );
-    if (places.length === 0) return;
-    this.cursor = (this.cursor + move + places.length) % places.length;
-    this.chart.dispatchAction({ type: "showTip", ...at(places, this.cursor) });
+    const drawn = (this.chart.getOption()["series"] ?? []) as { silent?: boolean; data?: ArrayLike<unknown>; dimensions?: unknown[] }[];
+    const counts = drawn.map(({ silent, data, dimensions }) => (silent ? 0 : (data?.length ?? 0) / (data instanceof Float64Array ? (dimensions?.length ?? 1) : 1)));
+    const all = counts.reduce((sum, count) => sum + count, 0);
+    if (all === 0) return;
+    this.cursor = (this.cursor + move + all) % all;
+    let dataIndex = this.cursor;
+    const seriesIndex = counts.findIndex((count) => {
+      if (dataIndex < count) return true;
+      dataIndex -= count;
+      return false;
+    });
+    this.chart.dispatchAction({ type: "showTip", seriesIndex, dataIndex });
   }
 
   private get fileName(): string {

@@ -30,6 +30,10 @@ async function drawAll(all: Figure[]): Promise<void> {
   }
 }
 
+async function prepareAll(all: Figure[]): Promise<void> {
+  for (const figure of all) await figure.prepare();
+}
+
 function start(): void {
   const all = figures(data<Page>("page-data"));
   const redraw = (width?: number) => {
@@ -37,7 +41,7 @@ function start(): void {
   };
 
   followAddress();
-  void drawAll(all).then(holdAnchor());
+  void drawAll(all).then(holdAnchor()).then(() => prepareAll(all));
 
   let width = window.innerWidth;
   window.addEventListener("resize", () => {

@@ -7,7 +7,7 @@ import { chartOption, leastHeight } from "./chart";
 import { init } from "./charts";
 import type { Canvas } from "./draw";
 import { broken, textWidth } from "./fonts";
-import type { Columns } from "./series";
+import type { Columns } from "./columns";
 import type { Chart, Head, RunStyle } from "./spec";
 import { colourOf, type Theme } from "./theme";
 import { type Pressed, told } from "./told";

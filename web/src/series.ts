@@ -1,11 +1,12 @@
 /** One row per interval: IOPS or latency over time. Intervals without any I/O are rows too and are marked as such. */
 
 import { axisOption, extent, logRange, place } from "./axes";
+import { apart, inSight, type Places } from "./cloud";
+import { after, type Columns } from "./columns";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { number, tick } from "./numbers";
 import type { Axis, SeriesChart, Spell, Track } from "./spec";
 import { base, colourOf, escaped, named, stroke } from "./theme";
-import { unpack } from "./unpack";
 
 /** From so many rows on, dots instead of a line through them. */
 const MANY = 300;
@@ -19,55 +20,39 @@ interface Hit {
 /** A track with the column that is shown, in seconds and in the unit of the axis. */
 interface Shown {
   track: Track;
-  times_s: number[];
-  values: number[];
+  times_s: Float64Array;
+  values: Float64Array;
+  /** What the axis must reach for it. */
+  ends: number[];
+  /** Of a long run, the rows in the middle of its parts with the medians of these. */
+  middles: [number, number][];
 }
 
-/** Unpacked columns by their packed text: unpacking is asynchronous, drawing (before a print, above all) is not. */
-export class Columns {
-  private readonly unpacked = new Map<string, number[]>();
-
-  /** Unpacks what a choice and a measure need. */
-  async load(chart: SeriesChart, choice: number, measure: number): Promise<void> {
-    await this.loadTracks(chart.choices[choice]?.tracks ?? [], ["end_s", chart.measures[measure]?.key ?? ""]);
-  }
-
-  /** Unpacks some columns of tracks. */
-  async loadTracks(tracks: Track[], keys: string[]): Promise<void> {
-    for (const track of tracks) {
-      for (const { key, packed, unit } of track.columns) {
-        if (!keys.includes(key) || this.unpacked.has(packed)) continue;
-        this.unpacked.set(packed, Array.from(await unpack(packed), (value) => value * unit));
-      }
-    }
-  }
-
-  /** Keeps a column that was unpacked elsewhere. */
-  put(packed: string, values: number[]): void {
-    this.unpacked.set(packed, values);
-  }
-
-  /** A loaded column; empty where it was not loaded or is not there. */
-  of(track: Track, key: string): number[] {
-    const packed = track.columns.find((column) => column.key === key)?.packed ?? "";
-    return this.unpacked.get(packed) ?? [];
-  }
-}
-
-export function series(chart: SeriesChart, columns: Columns, choice: number, measure: number, canvas: Canvas): Option {
+/** `seen`: the part of the time axis that a zoom shows, in its own unit; without it, all. */
+export function series(chart: SeriesChart, columns: Columns, choice: number, measure: number, canvas: Canvas, seen?: [number, number]): Option {
   const wanted = chart.measures[measure] ?? chart.measures[0];
   if (wanted === undefined) return base(canvas.theme);
   const { tracks = [], absent = "", spells = [] } = chart.choices[choice] ?? {};
-  const shown = tracks.map((track) => ({ track, times_s: columns.of(track, "end_s"), values: columns.of(track, wanted.key) }));
+  const shown = tracks.map((track) => {
+    const values = columns.of(track, wanted.key);
+    return { track, times_s: columns.of(track, "end_s"), values, ends: columns.ends(track, wanted.key), middles: values.length > MANY ? columns.medians(track, wanted.key) : [] };
+  });
   const window_s = chart.window_s ?? [0, Math.max(1e-3, ...shown.map(({ times_s }) => times_s.at(-1) ?? 0))];
-  return option({ ...wanted.axis, title: absent || wanted.axis.title }, shown, window_s, !wanted.pauses, spells, canvas);
+  return option({ ...wanted.axis, title: absent || wanted.axis.title }, shown, { window_s, seen }, !wanted.pauses, spells, canvas);
+}
+
+/** The time that the axis is of, and the part of it in sight. */
+interface Times {
+  window_s: [number, number];
+  seen: [number, number] | undefined;
 }
 
 /** `marked`: intervals of zero are stalls. Where they are pauses, lines end on the axis, which leaves no room for names. */
-function option(axis: Axis, shown: Shown[], window_s: [number, number], marked: boolean, spells: Spell[], canvas: Canvas): Option {
+function option(axis: Axis, shown: Shown[], { window_s, seen: part }: Times, marked: boolean, spells: Spell[], canvas: Canvas): Option {
   const { theme, height } = canvas;
-  const values: number[] = axis.range ?? shown.flatMap(({ values: inside }) => inside);
+  const values: number[] = axis.range ?? shown.flatMap(({ ends }) => ends);
   const unit_s = timeUnit(window_s[1]);
+  const seen: Seen = { tracks: shown.length, x: part ?? [window_s[0] / unit_s, window_s[1] / unit_s], y: extent(values.flatMap((value) => (axis.scale === "log" && value === 0 ? [] : [place(axis, value)]))) };
   const common = base(theme);
   // Reads of five drives end at one place: one word says what they are.
   const firstOfName = (at: number) => shown.findIndex(({ track }) => track.name === shown[at]?.track.name) === at;
@@ -79,7 +64,7 @@ function option(axis: Axis, shown: Shown[], window_s: [number, number], marked: 
     yAxis: axisOption(axis, { theme, side: "y", values, length: height }),
     dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
     toolbox: { show: true, itemSize: 0, top: -40, feature: { dataZoom: { yAxisIndex: "none", filterMode: "none" } } },
-    series: shown.flatMap((one, first) => [{ ...trace(axis, one, unit_s, marked && firstOfName(first), canvas), ...(first === 0 ? shading(spells, unit_s, canvas, true) : {}) }, medians(axis, one, unit_s, canvas), ...(marked ? [stalls(axis, one, values, unit_s, canvas)] : [])]),
+    series: shown.flatMap((one, first) => [{ ...trace(axis, one, seen, unit_s, marked && firstOfName(first), canvas), id: `${DOTS}${first}`, ...(first === 0 ? shading(spells, unit_s, canvas, true) : {}) }, medians(axis, one, unit_s, canvas), ...(marked ? [stalls(axis, one, values, unit_s, canvas)] : [])]),
   };
 }
 
@@ -133,91 +118,82 @@ export function clock(hours: number): string {
 }
 
 /** The median of each 240th part of a long run, behind its cloud of dots, so that it covers none; no smoothing, so that nothing is invented. */
-function medians(axis: Axis, { times_s, values }: Shown, unit_s: number, canvas: Canvas): Option {
-  const size = Math.ceil(values.length / 240);
-  const data: [number, number][] = [];
-  for (let start = 0; values.length > MANY && start < values.length; start += size) {
-    const part = Float64Array.from(values.slice(start, start + size)).sort();
-    const middle = part[Math.floor(part.length / 2)] ?? 0;
-    const time_s = times_s[Math.min(start + Math.floor(size / 2), times_s.length - 1)] ?? 0;
-    data.push([time_s / unit_s, axis.scale === "log" && middle === 0 ? NaN : place(axis, middle)]);
-  }
+function medians(axis: Axis, { times_s, middles }: Shown, unit_s: number, canvas: Canvas): Option {
+  const data = middles.map(([row, middle]) => [(times_s[row] ?? 0) / unit_s, axis.scale === "log" && middle === 0 ? NaN : place(axis, middle)]);
   return { type: "line", silent: true, showSymbol: false, data, lineStyle: { color: canvas.theme.text, width: 4, opacity: 0.45 }, z: 1 };
 }
 
-function trace(axis: Axis, { track, times_s, values }: Shown, unit_s: number, ended: boolean, canvas: Canvas): Option {
+/** The ids of the series that a zoom draws anew begin so. */
+export const DOTS = "dots-";
+
+/** What of the axes is in sight, in their own figures. */
+interface Seen {
+  x: [number, number];
+  y: [number, number];
+  /** Of how many tracks. */
+  tracks: number;
+}
+
+function trace(axis: Axis, { track, times_s, values }: Shown, seen: Seen, unit_s: number, ended: boolean, canvas: Canvas): Option {
   const run = runStyle(canvas, track.run);
   const many = values.length > MANY;
-  const thinned = canvas.filled && many;
   // A stall has no place on a logarithmic axis; `stalls` marks it on the lower edge.
-  const height = (value: number) => (axis.scale === "log" && value === 0 ? NaN : place(axis, value));
-  const dots = () => values.map((value, row) => [(times_s[row] ?? 0) / unit_s, height(value), value]);
+  const ys = values.map((value) => (axis.scale === "log" && value === 0 ? NaN : place(axis, value)));
+  const places = { xs: times_s.map((time_s) => time_s / unit_s), ys };
+  const size = values.length > CLOUD ? 2 : 3;
   return {
     type: many ? "scatter" : "line",
     name: titled(track, canvas),
-    // A day has 86,400 dots a track: as one flat array they are no garbage.
-    ...(many && !thinned ? { dimensions: DIMENSIONS, data: flat(values, (row) => (times_s[row] ?? 0) / unit_s, height) } : { data: thinned ? apart(dots(), axis.scale === "linear", canvas) : dots() }),
+    ...(many ? { dimensions: DIMENSIONS, data: flat(places, values, kept(axis, places, seen, size, canvas)) } : { data: Array.from(values, (value, row) => [places.xs[row], ys[row], value]) }),
     symbol: run.shape,
-    symbolSize: many ? (values.length > 20_000 ? 2 : 3) : 5,
-    itemStyle: { color: colourOf(run, canvas.theme), opacity: values.length > 20_000 ? 0.35 : 1 },
+    symbolSize: many ? size : 5,
+    itemStyle: { color: colourOf(run, canvas.theme), opacity: values.length > CLOUD ? 0.35 : 1 },
     lineStyle: stroke(track, run, canvas.theme),
     endLabel: named(ended ? track.name : "", canvas.theme),
     labelLayout: { moveOverlap: "shiftY" },
     emphasis: { disabled: true },
     large: many,
+    // All dots in one frame: they are thinned already.
+    progressive: 0,
     // In a picture all dots are one path, which is a tenth as long.
     ...(canvas.filled ? { largeThreshold: 0 } : {}),
     z: 2,
   };
 }
 
+/** From so many rows on dots are small and let one another shine through. */
+const CLOUD = 20_000;
+
+/** Rows that are drawn: in a picture few, in the page those in sight of which no two would cover one another wholly. */
+function kept(axis: Axis, places: Places, { x, y, tracks }: Seen, size: number, canvas: Canvas): Int32Array {
+  if (canvas.filled) return apart(places, axis.scale === "linear", canvas);
+  // One row more on either side, which a dot on the edge may reach in from.
+  const [from, until] = [Math.max(0, after(places.xs, x[0]) - 1), Math.min(places.xs.length, after(places.xs, x[1]) + 1)];
+  return inSight(places, size, tracks, { ends: x, pixels: canvas.width }, { ends: y, pixels: canvas.height }, [from, until]);
+}
+
 /** Of a dot: where it stands, and the value that is told of it. */
 const DIMENSIONS = ["x", "y", "value"];
 
-/** The dots one after another in one array, as ECharts takes them with their `dimensions`. */
-function flat(values: number[], across: (row: number) => number, height: (value: number) => number): Float64Array {
-  const dots = new Float64Array(values.length * DIMENSIONS.length);
-  values.forEach((value, row) => {
-    const at = row * DIMENSIONS.length;
-    dots[at] = across(row);
-    dots[at + 1] = height(value);
-    dots[at + 2] = value;
+/** The dots one after another in one array, as ECharts takes them with their `dimensions`: no object for each. */
+function flat({ xs, ys }: Places, values: Float64Array, rows: Int32Array): Float64Array {
+  const dots = new Float64Array(rows.length * DIMENSIONS.length);
+  rows.forEach((row, index) => {
+    const at = index * DIMENSIONS.length;
+    dots[at] = xs[row] ?? NaN;
+    dots[at + 1] = ys[row] ?? NaN;
+    dots[at + 2] = values[row] ?? NaN;
   });
   return dots;
-}
-
-/** Dots of a picture: each costs some 60 bytes of the page. */
-const MOST_DOTS = 6000;
-
-/** Of dots that would fall on one another, one: at most one in each square of two pixels, or of more where that leaves too many. */
-export function apart(dots: number[][], fromZero: boolean, { width, height }: { width: number; height: number }): number[][] {
-  const [xs, ys] = [extent(dots.map(([x]) => x ?? 0)), extent(dots.flatMap(([, y]) => (y === undefined || Number.isNaN(y) ? [] : [y])))];
-  if (fromZero) ys[0] = Math.min(0, ys[0]);
-  for (let size = 2; ; size += 1) {
-    const left = oneIn(dots, (x, y) => square(x, xs, width / size) * 65536 + square(y, ys, height / size));
-    if (left.length <= MOST_DOTS) return left;
-  }
-}
-
-function square(value: number, [low, high]: [number, number], squares: number): number {
-  return Math.floor(((value - low) / (high - low || 1)) * squares);
-}
-
-/** The first of the dots with one key. */
-function oneIn(dots: number[][], keyOf: (x: number, y: number) => number): number[][] {
-  const taken = new Set<number>();
-  return dots.filter(([x = 0, y = 0]) => {
-    const key = Number.isNaN(y) ? -1 : keyOf(x, y);
-    if (taken.has(key)) return false;
-    taken.add(key);
-    return true;
-  });
 }
 
 /** Intervals without I/O as marks on the lower edge, so that a stall is seen on a logarithmic axis as well. */
 function stalls(axis: Axis, { track, times_s, values }: Shown, all: number[], unit_s: number, canvas: Canvas): Option {
   const floor = axis.scale === "log" ? Math.log10(logRange(all)[0]) : 0;
-  const data = values.flatMap((value, row) => (value === 0 ? [[(times_s[row] ?? 0) / unit_s, floor, 0]] : []));
+  const data: number[][] = [];
+  values.forEach((value, row) => {
+    if (value === 0) data.push([(times_s[row] ?? 0) / unit_s, floor, 0]);
+  });
   return {
     type: "scatter",
     name: titled(track, canvas),

@@ -3,7 +3,7 @@
 import { setPlatformAPI } from "echarts/core";
 import { estimatedWidth } from "./fonts";
 import { picture, type Asked } from "./picture";
-import { Columns } from "./series";
+import { Columns } from "./columns";
 
 /** What `picture` asks for, and the unpacked columns by the text that stands for them. */
 interface Given extends Asked {
@@ -12,7 +12,7 @@ interface Given extends Asked {
 
 function draw(given: Given): string {
   const columns = new Columns();
-  for (const [name, values] of Object.entries(given.columns)) columns.put(name, values);
+  for (const [name, values] of Object.entries(given.columns)) columns.put(name, Float64Array.from(values));
   return picture(given, columns);
 }
 

@@ -3,7 +3,9 @@
 import { axisOption, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { number } from "./numbers";
-import { apart, clock, type Columns, shading, timeAxis, timeUnit } from "./series";
+import { apart } from "./cloud";
+import type { Columns } from "./columns";
+import { clock, shading, timeAxis, timeUnit } from "./series";
 import type { Measure, TimelineChart, TimelineView, Track } from "./spec";
 import { base, colourOf, escaped } from "./theme";
 
@@ -44,7 +46,7 @@ export function timeline(chart: TimelineChart, view: TimelineView, columns: Colu
       ...(index < panels.length - 1 ? { axisLabel: { show: false }, name: "" } : { name: timeUnit(end_s) > 1 ? "h:min since the first step" : "seconds since the first step" }),
     })),
     yAxis: panels.map(({ panel, index, tracks }) => ({
-      ...axisOption(panel.axis, { theme: canvas.theme, side: "y", values: tracks.flatMap((track) => columns.of(track, panel.key)), length: high }),
+      ...axisOption(panel.axis, { theme: canvas.theme, side: "y", values: tracks.flatMap((track) => columns.ends(track, panel.key)), length: high }),
       gridIndex: index,
     })),
     dataZoom: [{ type: "inside", xAxisIndex: all, zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
@@ -63,14 +65,14 @@ function lines(panel: Measure, index: number, tracks: Track[], view: TimelineVie
     const run = runStyle(canvas, track.run);
     const times_s = columns.of(track, "end_s");
     const many = points > MANY;
-    const all = columns.of(track, panel.key).map((value, row) => [(times_s[row] ?? 0) / unit_s, place(panel.axis, value), value, row]);
-    const data = many ? all : broken(all, track);
+    const all = Array.from(columns.of(track, panel.key), (value, row) => [(times_s[row] ?? 0) / unit_s, place(panel.axis, value), value, row]);
+    const data = many ? thinned(all, panel, canvas) : broken(all, track);
     return {
       type: many ? "scatter" : "line",
       name: track.name,
       xAxisIndex: index,
       yAxisIndex: index,
-      data: many && canvas.filled ? apart(data, panel.axis.scale === "linear", canvas) : data,
+      data,
       symbol: "circle",
       symbolSize: 3,
       showSymbol: points <= 600 || alone(track),
@@ -84,6 +86,13 @@ function lines(panel: Measure, index: number, tracks: Track[], view: TimelineVie
       ...(first === 0 ? shading(view.spells, unit_s, canvas, index === 0) : {}),
     };
   });
+}
+
+/** Rows as dots: all in the page, in a picture those that do not cover one another. */
+function thinned(rows: number[][], { axis }: Measure, canvas: Canvas): number[][] {
+  if (!canvas.filled) return rows;
+  const places = { xs: Float64Array.from(rows, ([x]) => x ?? NaN), ys: Float64Array.from(rows, ([, y]) => (Number.isFinite(y) ? (y ?? NaN) : NaN)) };
+  return Array.from(apart(places, axis.scale === "linear", canvas), (row) => rows[row] ?? []);
 }
 
 /** Rows of a track with a gap before each step: nothing is drawn across the pause between two. */

@@ -5,7 +5,8 @@ import { barRows } from "./bars";
 import { type Canvas, runStyle } from "./draw";
 import { rowNames } from "./marks";
 import { number } from "./numbers";
-import { clock, type Columns } from "./series";
+import type { Columns } from "./columns";
+import { clock } from "./series";
 import type { Axis, Chart, HeatView, Line, MarksRow, MarksView, Track, XyView } from "./spec";
 
 
@@ -77,7 +78,7 @@ function ofMap(view: HeatView | undefined, canvas: Canvas): string {
 }
 
 function ofTrack(axis: Axis, label: string, track: Track, key: string, columns: Columns, canvas: Canvas): string[] {
-  const values = Float64Array.from(columns.of(track, key)).sort();
+  const values = columns.sorted(track, key);
   if (values.length === 0) return [];
   const at = (share: number) => number(values[Math.min(values.length - 1, Math.floor(share * values.length))] ?? 0, axis.quantity);
   const end_s = columns.of(track, "end_s").at(-1) ?? 0;

@@ -9,9 +9,9 @@ export async function unpack(packed: string): Promise<Uint32Array> {
   const planes = new Uint8Array(await new Response(stream).arrayBuffer());
   const count = planes.length / 4;
   const values = new Uint32Array(count);
+  const [first, second, third, fourth] = [0, 1, 2, 3].map((plane) => planes.subarray(plane * count, (plane + 1) * count)) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
   for (let index = 0; index < count; index++) {
-    const byte = (plane: number) => planes[plane * count + index] ?? 0;
-    values[index] = (byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24)) >>> 0;
+    values[index] = ((first[index] ?? 0) | ((second[index] ?? 0) << 8) | ((third[index] ?? 0) << 16) | ((fourth[index] ?? 0) << 24)) >>> 0;
   }
   return values;
 }

@@ -1,0 +1,154 @@
+"""What a page with a day of seconds costs: size, CPU time of making it, first paint, press of a button.
+
+    python benches/page.py
+
+One short run of a simulated drive gets 86,400 rows in the place of its own, through the product's own
+tables, and stands for eight. An ordinary run is that run as it was. A press is counted from the click until
+the frame after the new drawing, in the tests' browser; on a busy machine all but CPU times are longer than
+a reader's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+BENCHES = Path(__file__).resolve().parent
+sys.path[:0] = [str(BENCHES), str(BENCHES.parent / "tests")]
+
+from overview import command  # noqa: E402
+from report.browser import Browser, started  # noqa: E402
+from ssdlab.host.held_folder import HeldFolder  # noqa: E402
+from ssdlab.results import tables  # noqa: E402
+from ssdlab.results.lines import journal_bytes, parse_journal  # noqa: E402
+from ssdlab.results.schema import Manifest  # noqa: E402
+from ssdlab.results.store import write_manifest  # noqa: E402
+
+WORKLOAD = ("measure", "sim:tiny-test,scale=4", "--rw", "randwrite", "--seconds", "10")
+ROWS, RUNS = 86_400, 8
+PRESSES, PAINTS = 12, 5
+PRESS_MS, ORDINARY_CPU_S = 500.0, 0.45
+
+
+def lengthened(run: Path, folder: Path, number: int) -> Path:
+    """Copy a run as one of another drive whose last step has a row for each second of a day, sealed."""
+    copy = folder / f"{run.name}-{number:02d}"
+    shutil.copytree(run, copy)
+    stored = json.loads((copy / "manifest.json").read_text())
+    stored["run_id"] = copy.name
+    stored["drive"] |= {"id": f"sim:{number}", "name": f"Northwind Enterprise NX{4100 + 17 * number}"}
+    for key in ("seal", "sealed"):
+        stored.pop(key, None)
+    with HeldFolder(copy, writing=True) as held:
+        data = day_of(tables.read(held, tables.SERIES, tables.SERIES_COLUMNS), number)
+        rows = tables.write(held, tables.SERIES, data, tables.SERIES_COLUMNS, "ordinal, row")
+    digest = hashlib.sha256((copy / tables.SERIES).read_bytes()).hexdigest()
+    for table in stored["tables"]:
+        if table["name"] == tables.SERIES:
+            table |= {"rows": rows, "sha256": digest}
+    journal = copy / "journal.jsonl"
+    journal.write_bytes(
+        journal_bytes(parse_journal(journal.read_bytes(), journal, run.name).records, copy.name)
+    )
+    write_manifest(copy, Manifest.model_validate(stored))
+    return copy
+
+
+def day_of(data: tables.Columns, seed: int) -> tables.Columns:
+    """Return the rows of the last step alone, a day of them, with figures that scatter as a drive's do."""
+    chance = np.random.default_rng(seed)
+    last = int(np.flatnonzero(~(data["ramp"] | data["partial"]))[-1])
+    made = {name: np.repeat(column[last : last + 1], ROWS) for name, column in data.items()}
+    at = np.arange(ROWS, dtype=np.int64)
+    made |= {"row": at.astype(np.int32), "start_ns": at * 10**9, "end_ns": (at + 1) * 10**9}
+    level = np.where(at % 600 < 40, 0.3, 1.0) * chance.lognormal(0.0, 0.2, ROWS)
+    made["ios"] = np.rint(20_000 * level).astype(np.int64)
+    made["ios"][:: ROWS // 20] = 0
+    made["bytes"] = made["ios"] * 4096
+    for column in ("p50", "p99", "p999", "max"):
+        for clock in ("service", "response"):
+            made[f"{clock}_{column}_ns"] = 1e6 / level * chance.lognormal(0.0, 0.5, ROWS)
+    return made
+
+
+FIGURE = "document.querySelector('figure[id$=over-time]')"
+PRESS = """(async () => {
+  const buttons = [...FIGURE.querySelectorAll('button[data-group=measure]')];
+  const frame = () => new Promise((resume) => requestAnimationFrame(resume));
+  await frame();
+  const begun = performance.now();
+  const plot = FIGURE.querySelector('.plot');
+  const drawn = new Promise((resume) => {
+    const watch = new MutationObserver(() => { watch.disconnect(); resume(); });
+    watch.observe(FIGURE, { subtree: true, childList: true });
+  });
+  buttons[NUMBER % buttons.length].click();
+  await drawn;
+  await frame();
+  await frame();
+  return performance.now() - begun;
+})()"""
+
+
+def presses_ms(browser: Browser, page: Path) -> Iterator[float]:
+    """Yield the time of each press, of one measure after the other, in a page that has come to rest."""
+    browser.open(page, width=1400)
+    browser.drawn()
+    browser.run("new Promise((resume) => setTimeout(() => requestIdleCallback(resume), 3000))")
+    for number in range(1, PRESSES + 1):
+        yield float(browser.run(PRESS.replace("FIGURE", FIGURE).replace("NUMBER", str(number))))
+
+
+def paints_ms(browser: Browser, page: Path) -> Iterator[float]:
+    """Yield the time of the first paint of some openings."""
+    for _ in range(PAINTS):
+        browser.open(page, width=1400)
+        browser.drawn()
+        yield float(browser.run("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+
+
+def main() -> int:
+    """Make the pages, print each figure beside its bound, and return 1 where one is missed."""
+    missed = 0
+
+    def tell(title: str, values: list[float], bound: float | None = None) -> None:
+        nonlocal missed
+        least, median = min(values), statistics.median(values)
+        late = bound is not None and median > bound
+        missed += late
+        beside = "" if bound is None else f"   at most {bound:g}{'   MISSED' if late else ''}"
+        print(f"{title:44} least {least:8.2f}   median {median:8.2f}{beside}", flush=True)
+
+    with tempfile.TemporaryDirectory() as name, started(shutil.which("chromium") or "chromium") as browser:
+        place = Path(name)
+        command(*WORKLOAD, "--save", "--library", str(place / "made"))
+        made = next(path.parent for path in (place / "made").glob("2*/manifest.json"))
+        (place / "days").mkdir()
+        days = [lengthened(made, place / "days", number) for number in range(RUNS)]
+        for title, runs in (("one ordinary run", [made]), ("one day", days[:1]), ("eight days", days)):
+            page = place / f"{len(runs)}.html"
+            # The words of the command are its own start; what a page costs is the rest.
+            cpu_s = [command(*words(runs, page)) - command("--version") for _ in range(3)]
+            tell(f"{title}: CPU of making it, s", cpu_s, ORDINARY_CPU_S if runs == [made] else None)
+            tell(f"{title}: size, MB", [page.stat().st_size / 1e6])
+            tell(f"{title}: first paint, ms", list(paints_ms(browser, page)))
+            if runs != [made]:
+                tell(f"{title}: press of a button, ms", list(presses_ms(browser, page)), PRESS_MS)
+    return int(missed > 0)
+
+
+def words(runs: list[Path], page: Path) -> tuple[str, ...]:
+    """Return the words of the command that makes a page."""
+    return ("report", *map(str, runs), "-o", str(page))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

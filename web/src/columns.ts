@@ -1,0 +1,106 @@
+/** The columns of time series, unpacked, and what is read off each again and again: a day of seconds of eight drives is some 700,000 values. */
+
+import type { SeriesChart, Track } from "./spec";
+import { unpack } from "./unpack";
+
+const NONE = new Float64Array();
+
+/** A column in its order, and in that of its size; each is made once. */
+class Column {
+  private sized: Float64Array | undefined;
+
+  constructor(readonly values: Float64Array) {}
+
+  /** The values from the least to the greatest. */
+  get sorted(): Float64Array {
+    this.sized ??= this.values.slice().sort();
+    return this.sized;
+  }
+
+  private middles: [number, number][] | undefined;
+
+  /** The median of each of so many parts, with the row in its middle. */
+  get medians(): [number, number][] {
+    this.middles ??= mediansOf(this.values);
+    return this.middles;
+  }
+
+  /** The values that an axis must reach: the least, the least above zero, the greatest. */
+  get ends(): number[] {
+    const sorted = this.sorted;
+    return sorted.length === 0 ? [] : [sorted[0] ?? 0, sorted[after(sorted, 0)] ?? 0, sorted[sorted.length - 1] ?? 0];
+  }
+}
+
+/** A line of medians has at most so many points. */
+const PARTS = 240;
+
+function mediansOf(values: Float64Array): [number, number][] {
+  const size = Math.ceil(values.length / PARTS);
+  const found: [number, number][] = [];
+  for (let start = 0; start < values.length; start += size) {
+    const part = values.slice(start, start + size).sort();
+    found.push([Math.min(start + Math.floor(size / 2), values.length - 1), part[Math.floor(part.length / 2)] ?? 0]);
+  }
+  return found;
+}
+
+/** How many of ascending values are at most a bound. */
+export function after(sorted: Float64Array, bound: number): number {
+  let [from, until] = [0, sorted.length];
+  while (from < until) {
+    const middle = (from + until) >> 1;
+    if ((sorted[middle] ?? Infinity) <= bound) from = middle + 1;
+    else until = middle;
+  }
+  return from;
+}
+
+/** Unpacked columns by their packed text: unpacking is asynchronous, drawing (before a print, above all) is not. */
+export class Columns {
+  private readonly unpacked = new Map<string, Column>();
+
+  /** Unpacks what a choice and a measure need. */
+  async load(chart: SeriesChart, choice: number, measure: number): Promise<void> {
+    await this.loadTracks(chart.choices[choice]?.tracks ?? [], ["end_s", chart.measures[measure]?.key ?? ""]);
+  }
+
+  /** Unpacks some columns of tracks. */
+  async loadTracks(tracks: Track[], keys: string[]): Promise<void> {
+    for (const track of tracks) {
+      for (const { key, packed, unit } of track.columns) {
+        if (!keys.includes(key) || this.unpacked.has(packed)) continue;
+        this.put(packed, Float64Array.from(await unpack(packed)).map((value) => value * unit));
+      }
+    }
+  }
+
+  /** Keeps a column that was unpacked elsewhere. */
+  put(packed: string, values: Float64Array): void {
+    this.unpacked.set(packed, new Column(values));
+  }
+
+  /** A loaded column; empty where it was not loaded or is not there. */
+  of(track: Track, key: string): Float64Array {
+    return this.column(track, key)?.values ?? NONE;
+  }
+
+  /** Its values from the least to the greatest. */
+  sorted(track: Track, key: string): Float64Array {
+    return this.column(track, key)?.sorted ?? NONE;
+  }
+
+  /** Its medians, with the row in the middle of each. */
+  medians(track: Track, key: string): [number, number][] {
+    return this.column(track, key)?.medians ?? [];
+  }
+
+  /** The values that an axis must reach for it. */
+  ends(track: Track, key: string): number[] {
+    return this.column(track, key)?.ends ?? [];
+  }
+
+  private column(track: Track, key: string): Column | undefined {
+    return this.unpacked.get(track.columns.find((column) => column.key === key)?.packed ?? "");
+  }
+}
