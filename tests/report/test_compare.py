@@ -58,6 +58,9 @@ def test_runs_of_several_methods_of_one_drive_are_one_entry(make_run: Callable[.
     assert found[0].label == found[1].label == "Elm E8"
 
 
+SCALES = ((ELM, 4), (HAZEL, 8))
+
+
 def test_what_makes_runs_unlike_is_said_first(
     make_run: Callable[..., Path], html: Callable[..., str]
 ) -> None:
@@ -66,6 +69,14 @@ def test_what_makes_runs_unlike_is_said_first(
     assert unlike in text
     assert text.index(unlike) < text.index("more threads than cores")
     assert "Quick run" in text
+
+
+def test_simulated_drives_of_unlike_scale_are_unlike(
+    make_run: Callable[..., Path], html: Callable[..., str]
+) -> None:
+    drives = [each | {"kind": "sim", "text": f"sim:tiny-test,scale={scale}"} for each, scale in SCALES]
+    text = Page.of(html(*(make_run(drive=each) for each in drives))).text
+    assert "they differ in scale of the simulated drive" in text
 
 
 def test_like_runs_get_no_such_banner(make_run: Callable[..., Path], html: Callable[..., str]) -> None:

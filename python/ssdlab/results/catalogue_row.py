@@ -63,7 +63,7 @@ def row_of(run: RunFolder, seal: SealState) -> Row:
     """Return what the catalogue holds of a run."""
     manifest = run.manifest
     figures: Any = (manifest.result or {}).get("scalars") or []
-    scale, spare = _size_of(manifest)
+    scale, spare = size_of(manifest)
     variant = manifest.drive.variant
     return Row(
         folder=run.path.name,
@@ -106,7 +106,7 @@ def _settings(manifest: Manifest) -> str:
     return " ".join(f"{name}={value}" for name, value in sorted(own.items()))
 
 
-def _size_of(manifest: Manifest) -> tuple[int, float | None]:
+def size_of(manifest: Manifest) -> tuple[int, float | None]:
     """Return the scale of a simulated drive, and the spare share that was asked for."""
     drive = manifest.drive
     if drive.text.startswith(SIMULATED_PREFIX):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.model.units import counted
+from ssdlab.results.catalogue_row import size_of
 from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _TITLES: dict[Kind, str] = {
     "warning": "Warnings",
     "note": "Notes",
 }
-_WHEN_LIKE = ("method version", "parameters", "--quick", "engine", "tool")
+_WHEN_LIKE = ("method version", "parameters", "--quick", "engine", "scale of the simulated drive", "tool")
 
 
 @dataclass(frozen=True)
@@ -151,4 +152,5 @@ def _unlike(runs: Sequence[Shown]) -> list[Notice]:
 def _likeness(manifest: Manifest) -> tuple[object, ...]:
     params = tuple(sorted((name, str(value)) for name, value in manifest.params.items() if name != "engine"))
     tool = tuple(sorted((name, str(value)) for name, value in manifest.tool.items()))
-    return (manifest.method.version, params, manifest.quick, manifest.engine, tool)
+    scale, _ = size_of(manifest)
+    return (manifest.method.version, params, manifest.quick, manifest.engine, scale, tool)
