@@ -198,6 +198,7 @@ def test_a_suite_goes_with_its_runs_and_none_of_them_alone(ask: Ask, library: Pa
     run(library, 9, at="2026-11-21T09:05:00.000Z", children=(child,), sealed=sealed)
     error = ask("rm", part.name, status=2)
     assert suite_id in error["what"] and part.exists()
+    assert error["advice"] == f"remove that: ssdlab rm {library / suite_id}"
     assert sorted(ask("rm", suite_id)["runs"]) == sorted([part.name, suite_id])
     assert len(run_folders(library)) == 4 and not part.exists()
     ask("rm", "--restore", suite_id)

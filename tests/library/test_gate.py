@@ -106,6 +106,9 @@ def test_two_single_runs_are_compared_and_not_judged(
     assert found["rules"][0]["why"].startswith("1 repeat on one side")
     assert found["figures"][0]["shift"]["share"] == pytest.approx(0.2)
     assert found["base"]["runs"] == [one]
+    for words in ([], ["--markdown"]):
+        assert main(["compare", one, other, "--library", str(library), *words]) == 0
+        assert "shifts are of 1 run on one side: nothing is said of chance" in capsys.readouterr().out
 
 
 def test_a_suite_means_its_runs_by_itself_and_by_its_tag(

@@ -85,3 +85,15 @@ def test_what_is_closed_is_printed_from_a_browser_too(web_browser: Browser, buil
     assert web_browser.run(closed) == 0
     web_browser.run("window.dispatchEvent(new Event('afterprint'))")
     assert web_browser.run(closed) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "advice"),
+    [(["--pdf"], "page.html", "page.pdf, or leave --pdf out"), ([], "page.PDF", "page.html, or add --pdf")],
+)
+def test_a_name_of_the_other_kind_is_refused(
+    words: list[str], name: str, advice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "nothing", *words, "-o", str(tmp_path / name)]) == 2
+    assert capsys.readouterr().err.rstrip().endswith(advice)
+    assert not list(tmp_path.iterdir())

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table
-from ssdlab.model.units import figure_text
+from ssdlab.model.units import counted, figure_text
 
 if TYPE_CHECKING:
     from ssdlab.library.comparing import Compared, Comparison
@@ -91,6 +91,8 @@ def _print(found: Comparison) -> None:
         print_line(f"not compared, the runs are unlike: {unlike}", "warn")
     for unshown in _unshown(found):
         print_line(f"not compared: {unshown}", "warn")
+    for few in _too_few(found):
+        print_line(few, "warn")
     if found.only:
         print_line(f"on one side only: {', '.join(found.only)}", "dim")
     for each in found.judged:
@@ -104,6 +106,7 @@ def _print_markdown(found: Comparison) -> None:
     unlike = dict.fromkeys(each.unlike for each in found.figures if each.unlike)
     remarks = [f"* not compared, the runs are unlike: {each}" for each in unlike]
     remarks += [f"* not compared: {each}" for each in _unshown(found)]
+    remarks += [f"* {few}" for few in _too_few(found)]
     remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {each.why}" for each in found.judged]
     if remarks:
         print_line()
@@ -114,6 +117,19 @@ def _print_markdown(found: Comparison) -> None:
 def _unshown(found: Comparison) -> list[str]:
     """Return for each figure that nothing is claimed of, which it is and why."""
     return [f"{each.figure}: {each.unshown}" for each in found.figures if each.unshown and not each.unlike]
+
+
+def _too_few(found: Comparison) -> list[str]:
+    """Return why there is no interval, where a side has too few runs for one."""
+    from ssdlab.analysis.shift import REPEATS_MIN
+
+    fewest = [min(each.n_base, each.n_new) for each in found.figures if each.shift is not None]
+    if not fewest or min(fewest) >= REPEATS_MIN:
+        return []
+    return [
+        f"shifts are of {counted(min(fewest), 'run')} on one side: nothing is said of chance, "
+        f"which takes at least {REPEATS_MIN} on both"
+    ]
 
 
 def _cells(each: Compared) -> tuple[object, ...]:

@@ -59,6 +59,7 @@ def report(
         raise UsageError(
             "an overview is a page that leads to others, and no PDF", "leave out --pdf or --overview"
         )
+    _check_name(output, pdf=pdf)
     if pdf:
         paper.browser()
     (paper if pdf else page).place(output).close()  # before anything is read
@@ -75,6 +76,17 @@ def report(
         print_json({"schema": SCHEMA, "path": str(output.absolute()), "bytes": size_bytes, "runs": ids})
     else:
         print_line(f"{output}: {capacity_text(size_bytes)}, {', '.join(ids)}")
+
+
+def _check_name(output: Path, *, pdf: bool) -> None:
+    """Refuse a name that says the other of page and PDF."""
+    other = (".html", ".htm") if pdf else (".pdf",)
+    if output.suffix.lower() in other:
+        is_one, name = (
+            ("a PDF", output.with_suffix(".pdf")) if pdf else ("a page", output.with_suffix(".html"))
+        )
+        advice = f"name it {name}, or leave --pdf out" if pdf else f"name it {name}, or add --pdf"
+        raise UsageError(f"what is written is {is_one}, and {output} is the name of another thing", advice)
 
 
 def _overview(folders: list[Path], output: Path, json: bool) -> None:

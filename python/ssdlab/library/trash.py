@@ -15,6 +15,7 @@ from ssdlab.results import catalogue
 from ssdlab.results.catalogue_files import FOLDER
 from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder
+from ssdlab.results.store import run_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,11 +97,24 @@ def _check(folder: Path, chosen: Sequence[Path]) -> None:
         return
     if is_running(folder):
         raise Refused(f"run {manifest.run_id} is running", "stop it first", run=manifest.run_id)
-    suite = None if manifest.member is None else manifest.member.suite
-    if suite is not None and folder.parent / suite not in chosen and (folder.parent / suite).exists():
-        raise Refused(
-            f"run {manifest.run_id} is part of {suite}", f"remove that: ssdlab rm {suite}", suite=suite
-        )
+    whole = _whole(folder)
+    if whole != folder and whole not in chosen:
+        advice = f"remove that: ssdlab rm {run_words(whole)}"
+        raise Refused(f"run {manifest.run_id} is part of {whole.name}", advice, suite=whole.name)
+
+
+def _whole(folder: Path) -> Path:
+    """Return the suite or review that a run is a part of, over all levels; itself where it is none."""
+    seen = {folder}
+    while True:
+        try:
+            member = RunFolder(folder).manifest.member
+        except Refused:
+            return folder
+        above = folder if member is None else folder.parent / member.suite
+        if above in seen or not (above / MANIFEST).is_file():
+            return folder
+        seen.add(folder := above)
 
 
 def _move(source: HeldFolder, name: str, to: HeldFolder) -> None:

@@ -197,13 +197,17 @@ def _result(found: RunFolder) -> ResultBase:
 
 
 def _finished_parts(found: RunFolder) -> list[str]:
-    """Return how to name the parts of a suite or review that a page can be made of."""
-    parts = [found.path.parent / child.run_id for child in found.manifest.children]
-    return [
-        run_words(part)
-        for part in parts
-        if (part / MANIFEST).exists() and read_manifest(part).status == "finished"
-    ]
+    """Return how to name the parts of a suite or review that a page can be made of, over all levels."""
+    named: list[str] = []
+    for child in found.manifest.children:
+        part = found.path.parent / child.run_id
+        if not (part / MANIFEST).exists():
+            continue
+        if read_manifest(part).status == "finished":
+            named.append(run_words(part))
+        else:
+            named += _finished_parts(RunFolder(part))
+    return named
 
 
 def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Columns:
