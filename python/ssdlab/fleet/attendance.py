@@ -15,8 +15,8 @@ from ssdlab.drives import list_drives
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.fleet.drive_faults import drive_fault
 from ssdlab.fleet.inventory import (
-    MAX_CLOCK_S,
     TOKEN,
+    check_ahead,
     clock_ahead_s,
     fleet_folder,
     inventories_in,
@@ -112,7 +112,7 @@ def check_shared(folder: FleetFolder, within_s: float = SHARED_WITHIN_S) -> None
         time.sleep(_LOOK_EVERY_S)
 
 
-def check_clock(library: Path) -> None:
+def check_clock(library: Path, clock: Callable[[], float] = time.time) -> None:
     """Refuse a clock that is far from that of the library's file system.
 
     Raises
@@ -121,13 +121,8 @@ def check_clock(library: Path) -> None:
         With how far.
     """
     with fleet_folder(library) as folder:
-        ahead = clock_ahead_s(folder)
-    if abs(ahead) > MAX_CLOCK_S:
-        raise Refused(
-            f"the clock of {host_name()} is {ahead:+.1f} s from that of the library's file system",
-            "let both take their time from one server",
-            host=host_name(),
-        )
+        ahead = clock_ahead_s(folder, clock)
+    check_ahead(host_name(), ahead)
 
 
 def check_drive(

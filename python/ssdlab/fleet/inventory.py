@@ -24,13 +24,14 @@ from ssdlab.host.environment import tool_facts
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.host.identity import Identity
 from ssdlab.host.pci import pci_device_of
+from ssdlab.host.state_folder import library_words
 from ssdlab.model.errors import Refused, UsageError, check_schema, excerpt
 from ssdlab.model.stored import Stored
 from ssdlab.results.lease import host_name
 from ssdlab.results.seal import Broken, read_document, seal_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ssdlab.drives.opening import Look
 
@@ -41,6 +42,9 @@ INVENTORY = "inventory"
 TOKEN = "token"
 MAX_CLOCK_S = 1.0
 """Hosts whose clocks differ by more order their runs wrongly."""
+MAX_FROM_FILES_S = MAX_CLOCK_S / 2
+"""Of one clock from that of the library's file system, which all hosts share: so two of them keep the bound,
+though neither sees the other."""
 _IDENTITY = TypeAdapter(Identity)
 
 
@@ -210,12 +214,12 @@ def library_token(library: Path) -> str:
     return known.decode()
 
 
-def clock_ahead_s(folder: HeldFolder) -> float:
+def clock_ahead_s(folder: HeldFolder, clock: Callable[[], float] = time.time) -> float:
     """Return the host's clock less that of the file system that a folder lies on, in seconds."""
     name = f"clock-{secrets.token_hex(8)}"
-    before = time.time()
+    before = clock()
     folder.replace(name, b"", durable=False)
-    after = time.time()
+    after = clock()
     written = (folder.path / name).stat().st_mtime
     folder.remove(name)
     return 0.0 if before <= written <= after else min(before - written, after - written, key=abs)
@@ -306,6 +310,24 @@ def _check_clocks(found: Sequence[Inventory]) -> None:
             "let both take their time from one server, and take their inventories again",
             hosts=[first.host, last.host],
         )
+    for each in found:
+        check_ahead(each.host, each.clock_ahead_s)
+
+
+def check_ahead(host: str, ahead_s: float) -> None:
+    """Refuse a clock that is far from that of the library's file system.
+
+    Raises
+    ------
+    Refused
+        With how far.
+    """
+    if abs(ahead_s) > MAX_FROM_FILES_S:
+        raise Refused(
+            f"the clock of {host} is {ahead_s:+.1f} s from that of the library's file system",
+            "let both take their time from one server, and take the host's inventory again",
+            host=host,
+        )
 
 
 def _read(path: Path) -> Inventory:
@@ -316,6 +338,6 @@ def _read(path: Path) -> Inventory:
     except (OSError, Broken, ValueError, ValidationError) as error:
         raise Refused(
             f"the inventory {path} cannot be read: {str(error).splitlines()[0]}",
-            "take it again on that host: ssdlab fleet inventory",
+            f"take it again on that host: ssdlab fleet inventory{library_words(path.parents[2])}",
             path=str(path),
         ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,3 +20,8 @@ def default_library(environment: Mapping[str, str] = os.environ) -> Path:
     data = environment.get("XDG_DATA_HOME", "")
     base = Path(data) if data.startswith("/") else Path(environment.get("HOME", "/")) / ".local" / "share"
     return base / "ssdlab" / "runs"
+
+
+def library_words(library: Path) -> str:
+    """Return what a proposed command says of a library after its other words: nothing of the usual one."""
+    return "" if library == default_library() else f" --library {shlex.quote(str(library))}"
