@@ -193,7 +193,7 @@ def test_consent_is_the_number_of_drives(
     words = [] if count is None else ["--destroy-all", count]
     done = ssdlab("fleet", "run", str(path), "--backend", "local", *words)
     assert done.returncode == 2
-    assert "the plan writes 1 drives and loses what they hold" in done.stderr
+    assert "the plan writes 1 drive and loses what they hold" in done.stderr
     assert "--destroy-all 1" in done.stderr
     assert "A1" in done.stdout
     assert not list(library.glob("2*"))

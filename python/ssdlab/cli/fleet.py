@@ -67,7 +67,7 @@ def plan(
         print_json(made.model_dump(mode="json", by_alias=True))
         return
     print_plan(made)
-    say(f"written: {path}; nothing was touched. Begin it: {_run_words(made, path)}")
+    say(f"written: {path}; nothing was touched. Begin it: {made.run_command(path)}")
 
 
 def run(
@@ -146,8 +146,11 @@ def cancel(plan: str, /, *, library: Path | None = None) -> None:
     folder = find_fleet(plan, library_of(library))
     count = end(folder)
     name = folder.plan.plan_id
+    if count is None:
+        say(f"all jobs of {name} have ended well: nothing is left to cancel")
+        return
     ended = f"{counted(count, 'job')} of {name} told to end" if count else f"nothing of {name} is at work"
-    say(f"{ended}, and no more begin; to continue: ssdlab fleet resume {name}")
+    say(f"{ended}, and no more begin; to continue: {folder.command('resume')}")
 
 
 def print_plan(made: FleetPlan) -> None:
@@ -199,11 +202,6 @@ def print_destroyed(made: FleetPlan) -> None:
     print_line(f"destroy: the data of {counted(len(serials), 'drive')} will be lost:", "warn")
     for serial in serials:
         print_line(f"  {serial}")
-
-
-def _run_words(made: FleetPlan, path: Path) -> str:
-    consent = f" --destroy-all {len(made.destroyed)}" if made.destroyed else ""
-    return f"ssdlab fleet run {path}{consent}"
 
 
 def _share(job: FleetJob) -> str:

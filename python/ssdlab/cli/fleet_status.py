@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import print_json, print_line, print_table
+from ssdlab.cli.output import on_terminal, print_json, print_line, print_table, say
 from ssdlab.cli.progress import display, status_lines
 from ssdlab.model.units import counted
 
@@ -60,13 +61,16 @@ def watch(plan: str = "last", /, *, library: Path | None = None) -> None:
     from ssdlab.fleet.status import status_of
 
     folder = find_fleet(plan, library_of(library))
-    shown = display()
+    shown, first = display(), True
     try:
         while True:
             before = time.process_time()
             found = status_of(folder)
             if not any(each.state in {"running", "waiting", "held"} for each in found):
                 break
+            if first and not on_terminal(sys.stderr):
+                say(f"{folder.plan.plan_id}: {_counts(found)}")  # the next line may be a minute away
+            first = False
             shown.update((_counts(found), *_live_lines(found)))
             time.sleep(max(_LOOK_EVERY_S, (time.process_time() - before) / _LOOK_SHARE))
     finally:

@@ -9,6 +9,7 @@ from ssdlab.fleet.backends import find_backend, usual_backend
 from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.fleet.status import status_of, unfinished
 from ssdlab.model.errors import Refused
+from ssdlab.model.units import counted
 
 if TYPE_CHECKING:
     from ssdlab.fleet.fleet_plan import FleetPlan
@@ -30,7 +31,7 @@ def begin(plan: FleetPlan, *, destroy_all: int | None, backend: str | None) -> F
     if folder.submitted() is not None:
         raise Refused(
             f"plan {plan.plan_id} was begun before",
-            f"resume it: ssdlab fleet resume {plan.plan_id}; to do it all again, make a new plan",
+            f"resume it: {folder.command('resume')}; to do it all again, make a new plan",
         )
     check_shared(folder)
     check_clock(folder.library)
@@ -58,8 +59,13 @@ def resume(folder: FleetFolder, *, backend: str | None) -> int:
     return len(left)
 
 
-def cancel(folder: FleetFolder) -> int:
-    """Let nothing more begin, and end what runs; returns how many jobs were told."""
+def cancel(folder: FleetFolder) -> int | None:
+    """Let nothing more begin, and end what runs; returns how many jobs were told.
+
+    A plan whose jobs have all ended well is left as it is: None.
+    """
+    if all(each.state == "finished" for each in status_of(folder)):
+        return None
     folder.cancel()
     given = folder.submitted()
     if given is None:
@@ -74,8 +80,9 @@ def _check_consent(plan: FleetPlan, destroy_all: int | None) -> None:
     if count == (destroy_all or 0):
         return
     given = "no consent was given" if destroy_all is None else f"--destroy-all says {destroy_all}"
+    loses = f"writes {counted(count, 'drive')} and loses what they hold" if count else "writes no drive"
     raise Refused(
-        f"the plan writes {count} drives and loses what they hold, and {given}",
+        f"the plan {loses}, and {given}",
         f"look at the serials, then say --destroy-all {count}" if count else "leave --destroy-all out",
         serials=list(plan.destroyed),
     )

@@ -14,6 +14,7 @@ How far a run is, and how it ended, is not kept here: that stands in its own fol
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +24,7 @@ from ssdlab.fleet.fleet_plan import FleetPlan, read_plan
 from ssdlab.fleet.inventory import FLEET, fleet_folder
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.state_folder import library_words
 from ssdlab.model.errors import Refused, UsageError, unknown
 from ssdlab.model.stored import Stored
 
@@ -57,6 +59,9 @@ class Submitted(Stored):
 
     backend: str
     jobs: dict[str, str] = Field(default={}, description="by job, what the back end calls it")
+    given: dict[str, float] = Field(
+        default={}, description="by job, when it was given last: seconds since 1970, by the host's clock"
+    )
 
 
 _Kept = TypeVar("_Kept", bound=Stored)
@@ -100,6 +105,10 @@ class FleetFolder:
         """The library that it lies in."""
         return self.path.parent.parent
 
+    def command(self, verb: str) -> str:
+        """Return a command of the fleet on this plan, complete, for hints."""
+        return f"ssdlab fleet {verb} {self.plan.plan_id}{library_words(self.library)}"
+
     @property
     def cancelled(self) -> bool:
         """Whether nothing more is to begin."""
@@ -116,22 +125,24 @@ class FleetFolder:
     def submitted(self) -> Submitted | None:
         """Return how it was given to a back end; None before."""
         path = self.path / SUBMITTED
-        return _stored(Submitted, path) if path.is_file() else None
+        return self._stored(Submitted, path) if path.is_file() else None
 
     def note_submitted(self, backend: str, jobs: Mapping[str, str]) -> None:
         """Write down what a back end calls the jobs, beside those that it was given before."""
         before = self.submitted()
-        known = dict(before.jobs) if before is not None and before.backend == backend else {}
-        text = Submitted(backend=backend, jobs={**known, **jobs}).model_dump_json(indent=1)
+        if before is None or before.backend != backend:
+            before = Submitted(backend=backend)
+        given = {**before.given, **dict.fromkeys(jobs, time.time())}
+        known = Submitted(backend=backend, jobs={**before.jobs, **jobs}, given=given)
         with library_errors(self.path), HeldFolder(self.path, writing=True) as folder:
-            folder.replace(SUBMITTED, text)
+            folder.replace(SUBMITTED, known.model_dump_json(indent=1))
 
     def attempts(self) -> dict[str, list[Attempt]]:
         """Return all attempts by job, oldest first."""
         found: dict[str, list[Attempt]] = {}
         for path in (self.path / ATTEMPTS).glob("*.json"):
             if _ATTEMPT.fullmatch(path.name):
-                attempt = _stored(Attempt, path)
+                attempt = self._stored(Attempt, path)
                 found.setdefault(attempt.job, []).append(attempt)
         return {job: sorted(tries, key=lambda each: each.number) for job, tries in found.items()}
 
@@ -145,17 +156,16 @@ class FleetFolder:
         names = (self.path / ATTEMPTS).glob(f"{job}-*.json")
         return max((int(path.stem.rpartition("-")[2]) for path in names), default=0) + 1
 
-
-def _stored(kind: type[_Kept], path: Path) -> _Kept:
-    """Read what the fleet keeps of a plan; damage is refused by the file's name."""
-    try:
-        return kind.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise Refused(
-            f"{path} is damaged",
-            "move it away: what it says of a job is found again by `ssdlab fleet resume`",
-            path=str(path),
-        ) from error
+    def _stored(self, kind: type[_Kept], path: Path) -> _Kept:
+        """Read what the fleet keeps of a plan; damage is refused by the file's name."""
+        try:
+            return kind.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError) as error:
+            raise Refused(
+                f"{path} is damaged",
+                f"move it away: what it says of a job is found again by {self.command('resume')}",
+                path=str(path),
+            ) from error
 
 
 def find_fleet(text: str, library: Path) -> FleetFolder:
@@ -172,7 +182,7 @@ def find_fleet(text: str, library: Path) -> FleetFolder:
         plan = read_plan(Path(text))
         path = Path(plan.library) / FLEET / plan.plan_id
         if not (path / PLAN).is_file():
-            raise UsageError(f"plan {plan.plan_id} was not begun", f"begin it: ssdlab fleet run {text}")
+            raise UsageError(f"plan {plan.plan_id} was not begun", f"begin it: {plan.run_command(text)}")
         return FleetFolder(path)
     fits = known[-1:] if text == "last" else [name for name in known if name.startswith(text)]
     if len(fits) > 1 and text not in fits:

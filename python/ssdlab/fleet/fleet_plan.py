@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
@@ -89,6 +90,11 @@ class FleetPlan(Stored):
             if each.name == name:
                 return each
         raise Refused(f"plan {self.plan_id} has no job {name!r}", f"it has 0001 to {self.jobs[-1].name}")
+
+    def run_command(self, path: Path | str) -> str:
+        """Return the command that begins it from its file, with the consent that it takes."""
+        consent = f" --destroy-all {len(self.destroyed)}" if self.destroyed else ""
+        return f"ssdlab fleet run {shlex.quote(str(path))}{consent}"
 
     def as_text(self) -> str:
         """Return the plan as its file has it, with its seal."""

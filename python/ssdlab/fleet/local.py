@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.fleet.backend import Queued
 from ssdlab.fleet.fleet_folder import LOGS
+from ssdlab.fleet.holds import NO_CPU, hold, holder
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.programs import own_module
 from ssdlab.model.errors import Interrupted, Refused
@@ -24,11 +25,12 @@ from ssdlab.results.lease import host_name, is_running
 from ssdlab.results.run_folder import MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.fleet.backend import BackendName
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob
+    from ssdlab.fleet.holds import Hold
 
 _LOOK_EVERY_S = 0.1
 _LOCK = "local.lock"
@@ -61,13 +63,13 @@ class Local:
         Interrupted
             By a signal; the runs can be resumed.
         """
-        folder.note_submitted(self.name, {job.name: "" for job in jobs})
         with _sole(folder):
+            folder.note_submitted(self.name, {job.name: "" for job in jobs})
             self._run_all(folder, jobs)
         return {job.name: "" for job in jobs}
 
     def _run_all(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
-        waiting, most = list(jobs), folder.plan.at_once or len(os.sched_getaffinity(0))
+        waiting = list(jobs)
         left_over = [job for job in folder.plan.jobs if job not in jobs]
         try:
             while waiting or self._running:
@@ -75,20 +77,15 @@ class Local:
                 if folder.cancelled:
                     waiting.clear()
                 left_over = [job for job in left_over if _goes_on(folder, job)]
-                for job in self._startable(waiting, left_over, most):
-                    if not _at_work(folder.library, job):
-                        waiting.remove(job)
-                        self._begin(folder, job)
+                self._begin_what_may(folder, waiting, left_over)
                 time.sleep(_LOOK_EVERY_S)
         except (KeyboardInterrupt, Interrupted):
             self._end_all()
-            raise Interrupted(
-                "the fleet was stopped", f"continue with: ssdlab fleet resume {folder.plan.plan_id}"
-            ) from None
+            raise Interrupted("the fleet was stopped", f"continue with: {folder.command('resume')}") from None
 
     def queued(self, folder: FleetFolder) -> Mapping[str, Queued]:
         """Say which jobs run: those at work or just begun; while a command works on the plan, others wait."""
-        found = {name: Queued("waiting") for name in _waiting(folder)}
+        found = {job.name: Queued("waiting", reason=_why(folder, job)) for job in _waiting(folder)}
         attempts = folder.attempts()
         at_work = [job for job in folder.plan.jobs if _goes_on(folder, job, attempts)]
         return {**found, **{job.name: Queued("running", job.host) for job in at_work}}
@@ -100,32 +97,48 @@ class Local:
             if (pid := _begun(folder, job, attempts.get(job.name, ()))) is not None:
                 os.kill(pid, signal.SIGINT)
 
-    def _startable(
-        self, waiting: Sequence[FleetJob], left_over: Sequence[FleetJob], most: int
-    ) -> Iterable[FleetJob]:
-        """Yield what may begin now: in order, within the number at once, and holding nothing that is held.
+    def _begin_what_may(
+        self, folder: FleetFolder, waiting: list[FleetJob], left_over: Sequence[FleetJob]
+    ) -> None:
+        """Begin what may begin now: in order, within the number at once, and holding nothing that is held.
 
-        Jobs that a killed command left over go on, and hold what they hold.
+        Jobs that a killed command left over go on, and hold what they hold. A number at once that the plan
+        says is the user's word for this host's CPUs; without one, all plans share them.
         """
+        cpus = len(os.sched_getaffinity(0))
         running = [*left_over, *(job for job, _ in self._running.values())]
-        held = {each for job in running for each in job.holds}
-        free = most - len(running)
+        busy = {each for job in running for each in job.holds}
         for job in tuple(waiting):
-            if free <= 0:
+            if len(running) >= (folder.plan.at_once or cpus):
                 return
-            if held.isdisjoint(job.holds):
-                held.update(job.holds)
-                free -= 1
-                yield job
+            if not busy.isdisjoint(job.holds) or _at_work(folder.library, job):
+                continue
+            by = f"job {job.name} of plan {folder.plan.plan_id}"
+            taken = hold(job.holds, by, cpus=job.cpus, of_cpus=0 if folder.plan.at_once else cpus)
+            if isinstance(taken, str):
+                if taken == NO_CPU:
+                    return
+                busy.add(taken)
+                continue
+            with taken:
+                self._begin(folder, job, taken)
+            waiting.remove(job)
+            running.append(job)
+            busy.update(job.holds)
 
-    def _begin(self, folder: FleetFolder, job: FleetJob) -> None:
+    def _begin(self, folder: FleetFolder, job: FleetJob, taken: Hold) -> None:
         words = own_module("ssdlab", "fleet", "job", str(folder.path), job.name)
         with (
             HeldFolder(folder.path / LOGS, writing=True) as logs,
             os.fdopen(logs.append_to(f"{job.name}.log"), "ab") as output,
         ):
             process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                pass_fds=taken.descriptors,
             )
         self._running[job.name] = (job, process)
 
@@ -160,22 +173,39 @@ def _sole(folder: FleetFolder) -> Iterator[None]:
         except OSError as error:
             raise Refused(
                 f"another command works on plan {folder.plan.plan_id}",
-                f"follow it: ssdlab fleet watch {folder.plan.plan_id}",
+                f"follow it: {folder.command('watch')}",
             ) from error
         yield
 
 
-def _waiting(folder: FleetFolder) -> list[str]:
-    """Return the jobs that were not begun, while a command works on the plan; else none."""
+def _waiting(folder: FleetFolder) -> list[FleetJob]:
+    """Return the jobs that a command on this host is still to begin, or to begin again; else none."""
+    given = folder.submitted()
     try:
         with (folder.path / _LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        begun = folder.attempts()
-        return [job.name for job in folder.plan.jobs if job.name not in begun and not folder.cancelled]
+        if given is None or folder.cancelled:
+            return []
+        tries = folder.attempts()
+        last = {name: each[-1].began for name, each in tries.items()}
+        return [
+            job
+            for job in folder.plan.jobs
+            if job.name in given.given and last.get(job.name, 0.0) < given.given[job.name]
+        ]
     except FileNotFoundError:
         pass
     return []
+
+
+def _why(folder: FleetFolder, job: FleetJob) -> str:
+    """Say what a job waits for that another plan has; nothing of its own plan's order."""
+    if job.host != host_name():
+        return ""
+    own = f" of plan {folder.plan.plan_id}"
+    found = ((thing, holder(thing)) for thing in job.holds)
+    return "; ".join(f"waits for {thing}, which {who} has" for thing, who in found if who and own not in who)
 
 
 def _at_work(library: Path, job: FleetJob) -> bool:

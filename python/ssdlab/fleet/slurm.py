@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.fleet.backend import Queued
 from ssdlab.fleet.fleet_folder import LOGS
 from ssdlab.host.programs import find_program, fixed_environment, own_module
+from ssdlab.host.state_folder import library_words
 from ssdlab.model.errors import HostError, Refused
 
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ class Slurm:
 
     def check(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
         """Refuse a plan whose drives or licences Slurm does not have, or has otherwise."""
-        del folder
         nodes = _nodes(ask("scontrol", "show", "node", "--oneliner"))
         problems = [problem for job in jobs for problem in _problems(job, nodes)]
         known = set(re.findall(r"LicenseName=(\S+)", ask("scontrol", "show", "licenses", "--oneliner")))
@@ -85,7 +85,8 @@ class Slurm:
             raise Refused(
                 f"Slurm does not have what the plan needs: {'; '.join(problems[:8])}{more}",
                 "take the hosts' inventories again and put their lines into slurm.conf and gres.conf "
-                "(`ssdlab fleet inventory --slurm` prints them), then make the plan again",
+                f"(`ssdlab fleet inventory --slurm{library_words(folder.library)}` prints them), "
+                "then make the plan again",
                 problems=problems,
             )
 
@@ -132,7 +133,8 @@ def _options(folder: FleetFolder, job: FleetJob, before: str | None) -> list[str
     name = f"ssdlab-{folder.plan.plan_id}-{job.name}"
     if shared:
         dependencies.append("singleton")
-        name = f"ssdlab-{folder.plan.plan_id}-{shared[0]}"
+        # One of a host covers its links. No plan in it: those of other plans wait for each other as well.
+        name = f"ssdlab-{shared[-1]}"
     options = [
         f"--job-name={name}",
         f"--comment={folder.plan.plan_id}/{job.name}",
