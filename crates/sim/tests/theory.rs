@@ -183,9 +183,9 @@ fn a_trim_of_everything_makes_it_as_new() {
         ]
     };
     let mut new = Tried::filled(0.125, Greedy);
-    (0..new.logical).for_each(|unit| assert!(new.ftl.trim(unit)));
+    (0..new.logical).for_each(|unit| assert!(new.ftl.trim(unit, &mut NoFlash)));
     let mut old = Tried::steady(0.125, Greedy);
-    (0..old.logical).for_each(|unit| assert!(old.ftl.trim(unit)));
+    (0..old.logical).for_each(|unit| assert!(old.ftl.trim(unit, &mut NoFlash)));
     let (new, old) = (life(&mut new), life(&mut old));
     println!("filled once {new:?}, tortured {old:?}");
     assert_eq!((new[0], old[0]), (1.0, 1.0));
@@ -203,7 +203,7 @@ fn units_trimmed_at_random_are_spare() {
         for _ in 0..u64::from(times) * u64::from(tried.logical) {
             let unit = tried.draw(tried.logical);
             if tried.draw(100) < 30 {
-                tried.ftl.trim(unit);
+                tried.ftl.trim(unit, &mut NoFlash);
             } else {
                 tried.ftl.write(unit, &mut NoFlash);
             }

@@ -404,8 +404,9 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         if self.trim_rule == TrimRule::Ignored {
             return processed;
         }
+        self.machine.at = processed;
         for unit in offset.div_ceil(UNIT)..end / UNIT {
-            self.ftl.trim(unit as u32);
+            self.ftl.trim(unit as u32, &mut self.machine);
         }
         processed
     }

@@ -199,20 +199,37 @@ impl<R: VictimRule> Ftl<R> {
         units
     }
 
+    /// A superblock whose last data was trimmed: free, unless it is still being written or collected.
+    #[cold]
+    pub(crate) fn free_emptied(&mut self, block: u32, flash: &mut impl Flash) {
+        if self.map.blocks.is_closed(block) {
+            self.map.blocks.withdraw(block);
+            self.rule.withdrawn(block);
+            self.give_back(block, flash);
+        } else if self.slc.is_some() {
+            self.free_emptied_cached(flash);
+        }
+    }
+
     fn erase(&mut self, victim: Victim, flash: &mut impl Flash) {
-        self.map.blocks.erase(victim.block);
-        flash.erase(victim.block);
-        self.counts.erases += 1;
         if victim.one_bit {
             flash.set_one_bit(victim.block, false);
         }
-        self.free.push_back(victim.block);
         self.victim = None;
+        self.give_back(victim.block, flash);
+    }
+
+    /// A superblock holds nothing: it is erased and free.
+    fn give_back(&mut self, block: u32, flash: &mut impl Flash) {
+        self.map.blocks.erase(block);
+        flash.erase(block);
+        self.counts.erases += 1;
+        self.free.push_back(block);
         if self.free.len() >= self.target() {
             self.wanted_free = self.reserve;
         }
         if self.wear.move_resting_after.is_some() {
-            self.find_resting(victim.block);
+            self.find_resting(block);
         }
     }
 }

@@ -57,8 +57,8 @@ impl<R: VictimRule> Translation for Ftl<R> {
         self.map.mapped()
     }
 
-    fn trim(&mut self, logical: u32) -> bool {
-        Ftl::trim(self, logical)
+    fn trim<F: Flash>(&mut self, logical: u32, flash: &mut F) -> bool {
+        Ftl::trim(self, logical, flash)
     }
 
     fn end_word_line<F: Flash>(&mut self, flash: &mut F) {

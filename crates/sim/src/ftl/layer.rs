@@ -261,13 +261,22 @@ impl<R: VictimRule> Ftl<R> {
         };
     }
 
-    /// Forgets one unit. Returns whether it held data.
-    pub fn trim(&mut self, logical: u32) -> bool {
-        self.map.unmap(logical)
+    /// Forgets one unit. Returns whether it held data. A superblock that holds nothing more needs no collection: it is free.
+    pub fn trim(&mut self, logical: u32, flash: &mut impl Flash) -> bool {
+        let physical = self.map.lookup(logical);
+        if !self.map.unmap(logical) {
+            return false;
+        }
+        let block = self.map.block_of(physical);
+        if self.map.blocks.valid(block) == 0 {
+            self.free_emptied(block, flash);
+        }
+        true
     }
 
     fn open_host(&mut self, flash: &mut impl Flash) {
         self.keep_urgent(flash);
+        self.free_emptied_cached(flash);
         // Of merged streams collection may have opened the next one.
         if self.host.is_full() {
             let full = std::mem::replace(&mut self.host, OpenBlock::CLOSED);

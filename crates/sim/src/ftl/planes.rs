@@ -121,9 +121,10 @@ impl<R: VictimRule> Translation for Planes<R> {
         self.each.iter().map(Translation::mapped).sum()
     }
 
-    fn trim(&mut self, logical: u32) -> bool {
+    fn trim<F: Flash>(&mut self, logical: u32, flash: &mut F) -> bool {
         let at = self.local(logical);
-        self.each[at.plane].trim(at.unit)
+        let mut flash = self.on(at.plane, flash);
+        self.each[at.plane].trim(at.unit, &mut flash)
     }
 
     fn end_word_line<F: Flash>(&mut self, flash: &mut F) {

@@ -203,6 +203,11 @@ impl<R: VictimRule> Ftl<R> {
 
     /// Opens the next superblock of the cache. Returns whether there is one.
     fn open_cached(&mut self, flash: &mut impl Flash) -> bool {
+        let must_wait = |slc: &SlcCache| slc.spec.when_full == WhenFull::Fold;
+        let must_wait = self.slc.as_deref().is_some_and(must_wait);
+        if must_wait {
+            self.free_emptied_cached(flash);
+        }
         loop {
             if let Some(open) = self.next_cached() {
                 let Some(slc) = &mut self.slc else {
@@ -215,10 +220,6 @@ impl<R: VictimRule> Ftl<R> {
                 flash.set_one_bit(open.block, true);
                 return true;
             }
-            let must_wait = self
-                .slc
-                .as_ref()
-                .is_some_and(|slc| slc.spec.when_full == WhenFull::Fold);
             if !must_wait {
                 return false;
             }
@@ -315,13 +316,38 @@ impl<R: VictimRule> Ftl<R> {
         true
     }
 
+    /// What was folded is erased at once.
     fn empty_cached(&mut self, block: u32, flash: &mut impl Flash) {
+        flash.erase_at_once(block);
+        if let Some(slc) = &mut self.slc {
+            slc.folding = None;
+        }
+        self.give_back_cached(block, flash);
+    }
+
+    /// Superblocks of the cache whose data was all overwritten or trimmed have nothing to fold: they can be written again.
+    pub(crate) fn free_emptied_cached(&mut self, flash: &mut impl Flash) {
+        while let Some(block) = self.take_emptied_cached() {
+            flash.erase(block);
+            self.give_back_cached(block, flash);
+        }
+    }
+
+    fn take_emptied_cached(&mut self) -> Option<u32> {
+        let slc = self.slc.as_mut()?;
+        let is_empty = |block: u32| self.map.blocks.valid(block) == 0;
+        if let Some(folding) = slc.folding.take_if(|folding| is_empty(folding.block)) {
+            return Some(folding.block);
+        }
+        let place = slc.full.iter().position(|&block| is_empty(block))?;
+        slc.full.remove(place)
+    }
+
+    fn give_back_cached(&mut self, block: u32, flash: &mut impl Flash) {
         self.map.blocks.erase(block);
         self.counts.erases += 1;
-        flash.erase_at_once(block);
-        let Some(slc) = &mut self.slc else { return };
-        slc.folding = None;
         flash.set_one_bit(block, false);
+        let Some(slc) = &mut self.slc else { return };
         if slc.own_count > 0 {
             slc.empty.push_back(block);
         } else {

@@ -14,8 +14,8 @@ pub trait Translation: Clone {
     /// Logical units that hold data.
     fn mapped(&self) -> u64;
 
-    /// Forgets one unit. Returns whether it held data.
-    fn trim(&mut self, logical: u32) -> bool;
+    /// Forgets one unit; a superblock that holds nothing more is free at once. Returns whether it held data.
+    fn trim<F: Flash>(&mut self, logical: u32, flash: &mut F) -> bool;
 
     /// Ends the host's open word line, so that all that was written lies in flash.
     fn end_word_line<F: Flash>(&mut self, flash: &mut F);

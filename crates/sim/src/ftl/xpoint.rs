@@ -55,7 +55,7 @@ impl Translation for InPlace {
         self.written.iter().map(ones).sum()
     }
 
-    fn trim(&mut self, logical: u32) -> bool {
+    fn trim<F: Flash>(&mut self, logical: u32, _flash: &mut F) -> bool {
         let held = self.is_written(logical);
         self.written[logical as usize / 64] &= !(1 << (logical % 64));
         held

@@ -80,7 +80,7 @@ proptest! {
             if writes {
                 ftl.write(unit, &mut flash);
             } else {
-                ftl.trim(unit);
+                ftl.trim(unit, &mut flash);
             }
             held[unit as usize] = writes;
             if mix(seed ^ 1, n).is_multiple_of(500) {

@@ -1,9 +1,11 @@
 //! Caches of flash with one bit a cell.
 
+use sim::drive::Drive;
+use sim::ftl::{Ftl, Greedy};
 use sim::profile::spec::{SlcSize, SlcSpec, WhenFull};
 use workload::Op;
 
-use crate::drives::loops::sequential;
+use crate::drives::loops::{random, sequential};
 use crate::drives::{MIB, REVIEWED, SECOND, assert_within, reviewed};
 
 fn slc(size: SlcSize, when_full: WhenFull) -> SlcSpec {
@@ -104,4 +106,44 @@ fn a_dynamic_cache_shrinks_as_the_drive_fills() {
     let (empty, half, full) = (cached_at(20), cached_at(70), cached_at(100));
     println!("MiB through the cache: {empty} at 20 %, {half} at 70 %, {full} when full");
     assert!(empty >= 250 && half < empty / 2 && half > 25 && full == 0);
+}
+
+#[test]
+fn a_trim_of_everything_gives_the_cache_back_without_a_rest() {
+    let dynamic = SlcSize::Dynamic {
+        bytes_at_most: 512 * MIB,
+        pct_of_empty: 60,
+    };
+    for (size, when_full) in [
+        (dynamic, WhenFull::Direct),
+        (dynamic, WhenFull::Fold),
+        (STATIC, WhenFull::Direct),
+        (STATIC, WhenFull::Fold),
+    ] {
+        let mut drive = reviewed(|spec| {
+            spec.user_bytes = spec.user_bytes / 100 * 80 / MIB * MIB;
+            spec.options.slc = Some(slc(size, when_full));
+            // A real block has so many more word lines that its erase is a fortieth of their programs.
+            spec.timing.erase_ns = 200_000;
+        });
+        let user_bytes = drive.user_bytes();
+        let cached = |drive: &mut Drive<Ftl<Greedy>>| {
+            drive.reset_counts();
+            let speed = sequential(drive, 0, 96 * MIB);
+            let counts = drive.ftl_counts();
+            assert_eq!((counts.folded_units, counts.moved_units), (0, 0));
+            (counts.cached_units * 4096 / MIB, speed)
+        };
+        let fresh = cached(&mut drive);
+        sequential(&mut drive, 0, user_bytes);
+        random(&mut drive, user_bytes, 0, 32, 200_000);
+        drive.wait_until(drive.idle_at());
+        for at in (0..user_bytes).step_by(MIB as usize) {
+            drive.submit(drive.now(), Op::Trim, at, MIB as u32);
+        }
+        let trimmed = cached(&mut drive);
+        println!("{size:?} {when_full:?}: MiB cached and MB/s {fresh:?}, trimmed {trimmed:?}");
+        assert!(trimmed.0 >= 95 && fresh.0 >= 95);
+        assert!(trimmed.1 > 0.9 * fresh.1);
+    }
 }
