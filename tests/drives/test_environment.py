@@ -175,8 +175,9 @@ def test_settings_of_a_queue(host) -> None:
             "max_link_width": "4",
         },
     )
+    host.write(node.parent.parent, {"queue_depth": "32"})
     found = read_conditions(host.partition(node, 1))
-    assert found.device == "sda"
+    assert (found.device, found.queue_depth) == ("sda", 32)
     assert (found.scheduler, found.schedulers) == ("mq-deadline", ("none", "mq-deadline", "kyber"))
     assert (found.write_cache, found.fua, found.nr_requests) == ("write back", True, 64)
     assert (found.max_io_bytes, found.writeback_throttle_us, found.nomerges) == (1280 * 1024, 2000, 2)
@@ -187,6 +188,7 @@ def test_settings_of_a_queue(host) -> None:
 def test_a_setting_that_does_not_exist_is_none(host) -> None:
     found = read_conditions(host.disk("zram1"))
     assert (found.scheduler, found.schedulers, found.nr_requests, found.link) == (None, (), None, None)
+    assert found.queue_depth is None
 
 
 def test_limits_of_version_2_are_the_tightest_on_the_way_up(host) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from ssdlab.drives.simulated.commands import commands_held
+from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.model import warnings
 from ssdlab.model.host_load import HostContext
 from ssdlab.model.queue_settings import Conditions
@@ -82,6 +84,7 @@ def test_a_clean_measurement_has_none() -> None:
         (HostContext(conditions=settings(link="8.0 GT/s x4 of 16.0 GT/s x4")), "link"),
         (HostContext(conditions=settings(max_io_bytes=2048)), "split"),
         (HostContext(conditions=settings(nr_requests=4)), "queue-limit"),
+        (HostContext(conditions=settings(queue_depth=7)), "drive-queue"),
     ],
 )
 def test_what_stands_around(around: HostContext, code: str) -> None:
@@ -95,12 +98,21 @@ def test_what_stands_around(around: HostContext, code: str) -> None:
         HostContext(cores=16, cpu_busy_share=0.95),
         HostContext(device_in_flight=7.7),
         HostContext(conditions=settings(link="16.0 GT/s x4 of 16.0 GT/s x4")),
-        HostContext(conditions=settings(max_io_bytes=4096, nr_requests=8)),
+        HostContext(conditions=settings(max_io_bytes=4096, nr_requests=8, queue_depth=8)),
         HostContext(conditions=settings(write_cache=None)),
     ],
 )
 def test_what_stands_around_and_is_no_reason(around: HostContext) -> None:
     assert codes(around=around) == []
+
+
+@pytest.mark.parametrize(("drive", "held"), [("sata-tlc-enterprise", 32), ("nvme-tlc-enterprise", None)])
+def test_a_simulated_drive_holds_what_its_link_carries(drive: str, held: int | None) -> None:
+    assert commands_held(check_profile(drive)["profile"]) == held
+    drive_part = {} if held is None else {"drive": {"commands_held": held}}
+    for depth in (32, 64):
+        told = [] if held is None or depth <= held else ["drive-queue"]
+        assert codes(summary(in_flight=float(depth), **drive_part), workers=depth) == told
 
 
 def test_a_drain_is_no_missing_depth() -> None:

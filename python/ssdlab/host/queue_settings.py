@@ -1,7 +1,7 @@
 """The settings that a drive's numbers depend on, as the kernel holds them now.
 
 Sources: Documentation/ABI/stable/sysfs-block and Documentation/block/queue-sysfs.rst; for the link,
-sysfs-bus-pci.
+sysfs-bus-pci; for the drive's own queue, Documentation/scsi/scsi_mid_low_api.rst.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def read_conditions(node: Path) -> Conditions:
         write_cache=text(queue / "write_cache"),
         fua=flag(queue / "fua"),
         nr_requests=number(queue / "nr_requests"),
+        queue_depth=number(disk / "device" / "queue_depth"),
         max_io_bytes=_kibibytes(queue / "max_sectors_kb"),
         max_io_hardware_bytes=_kibibytes(queue / "max_hw_sectors_kb"),
         nomerges=number(queue / "nomerges"),

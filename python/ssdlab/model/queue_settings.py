@@ -21,6 +21,8 @@ class Conditions:
         Whether the drive takes writes that bypass its cache.
     nr_requests
         Requests that a queue holds before submitters wait.
+    queue_depth
+        Commands that the drive holds at once, where its link bounds them (SATA and SCSI; NVMe does not say).
     max_io_bytes, max_io_hardware_bytes
         Largest request that is sent; larger I/Os are split, and count as several at the drive.
     nomerges
@@ -49,6 +51,7 @@ class Conditions:
     write_cache: str | None
     fua: bool | None
     nr_requests: int | None
+    queue_depth: int | None
     max_io_bytes: int | None
     max_io_hardware_bytes: int | None
     nomerges: int | None

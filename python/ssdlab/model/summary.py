@@ -120,6 +120,8 @@ class MeasuredDrive(_Read):
     backing: str | None = None
     scale: Number | None = None
     """None of a real drive."""
+    commands_held: int | None = None
+    """By a simulated drive at once; others wait in the host. None where nothing bounds them."""
     effective_spare: Number | None = None
     write_amplification: Number | None = None
     temperature_c: Number | None = None

@@ -155,6 +155,11 @@ CATALOGUE: dict[str, Entry] = {
         "the others wait in the kernel; their wait is in the latency and not at the drive",
         "raise queue/nr_requests, or spread threads over CPUs of different queues",
     ),
+    "drive-queue": Entry(
+        "{asked} I/Os in flight were asked for, but the drive holds {limit} at once",
+        "its link carries no more; the others wait in the host, and their wait is in the latency",
+        "take {limit} as the deepest queue of such a drive: more adds waiting and no work",
+    ),
     "link": Entry(
         "the PCIe link of {device} runs at {link}",
         "a link below what drive and slot can do caps throughput",

@@ -254,6 +254,14 @@ def _judge_device(summary: Summary, workload: Workload, around: HostContext) -> 
         yield Warning.of("queue-limit", asked=asked, limit=settings.nr_requests, device=device)
 
 
+def _judge_slots(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
+    settings, drive = around.conditions, summary.drive or NO_DRIVE
+    held = drive.commands_held if settings is None else settings.queue_depth
+    asked = sum(stream.in_flight for stream in workload.streams)
+    if held and asked > held:
+        yield Warning.of("drive-queue", asked=asked, limit=held)
+
+
 def _judge_heat(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
     drive = summary.drive or NO_DRIVE
     events, limit_w = drive.throttle_events or 0, drive.throttled_to_w
@@ -271,6 +279,7 @@ _RULES: tuple[Rule, ...] = (
     _judge_pace,
     _judge_host,
     _judge_device,
+    _judge_slots,
     _judge_leftovers,
     _judge_unseen,
     _judge_target,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
+from ssdlab.drives.simulated.commands import commands_held
 from ssdlab.drives.simulated.power import Heat, Power
 from ssdlab.drives.simulated.profiles import check_profile, naming, profile_text, profiles
 from ssdlab.drives.simulated.state import KeepableState, StateFile
@@ -18,7 +19,7 @@ from ssdlab.model.closing import Closing
 from ssdlab.model.errors import LabError, Refused, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     import ssdlab._core as _core
@@ -393,6 +394,8 @@ class SimulatedDrive(Closing):
         }
         if self._native.scale > 1:
             drive["unscaled"] = self._native.unscaled
+        if (held := commands_held(self._made["profile"])) is not None:
+            drive["commands_held"] = held
         if self._native.blocks_cut > 1:
             drive["blocks_cut"] = self._native.blocks_cut
         asked_w = self._made["power_cap_w"]
@@ -425,7 +428,7 @@ def identity_of(text: SimulatedText) -> Identity:
         logical_block_bytes=made["logical_block_bytes"],
         physical_block_bytes=_UNIT_BYTES,
         serial=text.serial,
-        model=", ".join([f"simulated {name}", *_variant(text, made)]),
+        model=", ".join([f"simulated {name}", *text.variant(made)]),
         firmware=text.firmware,
         rotational=False,
     )
@@ -434,17 +437,3 @@ def identity_of(text: SimulatedText) -> Identity:
 def _made_of(text: SimulatedText) -> dict[str, Any]:
     """Return what a drive of that text would be, without making it."""
     return check_profile(text.profile, **text.settings())
-
-
-def _variant(text: SimulatedText, made: dict[str, Any]) -> Iterator[str]:
-    """Yield in what a drive is not the one that its profile names."""
-    if text.scale > 1:
-        yield f"1/{text.scale} of its size"
-    if text.spare is not None:
-        yield f"{made['spare']:.3g} of its medium spare"
-    if text.power is not None:
-        yield f"at most {made['power_cap_w']:g} W"
-    if text.trim is not None:
-        yield f"trims {text.trim}"
-    if text.write_cache is not None:
-        yield f"write cache {'on' if text.write_cache else 'off'}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -133,6 +133,19 @@ class SimulatedText:
             "honours_trim": None if self.trim is None else self.trim == "honoured",
             "write_cache": self.write_cache,
         }
+
+    def variant(self, made: Mapping[str, Any]) -> Iterator[str]:
+        """Yield in what the drive is not the one that its profile names; `made` is what it is."""
+        if self.scale > 1:
+            yield f"1/{self.scale} of its size"
+        if self.spare is not None:
+            yield f"{made['spare']:.3g} of its medium spare"
+        if self.power is not None:
+            yield f"at most {made['power_cap_w']:g} W"
+        if self.trim is not None:
+            yield f"trims {self.trim}"
+        if self.write_cache is not None:
+            yield f"write cache {'on' if self.write_cache else 'off'}"
 
 
 def _written(name: str, value: object) -> str:
