@@ -15,6 +15,7 @@ from ssdlab.drives import list_drives
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.fleet.drive_faults import drive_fault
 from ssdlab.fleet.inventory import (
+    SHARED_WITHIN_S,
     TOKEN,
     check_ahead,
     clock_ahead_s,
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from ssdlab.fleet.fleet_folder import FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
 
-SHARED_WITHIN_S = 60.0
-"""A file made on another host is seen this late at most: the attribute cache of NFS holds for half of it."""
 _LOOK_EVERY_S = 0.5
 
 

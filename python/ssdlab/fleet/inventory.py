@@ -40,6 +40,8 @@ FLEET = ".fleet"
 """The fleet's own folder in a library."""
 INVENTORY = "inventory"
 TOKEN = "token"
+SHARED_WITHIN_S = 60.0
+"""A file made on another host is seen this late at most: the attribute cache of NFS holds for half of it."""
 MAX_CLOCK_S = 1.0
 """Hosts whose clocks differ by more order their runs wrongly."""
 MAX_FROM_FILES_S = MAX_CLOCK_S / 2

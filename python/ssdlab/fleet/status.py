@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.fleet.backends import find_backend
 from ssdlab.fleet.drive_faults import known_faults
+from ssdlab.fleet.inventory import SHARED_WITHIN_S
 from ssdlab.results.live import read_live
 from ssdlab.results.progress import Progress
 from ssdlab.results.run_folder import MANIFEST, read_manifest
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.fleet.backend import Queued
-    from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
+    from ssdlab.fleet.fleet_folder import Attempt, FleetFolder, Submitted
     from ssdlab.fleet.fleet_plan import FleetJob
     from ssdlab.results.schema import Manifest
 
@@ -88,7 +90,23 @@ def status_of(folder: FleetFolder) -> tuple[JobStatus, ...]:
         _status(folder, job, attempts.get(job.name, ()), queued.get(job.name), cancelled=cancelled)
         for job in folder.plan.jobs
     )
-    return tuple(_with_fault(each, faults) for each in found)
+    heard = (_with_silence(folder, each, given) for each in found)
+    return tuple(_with_fault(each, faults) for each in heard)
+
+
+def _with_silence(folder: FleetFolder, found: JobStatus, given: Submitted | None) -> JobStatus:
+    """Say of a job that its back end no longer has, and of which the library has no word, that it failed.
+
+    Its host does not see the library, so it could not say so itself.
+    """
+    name = found.job.name
+    number = "" if given is None else given.jobs.get(name, "")
+    if given is None or not number or found.state != "not begun" or found.attempts:
+        return found
+    if time.time() - given.given.get(name, 0.0) < SHARED_WITHIN_S:  # what it wrote may only be late
+        return found
+    why = f"job {number} of {given.backend} ended, and left no word in the library"
+    return replace(found, state="failed", reason=f"{why}: see that {found.host} has {folder.library} mounted")
 
 
 def _with_fault(found: JobStatus, faults: Mapping[tuple[str, str], str]) -> JobStatus:
