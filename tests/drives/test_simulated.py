@@ -9,7 +9,7 @@ import pytest
 
 from ssdlab import measure, open_drive
 from ssdlab.drives.simulated.drive import PREFIX, SimulatedDrive, SimulatedText, profiles
-from ssdlab.model.errors import LabError, Refused, UsageError
+from ssdlab.model.errors import LabError, Refused, Unsupported, UsageError
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Workload
 
@@ -161,7 +161,10 @@ def test_a_drive_opened_for_reading_is_not_written() -> None:
         ("sim:tiny-test,scale=3", "scale is 3"),
         ("sim:tiny-test,scale=1,scale=1", "twice"),
         ("sim:tiny-test,spare=2", "spare is 2"),
-        ("sim:tiny-test,spare=0", "no spare is left"),
+        ("sim:tiny-test,spare=0", "spare is 0.00%: no spare is left"),
+        ("sim:tiny-test,seed=-1", "no whole number from 0 on"),
+        ("sim:tiny-test,power", "gives power no value"),
+        ("sim:tiny-test,power=-3W", "not a power limit"),
         ("sim:/no/such/profile.toml", "cannot read the profile /no/such/profile.toml: No such file"),
         ("sim:tiny-test,scale=99999999999", "too large"),
         ("sim:tiny-test,power=10", "not a power limit"),
@@ -178,6 +181,31 @@ def test_a_drive_opened_for_reading_is_not_written() -> None:
 def test_bad_texts_are_refused(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         open_drive(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "advice"),
+    [
+        ("sim:nvme-tlc-client,spare=0%", "spare is 0.00%: no spare", "another spare area"),
+        ("sim:nvme-tlc-client,power=1W", "power is 1 W: below what", "more watts"),
+        ("sim:nvme-tlc-client,power=ps9", "has no power states", "set no limit"),
+        ("sim:nvme-tlc-client,scale=63", "the largest that does is 128", "another scale"),
+    ],
+)
+def test_what_the_drive_was_asked_is_not_to_be_corrected_in_the_profile(
+    text: str, what: str, advice: str
+) -> None:
+    with pytest.raises(UsageError, match=what) as refused:
+        open_drive(text)
+    assert advice in refused.value.advice and "profile that works" not in refused.value.advice
+
+
+def test_a_write_cache_that_cannot_be_set_says_how_one_is_made() -> None:
+    with (
+        open_drive("sim:tiny-test") as drive,
+        pytest.raises(Unsupported, match="write-cache=off in its name"),
+    ):
+        drive.setting("write_cache").meant("off")
 
 
 def test_a_text_reads_back() -> None:

@@ -130,7 +130,9 @@ class Fixed:
     def meant(self, wanted: str) -> str:
         """Take what it is, and nothing else."""
         if wanted != self.value:
-            raise no_such(self.name, "a simulated drive", f"it is made with {self.value}", self.advice)
+            option = f"{self.name.replace('_', '-')}={wanted}"
+            why = f"it is made with {self.value}; {option} in its name makes one with {wanted}"
+            raise no_such(self.name, "a simulated drive", why, self.advice)
         return wanted
 
     def write(self, value: str) -> None:

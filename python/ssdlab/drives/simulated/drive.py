@@ -411,7 +411,7 @@ def _make(text: SimulatedText) -> _core.SimulatedDrive:
     """Make the native drive that a text names, empty."""
     import ssdlab._core as _core
 
-    with naming(text.profile):
+    with naming(text.profile, text.settings()):
         return _core.SimulatedDrive(profile_text(text.profile), **text.settings(), seed=text.seed)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -64,16 +64,32 @@ def check_profile(name: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401
     """
     import ssdlab._core as _core
 
-    with naming(name):
+    with naming(name, settings):
         return _core.check_profile(profile_text(name), **settings)
 
 
+_OF_DRIVE = {
+    "scale": "choose another scale, or none",
+    "spare": "choose another spare area, or leave it as the profile has it",
+    "power": "choose more watts, or a power state that it has, or set no limit",
+}
+"""By what a drive's text sets beside its profile: there is nothing to correct in the profile."""
+
+
 @contextmanager
-def naming(name: str) -> Iterator[None]:
-    """Say in the errors about a profile of the user's own which file it is."""
+def naming(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
+    """Say in the errors about a profile which file of the user's it is, or which setting of the drive."""
     try:
         yield
     except UsageError as error:
+        field = str(error.facts.get("field"))
+        if field == "capacity_bytes" and settings.get("spare") is not None:
+            why = error.what.partition(": ")[2]
+            raise UsageError(
+                f"spare is {settings['spare']:.2%}: {why}", _OF_DRIVE["spare"], **error.facts
+            ) from error
+        if field in _OF_DRIVE:
+            raise UsageError(error.what, _OF_DRIVE[field], **error.facts) from error
         if is_path(name) and name not in error.what:
             with_name(error, Path(name))
         raise

@@ -84,7 +84,11 @@ class SimulatedText:
         given: dict[str, Any] = {}
         for word in words:
             name, equals, value = word.partition("=")
-            if not equals or name not in _READERS:
+            if name in _READERS and not equals:
+                raise UsageError(
+                    f"{text} gives {name} no value", f"write it so: {name}={_EXAMPLES[name]}", target=text
+                )
+            if name not in _READERS:
                 raise unknown("option of a simulated drive", name, _READERS)
             attribute = name.replace("-", "_")
             if attribute in given:
@@ -178,12 +182,23 @@ def _named(name: str, value: str) -> str:
     return value
 
 
+_EXAMPLES = {
+    "scale": "16",
+    "spare": "25%",
+    "power": "10W",
+    "trim": "ignored",
+    "write-cache": "off",
+    "serial": "S1",
+    "firmware": "F1",
+    "seed": "7",
+    "state": "drive.sim",
+}
 _WHOLE_BITS = {"scale": 32, "seed": 64}
 
 
 def _whole(name: str, value: str) -> int:
     if not value.isascii() or not value.isdecimal():
-        raise UsageError(f"{name}={value} is no whole number", f"write it so: {name}=16")
+        raise UsageError(f"{name}={value} is no whole number from 0 on", f"write it so: {name}=16")
     maximum = 2 ** _WHOLE_BITS[name] - 1
     if len(value) > 20 or int(value) > maximum:
         raise UsageError(f"{name}={value} is too large", f"choose one up to {maximum}")
@@ -205,7 +220,7 @@ def _power(name: str, value: str) -> float | str:
         limit = float(number)
     except ValueError:
         limit = math.nan
-    if not watts or not math.isfinite(limit):
+    if not watts or not math.isfinite(limit) or limit <= 0:
         raise UsageError(
             f"{name}={value} is not a power limit",
             f"write it so: {name}=10W, or {name}=ps1 for a power state of the profile",
