@@ -19,12 +19,16 @@ from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_workload
 from ssdlab.runs.pace import SETTLED_CAPACITIES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ssdlab.drives.base import Drive
     from ssdlab.model.workload import Workload
 
 PROBE_MAX_S = 30.0
 """Of the host's time, all loads together."""
 _READ_S = _WRITE_S = 1.2
+_FILLING_S = 7.5
+"""A drive that is so small or so fast is written full; a short look at its writes cannot tell of that."""
 _SETTLING_S = 8.0
 """Of random writes: as long as a probe can afford."""
 _SIMULATED_S = 0.1
@@ -34,6 +38,8 @@ _SHARE = (0.55, 1.7)
 """Other blocks and depths, another day, and the noise of a short look."""
 _FILLS_FROM = 0.3
 """Of a capacity: what writes so much in order goes beyond any cache."""
+_FILLED = 0.99
+"""Of a capacity: it was written full."""
 _LAST_SHARE = 0.2
 """Of the rows of random writes: what they have settled to, as far as they have."""
 _KIB = 1024
@@ -75,14 +81,21 @@ class _Probe:
         return [Known(load, rate, *_SHARE, source="probe")] if rate > 0 else []
 
     def filling(self, capacity_bytes: int) -> Filling | None:
-        """Write a purged drive full, as a fill does; `capacity_bytes` is of the one that is planned for."""
+        """Write a drive full, as a fill does; `capacity_bytes` is of the one that is planned for.
+
+        A simulated one is purged before; of any other nothing is known if it takes too long.
+        """
+        ends = self.ends if self.simulated else min(self.ends, time.monotonic() + _FILLING_S)
         if time.monotonic() >= self.ends:
             return None
-        self.drive.purge()
-        measured = self.drive.run(fill_workload(self.drive.identity.capacity_bytes, 1))
-        rate = float(measured.summary()["mb_s"]) * 1e6
+        if self.simulated:
+            self.drive.purge()
+        own_bytes = self.drive.identity.capacity_bytes
+        measured = self.drive.run(fill_workload(own_bytes, 1), until=lambda rows: time.monotonic() >= ends)
+        summary = measured.summary()
+        rate = float(summary["mb_s"]) * 1e6
         low, high = _SHARE
-        if rate <= 0:
+        if rate <= 0 or rate * float(summary["elapsed_s"]) < _FILLED * own_bytes:
             return None
         return Filling(_FILLS_FROM * capacity_bytes, low * rate, high * rate, FILL_BLOCK_BYTES)
 
@@ -176,6 +189,8 @@ def _probed(
             pace = replace(pace, filling=at_work.filling(_capacity_of(text)))
         for random, kib, in_flight in _WRITES if writing else ():
             found += at_work.known(writes=True, random=random, kib=kib, in_flight=in_flight, seconds=_WRITE_S)
+        if not simulated and _fills(found, drive.identity.capacity_bytes):
+            pace = replace(pace, filling=at_work.filling(drive.identity.capacity_bytes))
         if writing and time.monotonic() < ends:
             found += at_work.settling(drive.identity.capacity_bytes)
     what = "a probe" if writing else "a probe of reads"
@@ -183,6 +198,12 @@ def _probed(
     kinds = {(known.load.writes, known.load.random) for known in found}
     kept = tuple(known for known in pace.known if (known.load.writes, known.load.random) not in kinds)
     return replace(pace, known=kept).with_known(*found, source=what)
+
+
+def _fills(found: Sequence[Known], capacity_bytes: int) -> bool:
+    """Whether a drive would be full in time, by what writes of one I/O at a time were seen to do."""
+    in_order = Load(writes=True, random=False, block_bytes=FILL_BLOCK_BYTES, in_flight=1)
+    return any(each.load == in_order and capacity_bytes <= each.bytes_s * _FILLING_S for each in found)
 
 
 def _capacity_of(text: str) -> int:
