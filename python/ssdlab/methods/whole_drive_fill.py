@@ -31,7 +31,7 @@ from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, once, row_ns, write_over
 from ssdlab.methods.parts.points import power_scalars
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.fill import FillResult
+from ssdlab.methods.results.fill import FillResult, last_parts
 from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import Scalar
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from ssdlab.methods.lab import Lab
 
-LAST_BYTES = 16 * 10**9
 EDGE_PARTS = 300
 """So many parts at least tell the end of a cache: the least caches have 1 % of a drive."""
 
@@ -76,7 +75,7 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
     fine, fine_bytes = speeds_over(rows, p.parts, EDGE_PARTS)
     drop = find_drop(fine)
     summary = step.measured
-    last = max(1, round(LAST_BYTES / part_bytes))
+    last = last_parts(part_bytes, len(speeds))
     mean_w = summary.mean_w
     found = efficiency("sequential", summary.iops, summary.mb_s, mean_w)
     return FillResult(

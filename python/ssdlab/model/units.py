@@ -313,8 +313,14 @@ def block_text(block_bytes: int) -> str:
     return f"{text[:-1]} {text[-1].upper()}iB" if text[-1].isalpha() else f"{text} B"
 
 
+_MILLISECONDS_BELOW_S = 0.1
+"""As digits begin to stand behind zeros: a time of 0.00713 s stood beside latencies of 7.13 ms."""
+
+
 def span_text(duration_s: float) -> str:
-    """Return a duration for a reader: ``2.50 s``, ``90.0 s``, ``4 min 30 s``, ``2 h 05 min``."""
+    """Return a duration for a reader: ``7.13 ms``, ``2.50 s``, ``90.0 s``, ``4 min 30 s``, ``2 h 05 min``."""
+    if 0 < duration_s < _MILLISECONDS_BELOW_S:
+        return latency_text(duration_s * NS_PER_S)
     if duration_s < 120:
         return f"{significant(duration_s)} s"
     whole = round(duration_s)

@@ -23,6 +23,7 @@ from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.methods.results.figure_state import with_states
+from ssdlab.methods.shortened import with_shortened
 from ssdlab.model.errors import Refused
 from ssdlab.results.host_part import with_host_part
 from ssdlab.results.journal import Journal
@@ -368,6 +369,7 @@ class _Run:
         remarks = self._method.remarks(facts, self._params)
         self._left += remarks.warnings
         departures = (*departures_of(steps), *lost, *self._unknown_state(steps), *remarks.departures)
+        result = with_shortened(result, self._params, departures, quick=self._manifest.quick)
         self._record.note(**describe_state(self._drive, "drive_left"))
         return {
             "warnings": self._warnings(steps),

@@ -18,12 +18,19 @@ if TYPE_CHECKING:
 def findings(result: FillResult) -> Iterator[Claim]:
     """Yield the speed, and where the cache ends."""
     shown = Evidence((result.ordinal,))
-    yield Claim(
-        "{figure} over the whole drive, {last} over its last 16 GB",
-        figure=Amount(result.mean_mb_s, "MB/s"),
-        evidence=shown,
-        others={"last": Amount(result.last_mb_s, "MB/s")},
-    )
+    mean = Amount(result.mean_mb_s, "MB/s")
+    if result.last_bytes < result.part_bytes * len(result.parts_mb_s):
+        yield Claim(
+            "{figure} over the whole drive, {last} over its last {size}",
+            figure=mean,
+            evidence=shown,
+            others={
+                "last": Amount(result.last_mb_s, "MB/s"),
+                "size": capacity_text(round(result.last_bytes)),
+            },
+        )
+    else:
+        yield Claim("{figure} over the whole drive", figure=mean, evidence=shown)
     if result.cache_bytes is None:
         yield Claim("No end of a cache was found", evidence=shown)
     else:
@@ -40,7 +47,17 @@ def findings(result: FillResult) -> Iterator[Claim]:
 
 def speeds(result: FillResult) -> Table:
     """Return the speeds in one row."""
-    head = ("MB/s", "Last 16 GB", "Slowest part", "Fastest part", "Cache", "Before", "After", "W", "MB/s/W")
+    head = (
+        "MB/s",
+        "Last 16 GB or all",
+        "Slowest part",
+        "Fastest part",
+        "Cache",
+        "Before",
+        "After",
+        "W",
+        "MB/s/W",
+    )
     row = (
         numbers.throughput(result.mean_mb_s),
         numbers.throughput(result.last_mb_s),

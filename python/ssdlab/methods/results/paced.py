@@ -207,8 +207,12 @@ class PacedBurstResult(ResultBase):
             )
         if self.quick:
             yield Claim(
-                "quick: bursts and span are a hundredth of the review's, so a cache does not end in them",
+                "quick: bursts of {burst} in a span of {span}, so that a cache does not end in them",
                 judged=False,
+                others={
+                    "burst": Amount(self.burst_bytes, "bytes"),
+                    "span": Amount(self.span_bytes, "bytes"),
+                },
             )
 
     def shows(self, figure: Scalar) -> bool:

@@ -1,0 +1,67 @@
+"""What was set shorter than a method asks for, whoever set it: by the method's own presets, not by a flag.
+
+A parameter of which `--quick` takes less makes the run shorter, and that is what its preset is for. Whoever
+sets it below its default has the same run, which has to say so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.model.units import capacity_text
+from ssdlab.results.caveats import with_caveat
+from ssdlab.results.claim import Claim
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from pydantic import JsonValue
+
+    from ssdlab.methods.method import Params
+    from ssdlab.results.schema import Departure, ParameterInfo, ResultBase
+
+_PARAMETER = "parameter-"
+"""What the code of a departure begins with that is a parameter's value; its name follows."""
+_LENGTHS = frozenset({"s", "B", "spans", "times"})
+"""Units of what goes on for longer or writes more; others are steps and limits of a search."""
+
+
+def with_shortened(
+    result: ResultBase, params: Params, departures: Iterable[Departure], *, quick: bool
+) -> ResultBase:
+    """Return a Result with the caveat of what was set shorter than a run of its kind has it, if anything was.
+
+    Parameters
+    ----------
+    result, params
+        Of the run.
+    departures
+        Of the run: what they tell is not said twice.
+    quick
+        Whether it took its quick presets, of which it then tells by itself.
+    """
+    departed = {each.code.removeprefix(_PARAMETER) for each in departures}
+    found = ", ".join(_shorter(params, quick=quick, departed=departed))
+    if not found:
+        return result
+    claim = Claim("shorter than the method asks for: {found}", judged=False, others={"found": found})
+    return with_caveat(result, claim)
+
+
+def _shorter(params: Params, *, quick: bool, departed: Collection[str]) -> Iterator[str]:
+    for each in params.table():
+        value = getattr(params, each.name)
+        if each.unit not in _LENGTHS or each.name in departed:
+            continue
+        if not isinstance(each.default, int | float) or not isinstance(each.quick, int | float):
+            continue
+        expected = each.quick if quick else each.default
+        if each.quick < each.default and value < expected:
+            name = each.name.replace("_", " ")
+            yield f"{name} {_amount(each, value)} instead of {_amount(each, each.default)}"
+
+
+def _amount(each: ParameterInfo, value: JsonValue) -> str:
+    if each.unit == "B" and isinstance(value, int):
+        return capacity_text(value)
+    return f"{value:g} {each.unit}"
