@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,10 +20,12 @@ from ssdlab.methods.method import RunData
 from ssdlab.methods.parts.state_checks import checks_of, heat_check
 from ssdlab.methods.presented.points import peak_findings, points_findings
 from ssdlab.methods.presented.steady import check_claim
+from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.points import PointsResult
 from ssdlab.methods.results.steady import moved_caveats
 from ssdlab.methods.results.written import written_by
+from ssdlab.report.sections.headlines import of_mixed
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
@@ -236,3 +240,18 @@ def _warm(at: int, label: str, warm: bool) -> Step:
     warnings = (Warned(code="throttled", what="hot", advice="cool it"),) if warm else ()
     result = StepResult(seconds=1.0, measurement={"iops": 100.0 * (at + 1)}, warnings=warnings)
     return replace(step(at, "run"), label=label, result=result)
+
+
+def test_a_drive_whose_mixes_moved_has_a_line_on_the_card() -> None:
+    recorded = json.loads((Path(__file__).parent / "recorded" / "mixed-random.json").read_text("utf-8"))
+    result = MixedResult.model_validate(recorded["result"])
+    assert result.moved
+    run: Any = SimpleNamespace(
+        result=result, manifest=SimpleNamespace(method=SimpleNamespace(title="Mixed random I/O"))
+    )
+    shown: Any = SimpleNamespace(run=run, index=3)
+    lines = list(of_mixed(shown))
+    assert [label for label, _ in lines] == [
+        f"Mixed random I/O, 70/30 mix at QD {depth}" for depth in (32, 128)
+    ]
+    assert all((line.run, line.figure) == (3, "state moved") and line.beside for _, line in lines)

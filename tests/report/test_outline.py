@@ -119,6 +119,15 @@ def test_a_tile_that_no_run_has_is_said(compared: Path, monkeypatch: pytest.Monk
     assert "mixed_random_qd&lt;32&gt;_mb_s" in said and "peak_random_read" not in said
 
 
+def test_a_figure_beside_another_is_a_tile_where_the_review_asks_for_it(
+    compared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "_review", lambda runs: {"tiles": ["peak_random_read_p99_ns"]})
+    html = page.render([source.read(compared)])
+    assert 'class="lacking' not in html
+    assert html.count('<span data-figure="peak_random_read_p99_ns" data-run=') == len(DRIVES)
+
+
 def test_what_was_found_stands_beside_each_drive_once(compared: Path, written: Path) -> None:
     html = written.read_text()
     assert html.count('<dl class="findings">') >= 2
@@ -146,16 +155,26 @@ def test_the_verdict_names_the_winner_and_by_how_much_and_leads_to_a_chart(
 ) -> None:
     html, runs = written.read_text(), manifests(compared)
     clauses = re.findall(r'<a href="#([^"]+)" data-figure="([^"]+)">([^<]*)</a>', html)
-    assert [name for _, name, _ in clauses] == ["peak_random_read_iops", "peak_sequential_read_mb_s"]
+    assert [name for _, name, _ in clauses] == [
+        "peak_random_read_iops",
+        "peak_random_read_w",
+        "peak_sequential_read_mb_s",
+    ]
     for anchor, name, text in clauses:
         assert f'id="{anchor}"' in html
         own = [scalars(run)[name] for run in runs if name in scalars(run)]
-        best, other = sorted((each["value"] for each in own), reverse=True)
+        if len(own) == 1:
+            assert figure_text(own[0]["value"], own[0]["unit"]) in text, (
+                "one drive has it: nothing is compared"
+            )
+            continue
+        best, other = sorted((each["value"] for each in own), reverse=own[0]["better"] == "higher")
         assert figure_text(best, own[0]["unit"]) in text
-        if best / other - 1 < LEVEL:
+        apart = abs(best / other - 1)
+        if apart < LEVEL:
             assert "level" in text
         else:
-            assert f"{100 * (best / other - 1):.2g} %" in text or "times" in text
+            assert f"{100 * apart:.2g} %" in text or "times" in text
             assert figure_text(other, own[0]["unit"]) in text
 
 

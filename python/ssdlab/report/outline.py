@@ -103,12 +103,11 @@ def outline(
     charts = charts_of([section for section, _ in found], sections)
     declared = [str(name) for name in review.get("tiles", ())]
     first, more = tiles(cards, ranks, declared)
-    had = {name for card in cards for name in card.names}
     return Outline(
         verdict=verdict(first, ranks, charts),
         tiles=first,
         more=more,
-        lacking=tuple(name for name in declared if name not in had),
+        lacking=tuple(name for name in declared if name not in ranks),
         claims=judged(claims, runs, charts),
         chapters=(*_chapters(found, review), Chapter("", "", "", tuple(behind))),
         standings=ranks,

@@ -38,6 +38,7 @@ PEAK: Kind = ResultKind(
 MIXED: Kind = ResultKind(
     "mixed",
     f"{_MODELS}mixed:MixedResult",
+    headlines=f"{_PAGE}headlines:of_mixed",
     section=f"{_PAGE}mixed:section",
     findings=f"{_SAYS}mixed:findings",
     tables=f"{_SAYS}mixed:tables",

@@ -11,6 +11,7 @@ from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.act import ActResult
 from ssdlab.methods.results.figure_state import state_of
 from ssdlab.methods.results.figures import FROM_BELOW
+from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.methods.results.trim import VERDICTS, TrimResult
 from ssdlab.model.units import latency_text
 from ssdlab.report.runs import with_result
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ssdlab.report.runs import Shown
+    from ssdlab.results.drive_states import StateCheck
     from ssdlab.results.schema import Latencies, Point, ResultBase, Scalar
 
 _TRIO = ("mean", "p99", "p99.99")
@@ -47,8 +49,7 @@ def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield the chosen point of a depth sweep."""
     ((_, result),) = with_result([shown], PeakResult)
     if result.moved:
-        checks = tuple(sentence(check_claim(each)) for each in result.checks if not each.held)
-        yield shown.run.manifest.method.title, Headline(shown.index, "state moved", checks)
+        yield shown.run.manifest.method.title, _moved(shown, result.checks)
         return
     chosen = result.points[result.chosen]
     limit = chosen.attribution.limit if chosen.attribution else "unknown"
@@ -131,6 +132,24 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
             figure = f"{FROM_BELOW} {figure}"
         headline = Headline(shown.index, figure, (*lines, *texts), scalar.name)
         yield f"{shown.run.manifest.method.title}, {scalar.label}", headline
+
+
+def of_mixed(shown: Shown) -> Iterator[tuple[str, Headline]]:
+    """Yield each depth's headline mix; where the state moved, that, so that no drive is passed over."""
+    ((_, result),) = with_result([shown], MixedResult)
+    if not result.moved:
+        yield from of_scalars(shown)
+        return
+    for point in result.points:
+        if point.read_pct == result.headline_read_pct:
+            label = point.headlines[0].label
+            yield f"{shown.run.manifest.method.title}, {label}", _moved(shown, result.checks)
+
+
+def _moved(shown: Shown, checks: Sequence[StateCheck]) -> Headline:
+    """Return that there is no figure, and what shows it."""
+    why = tuple(sentence(check_claim(each)) for each in checks if not each.held)
+    return Headline(shown.index, "state moved", why)
 
 
 def _state(result: ResultBase, figure: Scalar) -> tuple[str, ...]:

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.report.sections.cards import Card
+from ssdlab.report.sections.headlines import Headline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ssdlab.report.sections.headlines import Headline
     from ssdlab.report.standings import Standing
 
 TILES = 6
@@ -44,7 +44,9 @@ def tiles(
     declared
         Names of figures that the review wants at the top, in order.
     """
-    ranked = [_ranked(card, standings) for card in cards]
+    had = {name for card in cards for name in card.names}
+    asked = [standings[name] for name in declared if name not in had and name in standings]
+    ranked = [_ranked(card, standings) for card in (*cards, *map(_own, asked))]
     if len(ranked) <= TILES and not declared:
         return tuple(ranked), ()
     wanted = [*declared, *(name for name in USUAL if name not in declared)]
@@ -55,6 +57,12 @@ def tiles(
     if len(first) < TILES and not declared:
         first += [card for card in ranked if card not in first][: TILES - len(first)]
     return tuple(first), tuple(card for card in ranked if card not in first)
+
+
+def _own(standing: Standing) -> Card:
+    """Return a card of a figure that otherwise goes with another, for a review that asks for it."""
+    lines = [Headline(place.shown.index, place.text, (), standing.name) for place in standing.places]
+    return Card(f"{standing.method}, {standing.label}", tuple(lines))
 
 
 def _ranked(card: Card, standings: Mapping[str, Standing]) -> Card:
