@@ -105,3 +105,34 @@ def test_wrong_names_are_refused(library: Path) -> None:
         ssdlab.library(library, form="excel")
     with ssdlab.library(library, form="numpy") as opened, pytest.raises(ssdlab.UsageError, match="a_iosp"):
         opened.figures("a_iosp")
+
+
+def test_a_folder_that_is_not_there_is_no_empty_library(tmp_path: Path) -> None:
+    with pytest.raises(ssdlab.UsageError, match="there is no library at"):
+        ssdlab.library(tmp_path / "nosuch", form="numpy")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM runs",
+        "DROP VIEW runs",
+        "CREATE TABLE mine AS SELECT 1",
+        "UPDATE entries SET value = 1",
+        "COPY runs TO '/dev/null'",
+        "SELECT 1; DELETE FROM runs",
+        "ATTACH ':memory:' AS other",
+        "SET threads = 2",
+    ],
+)
+def test_a_library_is_read_only(library: Path, statement: str) -> None:
+    with ssdlab.library(library, form="numpy") as opened:
+        with pytest.raises(ssdlab.UsageError, match="read only"):
+            opened.sql(statement)
+        assert len(opened.runs()["folder"]) == 21
+
+
+@pytest.mark.parametrize("question", ["FROM runs", "DESCRIBE runs", "EXPLAIN SELECT 1", "SUMMARIZE runs"])
+def test_every_kind_of_question_is_answered(library: Path, question: str) -> None:
+    with ssdlab.library(library, form="numpy") as opened:
+        assert opened.sql(question)

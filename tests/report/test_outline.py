@@ -15,6 +15,7 @@ from ssdlab.cli import main
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import figure_text
 from ssdlab.report import page, source
+from ssdlab.report.bounds import parse_bound
 from ssdlab.report.claims import read_claims
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import _alike
@@ -228,6 +229,42 @@ def test_a_file_of_claims_that_cannot_be_is_refused(tmp_path: Path, text: str, s
     with pytest.raises(UsageError, match=says) as refused:
         read_claims(path)
     assert str(path) in refused.value.what
+
+
+def test_an_error_of_a_claim_names_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "claims.toml"
+    path.write_text(
+        '# mine\n[[claim]]\nsentence = "x"\nfigure = "y"\nbound = "over 1"\n\n[[claim]]\nmood = 1\n'
+    )
+    with pytest.raises(UsageError) as refused:
+        read_claims(path)
+    assert refused.value.what.startswith(f"{path}: line 7: ")
+    path.write_text('[[claim]]\nsentence = "x"\nfigure = "y"\nbound = "over 1 MB/s"\n')
+    (claim,) = read_claims(path)
+    with pytest.raises(UsageError) as refused:
+        claim.keeps(5.0, "ns")
+    assert refused.value.what.startswith(f"{path}, line 1: y: ")
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "unit", "kept"),
+    [
+        ("under 0.5ms", 499_999.0, "ns", True),
+        ("under 0.5 ms", 500_000.0, "ns", False),
+        ("at most 0.5 ms", 500.0, "us", True),
+        ("at most 90 s", 91.0, "s", False),
+        ("at most 2 min", 91.0, "s", True),
+        ("over 2 GB/s", 2001.0, "MB/s", True),
+        ("at least 90k IOPS", 89_999.0, "IOPS", False),
+        ("at least 90k", 90_000.0, "IOPS", True),
+        ("under 500 mW", 0.4, "W", True),
+        ("at least 60 %", 0.59, "share", False),
+        ("at least 0.6", 60.0, "%", True),
+        ("at least 20x", 20.0, "x", True),
+    ],
+)
+def test_a_bound_is_held_in_the_unit_that_it_has(bound: str, value: float, unit: str, kept: bool) -> None:
+    assert parse_bound(bound).keeps(value, unit) is kept
 
 
 def test_the_address_keeps_every_pressed_button_and_brings_it_back(

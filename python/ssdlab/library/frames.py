@@ -42,7 +42,7 @@ class Library:
     Raises
     ------
     UsageError
-        There is no such form.
+        There is no such form, or no such folder.
     HostError
         Its package is not installed.
     """
@@ -50,6 +50,11 @@ class Library:
     def __init__(self, path: str | Path | None = None, form: Form | None = None) -> None:
         self.path = default_library() if path is None else user_path(path).absolute()
         self.form = _form(form)
+        # The default one is there from the first run on; a folder that is named is there, or misspelt.
+        if path is not None and not self.path.is_dir():
+            raise UsageError(
+                f"there is no library at {self.path}", "give the folder that was named with --library"
+            )
         self._index = Index(self.path, kept=True)
 
     def runs(self) -> Any:  # noqa: ANN401 - of whatever package is there
@@ -97,7 +102,14 @@ class Library:
             connection.unregister("series_of_run")
 
     def sql(self, query: str, *values: object) -> Any:  # noqa: ANN401 - as above
-        """Ask the tables `runs` and `entries` (each figure with its run) anything that DuckDB understands."""
+        """Ask the tables `runs` and `entries` (each figure with its run) anything that DuckDB understands.
+
+        Raises
+        ------
+        UsageError
+            The statement does more than ask: a library is changed by its runs alone.
+        """
+        _require_question(query)
         self._index.refresh()
         return self._as_form(self._index.connection.sql(query, params=list(values)))
 
@@ -119,6 +131,22 @@ class Library:
         if self.form == "arrow":
             return found.to_arrow_table()
         return found.fetchnumpy()
+
+
+def _require_question(query: str) -> None:
+    import duckdb
+
+    questions = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+    try:
+        statements = duckdb.extract_statements(query)
+    except duckdb.Error:
+        return  # no SQL at all: DuckDB says where, when it is asked
+    for statement in statements:
+        if statement.type not in questions:
+            raise UsageError(
+                f"{statement.type.name} is not a question, and a library is read only",
+                "ask with SELECT; runs are removed with ssdlab rm",
+            )
 
 
 def _form(asked: str | None) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, PrivateAttr, StringConstraints, model_validator
 
-from ssdlab.host.documents import read_toml, with_name
+from ssdlab.host.documents import parse_toml, read_document, with_name
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Frozen
+from ssdlab.report.bounds import parse_bound
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_BOUND = re.compile(r"(at least|at most|under|over)\s+(-?\d[\d_]*(?:\.\d+)?)\s*([kM]?)")
-_TIMES = {"": 1.0, "k": 1e3, "M": 1e6}
+_HEAD = re.compile(r"^[ \t]*\[\[[ \t]*claim[ \t]*\]\]", re.MULTILINE)
 Line = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
 
@@ -26,35 +26,37 @@ class UserClaim(Frozen):
 
     sentence: Line = Field(description="your own words")
     figure: Line = Field(description="name of a headline figure, such as peak_random_read_iops")
-    bound: Line = Field(description="at least, at most, under or over a number: at least 90k")
+    bound: Line = Field(description="at least, at most, under or over a number: at least 90k, under 0.5ms")
     drive: str | None = Field(None, description="part of a drive's name; by default the first of the page")
+
+    _where: str = PrivateAttr("")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if _BOUND.fullmatch(self.bound.strip()) is None:
-            raise UsageError(
-                f"the bound {self.bound!r} is not understood",
-                "write at least, at most, under or over and a number, such as: at least 90k",
-            )
+        parse_bound(self.bound)
         return self
 
-    def keeps(self, value: float) -> bool:
-        """Whether a figure keeps the bound, in the unit that results have it in."""
-        found = _BOUND.fullmatch(self.bound.strip())
-        assert found is not None  # `_check`
-        limit = float(found[2]) * _TIMES[found[3]]
-        return {
-            "at least": value >= limit,
-            "at most": value <= limit,
-            "under": value < limit,
-            "over": value > limit,
-        }[found[1]]
+    def keeps(self, value: float, unit: str) -> bool:
+        """Whether a figure keeps the bound.
+
+        Raises
+        ------
+        UsageError
+            The bound is of another kind of unit than the figure; with file and line.
+        """
+        try:
+            return parse_bound(self.bound).keeps(value, unit)
+        except UsageError as error:
+            error.what = f"{self._where}{self.figure}: {error.what}"
+            raise
+
+    def at(self, where: str) -> Self:
+        """Return the claim with the place that errors about it name."""
+        self._where = where
+        return self
 
 
-class _File(Frozen):
-    noun: ClassVar[str] = "key of a file of claims"
-
-    claim: tuple[UserClaim, ...] = Field(min_length=1, max_length=500, description="each as [[claim]]")
+MAX_CLAIMS = 500
 
 
 def read_claims(path: Path) -> tuple[UserClaim, ...]:
@@ -63,10 +65,25 @@ def read_claims(path: Path) -> tuple[UserClaim, ...]:
     Raises
     ------
     UsageError, HostError
-        It cannot be read, or says what it must not; with its name.
+        It cannot be read, or says what it must not; with its name and line.
     """
-    content = read_toml(path, "file of claims", "see docs/report.md")
-    try:
-        return _File.model_validate(content).claim
-    except UsageError as error:
-        raise with_name(error, path) from None
+    text = read_document(path, "file of claims", "see docs/report.md")
+    content = parse_toml(text, str(path))
+    tables = content.pop("claim", None)
+    if content or not isinstance(tables, list) or not 0 < len(tables) <= MAX_CLAIMS:
+        raise UsageError(
+            f"{path} must have 1 to {MAX_CLAIMS} claims, each as [[claim]], and nothing else",
+            "write it as in docs/report.md",
+            path=str(path),
+        )
+    heads = [text.count("\n", 0, head.start()) + 1 for head in _HEAD.finditer(text)]
+    claims = []
+    for number, table in enumerate(tables):
+        # Written as a list of inline tables they have no line of their own.
+        place = f"line {heads[number]}" if len(heads) == len(tables) else f"claim {number + 1}"
+        try:
+            claims.append(UserClaim.model_validate(table).at(f"{path}, {place}: "))
+        except UsageError as error:
+            error.what = f"{place}: {error.what}"
+            raise with_name(error, path) from None
+    return tuple(claims)

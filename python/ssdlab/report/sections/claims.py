@@ -56,7 +56,7 @@ def _judged(claim: UserClaim, runs: Sequence[Shown], charts: Mapping[str, str]) 
     if found is not None and found[1].value is not None:
         shown, figure = found
         assert figure.value is not None
-        mark = "true" if claim.keeps(figure.value) else "false"
+        mark = "true" if claim.keeps(figure.value, figure.unit) else "false"
         state = state_of(shown.run.result, figure)
         words = f"{shown.label}: {of_unit(figure.value, figure.unit)}{f' ({state})' if state else ''}"
     return Judged(claim.sentence, claim.figure, claim.bound, mark, words, charts.get(claim.figure, ""))
