@@ -46,8 +46,8 @@ def compare(
     new
         The same, to be held against it.
     fail_if
-        Fail if a figure rises or falls by more than so much: 'p99 > +5%', 'iops < -5%'. A part that one
-        figure's name alone has is enough. May be given several times.
+        Fail if a figure rises or falls by more than so much: 'qd1_random_read_p99 > +5%'. A part
+        that one figure's name alone has is enough. May be given several times.
     markdown
         Print tables in Markdown.
     library

@@ -339,5 +339,5 @@ def figure_among(text: str, names: Sequence[str]) -> str:
         return parts[0]
     if parts:
         listed = ", ".join(parts[:12]) + (" ..." if len(parts) > 12 else "")
-        raise unknown("figure", text, parts, elsewhere=f"give one of: {listed}")
+        raise UsageError(f"{len(parts)} figures have {text!r} in their names", f"give one of: {listed}")
     raise unknown("figure", text, names)
