@@ -117,9 +117,10 @@ $(CRATES): Cargo.lock | prerequisites
 	@touch $@
 
 # Release, because numbers are measured with it; the profile is recorded in every result.
+# Whatever environment its user is in: maturin would install into that one.
 $(EXTENSION): $(RUST_SOURCES) pyproject.toml $(DEPENDENCIES) | $(NODE_MODULES) $(CRATES)
 	@echo "setup: compiling the native module, about 60 s on two cores when nothing is compiled yet"
-	@PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --locked
+	@env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --locked
 	@touch $@
 
 $(PAGE): $(WEB_SOURCES) $(NODE_MODULES)

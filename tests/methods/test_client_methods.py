@@ -15,12 +15,13 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.presented.paced import findings
+from ssdlab.methods.presented.trim import findings as trim_findings
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.paced import PacedBurstResult
 from ssdlab.methods.results.trim import TrimResult
 from ssdlab.model.errors import DriveError, UsageError
 from ssdlab.results import tables
-from ssdlab.results.claim import sentence
+from ssdlab.results.claim import Amount, sentence
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_on, plan_order
 
@@ -73,6 +74,8 @@ def test_a_drive_that_ignores_trim_writes_after_it_as_before(tmp_path: Path) -> 
     assert result.before is not None
     assert result.after.mean_mb_s == pytest.approx(result.before.mean_mb_s, rel=0.001)
     assert result.regained == pytest.approx(0.0, abs=0.01)
+    verdict = sentence(next(trim_findings(result)))
+    assert "over all blocks under 1 % of what was lost came back" in verdict
     assert result.recovered < 0.7
 
 
@@ -226,6 +229,10 @@ def test_the_safe_rate_is_what_is_folded_away(within: tuple[RunFolder, PacedBurs
     assert result.safe_mb_s == pytest.approx(saturated.mb_s, rel=0.3)
     assert [each.held for each in result.rates] == sorted((each.held for each in result.rates), reverse=True)
     assert all(each.held == (not each.why) for each in result.rates)
+    held = next(each for each in result.rates if each.rate == result.safe_mb_s)
+    assert f"over {Amount(held.written_bytes, 'bytes')} of writes" in " ".join(
+        map(sentence, findings(result))
+    )
 
 
 def test_the_safe_rate_is_measured_beyond_a_cache_that_holds_the_span(tmp_path: Path) -> None:

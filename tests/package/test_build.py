@@ -118,3 +118,13 @@ def test_the_version_stands_in_one_place(command: str) -> None:
         if "version.workspace = true" not in file.read_text()
     ]
     assert own == []
+
+
+def test_the_module_goes_into_the_project_s_own_environment() -> None:
+    """Whichever is active: maturin installs into that one, and the project's command is then missing."""
+    line = ["make", "--dry-run", "--always-make", "setup"]
+    active = {**os.environ, "VIRTUAL_ENV": "/elsewhere", "CONDA_PREFIX": "/elsewhere"}
+    said = subprocess.run(line, cwd=ROOT, env=active, capture_output=True, text=True, check=True).stdout
+    (recipe,) = [each for each in said.splitlines() if "maturin develop" in each]
+    assert f'VIRTUAL_ENV="{ROOT}/.venv"' in recipe
+    assert "-u CONDA_PREFIX" in recipe

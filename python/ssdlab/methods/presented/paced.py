@@ -40,13 +40,18 @@ def safe_rate(result: PacedBurstResult) -> Claim:
     if result.safe_mb_s is None:
         return Claim("No rate of writing was sustained", evidence=tried)
     safe = Amount(result.safe_mb_s, "MB/s")
-    within = {"span": Amount(result.span_bytes, "bytes"), "cache": Amount(result.cache_bytes, "bytes")}
-    where = " within a span of {span}"
+    held = next(each for each in result.rates if each.rate == result.safe_mb_s)
+    within = {
+        "span": Amount(result.span_bytes, "bytes"),
+        "cache": Amount(result.cache_bytes, "bytes"),
+        "written": Amount(held.written_bytes, "bytes"),
+    }
+    where = ", over {written} of writes within a span of {span}"
     if result.cache_bytes is not None:
         where += ", beside a cache of {cache} that the fill found"
     if result.lowest_failed_mb_s is None:
         return Claim(
-            f"Writing is safe up to at least {{figure}} sustained{where}; no rate failed",
+            f"Writing is safe up to at least {{figure}}{where}; no rate failed",
             figure=safe,
             evidence=tried,
             judged=False,
@@ -54,7 +59,7 @@ def safe_rate(result: PacedBurstResult) -> Claim:
         )
     failed = next(each for each in result.rates if each.rate == result.lowest_failed_mb_s)
     return Claim(
-        f"Writing is safe up to {{figure}} sustained{where}; at {{failed}} {{why}}",
+        f"Writing is safe up to {{figure}}{where}; at {{failed}} {{why}}",
         figure=safe,
         bound=Bound("under", Amount(failed.rate, "MB/s")),
         evidence=tried,
@@ -132,7 +137,7 @@ def rates(result: PacedBurstResult) -> Table:
 
 
 def _rates(caption: str, tried: Sequence[PacedRate], safe: int | None) -> Table:
-    head = ("MB/s", "Bytes written", "p99", "Longest", "Held")
+    head = ("MB/s", "Bytes written", "p99 of service", "Longest", "Held")
     rows = tuple(
         (
             numbers.count(each.rate),

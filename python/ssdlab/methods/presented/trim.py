@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ssdlab.methods.results.trim import LbaPlot, TrimResult
 
+HARDLY_ANY = 0.01
 _REACHED = {
     True: "the discard reached the device",
     False: "the discard did not reach the device",
@@ -30,7 +31,7 @@ def plots(result: TrimResult) -> list[LbaPlot]:
 def findings(result: TrimResult) -> Iterator[Claim]:
     """Yield the verdict, and whether the discard reached the device."""
     steps = tuple(plot.ordinal for plot in plots(result))
-    regained = "" if result.regained is None else "; over all blocks {regained} of what was lost came back"
+    regained = _regained(result.regained)
     sure = "" if result.uncertainty is None else " ± {sure}"
     why = f" ({result.why})".replace("{", "{{").replace("}", "}}") if result.why else ""
     share = f"{{figure}}{sure} of the clean speed{_where(result)}{regained}"
@@ -47,6 +48,15 @@ def findings(result: TrimResult) -> Iterator[Claim]:
     )
     known = result.trim.reached_device
     yield Claim(_REACHED[known], evidence=Evidence(steps[-1:]), judged=known is not None)
+
+
+def _regained(share: float | None) -> str:
+    """Return how much came back of what was lost; a share below the noise of any two passes has no digits."""
+    if share is None:
+        return ""
+    if share < HARDLY_ANY:
+        return f"; over all blocks under {100 * HARDLY_ANY:.0f} % of what was lost came back"
+    return "; over all blocks {regained} of what was lost came back"
 
 
 def _where(result: TrimResult) -> str:
