@@ -60,7 +60,8 @@ def test_an_nvme_drive_draws_and_wakes_as_its_profile_says(tmp_path: Path) -> No
     told = {state.name: state for state in result.states}
     assert [told[name].idle_w for name in states] == [watts for watts, _ in states.values()]
     assert told[deepest].after_ms is not None and not told[deepest].operational
-    assert result.lacks == () and result.caveats == ()
+    (shortened,) = result.caveats
+    assert result.lacks == () and shortened.startswith("shorter than the method asks for: settle seconds")
     assert Told(folder.path).faults() == []
 
 
