@@ -24,11 +24,10 @@ import numpy as np
 BENCHES = Path(__file__).resolve().parent
 sys.path[:0] = [str(BENCHES), str(BENCHES.parent / "tests")]
 
-from overview import command  # noqa: E402
+from overview import command, copied  # noqa: E402
 from report.browser import Browser, started  # noqa: E402
 from ssdlab.host.held_folder import HeldFolder  # noqa: E402
 from ssdlab.results import tables  # noqa: E402
-from ssdlab.results.lines import journal_bytes, parse_journal  # noqa: E402
 from ssdlab.results.schema import Manifest  # noqa: E402
 from ssdlab.results.store import write_manifest  # noqa: E402
 
@@ -40,24 +39,16 @@ PRESS_MS, ORDINARY_CPU_S = 500.0, 0.45
 
 def lengthened(run: Path, folder: Path, number: int) -> Path:
     """Copy a run as one of another drive whose last step has a row for each second of a day, sealed."""
-    copy = folder / f"{run.name}-{number:02d}"
-    shutil.copytree(run, copy)
-    stored = json.loads((copy / "manifest.json").read_text())
-    stored["run_id"] = copy.name
-    stored["drive"] |= {"id": f"sim:{number}", "name": f"Northwind Enterprise NX{4100 + 17 * number}"}
-    for key in ("seal", "sealed"):
-        stored.pop(key, None)
+    copy = copied(run, folder, number)
     with HeldFolder(copy, writing=True) as held:
         data = day_of(tables.read(held, tables.SERIES, tables.SERIES_COLUMNS), number)
         rows = tables.write(held, tables.SERIES, data, tables.SERIES_COLUMNS, "ordinal, row")
     digest = hashlib.sha256((copy / tables.SERIES).read_bytes()).hexdigest()
+    stored = json.loads((copy / "manifest.json").read_text())
+    stored.pop("seal", None)
     for table in stored["tables"]:
         if table["name"] == tables.SERIES:
             table |= {"rows": rows, "sha256": digest}
-    journal = copy / "journal.jsonl"
-    journal.write_bytes(
-        journal_bytes(parse_journal(journal.read_bytes(), journal, run.name).records, copy.name)
-    )
     write_manifest(copy, Manifest.model_validate(stored))
     return copy
 
