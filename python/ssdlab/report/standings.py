@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.results.figure_state import state_of
 from ssdlab.model.units import significant
+from ssdlab.report.drive_count import among
 from ssdlab.results.numbers import of_unit
 from ssdlab.results.rated_shares import RatedShare, rated_shares
 
@@ -97,7 +98,10 @@ class Standing:
         return next((place for place in self.places if place.shown.index == run), None)
 
     def distance(self, place: Place) -> str:
-        """Say where a place stands: ``1st of 3, 12 % ahead of the next``; empty where nothing is compared."""
+        """Say where a place stands: ``1st of 3, 12 % ahead of the next``; empty where nothing is compared.
+
+        Of drives that stand there in several states also how many drives they are: ``1st of 3 (2 drives)``.
+        """
         if not self.alike:
             return UNLIKE
         if place.rank is None:
@@ -105,7 +109,8 @@ class Standing:
         total = len(self.ranked)
         if total < 2:
             return ""
-        rank = f"{ordinal(place.rank)} of {total}"
+        drives = among(each.shown.drive for each in self.ranked)
+        rank = f"{ordinal(place.rank)} of {total}{f' ({drives})' if drives else ''}"
         if place.rank == 1:
             share, words = place.ahead, _ahead(place.ahead, self.better)
         else:

@@ -143,7 +143,7 @@ class SimulatedText:
         if self.scale > 1:
             yield f"1/{self.scale} of its size"
         if self.spare is not None:
-            yield f"{made['spare']:.3g} of its medium spare"
+            yield f"{100 * made['spare']:.3g} % spare"
         if self.power is not None:
             yield f"at most {made['power_cap_w']:g} W"
         if self.trim is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.model.units import block_text, capacity_text
+from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import drive_name, engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
 from ssdlab.report.sections.cards import Card, cards
@@ -96,13 +97,12 @@ class Header:
 def header(runs: Sequence[Shown]) -> Header:
     """Make the head of the page of these runs."""
     manifests = [shown.run.manifest for shown in runs]
-    drives = list(dict.fromkeys(drive_name(shown.drive) for shown in runs))
     titles = dict.fromkeys(manifest.method.title for manifest in manifests)
     badges = list(dict.fromkeys(manifest.drive.words for manifest in manifests))
     if any(manifest.quick for manifest in manifests):
         badges.append("Quick run")
     return Header(
-        title=" and ".join(drives) if len(drives) < 3 else f"{len(drives)} drives compared",
+        title=compared(shown.drive for shown in runs),
         subtitle=_sentence(", ".join(titles)),
         badges=tuple(badges),
         facts=_facts(runs),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ssdlab.report.drive_count import among
 from ssdlab.report.standings import LEVEL, percent
 from ssdlab.results import numbers
 
@@ -61,7 +62,9 @@ def _words(standing: Standing, what: str, *, many: bool) -> Iterator[str]:
         one, other = first.shown.style.short, second.shown.style.short
         level = _level(places)
         if len(level) > 2 and len(level) == len(places):
-            yield f"{_sentence(what)}: all {len(level)} are level at {_texts(level)}"
+            drives = among(place.shown.drive for place in level)
+            whole = f"{len(level)} ({drives})" if drives else str(len(level))
+            yield f"{_sentence(what)}: all {whole} are level at {_texts(level)}"
         elif len(level) > 1:
             *before, last = (place.shown.style.short for place in level)
             yield f"{_sentence(what)}: {', '.join(before)} and {last} are level at {_texts(level)}"

@@ -1,0 +1,75 @@
+"""A page counts drives: one that stands on it in several states is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ssdlab.drives.simulated.drive import SimulatedText, identity_of
+from ssdlab.report.drive_count import among, compared
+from ssdlab.results.schema import DriveInfo, VariantInfo
+
+TINY, TLC, QLC = "sim:tiny-test", "sim:nvme-tlc-client", "sim:nvme-qlc-client"
+
+
+def simulated(text: str) -> DriveInfo:
+    found = identity_of(SimulatedText.parse(text))
+    return DriveInfo(
+        text=text,
+        kind="sim",
+        id=found.consent_id,
+        name=found.model or "",
+        capacity_bytes=found.capacity_bytes,
+        logical_block_bytes=found.logical_block_bytes,
+    )
+
+
+def real(serial: str, *words: str) -> DriveInfo:
+    return DriveInfo(
+        text=f"/dev/{serial}",
+        kind="block",
+        id=serial,
+        name=", ".join((f"Elm {serial}", *words)),
+        capacity_bytes=10**12,
+        logical_block_bytes=512,
+        variant=VariantInfo(asked={}, words=words, made=False) if words else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("drives", "title", "count"),
+    [
+        ([real("A"), real("A", "10 W"), real("B")], "Elm A (also at 10 W) and Elm B", "2 drives"),
+        ([real("A"), real("A", "10 W")], "Elm A (also at 10 W)", "1 drive"),
+        ([real("A"), real("B"), real("C")], "3 drives compared", ""),
+        (
+            [real("A"), real("A", "10 W"), real("B"), real("C")],
+            "3 drives compared, one also at 10 W",
+            "3 drives",
+        ),
+        (
+            [real("A"), real("A", "10 W"), real("B"), real("B", "25 % spare"), real("C")],
+            "3 drives compared, 2 of them in several states",
+            "3 drives",
+        ),
+        (
+            [*map(simulated, (TINY, f"{TINY},spare=0.25", f"{TINY},scale=4", TLC, QLC))],
+            "3 drives compared, one also with 25 % spare and at 1/4 of its size",
+            "3 drives",
+        ),
+        (
+            [*map(simulated, (f"{TINY},spare=0.25", TINY))],
+            "simulated tiny-test, 25 % spare (also as it is)",
+            "1 drive",
+        ),
+        # Two of one model are two.
+        ([*map(simulated, (TINY, f"{TINY},seed=2"))], "simulated tiny-test and simulated tiny-test", ""),
+    ],
+)
+def test_states_of_a_drive_are_no_drives(drives: list[DriveInfo], title: str, count: str) -> None:
+    assert compared(drives) == title
+    assert among(drives) == count
+
+
+def test_a_simulated_drive_names_its_spare_in_percent() -> None:
+    assert simulated(f"{TINY},spare=0.25").name == "simulated tiny-test, 25 % spare"
+    assert simulated(f"{TINY},spare=6.7%").name == "simulated tiny-test, 6.7 % spare"
