@@ -25,7 +25,7 @@ def node(tmp_path_factory: pytest.TempPathFactory):
     program, bundler = shutil.which("node"), WEB / "node_modules" / ".bin" / "esbuild"
     if program is None or not bundler.exists():
         pytest.skip("the front end's tools are not installed: make setup")
-    names = ("numbers", "axes", "cloud", "unpack")
+    names = ("numbers", "axes", "cloud", "unpack", "theme")
     modules = "".join(f"import * as {name} from './{name}';" for name in names)
     modules += f"globalThis.web = {{ {', '.join(names)} }};"
     line = [bundler, "--bundle", "--format=esm", "--loader=ts", f"--sourcefile={WEB}/src/all.ts"]
@@ -168,3 +168,18 @@ def test_dots_that_stand_for_others_stand_in_no_stripes(node) -> None:
     within = rows / 86400 * 1200 % 8
     share = np.histogram(within, bins=8, range=(0, 8))[0] / rows.size
     assert share.max() < 2 / 8
+
+
+def test_no_line_of_one_drive_looks_like_another_drive(node) -> None:
+    runs = [
+        {"label": "", "short": "", "colour": at % 8, "shape": shape, "hollow": False}
+        for at, shape in enumerate(
+            ["circle", "rect", "triangle", "diamond", "circle", "rect", "triangle", "rect"]
+        )
+    ]
+    of_one = "(run, _, runs) => [0, 1, 2, 3, 4, 5, 6, 7].map((at) => web.theme.tinted(run, at, runs))"
+    found = node(f"{json.dumps(runs)}.map({of_one})")
+    for own, lines in zip(runs, found, strict=True):
+        others = [(each["colour"], each["shape"]) for each in runs if each is not own]
+        looks = [(each["colour"], each["shape"]) for each in lines]
+        assert not set(looks) & set(others) and len({colour for colour, _ in looks}) == 8

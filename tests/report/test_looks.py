@@ -7,6 +7,7 @@ of Machado, Oliveira and Fernandes (2009) at full strength, contrast that of WCA
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -15,9 +16,12 @@ import numpy.typing as npt
 import pytest
 
 from lab.synthetic import make_finished_run
+from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.report import runs as report_runs
 from ssdlab.report import source
+from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import COLOURS
+from ssdlab.results.schema import DriveInfo, Member, VariantInfo
 
 Vector = npt.NDArray[np.float64]
 CSS = Path(__file__).parents[2] / "web" / "src" / "page.css"
@@ -136,8 +140,6 @@ def looks(tmp_path: Path, count: int) -> list[tuple[int, str]]:
 
 
 def _of(run: source.Run, drive: object, at: int) -> source.Run:
-    from dataclasses import replace
-
     manifest = run.manifest.model_copy(update={"drive": drive, "run_id": f"{run.manifest.run_id}-{at}"})
     return replace(run, manifest=manifest)
 
@@ -154,3 +156,63 @@ def test_the_marker_does_not_follow_the_colour(tmp_path: Path) -> None:
     found = {looks(tmp_path / str(at), 1 + at)[-1] for at in range(12)}
     shapes_of = {colour: {shape for of, shape in found if of == colour} for colour, _ in found}
     assert any(len(shapes) > 1 for shapes in shapes_of.values())
+
+
+def test_a_drive_in_several_states_has_one_look_for_each_through_the_page(tmp_path: Path) -> None:
+    """A variant of a real drive has its drive's id; a method that it alone went through shows it alike."""
+    reads, depths = (
+        source.read_run(make_finished_run(tmp_path / method, method))
+        for method in ("peak-random-read", "qd1")
+    )
+    asked = VariantInfo(asked={"power_limit": "10W"}, words=("10 W",), made=False)
+    drive = reads.manifest.drive.model_copy(update={"id": "S1", "name": "Elm", "text": "/dev/nvme0n1"})
+    at_10_w = drive.model_copy(update={"name": "Elm, 10 W", "variant": asked})
+    shown = report_runs.shown(
+        [_of(reads, drive, 0), _of(reads, at_10_w, 1), _of(depths, at_10_w, 2), _of(reads, drive, 3)]
+    )
+    seen = [(each.style.colour, each.style.shape, each.style.hollow) for each in shown]
+    assert seen[1] == seen[2] and seen[0] != seen[1]
+    assert seen[3] == (*seen[0][:2], True)
+
+
+def test_parts_that_had_the_drive_in_other_sizes_have_its_look_in_each_variant(tmp_path: Path) -> None:
+    run = source.read_run(make_finished_run(tmp_path / "run", "peak-random-read"))
+    member = Member(suite="s1", part="p", preparation_seed=0)
+    texts = [
+        "sim:tiny-test,scale=4",
+        "sim:tiny-test",
+        "sim:tiny-test,scale=4,spare=0.25",
+        "sim:tiny-test,spare=0.25",
+    ]
+    drives = []
+    for text in texts:
+        of = identity_of(SimulatedText.parse(text))
+        drives.append(
+            DriveInfo(
+                text=text,
+                kind="sim",
+                id=of.consent_id,
+                name=of.model or "",
+                capacity_bytes=of.capacity_bytes,
+                logical_block_bytes=of.logical_block_bytes,
+            )
+        )
+    made = []
+    for at, each in enumerate(drives):
+        one = _of(run, each, at)
+        made.append(replace(one, manifest=one.manifest.model_copy(update={"member": member})))
+    seen = [(each.style.colour, each.style.shape) for each in report_runs.shown(made)]
+    assert seen[0] == seen[1] != seen[2] == seen[3]
+    assert (
+        compared(each.drive for each in report_runs.shown(made))
+        == "simulated tiny-test (also with 25 % spare)"
+    )
+
+
+def test_a_fifth_run_of_a_drive_has_no_other_drives_look(tmp_path: Path) -> None:
+    run = source.read_run(make_finished_run(tmp_path / "run", "peak-random-read"))
+    named = [run.manifest.drive.model_copy(update={"id": f"S{at}", "name": f"Elm {at}"}) for at in range(16)]
+    again = [named[0]] * 8
+    shown = report_runs.shown([_of(run, drive, at) for at, drive in enumerate([*named, *again])])
+    of_others = {(each.style.colour, each.style.shape) for each in shown[1:16]}
+    assert not of_others & {(each.style.colour, each.style.shape) for each in (shown[0], *shown[16:])}

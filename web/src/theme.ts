@@ -33,11 +33,17 @@ export function colourOf(run: RunStyle, theme: Theme): string {
 
 const MARKERS: Shape[] = ["circle", "rect", "triangle", "diamond"];
 
-/** The look of one of several lines of a run: the first is the run's own; of eight, no two have a colour in common. */
-export function tinted(run: RunStyle, tint: number): RunStyle {
+/**
+ * The look of one of several lines of a run: the first is the run's own; of eight, no two have a colour in common, and none has
+ * colour and marker of another run of the page.
+ */
+export function tinted(run: RunStyle, tint: number, runs: readonly RunStyle[]): RunStyle {
   if (tint === 0) return run;
-  const shape = MARKERS[(MARKERS.indexOf(run.shape) + tint) % MARKERS.length] ?? run.shape;
-  return { ...run, shape, colour: (run.colour + 3 * tint) % 8 };
+  const colour = (run.colour + 3 * tint) % 8;
+  const taken = runs.filter((other) => other.colour === colour).map(({ shape }) => shape);
+  const first = MARKERS.indexOf(run.shape) + tint;
+  const turned = MARKERS.map((_, by) => MARKERS[(first + by) % MARKERS.length] ?? run.shape);
+  return { ...run, shape: turned.find((shape) => !taken.includes(shape)) ?? run.shape, colour };
 }
 
 /** Marker of a run: filled, or an outline for a second run of the same drive. */

@@ -27,7 +27,7 @@ export function looked(view: XyView, canvas: Pick<Canvas, "runs">): Looked[] {
     const run = runStyle(canvas, line.run);
     const among = names.get(line.dashed) ?? [];
     const tint = alone && among.length > 1 && !line.plain ? Math.max(0, among.indexOf(line.name)) : 0;
-    return { ...line, look: tinted(run, tint) };
+    return { ...line, look: tinted(run, tint, canvas.runs) };
   });
 }
 

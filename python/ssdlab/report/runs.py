@@ -15,7 +15,7 @@ from ssdlab.report.names import short_names
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo, Manifest
@@ -25,7 +25,8 @@ R = TypeVar("R", bound=ResultBase)
 COLOURS = 8
 """Of the palette; any two of them are told apart by readers who do not see all colours (`page.css`)."""
 _SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
-_SPARE = re.compile(r", \S+ of its medium spare")
+_SPARE = re.compile(r", \S+ (?:% spare|of its medium spare)")
+"""In the name of a simulated drive; earlier versions named the share of the medium."""
 _ENGINES = {"sync": "threads", "uring": "io_uring"}
 
 
@@ -89,21 +90,22 @@ def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
     and dotted.
     """
     drives = _drives([run.manifest for run in runs])
-    looks = _looks(drives)
+    looks = _looks(map(_entry, drives))
     labels = _labels(runs, drives)
     shorts = short_names(labels)
     seen: Counter[tuple[str, str]] = Counter()
     result = []
     for index, run in enumerate(runs):
         drive = drives[index]
-        key = (drive.id, run.manifest.method.name)
-        variant = seen[key]
+        key = (_entry(drive), run.manifest.method.name)
+        again = seen[key]
         seen[key] += 1
-        colour, first = looks[drive.id]
-        shape = _SHAPES[(first + variant // 2) % len(_SHAPES)]
+        colour, _ = looks[_entry(drive)]
+        shapes = _own_shapes(_entry(drive), looks)
+        shape = shapes[again // 2 % len(shapes)]
         link = link_of(drive)
         style = RunStyle(
-            labels[index], shorts[index], colour, shape, variant % 2 == 1, link.interface, link.mb_s
+            labels[index], shorts[index], colour, shape, again % 2 == 1, link.interface, link.mb_s
         )
         result.append(Shown(index, run, style, drive))
     return tuple(result)
@@ -111,51 +113,71 @@ def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
 
 def _drives(manifests: Sequence[Manifest]) -> list[DriveInfo]:
     """Return the drive of each run; parts of a suite that had it in several sizes are of one drive."""
-    by_suite: dict[str, list[DriveInfo]] = {}
+    in_sizes: dict[tuple[str, str], list[DriveInfo]] = {}
     for manifest in manifests:
-        if manifest.member is not None:
-            by_suite.setdefault(manifest.member.suite, []).append(manifest.drive)
-    whole = {suite: found for suite, drives in by_suite.items() if (found := _in_full_size(drives))}
-    return [
-        whole.get("" if manifest.member is None else manifest.member.suite, manifest.drive)
-        for manifest in manifests
-    ]
+        in_sizes.setdefault(_of_any_size(manifest), []).append(manifest.drive)
+    whole = {key: _in_full_size(drives) for key, drives in in_sizes.items()}
+    return [whole[_of_any_size(manifest)] or manifest.drive for manifest in manifests]
+
+
+def _of_any_size(manifest: Manifest) -> tuple[str, str]:
+    """Return what parts of a suite share that had one drive, in one variant, in whatever size."""
+    suite = manifest.run_id if manifest.member is None else manifest.member.suite
+    if not manifest.drive.capabilities.made_to_order:
+        return suite, manifest.drive.id
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    try:
+        return suite, str(replace(SimulatedText.parse(manifest.drive.text), scale=1))
+    except LabError:  # of an ssdlab whose drives say something else
+        return suite, manifest.drive.id
 
 
 def _in_full_size(drives: Sequence[DriveInfo]) -> DriveInfo | None:
     """Return the simulated drive whose sizes these are; None where they are of one size, or real."""
-    if len({drive.id for drive in drives}) == 1 or not all(
-        each.capabilities.made_to_order for each in drives
-    ):
+    if len({drive.id for drive in drives}) == 1:
         return None
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 
     try:
-        (text, *others) = {replace(SimulatedText.parse(each.text), scale=1) for each in drives}
-        if others:
-            return None
-        found = identity_of(text)
+        found = identity_of(replace(SimulatedText.parse(drives[0].text), scale=1))
     except LabError:  # a profile that is not there any more
         return None
     return drives[0].model_copy(update={"id": found.consent_id, "name": found.model or found.name})
 
 
-def _looks(drives: Sequence[DriveInfo]) -> dict[str, tuple[int, int]]:
-    """Derive colour and marker of drives from their ids, each from bits of its own, the same on every page.
+def _entry(drive: DriveInfo) -> str:
+    """Return what has one look through the page: a drive in one variant."""
+    variant = drive.variant
+    if variant is None or variant.made:  # a simulated drive that was made so has an id of its own
+        return drive.id
+    return ", ".join((drive.id, *variant.words))
+
+
+def _own_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Shape]:
+    """Return the markers of further runs of an entry, its own first: none that another of its colour has."""
+    colour, first = looks[entry]
+    taken = {shape for other, (of, shape) in looks.items() if of == colour and other != entry}
+    turned = [(first + by) % len(_SHAPES) for by in range(len(_SHAPES))]
+    return [_SHAPES[shape] for shape in turned if shape == first or shape not in taken]
+
+
+def _looks(names: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Derive colour and marker of entries from their ids, each from bits of its own, the same on every page.
 
     Where a colour is taken, the next free one; where all are, the next free pair: 32 drives have looks that
     differ by colour or by marker.
     """
     taken: dict[str, tuple[int, int]] = {}
-    for drive_id in sorted({drive.id for drive in drives}):
-        drawn = zlib.crc32(drive_id.encode())
+    for name in sorted(set(names)):
+        drawn = zlib.crc32(name.encode())
         colour, shape = drawn % COLOURS, (drawn >> 8) % len(_SHAPES)
         used = Counter(colour for colour, _ in taken.values())
         while used[colour] > min(used[each] for each in range(COLOURS)):
             colour = (colour + 1) % COLOURS
         while (colour, shape) in taken.values() and used[colour] < len(_SHAPES):
             shape = (shape + 1) % len(_SHAPES)
-        taken[drive_id] = colour, shape
+        taken[name] = colour, shape
     return taken
 
 
