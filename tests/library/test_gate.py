@@ -141,6 +141,57 @@ def test_a_suite_means_its_runs_by_itself_and_by_its_tag(
         assert sorted(found["new"]["runs"]) == sorted(seals) and found["figures"][0]["n_new"] == 6
 
 
+def part_of(library: Path, number: int, part: str, iops: float, **changes: Any) -> Child:
+    """A finished qd1 run of a suite, and how the suite names it."""
+    member = Member(suite="20261122-1000-two-000300", part=part, preparation_seed=1)
+    made = run(library, number, {"qd1_random_read_iops": iops}, member=member, **changes)
+    return Child(
+        part=part,
+        run_id=made.name,
+        method="qd1",
+        version=2,
+        title="",
+        params={},
+        quick=False,
+        seed=1,
+        preparation_seed=1,
+        drive="",
+        state="",
+    )
+
+
+def test_a_variant_in_a_suite_is_no_repeat_of_its_drive(
+    library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The median of a drive and of its variant is neither's."""
+    children = (
+        part_of(library, 310, "qd1", 1e4),
+        part_of(library, 311, "qd1-spare25", 3e4, params={"seconds": 7.0}),
+    )
+    suite = run(library, 300, children=children)
+    alone = run(library, 301, {"qd1_random_read_iops": 2e4})
+    found = asked(library, capsys, suite.name, alone.name, status=0)
+    assert [(each["figure"], each["base"], each["n_base"]) for each in found["figures"]] == [
+        ("qd1_random_read_iops", 1e4, 1)
+    ]
+    assert found["only_on_one_side"] == ["qd1-spare25.qd1_random_read_iops"]
+    words = ("--fail-if", "qd1-spare25.qd1_random_read_iops > +5%")
+    assert len(asked(library, capsys, suite.name, suite.name, *words, status=2)["figures"]) == 2
+
+
+def test_drives_of_a_review_are_not_one_set(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of_drives = []
+    for number in (400, 410):
+        own = run(library, number, children=(part_of(library, number + 1, "qd1", 1e4),))
+        child = part_of(library, number + 2, f"drive {number}", 1e4)
+        of_drives.append(child.model_copy(update={"run_id": own.name, "suite": True}))
+    review = run(library, 420, children=tuple(of_drives))
+    assert main(["compare", review.name, "tag:base", "--library", str(library)]) == 2
+    err = capsys.readouterr().err
+    assert "is of 2 drives, whose figures are not one set" in err
+    assert "Name one of its drives: 000400 (Model of SERIAL00400), 000410 (Model of SERIAL00410)" in err
+
+
 @pytest.mark.parametrize(
     ("words", "what", "advice"),
     [

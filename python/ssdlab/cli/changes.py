@@ -8,6 +8,7 @@ from pathlib import Path
 from ssdlab.cli.kinds import RunText
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say
+from ssdlab.cli.rank import left_out_json, print_left_out
 from ssdlab.cli.runs import Moment, Part, Word
 from ssdlab.model.units import counted, figure_text
 
@@ -63,7 +64,8 @@ def changes(
     with Index(folder) as index:
         found = trend(index, figure, choice, like=run)
     if json:
-        print_json({"schema": SCHEMA, "library": str(folder), **asdict(found)})
+        left_out = left_out_json(found.left_out)
+        print_json({"schema": SCHEMA, "library": str(folder), **asdict(found), "left_out": left_out})
         return
     print_line(f"{found.figure}, {found.better} is better", "bold")
     rows = []
@@ -79,5 +81,6 @@ def changes(
     for each in found.series:
         words = "looked at" if each.enough else "too few runs"
         print_line(f"{words}: {each.drive_name} ({each.drive_id}), {counted(len(each.runs), 'run')}")
+    print_left_out(found.left_out, found.left_out_runs)
     others = len(found.series) - len(looked)
     say(f"drives: {len(looked)}, with too few runs: {others}, unlike runs left out: {found.left_out_runs}")

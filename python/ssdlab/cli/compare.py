@@ -42,7 +42,8 @@ def compare(
     Parameters
     ----------
     base
-        A run, a suite (such as `run --repeat` makes) with its runs, or tag:WORD, all runs with a tag.
+        A run, a suite (such as `run --repeat` makes) with its runs, or tag:WORD, all runs with a tag. Of a
+        review of several drives, one of them.
     new
         The same, to be held against it.
     fail_if

@@ -13,8 +13,10 @@ from ssdlab.cli.runs import Moment, Part, Word
 from ssdlab.model.units import counted, figure_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ssdlab.library.index import Columns
-    from ssdlab.library.ranking import Ranking
+    from ssdlab.library.ranking import LeftOut, Ranking
 
 SCHEMA = "ssdlab.rank/1"
 SHOWN = 40
@@ -70,7 +72,7 @@ def rank(
     with Index(folder) as index:
         found = ranked(index, figure, choice, like=run, limit=limit if json else limit or SHOWN)
     if json:
-        left_out = [asdict(each) | {"why": each.words} for each in found.left_out]
+        left_out = left_out_json(found.left_out)
         print_json({"schema": SCHEMA, "library": str(folder), **asdict(found), "left_out": left_out})
     else:
         _print(found)
@@ -94,9 +96,19 @@ def _print(found: Ranking) -> None:
     print_table(rows, ("", "drive", "identifier", "median", "runs", "range"), right=(0, 3, 4))
     if found.drives > len(found.lines):
         say(f"the best {len(found.lines)} of {found.drives} drives; more with --limit")
-    for each in found.left_out:
+    print_left_out(found.left_out, found.left_out_runs)
+
+
+def left_out_json(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
+    """Return the groups of runs that were left out, as JSON has them."""
+    return [asdict(each) | {"why": each.words} for each in groups]
+
+
+def print_left_out(groups: Sequence[LeftOut], runs: int) -> None:
+    """Print which runs were left out and in what they are unlike the others; `runs` are all of them."""
+    for each in groups:
         print_line(f"left out: {counted(each.runs, 'run')} of {counted(each.drives, 'drive')}: {each.words}")
-    rest = found.left_out_runs - sum(each.runs for each in found.left_out)
+    rest = runs - sum(each.runs for each in groups)
     if rest:
         print_line(f"left out: {counted(rest, 'run')} more, each unlike these in some way")
 

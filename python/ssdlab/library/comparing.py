@@ -1,6 +1,7 @@
 """Comparing two sets of runs, figure by figure, and the gate that makes a verdict of it.
 
-A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. Figures are compared
+A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. Of a review of
+several drives each drive is a set of its own. Figures are compared
 only where all runs of both sets are alike (`catalogue_columns.LIKE`), and those of power only where one meter
 took them; the others are named with what differs.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -20,12 +22,13 @@ from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.results.catalogue_columns import FIGURE_COLUMNS, LIKE
 from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
-from ssdlab.results.store import find_run, run_words
+from ssdlab.results.store import find_run, run_words, short_id
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.analysis.shift import Shift
+    from ssdlab.results.schema import Child
 
 TAG = "tag:"
 _RULE = re.compile(r"\s*([\w.-]+)\s*([<>])\s*([+-]?\d{1,4}(?:\.\d{1,6})?)\s*%\s*")
@@ -232,29 +235,57 @@ def _of_run(text: str, library: Path) -> list[Columns]:
     """Return the figures of a run, or of the finished runs of a suite, read from their folders."""
     folder = find_run(text, library)
     run = RunFolder(folder)
-    runs = _leaves(run) or [run]
+    if run.manifest.several_drives:
+        raise _several_drives(text, run)
+    runs = _parts(run) or [run]
     finished = [each for each in runs if each.manifest.status == "finished"]
     if not finished:
         raise Refused(
             f"run {run.manifest.run_id} is not finished", f"resume it: ssdlab resume {run_words(folder)}"
         )
+    own_names = _own_names(run.manifest.children)
     lines = []
     for each in finished:
         row = row_of(each, each.verify())
         alike = {"folder": row.folder} | {name: getattr(row, name) for name in LIKE}
-        lines += [alike | {name: getattr(figure, name) for name in FIGURE_COLUMNS} for figure in row.figures]
+        for figure in row.figures:
+            columns = {name: getattr(figure, name) for name in FIGURE_COLUMNS}
+            lines.append(alike | columns | {"name": own_names.get(each.path.name, "") + figure.name})
     return lines
 
 
-def _leaves(run: RunFolder) -> list[RunFolder]:
-    """Return the runs of a suite that there are, of a comparison those of its suites."""
-    found = []
-    for child in run.manifest.children:
-        folder = run.path.parent / child.run_id
-        if child.left_out is None and (folder / MANIFEST).is_file():
-            part = RunFolder(folder)
-            found += _leaves(part) if child.suite else [part]
-    return found
+def _several_drives(text: str, run: RunFolder) -> UsageError:
+    """Return the refusal to take several drives for one set of runs, with what each of them is called."""
+    drives = [
+        f"{short_id(child.run_id)} ({RunFolder(folder).manifest.drive.name})"
+        for child in run.manifest.children
+        if ((folder := run.path.parent / child.run_id) / MANIFEST).is_file()
+    ]
+    return UsageError(
+        f"{text} is of {len(run.manifest.children)} drives, whose figures are not one set",
+        f"name one of its drives: {', '.join(drives)}",
+    )
+
+
+def _parts(run: RunFolder) -> list[RunFolder]:
+    """Return the runs of a suite that there are."""
+    folders = (run.path.parent / child.run_id for child in run.manifest.children if child.left_out is None)
+    return [RunFolder(folder) for folder in folders if (folder / MANIFEST).is_file()]
+
+
+def _own_names(children: Sequence[Child]) -> dict[str, str]:
+    """Return what figures of a run are named with, where several parts of its suite are of one method.
+
+    Such parts are a variant of the drive, or other settings: their figures are none of the others'. The part
+    that is called as its method keeps the plain names.
+    """
+    parts = {child.run_id: (child.label, child.method) for child in children}
+    several = Counter(method for _, method in set(parts.values()))
+    return {
+        run_id: f"{part}."
+        for run_id, (part, method) in parts.items()
+        if several[method] > 1 and part != method
+    }
 
 
 def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:

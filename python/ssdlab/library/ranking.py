@@ -125,7 +125,7 @@ def rank(
         not.
     """
     group = alike(index, figure, choice, like)
-    figure, ours, others = group.figure, group.ours, group.others
+    figure, ours = group.figure, group.ours
     direction = "DESC" if ours["better"] == "higher" else "ASC"
     cut = "" if limit is None else f"LIMIT {limit}"
     found = index.ask(
@@ -141,11 +141,8 @@ def rank(
         like={name: ours[name] for name in (*LIKE, METER)},
         lines=tuple(Ranked(*line) for line in found),
         drives=ours["drives"],
-        left_out=tuple(
-            LeftOut(group["runs"], group["drives"], differences(group, ours))
-            for group in others[:GROUPS_NAMED]
-        ),
-        left_out_runs=sum(group["runs"] for group in others),
+        left_out=group.left_out,
+        left_out_runs=group.left_out_runs,
     )
 
 
@@ -160,6 +157,19 @@ class Group:
     values: list[object]
     ours: Columns
     others: list[Columns]
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The other groups, largest first, at most `GROUPS_NAMED`, each with what it is otherwise."""
+        return tuple(
+            LeftOut(each["runs"], each["drives"], differences(each, self.ours))
+            for each in self.others[:GROUPS_NAMED]
+        )
+
+    @property
+    def left_out_runs(self) -> int:
+        """How many runs the other groups have."""
+        return sum(each["runs"] for each in self.others)
 
 
 def alike(index: Index, figure: str, choice: Choice, like: str | None = None) -> Group:

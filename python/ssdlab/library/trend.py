@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ssdlab.analysis.change_points import Change
     from ssdlab.library.choosing import Choice
     from ssdlab.library.index import Index
+    from ssdlab.library.ranking import LeftOut
 
 SERIES_MAX = 400
 """Newest runs that are looked at: the method's time grows with the square of their number."""
@@ -39,12 +40,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Trend:
-    """Each drive's series of one figure; `left_out_runs` are unlike them."""
+    """Each drive's series of one figure; `left_out_runs` are unlike them, and `left_out` says in what."""
 
     figure: str
     unit: str
     better: str
     series: tuple[Series, ...]
+    left_out: tuple[LeftOut, ...]
     left_out_runs: int
 
 
@@ -73,5 +75,6 @@ def trend(index: Index, figure: str, choice: Choice, *, like: str | None = None)
         changes = change_points(values) if enough else ()
         series.append(Series(drive_id, name, runs, created, values, changes, enough))
     ours = group.ours
-    left_out = sum(each["runs"] for each in group.others)
-    return Trend(group.figure, ours["unit"], ours["better"], tuple(series), left_out)
+    return Trend(
+        group.figure, ours["unit"], ours["better"], tuple(series), group.left_out, group.left_out_runs
+    )

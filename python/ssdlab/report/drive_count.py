@@ -66,19 +66,19 @@ def _states(drives: Iterable[DriveInfo]) -> dict[str, list[str]]:
 def _further(names: Sequence[str]) -> str:
     """Say in what further states a drive stands there: ``also at 10 W and with 25 % spare``."""
     first, *others = [name.split(", ")[1:] for name in names]
-    told = dict.fromkeys(_state(words, first) for words in others)
-    return f"also {' and '.join(told)}" if told else ""
+    phrases = dict.fromkeys(_state(words, first) for words in others)
+    return f"also {' and '.join(phrases)}" if phrases else ""
 
 
 def _state(words: Sequence[str], first: Sequence[str]) -> str:
     """Name a state by what the first does not have."""
     own = [word for word in words if word not in first]
     if own:
-        return ", ".join(map(_told, own))
+        return ", ".join(map(_describe, own))
     return "in full size" if any(word.endswith(_SIZE) for word in first) else "as it is"
 
 
-def _told(word: str) -> str:
+def _describe(word: str) -> str:
     if word.startswith("at most "):
         return word
     return f"at {word}" if word.endswith((" W", _SIZE)) else f"with {word}"

@@ -51,3 +51,8 @@ class Child(Stored):
     )
     standing: bool = Field(default=False, description="done before, and taken from the library as it stands")
     suite: bool = Field(default=False, description="a suite of its own: one drive of a comparison")
+
+    @property
+    def label(self) -> str:
+        """Its name within the suite, without the number of its repetition."""
+        return self.part.partition(" #")[0]
