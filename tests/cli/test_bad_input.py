@@ -20,6 +20,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "foreign.bin").write_bytes(b"\xa5" * SIZE_BYTES)
+    (tmp_path / "notes.txt").write_text("buy a drive\n")
     (tmp_path / "folder").mkdir()
     return tmp_path
 
@@ -39,6 +40,9 @@ BAD = [
     ("methods qd2", "there is no method 'qd2'", "Did you mean qd1?"),
     ("plan qd2 foreign.bin", "there is no method 'qd2'", "Did you mean qd1?"),
     ("run peak-random foreign.bin", "there is no method 'peak-random'", "Did you mean peak-random-read?"),
+    ("run foreign.bin foreign.bin", "foreign.bin is a file that declares no review", "NAME.toml"),
+    ("plan ./foreign.bin foreign.bin", "not text in UTF-8", "Name a TOML file"),
+    ("run ./notes.txt foreign.bin", "./notes.txt is a file that declares no review", "Name a method"),
     ("job none.toml foreign.bin", "cannot read the job none.toml: No such file", "[[step]] table"),
     ("run qd1 foreign.bin --set secnds=1", "there is no parameter 'secnds'", "Did you mean"),
     ("show nothing-like-this", "there is no run 'nothing-like-this'", "--library"),

@@ -16,8 +16,9 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.units import figure_text
 from ssdlab.report import page, source
 from ssdlab.report.bounds import parse_bound
-from ssdlab.report.claims import read_claims
+from ssdlab.report.claims import UserClaim, read_claims
 from ssdlab.report.runs import shown
+from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.provenance import _alike
 from ssdlab.report.standings import LEVEL, standings
 from ssdlab.results.records import StepResult
@@ -188,6 +189,39 @@ def test_claims_are_true_false_or_not_measured(written: Path) -> None:
         ("steady_random_write_iops", "not measured"),
     ]
     assert unescape(marks[0][2]) == "It reads at random. <i>" and "<i>" not in marks[0][2]
+
+
+@pytest.mark.parametrize(
+    ("drive", "figure", "says"),
+    [
+        (
+            "elm",
+            "peak_random_read_iops",
+            "no drive of this page is called 'elm'; there are: simulated tiny-test",
+        ),
+        (None, "steady_random_write_iops", "no run of this page has a value of it"),
+        (None, "fill_mb_s", "no run of this page has a value of it"),
+    ],
+)
+def test_a_claim_that_is_not_measured_says_what_the_page_lacks(
+    compared: Path, drive: str | None, figure: str, says: str
+) -> None:
+    claim = UserClaim(sentence="x", figure=figure, bound="over 1", drive=drive)
+    ((one,), _) = _claims_of(compared, claim)
+    assert one.mark == "not measured" and one.found.startswith(says)
+
+
+def test_a_claim_about_a_figure_that_no_method_has_is_refused(compared: Path) -> None:
+    claim = UserClaim(sentence="x", figure="peak_randm_read_iops", bound="over 1").at("c.toml, line 3: ")
+    with pytest.raises(UsageError) as refused:
+        _claims_of(compared, claim)
+    assert refused.value.what == "c.toml, line 3: there is no headline figure 'peak_randm_read_iops'"
+    assert refused.value.advice.startswith("did you mean peak_random_read_iops? (this page has peak_")
+
+
+def _claims_of(compared: Path, claim: UserClaim) -> tuple[tuple[Judged, ...], int]:
+    runs = shown(source.read(compared).runs)  # type: ignore[union-attr]
+    return judged([claim], runs, {}), len(runs)
 
 
 def test_chapters_contents_and_permalinks_lead_to_what_there_is(written: Path) -> None:

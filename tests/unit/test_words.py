@@ -170,3 +170,53 @@ def test_steps_are_counted_from_one_in_every_sentence() -> None:
         for match in re.findall(r"[Ss]tep \{[\w.]*ordinal\}", text)
     ]
     assert not found
+
+
+def ranges_in(text: str) -> Iterator[int]:
+    """Yield the lines of ranges whose ends, of one function or format, may be printed alike."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.JoinedStr):
+            continue
+        for before, lower, joined, upper in zip(
+            [None, *node.values], node.values, node.values[1:], node.values[2:], strict=False
+        ):
+            ends = (lower, upper)
+            if not (isinstance(joined, ast.Constant) and joined.value == " to "):
+                continue
+            if isinstance(before, ast.Constant) and str(before.value).endswith("from "):
+                continue  # a change, not a range
+            if all(isinstance(end, ast.FormattedValue) and _rounds(end) for end in ends):
+                yield node.lineno
+
+
+def _rounds(end: ast.FormattedValue) -> bool:
+    """Whether a value is printed by a function or a format, so that two that differ may read alike."""
+    of_one_kind = isinstance(end.value, ast.Attribute) and end.value.attr in ("first", "last")
+    return end.format_spec is not None or isinstance(end.value, ast.Call) or of_one_kind
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('f"{span_text(a)} to {span_text(b)} at each"', [1]),
+        ('f"{a:.2%} to {b:.2%}"', [1]),
+        ('f"rounds {x.first} to {x.last}"', [1]),
+        ('f"from {rate(a)} to {rate(b)}"', []),
+        ('f"set {a} to {b}"', []),
+    ],
+)
+def test_a_range_that_may_read_alike_is_found(text: str, lines: list[int]) -> None:
+    assert list(ranges_in(text)) == lines
+
+
+def test_a_range_whose_ends_are_printed_alike_is_one_value() -> None:
+    found = {
+        f"{path.relative_to(PACKAGE)}, line {line}: write ends_text or numbered_text"
+        for path in PACKAGE.rglob("*.py")
+        for line in ranges_in(path.read_text())
+    }
+    assert not found
+    pages = (ROOT / "web" / "src").glob("*.ts")
+    assert not [
+        path.name for path in pages if re.search(r"(number|exact)\([^`]*\)\} to \$\{", path.read_text())
+    ]

@@ -3,7 +3,7 @@
 import { axisOption } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { textWidth } from "./fonts";
-import { number } from "./numbers";
+import { number, range } from "./numbers";
 import type { Bar, BarsView, RunStyle } from "./spec";
 import { base, colourOf, escaped } from "./theme";
 
@@ -267,7 +267,7 @@ function told(view: BarsView, row: BarRow | undefined, canvas: Canvas): string {
   if (bar === undefined) return "";
   const lines = [runStyle(canvas, bar.run).label, `${number(bar.value, view.axis.quantity)} ${bar.note}`];
   if (bar.low !== undefined && bar.high !== undefined) {
-    lines.push(`intervals: ${number(bar.low, view.axis.quantity)} to ${number(bar.high, view.axis.quantity)}`);
+    lines.push(`intervals: ${range(number(bar.low, view.axis.quantity), number(bar.high, view.axis.quantity))}`);
   }
   if (bar.rated !== undefined) lines.push(`rated: ${number(bar.rated, view.axis.quantity)}`);
   return lines.map(escaped).join("<br>");

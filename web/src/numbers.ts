@@ -50,6 +50,11 @@ export function number(value: number, quantity: Quantity, figures = 3): string {
   }
 }
 
+/** A range of ends as they are printed; of ends that are printed alike that one. */
+export function range(lower: string, upper: string): string {
+  return lower === upper ? lower : `${lower} to ${upper}`;
+}
+
 /** As many digits as tell the neighbours of a tick from it, and no more than a rounding error begins at. */
 const TICK_FIGURES = 8;
 

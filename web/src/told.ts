@@ -4,7 +4,7 @@ import { exact } from "./axes";
 import { barRows } from "./bars";
 import { type Canvas, runStyle } from "./draw";
 import { rowNames } from "./marks";
-import { number } from "./numbers";
+import { number, range } from "./numbers";
 import type { Columns } from "./columns";
 import { clock } from "./series";
 import type { Axis, Chart, HeatView, Line, MarksRow, MarksView, Track, XyView } from "./spec";
@@ -74,7 +74,7 @@ function ofMap(view: HeatView | undefined, canvas: Canvas): string {
   const values = view.values.flat().filter((value) => value !== null).sort((one, other) => one - other);
   const [least, most] = [values[0], values[values.length - 1]];
   if (least === undefined || most === undefined) return `${who(view.run, view.title, canvas)}: no cell was measured`;
-  return `${who(view.run, view.title, canvas)}: ${values.length} cells from ${number(least, view.quantity)} to ${number(most, view.quantity)}`;
+  return `${who(view.run, view.title, canvas)}: ${values.length} cells of ${range(number(least, view.quantity), number(most, view.quantity))}`;
 }
 
 function ofTrack(axis: Axis, label: string, track: Track, key: string, columns: Columns, canvas: Canvas): string[] {

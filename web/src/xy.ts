@@ -3,6 +3,7 @@
 import { axisOption, exact, extent, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import type { Axis, Dot, Line, Rule, RunStyle, XyView } from "./spec";
+import { range } from "./numbers";
 import { base, colourOf, escaped, marker, named, stroke, tinted } from "./theme";
 
 interface Datum extends Option {
@@ -233,7 +234,7 @@ function told(view: XyView, { point, line }: Datum, canvas: Canvas): string {
     [titled(view.y), exact(view.y, point.y)],
   ];
   if (point.low !== undefined && point.high !== undefined) {
-    rows.push(["intervals", `${exact(view.y, point.low)} to ${exact(view.y, point.high)}`]);
+    rows.push(["intervals", range(exact(view.y, point.low), exact(view.y, point.high))]);
   }
   const head = [runStyle(canvas, line.run).label, line.name].filter((text) => text !== "").join(" · ");
   const body = rows.map(([name, value]) => `${escaped(name ?? "")}: <b>${escaped(value ?? "")}</b>`);

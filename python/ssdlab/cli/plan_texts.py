@@ -52,6 +52,5 @@ def endurance_text(planned: Plan | SuitePlan) -> str:
             return unknown
         cap = units.capacity_text(planned.cap_bytes)
         return f"{unknown}; the run ends after {cap} unless --endurance-cap says more, such as 200TB"
-    lower, upper = written.lower / rated, written.upper / rated
-    shares = f"{lower:.2%}" if lower == upper else f"{lower:.2%} to {upper:.2%}"
+    shares = units.ends_text(f"{written.lower / rated:.2%}", f"{written.upper / rated:.2%}")
     return f"{shares} of the rated {units.capacity_text(rated)}"

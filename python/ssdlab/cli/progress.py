@@ -208,7 +208,7 @@ def range_text(min_s: float, max_s: float) -> str:
         return units.span_text(round(max_s))
     if min_s < 1:
         return f"at most {units.span_text(round(max_s))}"
-    return f"{units.span_text(round(min_s))} to {units.span_text(round(max_s))}"
+    return units.ends_text(units.span_text(round(min_s)), units.span_text(round(max_s)))
 
 
 def bytes_text(lower: float, upper: float) -> str:

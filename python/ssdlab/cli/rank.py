@@ -10,7 +10,7 @@ from ssdlab.cli.kinds import Count, RunText
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
-from ssdlab.model.units import counted, figure_text
+from ssdlab.model.units import counted, ends_text, figure_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ def _print(found: Ranking) -> None:
     rows = []
     for line in found.lines:
         value, low, high = (figure_text(each, found.unit) for each in (line.value, line.min, line.max))
-        spread = "" if line.runs == 1 else f"{low} to {high}"
+        spread = "" if line.runs == 1 else ends_text(low, high)
         rows.append((line.place, line.drive_name, line.drive_id, value, line.runs, spread))
     print_table(rows, ("", "drive", "identifier", "median", "runs", "range"), right=(0, 3, 4))
     if found.drives > len(found.lines):

@@ -130,7 +130,7 @@ def print_repeated(result: SuiteResult) -> None:
         (
             f"{each.part}, {labelled(each.label, each.state)}",
             units.figure_text(each.median, each.unit),
-            f"{units.figure_text(each.low, each.unit)} to {units.figure_text(each.high, each.unit)}",
+            units.ends_text(units.figure_text(each.low, each.unit), units.figure_text(each.high, each.unit)),
             f"{each.confidence:.1%}",
             len(each.values),
         )

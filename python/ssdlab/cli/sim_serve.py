@@ -18,6 +18,7 @@ from ssdlab.model.units import (
     NS_PER_S,
     capacity_text,
     count_text,
+    ends_text,
     latency_text,
     parse_bytes,
     parse_duration,
@@ -217,7 +218,7 @@ class _Started:
 def _early(ready: dict[str, Any]) -> str:
     """Return how early replies are sent: to a client that is awake, and to one that has slept."""
     minimum, maximum = latency_text(ready["cost_ns"]), latency_text(ready["cost_after_pauses"][-1]["cost_ns"])
-    return minimum if minimum == maximum else f"{minimum} to {maximum}"
+    return ends_text(minimum, maximum)
 
 
 def _uri(ready: dict[str, Any]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ssdlab.model.errors import Unsupported, unknown
+from ssdlab.model.errors import Unsupported, UsageError, unknown
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import Method
@@ -250,7 +251,19 @@ def find_method(name: str) -> Method:
         raise Unsupported(broken.what, "update that package, or ask those who made it", method=name)
     from ssdlab.methods.plugins import names
 
+    if Path(name).is_file():
+        raise not_a_declaration(name)
     raise unknown("method", name, [*REGISTRY, *names()], elsewhere="see ssdlab methods")
+
+
+def not_a_declaration(name: str) -> UsageError:
+    """Return the refusal to run a file that is something else, with what can be run."""
+    return UsageError(
+        f"{name} is a file that declares no review",
+        "name a method, a suite or a review (see ssdlab methods), or a declaration of your own, NAME.toml "
+        "(see docs/reviews.md); a job file is run by ssdlab job, a recorded workload by the method trace",
+        path=name,
+    )
 
 
 def all_methods() -> list[Method]:

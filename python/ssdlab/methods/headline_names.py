@@ -39,6 +39,7 @@ _LOW_DEPTHS = tuple(
     for name in _of(f"low_depths_{order}_{direction}", "mb_s", *_POWER)
 )
 _PACED = ("load_s", "read_mb_s", "write_mb_s", "safe_mb_s", "safe_beyond_mb_s", *_POWER)
+_JOBS = ("steady_random_writes", "steady_sequential_writes", "fill", "reads", "trace")
 _ACT_SCORE = ("act_score", *_of("act_score", "per_w", "w"))
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -59,7 +60,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "paced-burst": _of("paced", *_PACED),
     "rate-limit": ("rate_under_*_ms_*",),
     "idle-power": ("idle_w", "least_idle_w", "wake_up_us"),
-    "energy-per-job": ("*_j", "*_j_per_gb", "*_w", "*_s"),
+    "energy-per-job": tuple(name for job in _JOBS for name in _of(job, "j", "j_per_gb", "w", "s")),
     "pts-iops": ("pts_iops_*",),
     "pts-throughput": ("pts_throughput_*",),
     "pts-latency": ("pts_latency_*",),

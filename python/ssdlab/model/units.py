@@ -285,6 +285,24 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def ends_text(lower: str, upper: str) -> str:
+    """Return a range in words, of ends as they are printed; of ends that are printed alike that one.
+
+    >>> ends_text("2 s", "60 s"), ends_text("60 s", "60 s")
+    ('2 s to 60 s', '60 s')
+    """
+    return lower if lower == upper else f"{lower} to {upper}"
+
+
+def numbered_text(noun: str, first: object, last: object) -> str:
+    """Return which of things that are numbered: ``rounds 3 to 7``, or ``round 3``.
+
+    >>> numbered_text("round", 3, 7), numbered_text("round", 3, 3)
+    ('rounds 3 to 7', 'round 3')
+    """
+    return f"{noun} {first}" if first == last else f"{noun}s {first} to {last}"
+
+
 def count_text(value: float) -> str:
     """Return a count or an IOPS figure: ``388``, ``64.3k``, ``1.05M``, ``2.10G``."""
     return _scaled(value, ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")))

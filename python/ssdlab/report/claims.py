@@ -50,6 +50,11 @@ class UserClaim(Frozen):
             error.what = f"{self._where}{self.figure}: {error.what}"
             raise
 
+    @property
+    def where(self) -> str:
+        """Its place, as errors about it begin; empty: it is of no file."""
+        return self._where
+
     def at(self, where: str) -> Self:
         """Return the claim with the place that errors about it name."""
         self._where = where

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.model.units import block_text
+from ssdlab.model.units import block_text, ends_text
 from ssdlab.report.charts import Head
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _asked(runs: Sequence[Shown]) -> Iterator[str]:
 
 
 def _span(texts: Sequence[str]) -> str:
-    return ", ".join(texts) if len(texts) <= _NAMED_SIZES else f"{texts[0]} to {texts[-1]}"
+    return ", ".join(texts) if len(texts) <= _NAMED_SIZES else ends_text(texts[0], texts[-1])
 
 
 def _streams(runs: Iterable[Shown]) -> Iterator[dict[str, Any]]:
@@ -82,7 +82,7 @@ def _footer(runs: Sequence[Shown]) -> str:
     manifests = [one.run.manifest for one in runs]
     versions = dict.fromkeys(f"ssdlab {each.tool.get('version', 'of unknown version')}" for each in manifests)
     days = sorted({each.created[:10] for each in manifests})
-    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    when = ends_text(days[0], days[-1])
     named = (
         f"run {', '.join(each.run_id for each in manifests)}"
         if len(manifests) <= _NAMED_RUNS

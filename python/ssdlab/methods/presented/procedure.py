@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.methods.verbs.table import describe_step
-from ssdlab.model.units import block_text, capacity_text, significant, span_text
+from ssdlab.model.units import block_text, capacity_text, ends_text, significant, span_text
 from ssdlab.model.workload import Mix, Ratio, RecordedOps
 
 if TYPE_CHECKING:
@@ -108,5 +108,4 @@ def _doing(stream: Stream) -> str:
 
 
 def _range(values: Sequence[N], text: Callable[[N], str]) -> str:
-    lower, upper = text(min(values)), text(max(values))
-    return lower if lower == upper else f"{lower} to {upper}"
+    return ends_text(text(min(values)), text(max(values)))

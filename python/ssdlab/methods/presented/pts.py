@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, judge_window
-from ssdlab.model.units import block_text, latency_text, significant
+from ssdlab.model.units import block_text, latency_text, numbered_text, significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table, of_unit
@@ -48,7 +48,7 @@ class Window:
     @property
     def span(self) -> str:
         """Which rounds it is of, and where an interruption cut them."""
-        of = f"{self.unit}s {self.first} to {self.last} of {len(self.variable.values)}"
+        of = f"{numbered_text(self.unit, self.first, self.last)} of {len(self.variable.values)}"
         return f"{of}, {cuts_text(self.cuts)}" if self.cuts else of
 
 
@@ -75,7 +75,9 @@ def findings(result: PtsResult) -> Iterator[Claim]:
     yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}", others={"of": result.specification})
     for group in result.groups:
         name = f"{group.group}: " if group.group else ""
-        verdict = f"steady in rounds {group.first} to {group.last}" if group.steady else group.verdict
+        verdict = (
+            f"steady in {numbered_text('round', group.first, group.last)}" if group.steady else group.verdict
+        )
         values = ", ".join(
             f"{each.name} {mean_text(each.mean, each.unit)}"
             for each in group.tracked

@@ -14,6 +14,7 @@ from ssdlab.methods.presented.pts import (
     window_table,
 )
 from ssdlab.methods.presented.pts_series import window_of
+from ssdlab.model.units import numbered_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
@@ -35,8 +36,14 @@ if TYPE_CHECKING:
 def findings(result: DemandResult) -> Iterator[Claim]:
     """Yield both verdicts on steady state, and the three points."""
     samples, rounds = result.samples, result.rounds
-    before = f"steady in samples {samples.first} to {samples.last}" if samples.steady else samples.verdict
-    after = f"steady in rounds {rounds.first} to {rounds.last}" if rounds.steady else rounds.verdict
+    before = (
+        f"steady in {numbered_text('sample', samples.first, samples.last)}"
+        if samples.steady
+        else samples.verdict
+    )
+    after = (
+        f"steady in {numbered_text('round', rounds.first, rounds.last)}" if rounds.steady else rounds.verdict
+    )
     yield window_claim(
         "By {of}: preconditioning {verdict}",
         window_of(samples),

@@ -25,7 +25,7 @@ from ssdlab.methods.results.pts import (
     TrackedVariable,
 )
 from ssdlab.model.pattern import Bands, Sequential, Uniform
-from ssdlab.model.units import NS_PER_S, block_text, span_text
+from ssdlab.model.units import NS_PER_S, block_text, numbered_text, span_text
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload
 from ssdlab.results.schema import Scalar
 
@@ -163,7 +163,7 @@ def samples_of(found: PtsRecords, cycle: int, capacity_bytes: int, *, at: int | 
 def samples_text(samples: PtsSamples) -> str:
     """Return the verdict on the samples as the header of a page gives it."""
     if samples.steady:
-        return f"steady state in samples {samples.first} to {samples.last}"
+        return f"steady state in {numbered_text('sample', samples.first, samples.last)}"
     return f"{samples.verdict} in {len(samples.variable.values)} samples"
 
 

@@ -37,7 +37,7 @@ from ssdlab.methods.pts.specification import (
 )
 from ssdlab.methods.results.pts import FiveNines, PtsCell, PtsResult, PtsRounds, Stimulus, TrackedVariable
 from ssdlab.methods.verbs.purge import PurgeFacts
-from ssdlab.model.units import block_text, significant
+from ssdlab.model.units import block_text, counted, ends_text, numbered_text, significant
 from ssdlab.results.claim import Claim, clauses
 from ssdlab.results.schema import Scalar
 
@@ -205,11 +205,14 @@ def was_purged(data: RunData) -> bool:
 def rounds_text(rounds: PtsRounds) -> str:
     """Return the verdict on steady state as the header of a page gives it."""
     if rounds.reported != (rounds.first, rounds.last):
-        verdict = f"steady in {rounds.first} to {rounds.last}" if rounds.steady else rounds.verdict
-        return f"{verdict}; mean of rounds {rounds.reported[0]} to {rounds.reported[1]} of {rounds.rounds}"
+        verdict = (
+            f"steady in {ends_text(str(rounds.first), str(rounds.last))}" if rounds.steady else rounds.verdict
+        )
+        return f"{verdict}; mean of {numbered_text('round', *rounds.reported)} of {rounds.rounds}"
+    window = numbered_text("round", rounds.first, rounds.last)
     if rounds.steady:
-        return f"steady state in rounds {rounds.first} to {rounds.last}"
-    return f"{rounds.verdict} in {rounds.rounds} rounds; rounds {rounds.first} to {rounds.last}"
+        return f"steady state in {window}"
+    return f"{rounds.verdict} in {counted(rounds.rounds, 'round')}; {window}"
 
 
 def _preconditioning(

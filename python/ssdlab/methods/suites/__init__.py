@@ -10,10 +10,14 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.methods import SUITES
+from ssdlab.methods import SUITES, not_a_declaration
 
 if TYPE_CHECKING:
     from ssdlab.methods.suites.suite import Suite
+
+_SUFFIX = ".toml"
+_FAMILY = "ssdlab.review/"
+"""In the schema of a declaration, whatever its file is called."""
 
 
 def find_suite(name: str) -> Suite | None:
@@ -34,6 +38,8 @@ def find_suite(name: str) -> Suite | None:
     try:
         return replace(_read(text, str(path)), own=True)
     except UsageError as error:
+        if not name.endswith(_SUFFIX) and _FAMILY not in text:
+            raise not_a_declaration(name) from error
         if str(path) not in error.what:
             with_name(error, Path(path))
         raise
@@ -41,7 +47,7 @@ def find_suite(name: str) -> Suite | None:
 
 def is_path(name: str) -> bool:
     """Say whether a suite is named by the path of its file, and not one of ours."""
-    return "/" in name or name.endswith(".toml")
+    return "/" in name or name.endswith(_SUFFIX)
 
 
 def suite_text(name: str) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ssdlab.methods.headline_names import NAMES, is_named
+from ssdlab.methods.plugins import names as plugins
 from ssdlab.methods.results.figure_state import state_of
+from ssdlab.model.errors import unknown
 from ssdlab.results.numbers import of_unit
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ class Judged:
     mark
         Whether it holds.
     found
-        The figure in words, with its drive; empty: there is none.
+        The figure in words, with its drive; of one that was not measured, what the page lacks.
     chart
         Id of the chart that shows it.
     """
@@ -45,14 +48,26 @@ class Judged:
 def judged(
     claims: Sequence[UserClaim], runs: Sequence[Shown], charts: Mapping[str, str]
 ) -> tuple[Judged, ...]:
-    """Hold each sentence against the runs of the page."""
+    """Hold each sentence against the runs of the page.
+
+    Raises
+    ------
+    UsageError
+        A figure's name is one that no method has, with the names on the page; or a bound is of another unit.
+    """
+    had = list(dict.fromkeys(figure.name for shown in runs for figure in shown.run.result.scalars))
+    for claim in claims:
+        if claim.figure not in had and not _may_be(claim.figure):
+            error = unknown("headline figure", claim.figure, had, elsewhere=f"this page has {', '.join(had)}")
+            error.what = f"{claim.where}{error.what}"
+            raise error
     return tuple(_judged(claim, runs, charts) for claim in claims)
 
 
 def _judged(claim: UserClaim, runs: Sequence[Shown], charts: Mapping[str, str]) -> Judged:
     found = _figure(claim, runs)
     mark: Mark = "not measured"
-    words = ""
+    words = _lack(claim, runs)
     if found is not None and found[1].value is not None:
         shown, figure = found
         assert figure.value is not None
@@ -60,6 +75,28 @@ def _judged(claim: UserClaim, runs: Sequence[Shown], charts: Mapping[str, str]) 
         state = state_of(shown.run.result, figure)
         words = f"{shown.label}: {of_unit(figure.value, figure.unit)}{f' ({state})' if state else ''}"
     return Judged(claim.sentence, claim.figure, claim.bound, mark, words, charts.get(claim.figure, ""))
+
+
+def _may_be(figure: str) -> bool:
+    """Whether a method can have a figure of that name; those of other packages may have any."""
+    return bool(plugins()) or is_named(figure, (name for names in NAMES.values() for name in names))
+
+
+def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
+    """Say why a claim is held against nothing: what of it the page does not have."""
+    labels = list(dict.fromkeys(shown.label for shown in runs))
+    having = list(
+        dict.fromkeys(
+            shown.label
+            for shown in runs
+            if any(each.name == claim.figure and each.value is not None for each in shown.run.result.scalars)
+        )
+    )
+    if claim.drive is not None and not any(claim.drive.lower() in label.lower() for label in labels):
+        return f"no drive of this page is called {claim.drive!r}; there are: {'; '.join(labels)}"
+    if not having:
+        return "no run of this page has a value of it"
+    return f"no value of it for {claim.drive or runs[0].label}; there is one for: {'; '.join(having)}"
 
 
 def _figure(claim: UserClaim, runs: Sequence[Shown]) -> tuple[Shown, Scalar] | None:

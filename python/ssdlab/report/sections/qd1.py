@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.points import qd1_findings
-from ssdlab.model.units import block_text, size_text
+from ssdlab.model.units import block_text, ends_text, size_text
 from ssdlab.report.charts import (
     Axis,
     Bar,
@@ -153,7 +153,7 @@ def _blocks(sizes: Corners) -> Figure | None:
         id="qd1-blocks",
         title="Throughput over block size",
         lead=f"Higher is better. Reads are solid, writes dashed.{gaps}",
-        described=f"Lines from {block_text(blocks[0])} to {block_text(blocks[-1])}.{gaps}",
+        described=f"Lines of {ends_text(block_text(blocks[0]), block_text(blocks[-1]))}.{gaps}",
         chart=XyChart(views),
         tables=point_tables.tables_of(sizes),
         measured=_how(measured),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.points import peak_findings
-from ssdlab.model.units import block_text, latency_text, significant, span_text
+from ssdlab.model.units import block_text, ends_text, latency_text, significant, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates, ratings, steady
@@ -305,7 +305,7 @@ def _how(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
     lines = []
     for sweep in sweeps:
         times = [point.seconds for point in sweep.measured if point.seconds]
-        each = f"{span_text(min(times))} to {span_text(max(times))} at each depth" if times else ""
+        each = f"{ends_text(span_text(min(times)), span_text(max(times)))} at each depth" if times else ""
         sync = sweep.result.engine == "sync"
         issue = "threads of one synchronous I/O each" if sync else "io_uring"
         lines.append(f"{sweep.shown.label}: {sweep.workload}, {issue}; {each}.")

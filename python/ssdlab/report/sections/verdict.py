@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ssdlab.model.units import ends_text
 from ssdlab.report.drive_count import among
 from ssdlab.report.standings import LEVEL, percent
 from ssdlab.results import numbers
@@ -80,8 +81,7 @@ def _words(standing: Standing, what: str, *, many: bool) -> Iterator[str]:
 
 def _texts(level: Sequence[Place]) -> str:
     """Return the best and the last of figures that are level; one text where they do not differ."""
-    best, last = level[0].text, level[-1].text
-    return best if best == last else f"{best} to {last}"
+    return ends_text(level[0].text, level[-1].text)
 
 
 def _level(places: Sequence[Place]) -> list[Place]:
