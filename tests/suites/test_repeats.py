@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import statistics
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from lab.fake_drive import FakeDrive
 from ssdlab.analysis.repeats import median_interval
+from ssdlab.cli.showing_suite import print_suite
 from ssdlab.methods import find_method
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import SuiteResult
@@ -68,7 +70,9 @@ def test_no_runs_and_odd_confidences_are_refused() -> None:
             check_repeat(repeat)
 
 
-def test_a_method_run_three_times_gives_the_median_of_each_figure(tmp_path: Path) -> None:
+def test_a_method_run_three_times_gives_the_median_of_each_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     ceilings = iter([70_000.0, 90_000.0, 80_000.0])
     latest = [0.0]
     drive = FakeDrive(curve=lambda in_flight, block, writes: latest[0])
@@ -94,3 +98,11 @@ def test_a_method_run_three_times_gives_the_median_of_each_figure(tmp_path: Path
     assert (figure.median, figure.low, figure.high, figure.confidence) == (80_000.0, 70_000.0, 90_000.0, 0.75)
     assert len({child.seed for child in folder.manifest.children}) == 3
     assert len({child.preparation_seed for child in folder.manifest.children}) == 3
+    print_suite(folder, result)
+    shown = capsys.readouterr().out.splitlines()
+    rows = [line for line in shown if line.startswith("peak-random-read #")]
+    assert [re.findall(r"\S+ IOPS", line) for line in rows] == [
+        ["70.0k IOPS"],
+        ["90.0k IOPS"],
+        ["80.0k IOPS"],
+    ]

@@ -14,10 +14,14 @@ import pytest
 
 from ssdlab.cli import main
 from ssdlab.cli.drives_named import in_library
+from ssdlab.cli.watch import _changes, _suite_lines
+from ssdlab.library.choosing import Choice
+from ssdlab.library.listing import list_runs
 from ssdlab.methods.suites import find_suite
+from ssdlab.methods.suites.absent import absent_drives
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder, read_manifest
-from ssdlab.results.store import find_run, run_folders
+from ssdlab.results.store import actual_status, find_run, run_folders
 from ssdlab.results.verifying import verify_run
 from ssdlab.runs.suites import standing
 from ssdlab.runs.suites.ordering import suite_params
@@ -57,6 +61,10 @@ profile = "tiny-test"
 [[drive]]
 name = "Z"
 absent = "nobody made one"
+
+[[drive]]
+name = "Q"
+profile = "nvme-qlc-client"
 """
 
 
@@ -101,6 +109,14 @@ def test_a_declaration_is_run_on_several_drives_and_reported_on_one_page(
     assert "simulated tiny-test" in html
     shown = capsys.readouterr().out
     assert "drive 1" in shown and "drive 2" in shown
+
+    # Whose review it is, and who is not in it.
+    first, second = (read_manifest(library / child.run_id).drive for child in found.manifest.children)
+    assert f"Tried: {first.name}; {second.name}\n" in shown
+    assert f"drive   {A}\ndrive   {B}\nabsent  Z, nobody made one\nabsent  Q, not run\n" in shown
+    assert "Absent: Z, nobody made one. Absent: Q, not run." in html
+    assert main(["runs", "--drive", second.name, "--library", str(library)]) == 0
+    assert f"{first.name}; {second.name}" in capsys.readouterr().out
 
     # The plan of several drives is that of each, and their sum; the first named is under review.
     words = [review, B, A, "--library", str(library)]
@@ -174,6 +190,12 @@ def test_killed_between_and_within_drives_nothing_finished_is_done_twice(
     time.sleep(0.3)  # the workers end with their pipe
     before = finished_runs(library)
     folder = comparison(library).path
+    _, second = read_manifest(folder).children
+    if not finished:  # the second drive waits for its turn: nothing of it was cut short
+        waits = library / second.run_id
+        assert actual_status(waits, read_manifest(waits)) == "not begun"
+        found = list_runs(library, Choice(status="not begun"))
+        assert [line["folder"] for line in found.runs] == [second.run_id]
     assert main(["resume", str(folder)]) == 0
     assert read_manifest(folder).status == "finished"
     after = finished_runs(library)
@@ -258,3 +280,35 @@ def test_one_drive_twice_and_a_consent_of_nobody_are_refused(
     assert main(["run", review, "--library", library]) == 2
     assert "no drive is named" in capsys.readouterr().err
     assert not (tmp_path / "library").exists()
+
+
+def test_a_review_that_is_watched_says_what_each_part_does() -> None:
+    def part(status: str) -> dict[str, object]:
+        return {"run": "", "status": status, "live": None}
+
+    parts = {
+        "drive 1": part("finished"),
+        "drive 1, qd1": part("finished"),
+        "drive 1, act": part("left out"),
+        "drive 2": part("running"),
+        "drive 2, qd1": part("running"),
+        "drive 2, fill": part("not begun"),
+    }
+    assert _suite_lines(parts) == ("1 of 3 parts finished",), "a drive is no part"
+    states = {name: str(each["status"]) for name, each in parts.items()}
+    assert list(_changes({}, states)) == [
+        "drive 1: finished",
+        "drive 1, qd1: finished",
+        "drive 1, act: left out",
+        "drive 2: running",
+        "drive 2, qd1: running",
+    ]
+    assert list(_changes(states, states | {"drive 2, fill": "interrupted"})) == [], "made, and not yet held"
+    after = states | {"drive 2, qd1": "finished", "drive 2, fill": "running"}
+    assert list(_changes(states, after)) == ["drive 2, qd1: finished", "drive 2, fill: begins"]
+
+
+def test_a_real_drive_is_not_known_by_its_declared_name() -> None:
+    review = {"drives": [{"name": "DC500R", "profile": "sata-tlc-enterprise"}]}
+    assert absent_drives(review, ["/dev/sda"]) == ("DC500R, not run as its profile",)
+    assert absent_drives(review, ["/dev/sda", "sim:sata-tlc-enterprise,scale=4"]) == ()

@@ -9,6 +9,7 @@ import pytest
 
 from ssdlab.cli import showing_suite
 from ssdlab.methods.results.suite import ChildOutcome, SuiteResult
+from ssdlab.results.claim import Claim
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Scalar, Warned
@@ -49,6 +50,20 @@ def test_heat_and_caveats_of_a_part_are_told(
     assert "caveat: TRIM is not judged" in said
     assert "and 2 more figures" in said
     assert "other" not in said
+
+
+def test_no_result_cell_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a mix without the share that is compared the first finding stands there; of repeats each figure."""
+    part: Any = _Part()
+    part.manifest.method = type("Method", (), {"name": "mixed-random"})
+    lacking = Scalar(name="a", label="70/30 mix", value=None, unit="MB/s", better="higher")
+    mixes = SuiteResult(quick=True, outcomes=(), scalars=(lacking,))
+    monkeypatch.setattr(showing_suite, "read_result", lambda run: mixes)
+    kind = type("Kind", (), {"findings": staticmethod(lambda result: [Claim("from 1 to 2 MB/s")])})
+    monkeypatch.setattr(showing_suite, "shown_by", lambda result, method: kind)
+    assert showing_suite._headlines(part) == ["From 1 to 2 MB/s."]
+    kind.findings = staticmethod(lambda result: [])
+    assert showing_suite._headlines(part) == ["no headline figure was measured"]
 
 
 def _metered(**meter: object) -> Any:

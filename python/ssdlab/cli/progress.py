@@ -77,11 +77,11 @@ class LiveDisplay:
 
 
 class PlainDisplay:
-    """Prints a line a minute."""
+    """Prints a line a minute; `at_once`: the first when there is one."""
 
-    def __init__(self, every_s: float = _PLAIN_EVERY_S) -> None:
+    def __init__(self, every_s: float = _PLAIN_EVERY_S, *, at_once: bool = False) -> None:
         self._every_s = every_s
-        self._next = time.monotonic() + every_s
+        self._next = time.monotonic() + (0 if at_once else every_s)
 
     def update(self, lines: tuple[str, ...]) -> None:
         """Print the present state if the last line is a minute old."""
@@ -99,9 +99,9 @@ class PlainDisplay:
         """Nothing is to be taken away."""
 
 
-def display() -> Display:
-    """Return the display that fits where stderr goes."""
-    return LiveDisplay() if on_terminal(sys.stderr) else PlainDisplay()
+def display(*, at_once: bool = False) -> Display:
+    """Return the display that fits where stderr goes; `at_once`: the first state is not waited for."""
+    return LiveDisplay() if on_terminal(sys.stderr) else PlainDisplay(at_once=at_once)
 
 
 class RunProgress:

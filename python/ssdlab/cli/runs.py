@@ -29,7 +29,7 @@ def runs(
     method: Word = None,
     since: Moment = None,
     tag: Word = None,
-    status: Literal["running", "interrupted", "finished", "failed"] | None = None,
+    status: Literal["running", "interrupted", "not begun", "finished", "failed"] | None = None,
     limit: Count | None = None,
     library: Path | None = None,
     json: bool = False,

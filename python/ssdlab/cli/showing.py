@@ -12,6 +12,7 @@ from ssdlab.methods.presented.points import of_points
 from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.kinds import SUITE
 from ssdlab.methods.results.outcome import read_result, shown_by
+from ssdlab.methods.suites.absent import absent_drives
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
@@ -83,7 +84,7 @@ def print_result(run: RunFolder) -> None:
     """Print a run: header, result, what to know about it, notes."""
     manifest = run.manifest
     status = actual_status(run.path, manifest)
-    print_line(f"{manifest.method.title}: {manifest.drive.name}", "bold")
+    print_line(f"{manifest.method.title}: {manifest.drive_names}", "bold")
     print_fields(_header(manifest, status))
     result = read_result(run)
     if result is None:
@@ -125,7 +126,7 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
     drive = manifest.drive
     return [
         ("run", f"{manifest.run_id} (short: {short_id(manifest.run_id)}), {status}"),
-        ("drive", f"{drive.text}, {units.capacity_text(drive.capacity_bytes)}, {drive.id}"),
+        *_drives(manifest),
         ("variant", None if drive.variant is None else _variant(drive.variant)),
         ("engine", _ENGINES.get(manifest.engine, manifest.engine)),
         ("power", meter_words(manifest)),
@@ -135,6 +136,15 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
         ("seal", _SEALS[manifest.seal_state]),
         ("quick", "yes: shorter than the method asks for" if manifest.quick else None),
     ]
+
+
+def _drives(manifest: Manifest) -> list[tuple[str, object]]:
+    """Name the drive, or those of a comparison, and the drives of a review that it is not of."""
+    drive = manifest.drive
+    own = f"{drive.text}, {units.capacity_text(drive.capacity_bytes)}, {drive.id}"
+    several = [child.drive for child in manifest.children if child.suite]
+    absent = () if manifest.member is not None else absent_drives(manifest.review, several or [drive.text])
+    return [*(("drive", text) for text in several or [own]), *(("absent", text) for text in absent)]
 
 
 def _variant(variant: VariantInfo) -> str:

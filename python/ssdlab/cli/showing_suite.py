@@ -9,9 +9,11 @@ from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_ratings import rating_json, rating_row, shares_of
 from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.methods.results.figure_state import headline_label, labelled
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.model import units
 from ssdlab.model.units import counted
+from ssdlab.results.claim import sentence
+from ssdlab.results.kind import loaded
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status, short_id
 from ssdlab.results.warned_steps import warned_steps
@@ -40,7 +42,7 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
         if each.left_out is not None:
             rows.append((each.part, "left out", each.left_out))
             continue
-        figures = [] if result.repeated else _headlines(runs[each.run_id])
+        figures = _headlines(runs[each.run_id])[: 1 if result.repeated else None]  # medians have the others
         if run.manifest.several_drives:
             figures = [_drive_line(runs[each.run_id])]
         rows.append((each.part, short_id(each.run_id), figures[0] if figures else ""))
@@ -81,6 +83,7 @@ def _print_remarks(result: SuiteResult, runs: Mapping[str, RunFolder]) -> None:
     """Print limits, departures and warnings of the parts, each once with the parts it is of."""
     done = [each for each in result.outcomes if each.left_out is None]
     found = _gathered({each.part: runs[each.run_id] for each in done})
+    found = [each for each in found if each[0][1] not in result.caveats]  # those of the whole follow
     if found:
         print_line()
     for (kind, text), parts in found:
@@ -161,6 +164,15 @@ def _headlines(run: RunFolder) -> list[str]:
     found = read_result(run)
     if found is None:
         return []
-    return [
-        f"{headline_label(found, each)} {units.figure_text(each.value, each.unit)}" for each in found.scalars
+    figures = [
+        f"{headline_label(found, each)} {units.figure_text(each.value, each.unit)}"
+        for each in found.scalars
+        if each.value is not None
     ]
+    if figures:
+        return figures
+    # Of a mix without the share that comparisons use, say, there is no headline figure.
+    findings = [
+        sentence(claim) for claim in loaded(shown_by(found, run.manifest.method.name).findings)(found)
+    ]
+    return findings[:1] or ["no headline figure was measured"]

@@ -13,7 +13,9 @@ from ssdlab.cli.suites import suite_lines
 from ssdlab.results.progress import Progress
 
 if TYPE_CHECKING:
-    from ssdlab.results.schema import Status
+    from collections.abc import Iterator, Mapping
+
+    from ssdlab.results.schema import ActualStatus
 
 SCHEMA = "ssdlab.watch/1"
 _LOOK_EVERY_S = 0.5
@@ -41,7 +43,8 @@ def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> No
             {"schema": SCHEMA, "run": folder.name, "status": status, "live": live, "parts": _parts(folder)}
         )
         return
-    shown = display()
+    shown = display(at_once=True)
+    known: dict[str, str] = {}
     try:
         while True:
             status, live = _look(folder)
@@ -50,6 +53,10 @@ def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> No
             if live is not None:
                 shown.update(status_lines(Progress.of(live)))
             elif parts := _parts(folder):
+                states = {name: str(part["status"]) for name, part in parts.items()}
+                for line in _changes(known, states):
+                    shown.say(line)
+                known = states
                 shown.update(_suite_lines(parts))
             time.sleep(_LOOK_EVERY_S)
     finally:
@@ -71,7 +78,7 @@ def _check(folder: Path) -> None:
     check_run(suite)
 
 
-def _look(folder: Path) -> tuple[Status, dict[str, Any] | None]:
+def _look(folder: Path) -> tuple[ActualStatus, dict[str, Any] | None]:
     from ssdlab.results.live import read_live
     from ssdlab.results.run_folder import read_manifest
     from ssdlab.results.store import actual_status
@@ -90,16 +97,29 @@ def _parts(folder: Path) -> dict[str, dict[str, Any]]:
         begun = (path / MANIFEST).exists()
         status, live = _look(path) if begun else ("left out" if child.left_out else "not begun", None)
         found[child.part] = {"run": child.run_id, "status": status, "live": live}
-        if child.suite and begun and status == "running":  # its parts are what goes on
+        if child.suite and begun:  # its parts are what goes on
             found |= {f"{child.part}, {part}": state for part, state in _parts(path).items()}
     return found
 
 
-def _suite_lines(parts: dict[str, dict[str, Any]]) -> tuple[str, ...]:
-    finished = sum(part["status"] == "finished" for part in parts.values())
+def _changes(known: Mapping[str, str], states: Mapping[str, str]) -> Iterator[str]:
+    """Say which parts are otherwise than they were; at first, how each is that was begun or left out."""
+    for name, status in states.items():
+        before = known.get(name, "not begun")
+        if status == "interrupted" and known and before != "running":
+            continue  # just made, and not yet held by who runs it
+        if status != before:
+            yield f"{name}: {'begins' if status == 'running' and known else status}"
+
+
+def _suite_lines(parts: Mapping[str, dict[str, Any]]) -> tuple[str, ...]:
+    """Return how many parts are finished, and how far those are that go on; drives are no parts."""
+    drives = {name.partition(", ")[0] for name in parts if ", " in name}
+    own = {name: part for name, part in parts.items() if name not in drives and part["status"] != "left out"}
+    finished = sum(part["status"] == "finished" for part in own.values())
     running = {
         name: Progress.of(part["live"])
-        for name, part in parts.items()
+        for name, part in own.items()
         if part["status"] == "running" and part["live"] is not None
     }
-    return (f"{finished} of {len(parts)} parts finished", *suite_lines(running))
+    return (f"{finished} of {len(own)} parts finished", *suite_lines(running))

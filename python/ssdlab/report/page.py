@@ -15,6 +15,7 @@ from markupsafe import Markup
 from ssdlab.host.output_files import OutputFile
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.methods.results.outcome import shown_by
+from ssdlab.methods.suites.absent import absent_drives
 from ssdlab.model.document import Document
 from ssdlab.model.errors import UsageError
 from ssdlab.report.charts import Page, plain
@@ -148,7 +149,11 @@ def arranged(
     behind = (
         drive.section(placed),
         conclusion.section(placed),
-        specifications.section(placed, review.get("drives", ())),
+        specifications.section(
+            placed,
+            review.get("drives", ()),
+            absent_drives(review, [one.manifest.drive.text for one in single]),
+        ),
         suite.section(suites),
     )
     order = outline(

@@ -181,6 +181,7 @@ def _result(found: RunFolder) -> ResultBase:
         advice = {
             "running": f"wait for its end: ssdlab watch {run_words(found.path)}",
             "interrupted": f"resume it: ssdlab resume {run_words(found.path)}",
+            "not begun": f"begin it: ssdlab resume {run_words(found.path)}",
             "failed": f"no step of it is finished; see why: ssdlab show {run_words(found.path)}",
         }.get(status, f"analyse it again: ssdlab show {run_words(found.path)}")
         if parts := _finished_parts(found):

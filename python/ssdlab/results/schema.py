@@ -31,6 +31,8 @@ RUN_SCHEMA = "ssdlab.run/2"
 SealState = Literal["sealed", "unfinished", "not sealed"]
 """Of a run: finished and sealed; its journal and manifest sealed so far; made before there were seals."""
 Status = Literal["running", "interrupted", "finished", "failed"]
+ActualStatus = Status | Literal["not begun"]
+"""Not begun: a suite on record that waits for its turn, as those of a comparison do."""
 Latencies = dict[str, float | None]
 """`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None where fewer than 10 samples lie beyond."""
 
@@ -193,6 +195,12 @@ class Manifest(Stored):
     def several_drives(self) -> bool:
         """Whether it compares drives: each of its children is a suite."""
         return any(child.suite for child in self.children)
+
+    @property
+    def drive_names(self) -> str:
+        """What a reader calls its drive, or each of those that it compares."""
+        names = [child.title for child in self.children if child.suite]
+        return "; ".join(names) or self.drive.name
 
     @property
     def seal_state(self) -> SealState:

@@ -26,7 +26,7 @@ from ssdlab.results.sealing import sealed_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ssdlab.results.schema import Manifest, Status
+    from ssdlab.results.schema import ActualStatus, Manifest
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no letters that are mistaken for digits."""
@@ -248,13 +248,22 @@ def _last(library: Path) -> Path | None:
     return None
 
 
-def actual_status(folder: Path, manifest: Manifest) -> Status:
+def actual_status(folder: Path, manifest: Manifest) -> ActualStatus:
     """Return the status of a run as it is: one marked running that no process holds was killed."""
+    if manifest.status == "interrupted" and _waits(manifest):
+        return "not begun"
     if manifest.status != "running":
         return manifest.status
     from ssdlab.results.lease import is_running  # most runs that are shown are finished
 
     return "running" if is_running(folder) else "interrupted"
+
+
+def _waits(manifest: Manifest) -> bool:
+    """Whether it is the suite of one drive of a comparison, on record and not begun: no session took time."""
+    (first, *others) = manifest.sessions
+    of_comparison = bool(manifest.children) and manifest.member is not None
+    return of_comparison and not others and first.ended == first.started
 
 
 def require_finished(folder: Path) -> RunFolder:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 
 
-def section(runs: Sequence[Shown], listed: Sequence[Document] = ()) -> Section | None:
+def section(
+    runs: Sequence[Shown], listed: Sequence[Document] = (), absent: Sequence[str] = ()
+) -> Section | None:
     """Return the table of the drives and their rivals; None where nobody knows anything of them.
 
     Parameters
@@ -35,7 +37,9 @@ def section(runs: Sequence[Shown], listed: Sequence[Document] = ()) -> Section |
     runs
         Of the page.
     listed
-        Drives that a review names, with their notes and why one is absent.
+        Drives that a review names, with their notes.
+    absent
+        Those of them that were not run, each with the reason.
     """
     first = [entry.runs[0] for entry in entries(runs)]
     rows = []
@@ -45,7 +49,7 @@ def section(runs: Sequence[Shown], listed: Sequence[Document] = ()) -> Section |
             rows.append((words(name), *(words(text or NOTHING) for text in answers)))
     notes = [
         *(f"{each['name']}: {each['note']}" for each in listed if "note" in each),
-        *(f"Absent: {each['name']}, {each['absent']}" for each in listed if "absent" in each),
+        *(f"Absent: {each}" for each in absent),
     ]
     if len(rows) <= _ALWAYS and not notes:
         return None
