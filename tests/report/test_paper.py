@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ from ssdlab.cli import main
 from ssdlab.report import page, paper, source
 from ssdlab.report.charts import SeriesChart
 from ssdlab.report.pictures import pressings
+from ssdlab.report.runs import shown
+from ssdlab.report.sections.provenance import Panel
+from ssdlab.report.sections.repetition import without_repetition
+from ssdlab.results.numbers import Table, words
 
 
 def text_of(pdf: Path) -> str:
@@ -97,3 +102,43 @@ def test_a_name_of_the_other_kind_is_refused(
     assert main(["report", "nothing", *words, "-o", str(tmp_path / name)]) == 2
     assert capsys.readouterr().err.rstrip().endswith(advice)
     assert not list(tmp_path.iterdir())
+
+
+def panel(run: int, prose: str, **tables: dict[str, str]) -> Panel:
+    made = tuple(
+        Table(caption, ("What", "Found"), tuple((words(key), words(value)) for key, value in rows.items()))
+        for caption, rows in tables.items()
+    )
+    return Panel(run, f"Elm {run}", "QD 1", (), prose, made, (), ())
+
+
+def test_what_runs_have_in_common_is_printed_once_and_nothing_is_lost() -> None:
+    host = {"kernel": "6.18", "cpu": "E1", "load": "0.1"}
+    panels = (
+        panel(0, "One at a time.", Host=host, Steps={"1": "1 ms", "2": "2 ms"}),
+        panel(1, "One at a time.", Host=host | {"load": "0.2"}, Steps={"1": "3 ms", "2": "4 ms"}),
+        panel(2, "Another.", Host=host, Steps={"1": "1 ms"}),
+        panel(3, "Another.", Host={"kernel": "6.18", "cpu": "E1"}),
+    )
+    first, second, third, fourth = without_repetition(panels)
+    assert first == panels[0]
+    assert second.prose == "" and second.as_before == ("The method in full: as of Elm 0: QD 1.",)
+    assert [(each.caption, [[cell.text for cell in row] for row in each.rows]) for each in second.tables] == [
+        ("Host, where it differs from that of Elm 0: QD 1", [["load", "0.2"]]),
+        ("Steps", [["1", "3 ms"], ["2", "4 ms"]]),
+    ]
+    assert third.prose == "Another." and third.as_before == ("Host: as of Elm 0: QD 1.",)
+    assert third.tables == panels[2].tables[1:]
+    # A line that it lacks would be taken for one that is the same.
+    assert fourth.tables == panels[3].tables
+
+
+def test_a_table_on_paper_names_a_run_so_that_its_row_is_one_line(make_run: Callable[..., Path]) -> None:
+    """The whole name, in a narrow column of a wide table, made each row six lines high."""
+    other = {"id": "S9", "name": "Hazel 9", "kind": "block"}
+    folders = (make_run("peak-random-read"), make_run("peak-random-read", drive=other, seed=9))
+    runs = [source.read_run(each) for each in folders]
+    html = page.render(runs, printed=True)
+    cells = re.findall(r'<td[^>]*><span class="run"[^>]*>.*?</svg>([^<]*)</span>', html)
+    assert cells and set(map(unescape, cells)) == {one.style.short for one in shown(runs)}
+    assert html.count("The method in full: as of ") == 1

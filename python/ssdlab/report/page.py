@@ -26,6 +26,7 @@ from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import conclusion, drive, efficiency, specifications, suite
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
+from ssdlab.report.sections.repetition import without_repetition
 from ssdlab.report.source import Comparison, Run, SuiteRun
 from ssdlab.results.kind import loaded
 
@@ -70,8 +71,9 @@ def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printe
         When the front end was not built.
     """
     placed, head, order = arranged(runs, claims)
+    prose = without_repetition(panels(placed)) if printed else panels(placed)
     whole = () if printed else tuple(_whole(one) for one in placed)
-    html = assembled(head, placed, order, panels(placed), whole, printed=printed)
+    html = assembled(head, placed, order, prose, whole, printed=printed)
     return _CLOSED.sub(r"<details open\1", html) if printed else html
 
 
@@ -109,6 +111,7 @@ def assembled(
         stills={} if printed else stills(figures, heads, styles),
         views=views(figures, styles) if printed else {},
         panels=prose,
+        printed=printed,
         few_panels=_FEW_PANELS,
         runs=placed,
         entries=entries(placed),

@@ -47,6 +47,8 @@ class Panel:
     tables: tuple[Table, ...]
     steps: tuple[StepText, ...]
     voided: tuple[str, ...]
+    as_before: tuple[str, ...] = ()
+    """What is not said again, since it is as of an earlier panel."""
 
 
 def panels(runs: Sequence[Shown]) -> tuple[Panel, ...]:
