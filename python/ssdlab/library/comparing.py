@@ -213,7 +213,10 @@ def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
         what = f"{text} is finished, and none of its {len(lines)} headline figures has a value"
         return UsageError(what, "its page says why: not judged, or not measured; name another run")
     if text.startswith(TAG):
-        return UsageError(f"no finished run with the {text} has figures", "tag finished runs of a method")
+        return UsageError(
+            f"no finished run with the {text} has figures of its own",
+            "tag finished runs of a method; of a review the drive that is meant (see ssdlab show)",
+        )
     return UsageError(f"{text} is finished, and its method gives no headline figures", "name another run")
 
 

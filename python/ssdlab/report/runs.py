@@ -27,7 +27,7 @@ COLOURS = 8
 _SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
 _SPARE = re.compile(r", \S+ (?:% spare|of its medium spare)")
 """In the name of a simulated drive; earlier versions named the share of the medium."""
-_ENGINES = {"sync": "threads", "uring": "io_uring"}
+_ENGINES = {"sync": "threads", "uring": "io_uring", "sim": "simulated"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def entries(runs: Sequence[Shown]) -> tuple[Entry, ...]:
 
 
 def engine_words(engine: str) -> str:
-    """How I/O was issued, as a label beside a drive: `threads` or `io_uring`."""
+    """How I/O was issued, as a label beside a drive: `threads`, `io_uring` or `simulated`."""
     return _ENGINES.get(engine, engine)
 
 

@@ -55,7 +55,7 @@ def _figure(kept: Sequence[Filled]) -> Figure:
         described=" ".join(leads(kept, fill.findings)),
         chart=XyChart((view,)),
         tables=(together(kept, fill.speeds),),
-        measured=(f"128 KiB sequential, {kept[0][1].depth} in flight by one io_uring thread.",),
+        measured=(f"128 KiB sequential, {kept[0][1].depth} in flight {_by_whom(kept)}.",),
         wide=True,
     )
 
@@ -67,3 +67,10 @@ def _efficiency(kept: Sequence[Filled]) -> Figure | None:
         if found is not None and result.mean_w is not None:
             worked.append(efficiency.Worked(shown, "whole drive", "", found, result.mean_w))
     return efficiency.figure("whole-drive-fill", worked)
+
+
+def _by_whom(kept: Sequence[Filled]) -> str:
+    engines = {shown.run.manifest.engine for shown, _ in kept}
+    real, simulated = engines - {"sim"}, engines & {"sim"}
+    words = (("of one io_uring thread", real), ("in a simulated drive's own time", simulated))
+    return " and ".join(text for text, any_of in words if any_of)

@@ -184,10 +184,18 @@ def _tail(shown: Shown, point: Point) -> percentiles.Tail:
     )
 
 
+_ISSUED = {
+    "sync": "by a thread of synchronous I/O",
+    "uring": "by a thread of io_uring",
+    "sim": "in a simulated drive's own time",
+}
+
+
 def _how(points: Corners) -> tuple[str, ...]:
     engines = sorted({point.engine for _, point in points})
+    issued = " and ".join(_ISSUED.get(engine, f"by {engine}") for engine in engines)
     return (
-        f"One I/O in flight, by {' and '.join(engines)}; the next starts when the last one has completed.",
+        f"One I/O in flight, {issued}; the next starts when the last one has completed.",
         "Random: uniform over the span. Sequential: from the start of the span on, one stream.",
         "Preconditions and the time of each point stand in the tables and in the steps at the end.",
     )
