@@ -12,7 +12,6 @@ from ssdlab.methods.presented.points import of_points
 from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.kinds import SUITE
 from ssdlab.methods.results.outcome import read_result, shown_by
-from ssdlab.methods.suites.absent import absent_drives
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
@@ -143,8 +142,16 @@ def _drives(manifest: Manifest) -> list[tuple[str, object]]:
     drive = manifest.drive
     own = f"{drive.text}, {units.capacity_text(drive.capacity_bytes)}, {drive.id}"
     several = [child.drive for child in manifest.children if child.suite]
-    absent = () if manifest.member is not None else absent_drives(manifest.review, several or [drive.text])
+    absent = _absent(manifest, several or [drive.text])
     return [*(("drive", text) for text in several or [own]), *(("absent", text) for text in absent)]
+
+
+def _absent(manifest: Manifest, texts: list[str]) -> tuple[str, ...]:
+    if manifest.member is not None or not manifest.review:
+        return ()
+    from ssdlab.methods.suites.absent import absent_drives  # what a single method's run does not load
+
+    return absent_drives(manifest.review, texts)
 
 
 def _variant(variant: VariantInfo) -> str:
