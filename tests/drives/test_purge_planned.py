@@ -10,14 +10,16 @@ import pytest
 from machine.fake_drive import FakeAta, FakeNvme, FakeScsi
 from machine.purge_rig import Make
 from ssdlab.drives.purge import PurgeMethodName
-from ssdlab.drives.purge.expected import MARGIN_S, longest_of
+from ssdlab.drives.purge.expected import LOOKS_AT_MARKS, MARGIN_S, longest_of
 from ssdlab.drives.purge.of_device import subject_of
+from ssdlab.drives.trim.samples import SAMPLES
 from ssdlab.host.identity import Identity
 from ssdlab.methods import find_method
 from ssdlab.runs.order import Order, plan_order
 
 TB = 10**12
 WRITES = 500e6
+COMMAND_S = 0.02
 HUNG_S = 7200.0
 NONE = 0xFFFFFFFF
 
@@ -25,21 +27,22 @@ NONE = 0xFFFFFFFF
 def longest(make: Make, drive: object, method: PurgeMethodName | None = None) -> float:
     rig = make(drive)
     who = Identity("/dev/drive", "drive", "block", "SERIAL", TB, 512, serial="SERIAL", **rig.identity)
-    return longest_of(subject_of(who, rig.host.files, rig.node, rig.drive), method, WRITES) - MARGIN_S
+    subject = subject_of(who, rig.host.files, rig.node, rig.drive)
+    return longest_of(subject, method, WRITES, COMMAND_S) - LOOKS_AT_MARKS * SAMPLES * COMMAND_S
 
 
 @pytest.mark.parametrize(
     ("drive", "method", "seconds"),
     [
         # the Sanitize Status log: overwriting, block erase, crypto erase
-        (FakeNvme(sanicap=0b011, estimates_s=(9000, 120, 2)), None, 120),
-        (FakeNvme(sanicap=0b001, estimates_s=(9000, 120, 2)), None, 2),
-        (FakeNvme(sanicap=0b111, estimates_s=(9000, 120, 2)), "nvme-sanitize-overwrite", 9000),
+        (FakeNvme(sanicap=0b011, estimates_s=(9000, 120, 2)), None, MARGIN_S + 120),
+        (FakeNvme(sanicap=0b001, estimates_s=(9000, 120, 2)), None, MARGIN_S + 2),
+        (FakeNvme(sanicap=0b111, estimates_s=(9000, 120, 2)), "nvme-sanitize-overwrite", MARGIN_S + 9000),
         # it says nothing: no longer than until it counts as hung
-        (FakeNvme(sanicap=0b011, estimates_s=(NONE,) * 3), None, HUNG_S),
+        (FakeNvme(sanicap=0b011, estimates_s=(NONE,) * 3), None, MARGIN_S + HUNG_S),
         # IDENTIFY words 89 and 90, in 2 minutes: 8 bits, or 15 with bit 15
-        (FakeAta(erase_word=30), None, 3600),
-        (FakeAta(erase_word=0x8000 | 600), "ata-security-erase", 72000),
+        (FakeAta(erase_word=30), None, MARGIN_S + 3600),
+        (FakeAta(erase_word=0x8000 | 600), "ata-security-erase", MARGIN_S + 72000),
         # substitutes: the whole drive at its speed
         (FakeAta(frozen=True), None, TB / WRITES),
         (FakeNvme(), "zero-fill", TB / WRITES),
@@ -61,4 +64,5 @@ def test_a_device_in_memory_is_planned_by_its_size(
     method = find_method("whole-drive-fill")
     plan = plan_order(Order(method, method.params.build({}), str(device), destroy=device.name))
     (purge,) = (step for step in plan.steps if step.verb == "purge")
-    assert purge.drive_seconds.upper <= MARGIN_S + (1 << 30) / 20e6
+    marks_s = LOOKS_AT_MARKS * SAMPLES / 50
+    assert purge.seconds.upper == pytest.approx(marks_s + (1 << 30) / 20e6)

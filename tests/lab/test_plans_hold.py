@@ -143,9 +143,13 @@ def test_a_run_on_a_throttled_loop_device_falls_inside_its_plan(
         again = plan_order(replace(order, seed=6), tmp_path / "runs")
     took = looks.over - looks.begun
     times, writes = against(plan, run)
-    print(f"{name}: {took:.1f} s of {plan.seconds}, {times.share:.2f} times; writes {writes.share:.2f} times")
+    given_s = times.given + plan.seconds.upper - plan.drive_seconds.upper
+    print(
+        f"{name}: {took:.1f} s of {plan.seconds}, {given_s / took:.2f} times; writes {writes.share:.2f} times"
+    )
     print(f"{sum(looks.held())} of {len(looks.held())} looks")
     assert plan.seconds.lower <= took <= plan.seconds.upper
+    assert given_s <= AT_MOST * took
     assert writes.inside and writes.share <= AT_MOST
     assert sum(looks.held()) >= 0.9 * len(looks.held())
     # The run that was made is an earlier run of the drive now.

@@ -234,6 +234,11 @@ def _purge_max_s(identity: Identity, pace: Pace, method: str | None) -> float | 
         return None
     from ssdlab.drives.purge import check_method
     from ssdlab.drives.purge.expected import longest_s
+    from ssdlab.drives.trim.samples import SAMPLE_BYTES
 
-    zeroes = pace.of(Load(writes=True, random=False, block_bytes=1 << 20, in_flight=1))
-    return longest_s(identity, None if method is None else check_method(method), zeroes.low)
+    zeroes = pace.of(Load(writes=True, random=False, block_bytes=1 << 20, in_flight=1)).low
+    command_s = max(
+        SAMPLE_BYTES / pace.of(Load(writes, random=True, block_bytes=SAMPLE_BYTES, in_flight=1)).low
+        for writes in (False, True)
+    )
+    return longest_s(identity, None if method is None else check_method(method), zeroes, command_s)

@@ -10,19 +10,23 @@ from ssdlab.drives.purge.choice import choose
 from ssdlab.drives.purge.method import PurgeMethod, Subject
 from ssdlab.drives.purge.of_device import subject_of
 from ssdlab.drives.purge.record import PurgeMethodName
+from ssdlab.drives.trim.samples import SAMPLES
 from ssdlab.host.identity import Identity
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import LabError
 
 SUBSTITUTES = frozenset({"discard", "zero-fill"})
 MARGIN_S = 60.0
-"""Marks are written before and looked for after; a drive's estimate is in minutes, or twos of them."""
+"""A drive's own estimate is in minutes, or twos of them, and the state of its erase is polled."""
+LOOKS_AT_MARKS = 3
+"""Marks are written, read back, and looked for after the purge."""
 
 
 def longest_s(
     identity: Identity,
     method: PurgeMethodName | None,
     write_bytes_s: float,
+    command_s: float,
     files: HostFiles | None = None,
 ) -> float | None:
     """Return how long a purge of a block device takes at most.
@@ -33,6 +37,8 @@ def longest_s(
         The device, and the method named.
     write_bytes_s
         It writes no slower in order.
+    command_s
+        A command of one mark takes no longer.
     files
         The host; another root for tests.
 
@@ -46,12 +52,14 @@ def longest_s(
     if node is None:
         return None
     try:
-        return longest_of(subject_of(identity, files, node), method, write_bytes_s)
+        return longest_of(subject_of(identity, files, node), method, write_bytes_s, command_s)
     except LabError:
         return None
 
 
-def longest_of(subject: Subject, method: PurgeMethodName | None, write_bytes_s: float) -> float:
+def longest_of(
+    subject: Subject, method: PurgeMethodName | None, write_bytes_s: float, command_s: float
+) -> float:
     """Return that of a drive which was asked what it can do.
 
     Raises
@@ -63,12 +71,15 @@ def longest_of(subject: Subject, method: PurgeMethodName | None, write_bytes_s: 
     first, *others = choice.methods
     # A device often supports discards and rejects them all the same: the next is then done in their place.
     candidates = [first, *(others if first.name in SUBSTITUTES else ())]
-    following = 0.0 if choice.following is None else choice.following.limit_s
+    following = 0.0 if choice.following is None else MARGIN_S + choice.following.limit_s
     zeroes_s = subject.identity.capacity_bytes / write_bytes_s
-    return following + MARGIN_S + max(_longest_s(each, zeroes_s) for each in candidates)
+    marks_s = LOOKS_AT_MARKS * SAMPLES * command_s
+    return following + marks_s + max(_longest_s(each, zeroes_s) for each in candidates)
 
 
 def _longest_s(method: PurgeMethod, zeroes_s: float) -> float:
     if method.name in SUBSTITUTES:
         return min(method.limit_s, zeroes_s)
-    return method.limit_s if method.estimate_s is None else min(method.limit_s, method.estimate_s)
+    return MARGIN_S + (
+        method.limit_s if method.estimate_s is None else min(method.limit_s, method.estimate_s)
+    )
