@@ -9,6 +9,7 @@ from typing import Any
 from ssdlab.methods.verbs.workload_verb import WorkloadVerb
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.plan import Plan, fresh_bytes_of
+from ssdlab.runs.whereabouts import Whereabouts
 
 LOOKS = 20
 """Taken of the time left, evenly from a tenth of the run on."""
@@ -74,12 +75,12 @@ class Held:
 
 def against(plan: Plan, run: RunFolder) -> tuple[Held, Held]:
     """Return a run's time and its writes against the plan."""
-    planned = {step.ordinal: step for step in plan.steps}
+    whereabouts = Whereabouts(plan.steps)
+    places = {step.ordinal: whereabouts.find(step) for step in run.steps()}
+    assert None not in places.values(), "the run took a step that its plan has not"
+    planned = {ordinal: plan.steps[place] for ordinal, place in places.items() if place is not None}
     seconds = written = given_s = given_bytes = 0.0
-    done = {step.ordinal for step in run.steps()}
-    settled = fresh_bytes_of(
-        [each for each in plan.steps if each.ordinal in done], plan.planning.pace.fresh_bytes
-    )
+    settled = fresh_bytes_of([*planned.values()], plan.planning.pace.fresh_bytes)
     for step in run.steps():
         said = planned[step.ordinal]
         measured: Any = step.result.measurement or {}

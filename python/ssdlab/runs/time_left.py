@@ -7,7 +7,7 @@ does it, and what it gave the run of its processors how long that takes by the c
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import insort
 from dataclasses import replace
 from itertools import accumulate
 from math import sqrt
@@ -51,18 +51,17 @@ class TimeLeft:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._steps = list(plan.steps)
-        self._ordinals = [step.ordinal for step in self._steps]
         self._seen: list[Known] = []
         self._done_work = 0.0
         self._took: list[float] = []
         """Seconds of a processor of each step with a workload that was done here."""
         self._sum_up()
 
-    def finished(self, step: Step, seconds: float) -> None:
-        """Take note of what a step that was done here took; a simulated one of a processor."""
-        at = bisect_right(self._ordinals, step.ordinal) - 1
-        if at < 0 or self._ordinals[at] != step.ordinal:
-            return
+    def finished(self, at: int, step: Step, seconds: float) -> None:
+        """Take note of what a step that was done here took; a simulated one of a processor.
+
+        `at` is its index in the plan.
+        """
         if self._plan.keeps_time:
             if self._steps[at].simulating.upper:
                 self._done_work += _middle(self._steps[at].simulating)
@@ -71,12 +70,11 @@ class TimeLeft:
             self._seen.append(known)
             self._plan_again(at + 1)
 
-    def after(self, ordinal: int) -> Bounds:
-        """Return what the steps behind one will take, and what ends the run.
+    def after(self, at: int) -> Bounds:
+        """Return what the steps from an index of the plan on will take, and what ends the run.
 
         Of a simulated drive in seconds of a processor.
         """
-        at = bisect_right(self._ordinals, ordinal)
         rest, certain, likely = self._from[at]
         ending = START_MAX_S + overhead_max_s(self._steps[at:])
         if not self._plan.keeps_time or sum(self._took) < SEEN_S:

@@ -14,6 +14,7 @@ from ssdlab.results.progress import Progress
 from ssdlab.runs.host_time import HostTime
 from ssdlab.runs.plan import Plan, planned_step
 from ssdlab.runs.time_left import TimeLeft
+from ssdlab.runs.whereabouts import Whereabouts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +39,7 @@ class Tracker:
 
     def __init__(self, plan: Plan, observers: Sequence[Observer] = ()) -> None:
         self._plan = plan
-        self._planned = {step.ordinal: step for step in plan.steps}
+        self._whereabouts = Whereabouts(plan.steps)
         self._left = TimeLeft(plan)
         self._observers = observers
         self._host = HostTime() if plan.keeps_time else None
@@ -47,17 +48,19 @@ class Tracker:
         self._step_cpu_s = time.process_time()
         self._elsewhere = False
         self._current: PlannedStep | None = None
+        self._ordinal = -1
         self._outlook = ""
 
     def restart(self) -> None:
         """Count progress from the first step again."""
         self._current = None
+        self._ordinal = -1
+        self._whereabouts.restart()
 
     def began(self, request: Request) -> None:
         """Take note that a step starts."""
-        known = self._planned.get(request.ordinal) if request.asked.planned_once else None
-        self._current = known or planned_step(request, self._plan.planning)
-        self._begin_step()
+        known = self._planned(request) if request.asked.planned_once else None
+        self._begin_step(request, known or planned_step(request, self._plan.planning))
         if self._host is not None:
             self._host.look()
         self._outlook = request.outlook
@@ -78,11 +81,10 @@ class Tracker:
 
     def finished(self, step: Step, *, read_back: bool) -> None:
         """Take note that a step is finished."""
-        if self._current is None or self._current.ordinal != step.ordinal:
-            self._current = self._planned.get(step.ordinal)
-            self._begin_step()
-        if not read_back:
-            self._left.finished(step, self._used_s())
+        if self._ordinal != step.ordinal:
+            self._begin_step(step, self._planned(step))
+        if not read_back and (at := self._whereabouts.find(step)) is not None:
+            self._left.finished(at, step, self._used_s())
         progress = self._progress(None)
         for observer in self._observers:
             observer.finished(step, progress, read_back=read_back)
@@ -92,7 +94,13 @@ class Tracker:
         for observer in self._observers:
             observer.ended(status)
 
-    def _begin_step(self) -> None:
+    def _planned(self, step: Request | Step) -> PlannedStep | None:
+        at = self._whereabouts.find(step)
+        return None if at is None else self._plan.steps[at]
+
+    def _begin_step(self, step: Request | Step, planned: PlannedStep | None) -> None:
+        self._whereabouts.find(step)
+        self._ordinal, self._current = step.ordinal, planned
         self._step_begun, self._step_cpu_s = time.monotonic(), time.process_time()
         self._elsewhere = False
 
@@ -107,7 +115,7 @@ class Tracker:
 
     def _remaining(self, snapshot: Snapshot | None) -> Bounds:
         current = self._current
-        rest = self._left.after(current.ordinal if current is not None else -1)
+        rest = self._left.after(self._whereabouts.past)
         if current is not None:
             rest = rest + self._left.of(current, self._used_s(), snapshot)
         if self._host is None:
@@ -119,12 +127,11 @@ class Tracker:
         now = time.monotonic()
         current = self._current
         elapsed = now - self._step_begun
-        ordinal = current.ordinal if current is not None else -1
         rest = self._remaining(snapshot)
         row = None if snapshot is None else snapshot.latest
         tails = [] if row is None else [cell.latency("response") for cell in row.cells if cell.ios]
         return Progress(
-            ordinal=ordinal,
+            ordinal=self._whereabouts.past - 1,
             steps=len(self._plan.steps),
             verb="" if current is None else current.verb,
             label="" if current is None else current.label,
