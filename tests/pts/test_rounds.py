@@ -8,6 +8,7 @@ import pytest
 
 from methods.on_simulated import run
 from pts.scripted import GIB, Scripted, round_of
+from ssdlab.methods.presented.pts import findings, tables
 from ssdlab.methods.pts.iops import BLOCKS, MIXES, PtsIopsParams, cells_of, conclude, procedure
 from ssdlab.methods.pts.throughput import PtsThroughputParams
 from ssdlab.methods.pts.throughput import procedure as throughput
@@ -75,6 +76,29 @@ def test_not_achieved_is_a_result() -> None:
     assert (group.rounds, group.first, group.last, group.steady) == (25, 21, 25, False)
     assert any("NOT ACHIEVED in 25 rounds" in caveat for caveat in result.caveats)
     assert result.passed is None
+
+
+def test_a_variable_that_keeps_the_limits_is_not_told_as_one_that_does_not() -> None:
+    """One of the variables keeps the test from steady state; the others' own figures hold, and say so."""
+
+    def value(label: str) -> float:
+        return 100.0 if "65/35 64 KiB" in label and round_of(label) % 2 else 200.0
+
+    scripted = Scripted(value)
+    procedure(scripted.lab(), PtsIopsParams())
+    result = conclude(scripted.data(), PtsIopsParams())
+    (table,) = (each for each in tables(result) if "Within both limits" in each.head)
+    held = {row[0].text: row[table.head.index("Within both limits")].text for row in table.rows}
+    assert held == {"0/100 4 KiB": "yes", "65/35 64 KiB": "no", "100/0 1 MiB": "yes"}
+    assert {row[table.head.index("Steady state, all variables")].text for row in table.rows} == {
+        "NOT ACHIEVED"
+    }
+    (caveat,) = result.caveats
+    assert caveat == (
+        "steady state was NOT ACHIEVED in 25 rounds: in rounds 21 to 25 65/35 64 KiB ranged over 71.4 % of "
+        "its mean, steady is at most 20.0 %"
+    )
+    assert [claim.holds for claim in findings(result)][1] is False
 
 
 def test_what_4_kib_sectors_cannot_do_is_left_empty_with_the_reason() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, judge_window
+from ssdlab.methods.results.pts_verdict import can_judge
 from ssdlab.model.units import block_text, latency_text, numbered_text, significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
@@ -42,8 +43,36 @@ class Window:
 
     @classmethod
     def of_rounds(cls, rounds: PtsRounds) -> Self:
-        """Return the window of the first tracked variable."""
-        return cls.each_of(rounds)[0]
+        """Return the window of the variable that decides: nearest to its limit, or furthest beyond."""
+        return max(cls.each_of(rounds), key=lambda each: each.excess)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether its own values keep both limits; None where nothing was judged.
+
+        Steady state asks more: that all variables keep them at once, after enough was written.
+        """
+        each = self.variable
+        if each.mean is None or each.range_share is None or each.rise_share is None:
+            return None
+        return each.mean > 0 and each.range_share <= MAX_RANGE and each.rise_share <= MAX_RISE
+
+    @property
+    def worst(self) -> tuple[str, float, float] | None:
+        """The measure that comes nearest to its limit or goes furthest beyond it, its share and the limit."""
+        each = self.variable
+        if each.range_share is None or each.rise_share is None:
+            return None
+        found = (
+            ("ranged over", each.range_share, MAX_RANGE),
+            ("rose or fell by", each.rise_share, MAX_RISE),
+        )
+        return max(found, key=lambda one: one[1] / one[2])
+
+    @property
+    def excess(self) -> float:
+        """How often the limit of the worst measure is in it; 0 where nothing was judged."""
+        return 0.0 if self.worst is None else self.worst[1] / self.worst[2]
 
     @property
     def span(self) -> str:
@@ -58,14 +87,15 @@ def window_claim(
     evidence: Evidence | None = None,
     others: Mapping[str, Amount | str] | None = None,
 ) -> Claim:
-    """Return a claim of steady state: its figure is the range of the values, of their mean."""
-    share = window.variable.range_share
+    """Return a claim of steady state: its figure is the measure nearest to its limit, or furthest beyond."""
+    worst = window.worst
+    _, share, limit = worst or ("", None, MAX_RANGE)
     return Claim(
         says,
         figure=None if share is None else Amount(100 * share, "%"),
-        bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
+        bound=Bound("at most", Amount(100 * limit, "%")),
         evidence=Evidence() if evidence is None else evidence,
-        judged=share is not None,
+        judged=worst is not None,
         others={} if others is None else others,
     )
 
@@ -76,7 +106,9 @@ def findings(result: PtsResult) -> Iterator[Claim]:
     for group in result.groups:
         name = f"{group.group}: " if group.group else ""
         verdict = (
-            f"steady in {numbered_text('round', group.first, group.last)}" if group.steady else group.verdict
+            f"steady in {numbered_text('round', group.first, group.last)}"
+            if group.steady
+            else f"steady state {group.verdict}"
         )
         values = ", ".join(
             f"{each.name} {mean_text(each.mean, each.unit)}"
@@ -96,12 +128,21 @@ def findings(result: PtsResult) -> Iterator[Claim]:
 def not_achieved(group: PtsRounds) -> Claim:
     """Return that the rounds of a group of cells did not reach steady state."""
     name = f"{group.group}: " if group.group else ""
+    shown = Evidence(rows=(group.first - 1, group.last - 1))
+    says = f"{{name}}steady state was {group.verdict} in {{rounds}} rounds"
+    others: dict[str, Amount | str] = {"name": name, "rounds": str(group.rounds)}
     window = Window.of_rounds(group)
+    if window.worst is None or window.holds or not can_judge(steady=group.steady, fills=group.fills):
+        return window_claim(says, window, shown, others)
+    others |= {
+        "window": numbered_text("round", group.first, group.last),
+        "variable": window.variable.name,
+    }
     return window_claim(
-        f"{{name}}steady state was {group.verdict} in {{rounds}} rounds",
+        f"{says}: in {{window}} {{variable}} {window.worst[0]} {{figure}} of its mean, steady is {{bound}}",
         window,
-        Evidence(rows=(group.first - 1, group.last - 1)),
-        {"name": name, "rounds": str(group.rounds)},
+        shown,
+        others,
     )
 
 
@@ -169,7 +210,7 @@ def window_table(found: Sequence[Window]) -> Table:
     head = (
         "Variable",
         "Window",
-        "Steady",
+        "Within both limits",
         "Mean",
         "Data excursion",
         f"Allowed, {MAX_RANGE:.0%}",
@@ -177,6 +218,7 @@ def window_table(found: Sequence[Window]) -> Table:
         f"Allowed, {MAX_RISE:.0%}",
         "Fitted line",
         "Correlation",
+        "Steady state, all variables",
     )
     return Table(
         "The window, unrounded in the CSV: largest minus smallest, rise of the line over it, and the limits",
@@ -191,7 +233,7 @@ def _window_row(window: Window) -> tuple[numbers.Cell, ...]:
     return (
         numbers.words(each.name),
         numbers.words(window.span),
-        numbers.words(window.verdict),
+        numbers.words(_HOLDS[window.holds]),
         _window_value(each, 1.0 if each.mean is not None else None, percent=False),
         _window_value(each, each.range_share),
         _window_value(each, MAX_RANGE, percent=False),
@@ -199,7 +241,11 @@ def _window_row(window: Window) -> tuple[numbers.Cell, ...]:
         _window_value(each, MAX_RISE, percent=False),
         numbers.words(_window_line(window)),
         numbers.plain(each.correlation),
+        numbers.words(window.verdict),
     )
+
+
+_HOLDS = {True: "yes", False: "no", None: numbers.NOTHING}
 
 
 def _window_value(each: TrackedVariable, share: float | None, *, percent: bool = True) -> numbers.Cell:

@@ -39,19 +39,21 @@ def findings(result: DemandResult) -> Iterator[Claim]:
     before = (
         f"steady in {numbered_text('sample', samples.first, samples.last)}"
         if samples.steady
-        else samples.verdict
+        else f"steady state {samples.verdict}"
     )
     after = (
-        f"steady in {numbered_text('round', rounds.first, rounds.last)}" if rounds.steady else rounds.verdict
+        f"steady in {numbered_text('round', rounds.first, rounds.last)}"
+        if rounds.steady
+        else f"steady state {rounds.verdict}"
     )
     yield window_claim(
-        "By {of}: preconditioning {verdict}",
+        "By {of}: preconditioning, {verdict}",
         window_of(samples),
         Evidence((result.writes.ordinal,)),
         {"of": f"{result.setting} of {result.specification}", "verdict": before},
     )
     yield window_claim(
-        "Demand variation {verdict}",
+        "Demand variation, {verdict}",
         Window.of_rounds(rounds),
         Evidence(
             tuple(ordinal for cell in result.cells for ordinal in cell.ordinals),
