@@ -46,7 +46,7 @@ def test_the_load_of_the_search_runs_for_a_day_and_twice_of_it_for_another(held:
     result = certified(held)
     assert (result.load, result.asked_s, result.stress_completed) == (8, 4.0, True)
     assert [each.load for each in result.tries] == [8]
-    assert result.passed and result.certified is False
+    assert result.held and result.certified is False
     assert any("certify nothing" in caveat for caveat in result.caveats)
 
 
@@ -56,7 +56,7 @@ def test_where_no_load_holds_there_is_no_day(tmp_path: Path) -> None:
     folder = run("act-certify", tmp_path, "sim:tiny-test,scale=4", **(SEARCH | loads))
     assert [step.label for step in folder.steps() if step.verb == "run"] == ["load 60x"]
     result = certified(folder)
-    assert result.load == 60 and not result.passed and result.certified is False
+    assert result.load == 60 and not result.held and result.certified is False
 
 
 def test_the_bundle_has_acts_files_both_verdicts_the_host_and_digests(

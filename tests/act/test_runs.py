@@ -9,8 +9,10 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab.methods.job import finished_steps
+from ssdlab.methods.presented.act import findings
 from ssdlab.methods.results.act import ActResult
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder
 
 FLAT = "sim:xpoint,scale=64"
@@ -35,7 +37,7 @@ def done(folder: RunFolder, label: str = "test") -> dict[str, int]:
 def test_a_test_within_the_limits_passes_by_both_rules_and_asks_for_what_act_derives(tmp_path: Path) -> None:
     folder = run("act", tmp_path, FLAT, test_duration_sec="4", slice_sec="2", prepare="no", load="10")
     result = result_of(folder)
-    assert result.passed and result.completed and result.load == 10 and not result.undone
+    assert result.held and result.completed and result.load == 10 and not result.undone
     assert [each.number for each in result.slices] == [1, 2]
     assert all(each.ios["6.x"] == pytest.approx(20_000 * 2, rel=0.01) for each in result.slices)
     assert all(set(each.given) == set(result.asked) and not each.short for each in result.slices)
@@ -50,7 +52,7 @@ def test_a_test_within_the_limits_passes_by_both_rules_and_asks_for_what_act_der
 def test_a_drive_that_is_too_slow_fails_with_the_limit_and_the_slice(tmp_path: Path) -> None:
     settings = {"test_duration_sec": "4", "slice_sec": "2", "load": "60", "record_bytes": "131072"}
     slow = result_of(run("act", tmp_path, SLOW, prepare="no", **settings))
-    assert not slow.passed and all(each.why for each in slow.verdicts)
+    assert not slow.held and all(each.why for each in slow.verdicts)
     assert not any(held for each in slow.slices for held in each.passed.values())
 
 
@@ -71,8 +73,9 @@ def test_a_load_that_is_not_delivered_passes_acts_rules_and_fails_ours(tmp_path:
     settings = {"test_duration_sec": "3", "slice_sec": "3", **rates}
     result = result_of(run("act", tmp_path, FLAT, prepare="no", no_defrag_reads="yes", **settings))
     assert result.completed and all(each.passed for each in result.verdicts)
+    assert result.passed is None, "of 3 s there is no verdict, whatever they held"
     assert result.delivery is not None and result.delivery.delivered is False
-    assert result.passed is False
+    assert result.held is False
 
 
 def test_a_certification_ends_with_its_first_day_if_that_fails(tmp_path: Path) -> None:
@@ -89,6 +92,12 @@ def test_a_test_ends_when_a_thread_is_too_late(tmp_path: Path) -> None:
     late = result_of(run("act", tmp_path, SLOW, test_duration_sec="40", max_lag_sec="3", **settings))
     assert not late.completed and late.ran_s < 25 and late.slices
     assert "more than 3 s (max-lag-sec) behind" in late.stopped and "max-lag-sec" in late.verdicts[0].why
+    assert not late.judged and late.passed is None, "slices of 5 s are not ACT's"
+    day = settings | {"slice_sec": "3600", "test_duration_sec": "7200"}
+    ended = result_of(run("act", tmp_path, SLOW, max_lag_sec="3", **day))
+    assert ended.judged and ended.passed is False, "ACT ends such a test itself, which is a verdict"
+    told = [sentence(each) for each in findings(ended)][:2]
+    assert all("FAILED by the rule" in each and "not judged" not in each for each in told)
     never = result_of(run("act", tmp_path, SLOW, test_duration_sec="6", max_lag_sec="0", **settings))
     assert never.completed and never.undone > 0
 
@@ -121,24 +130,24 @@ def test_a_certificate_needs_the_stress_test_to_reach_its_end(tmp_path: Path) ->
         "max_lag_sec": "1",
     }
     held = result_of(run("act", tmp_path, FLAT, load="5", **settings))
-    assert held.stress_completed and held.passed and not held.certified, "6 s certify nothing"
+    assert held.stress_completed and held.held and not held.certified, "6 s certify nothing"
     over = result_of(run("act", tmp_path, SLOW, load="40", **settings))
     assert all(each.passed for each in over.verdicts), "40x holds"
-    assert over.stress_completed is False and over.passed is False, "80x does not run to its end"
+    assert over.stress_completed is False and over.held is False, "80x does not run to its end"
     assert "max-lag-sec" in over.stress_stopped
 
 
 def test_writes_alone_give_no_verdict(tmp_path: Path) -> None:
     settings = {"test_duration_sec": "2", "slice_sec": "2", "prepare": "no", "read_reqs_per_sec": "0"}
     result = result_of(run("act", tmp_path, FLAT, **settings))
-    assert not result.passed and "no reads" in result.verdicts[0].why and result.load == 0
+    assert not result.held and "no reads" in result.verdicts[0].why and result.load == 0
 
 
 def test_small_writes_of_commit_to_device_share_the_service_threads(tmp_path: Path) -> None:
     settings = {"test_duration_sec": "4", "slice_sec": "2", "prepare": "no", "load": "10"}
     folder = run("act", tmp_path, FLAT, commit_to_device="yes", **settings)
     result = result_of(folder)
-    assert result.passed and result.asked["service"] == 30_000
+    assert result.held and result.asked["service"] == 30_000
     assert done(folder)["service"] == 120_000
     reads = sum(each.ios["2019"] for each in result.slices)
     assert reads == pytest.approx(80_000, rel=0.01), "the table counts the reads"
@@ -149,7 +158,7 @@ def test_small_writes_of_commit_to_device_share_the_service_threads(tmp_path: Pa
 def test_the_index_test_counts_all_reads_by_6_and_the_lookups_by_2019(tmp_path: Path) -> None:
     folder = run("act-index", tmp_path, FLAT, test_duration_sec="4", slice_sec="2", prepare="no", load="2")
     result = result_of(folder)
-    assert result.program == "act_index" and result.passed and result.load == 2
+    assert result.program == "act_index" and result.held and result.load == 2
     assert done(folder) == {"service": 24_000, "cache": 32_000}
     assert result.slices[0].rates["6.x"] == pytest.approx(6000 + 4000, rel=0.05)
     assert result.slices[0].rates["2019"] == pytest.approx(6000, rel=0.01)

@@ -155,14 +155,14 @@ def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[Claim]:
     held = [each.load for each in tries if each.held]
     failed = [each.load for each in tries if not each.held]
     if not held:
-        yield Claim("no load passed: the lowest tried was too high for this drive", evidence=tried)
+        yield Claim("no load held: the lowest tried was too high for this drive", evidence=tried)
     if not failed:
         yield Claim("no load failed: the limit lies higher than the search went", evidence=tried)
     if held and failed and max(held) > min(failed):
         yield Claim(
-            "{passed} passed although {failed} did not: the verdict does not depend on the load alone",
+            "{held} held although {failed} did not: it does not depend on the load alone",
             evidence=tried,
-            others={"passed": f"{max(held)}x", "failed": f"{min(failed)}x"},
+            others={"held": f"{max(held)}x", "failed": f"{min(failed)}x"},
         )
     if not times_of(p.read_reqs_per_sec, p.write_reqs_per_sec):
         yield Claim(

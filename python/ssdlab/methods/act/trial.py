@@ -12,7 +12,7 @@ import numpy as np
 
 from ssdlab.analysis.act import QUANTILES, Backlog, GivenUp, Interval, SlowReads, slow_by_quantiles
 from ssdlab.methods.act.load import due_until, paced
-from ssdlab.methods.results.act import RULES
+from ssdlab.methods.results.act import RULES, UNEXPLAINED
 from ssdlab.methods.steps import Until
 from ssdlab.methods.verbs.context import Tables
 from ssdlab.model.pattern import Sequential
@@ -191,7 +191,7 @@ def given_up(data: Tables, step: Step, p: LoadParams, *, early: bool = False) ->
         if (found := watched.add(row)) is not None:
             return found
     ended_s = ran_s(step, p)
-    return GivenUp(ended_s, "it ended before its time") if ended_s < 0.999 * p.test_duration_sec else None
+    return GivenUp(ended_s, UNEXPLAINED) if ended_s < 0.999 * p.test_duration_sec else None
 
 
 def undone(data: Tables, step: Step, p: LoadParams) -> int:

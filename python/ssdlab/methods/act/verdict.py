@@ -194,7 +194,7 @@ def act_result(data: RunData, p: LoadParams, label: str = TEST) -> ActResult:
     asked_for = stress is not None or any(each.label == DAY_VERDICT for each in data.steps)
     streams = workload_of(step).streams
     completed = None if stress is None else overrun is None
-    return ActResult(
+    result = ActResult(
         quick=data.quick,
         program=cast("Literal['act_storage', 'act_index']", config.program),
         act_version=VERSION,
@@ -220,8 +220,9 @@ def act_result(data: RunData, p: LoadParams, label: str = TEST) -> ActResult:
         stress_stopped="" if overrun is None else f"{overrun.why}, after {overrun.after_s:.0f} s",
         certified=passed and bool(completed) and not any(_short_of(p, load)) if asked_for else None,
         caveats=clauses(_short_of(p, load)),
-        scalars=(_scalar(load if passed and load else None, p),),
     )
+    figure = _scalar(load if passed and load else None, p, judged=result.judged)
+    return result.model_copy(update={"scalars": (figure,)})
 
 
 def day_passed(data: Tables, step: Step, p: LoadParams) -> bool:
@@ -235,11 +236,11 @@ def _passed(verdicts: tuple[ActVerdict, ...], p: LoadParams) -> bool:
     return next(each.passed for each in verdicts if each.rule == p.rule)
 
 
-def _scalar(load: int | None, p: LoadParams) -> Scalar:
+def _scalar(load: int | None, p: LoadParams, *, judged: bool) -> Scalar:
     program = "act_index_load_passed" if p.program.program == "act_index" else "act_load_passed"
     return Scalar(
         name=program,
-        label=f"ACT load passed ({p.rule} rule)",
+        label=f"ACT load {'passed' if judged else 'within the limits'} ({p.rule} rule)",
         value=None if load is None else float(load),
         unit="x",
         better="higher",

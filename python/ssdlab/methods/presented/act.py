@@ -140,7 +140,8 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     tried = Evidence(tuple(each.ordinal for each in result.tries))
     rule = f"the rule of {result.rule}, arrivals {result.arrivals}"
     if result.score is None:
-        yield Claim("No load passed by {rule}", evidence=tried, others={"rule": rule})
+        says = "No load held by {rule}" + ("" if result.judged else _NOT_AN_HOUR)
+        yield Claim(says, evidence=tried, judged=result.judged, others={"rule": rule})
         return
     says = "{figure} by {rule}"
     others: dict[str, Amount | str] = {"rule": rule}

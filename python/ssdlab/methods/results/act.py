@@ -15,6 +15,8 @@ RULES: dict[Rule, Literal["response", "service"]] = {"2019": "response", "6.x": 
 """What each rule counts a read from: being due, or being issued."""
 Program = Literal["act_storage", "act_index"]
 JUDGED_S = 3600
+UNEXPLAINED = "it ended before its time"
+"""Why a test ended that ACT would not have ended."""
 """What ACT judges: an hour. A few seconds within the limits, or outside of them, tell little of one."""
 
 
@@ -121,8 +123,9 @@ class ActResult(ResultBase):
 
     @property
     def judged(self) -> bool:
-        """Whether it ran for what ACT judges; else its limits were kept or not, and nothing passed."""
-        return min(self.ran_s, self.slice_s) >= JUDGED_S
+        """Whether it ran for what ACT judges, or ACT would have ended it; else limits were kept or not."""
+        ended_by_act = not self.completed and not self.stopped.startswith(UNEXPLAINED)
+        return self.slice_s >= JUDGED_S and (self.ran_s >= JUDGED_S or ended_by_act)
 
     def shows(self, figure: Scalar) -> bool:
         """Return whether the load is one that passed, and not one whose limits held for some seconds."""
@@ -135,9 +138,12 @@ class ActResult(ResultBase):
 
     @property
     def passed(self) -> bool | None:
-        """Whether the drive did this load and passes at it, by the rule named; a quick run judges nothing."""
-        if self.quick:
-            return None
+        """Whether the drive did this load and passes at it, by the rule named; None: not judged."""
+        return self.held if self.judged else None
+
+    @property
+    def held(self) -> bool:
+        """Whether all limits were kept and the load was done, for whatever time it ran."""
         held = self.completed and next(each.passed for each in self.verdicts if each.rule == self.rule)
         held = held and (self.delivery is None or self.delivery.delivered is not False)
         return held and self.stress_completed is not False
