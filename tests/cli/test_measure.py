@@ -181,7 +181,24 @@ def test_json_of_a_signal_holds_the_measurement(file: Path) -> None:
     error = json.loads(out)
     assert error["error"] == "interrupted"
     assert error["measurement"]["read"]["ios"] > 0
+    assert error["advice"] == f"what was measured until then is told; it is not saved; {log} holds its I/Os"
+    assert log.stat().st_size > 4096
     assert error["measurement"]["schema"] == "ssdlab.measurement/1"
+
+
+@pytest.mark.parametrize("words", [(), ("--save",)])
+def test_a_stopped_measurement_says_that_it_is_not_saved(file: Path, words: tuple[str, ...]) -> None:
+    ssdlab.measure(file, bytes="4k", size="8MiB")
+    library = file.parent / "library"
+    saving = (*words, "--library", str(library)) if words else ()
+    process = start(str(file), "--seconds", "60", *saving, cwd=file.parent)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "until then is told; it is not saved" in err
+    assert "kept" not in err.replace("--save keeps whole measurements", "")
+    assert not library.exists() or not [each for each in library.iterdir() if each.name[0] != "."]
 
 
 def test_a_signal_before_the_run_says_that_nothing_was_measured(scratch: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 from dataclasses import fields
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ssdlab.cli.own_options import options_of
 from ssdlab.drives.simulated.commands import commands_held
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.model import warnings
@@ -269,3 +271,13 @@ def test_no_warning_is_outside_the_catalogue() -> None:
         if isinstance(keyword.value, ast.Constant | ast.JoinedStr)
     ]
     assert not written, "text and advice of a warning stand in the catalogue"
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_a_step_of_a_run_is_given_no_option_that_only_measure_has(code: str) -> None:
+    entry = CATALOGUE[code]
+    names = {name: name for _, name, _, _ in string.Formatter().parse(entry.advice) if name}
+    told = Warning(code, "what", entry.advice.format(**names)).in_step
+    assert told, "each says what to do"
+    taken = options_of("run") | {"release"}
+    assert not [name for name in re.findall(r"(?<![\w-])--([a-z][a-z-]*)", told) if name not in taken]

@@ -354,7 +354,8 @@ pub(crate) fn closed(py: Python<'_>, path: &Path) -> PyErr {
     .into_error()
 }
 
-/// What a stopped run raises: an interruption becomes `Interrupted`; anything else stays as it is.
+/// What a stopped run raises: an interruption becomes `Interrupted`; anything else stays as it is. Whether anything of it is
+/// kept is for the caller to say.
 pub(crate) fn stopped(py: Python<'_>, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return error;
@@ -362,7 +363,7 @@ pub(crate) fn stopped(py: Python<'_>, error: PyErr) -> PyErr {
     let interrupted = Raised {
         class: "Interrupted",
         what: "stopped by a signal; I/O in flight was drained".to_owned(),
-        advice: "What was measured until then is kept".to_owned(),
+        advice: "Run it again".to_owned(),
         facts: PyDict::new(py),
     }
     .into_error();

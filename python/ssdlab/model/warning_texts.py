@@ -7,11 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One kind of warning: what is said, why it matters, what to do. `{names}` are filled in with facts."""
+    """One kind of warning: what is said, why it matters, what to do. `{names}` are filled in with facts.
+
+    `advice` is for `ssdlab measure` and may name its options; `in_step` says it of a step of a run, whose
+    command has others. Empty: the same.
+    """
 
     what: str
     cause: str
     advice: str
+    in_step: str = ""
 
 
 CATALOGUE: dict[str, Entry] = {
@@ -19,16 +24,19 @@ CATALOGUE: dict[str, Entry] = {
         "the CPUs were {busy:.0%} busy with {threads} threads on {cores} cores: the host may be the limit",
         "threads that wait for a CPU submit late and stamp completions late",
         "use fewer threads with --engine uring and more depth, stop other work, or take more cores",
+        in_step="stop other work, take more cores, or ask for fewer threads and more depth",
     ),
     "run-queue-delay": Entry(
         "threads waited {delay} for a CPU per I/O on average, beside a p99 of {p99}: the host is in the tail",
         "the kernel's schedstat counts the time in which a thread could run and had no CPU",
         "use fewer threads, pin them with --cpus, or stop other work on this host",
+        in_step="stop other work on this host, or ask for fewer threads",
     ),
     "rate-not-reached": Entry(
         "{achieved} of the {requested} I/Os a second asked for were done, {share}",
         "the drive or the host could not follow the schedule; latencies count from the schedule all the same",
         "lower --rate, or allow more I/Os in flight with --threads or --depth",
+        in_step="ask for a lower rate, or allow more I/Os in flight",
     ),
     "depth-not-reached": Entry(
         "{reached} I/Os were in flight on average, not the {asked} asked for",
@@ -49,11 +57,13 @@ CATALOGUE: dict[str, Entry] = {
         "{late} of {count} submitted over 1 ms after they were due",
         "all threads were waiting for the drive, or had no CPU; response holds the delay, service does not",
         "judge by response time; more --threads or --depth makes submission independent of completions",
+        in_step="judge by response time; with more I/Os in flight submission waits less for completions",
     ),
     "dropped": Entry(
         "{count} never issued although due",
         "the backlog of the open loop was full: the drive or the host is slower than the rate",
         "lower --rate, or raise --backlog; their response time counts as at least what they waited",
+        in_step="ask for a lower rate; their response time counts as at least what they waited",
     ),
     "failed": Entry(
         "{count} failed ({errors})",
@@ -99,11 +109,13 @@ CATALOGUE: dict[str, Entry] = {
         "no I/O was counted: there is nothing to judge the drive by",
         "none completed in the time that counts: a pause or an arrival longer than the run, or only failures",
         "measure for longer with --seconds, or ask for I/Os closer together",
+        in_step="let the step last longer, or ask for I/Os closer together",
     ),
     "few-samples": Entry(
         "only {count} done, so the higher percentiles are left out",
         "a percentile is given where at least 10 samples lie beyond it: p99 needs 1000, p99.9 needs 10,000",
         "measure for longer with --seconds",
+        in_step="let the step last longer: by a full run, or by the times among the method's parameters",
     ),
     "scheduler": Entry(
         "the I/O scheduler of {device} is {scheduler}, not none",
@@ -134,11 +146,13 @@ CATALOGUE: dict[str, Entry] = {
         "reads of never-written parts were allowed: this measures the tool and the host, not the drive",
         "a read of what was never written is answered without touching the medium",
         "write the span first: --precondition fill",
+        in_step="write the span first, with a fill",
     ),
     "written-unknown": Entry(
         "whether the blocks that were read had ever been written is not known",
         "a device does not tell, and reads of what was never written are answered without the medium",
         "write it first: --precondition fill; or be sure that the drive is full",
+        in_step="write it first, with a fill; or be sure that the drive is full",
     ),
     "rotational": Entry(
         "the kernel says that {device} is a rotating disk",

@@ -72,6 +72,12 @@ class Warning:
         """Why it matters."""
         return CATALOGUE[self.code].cause if self.code in CATALOGUE else ""
 
+    @property
+    def in_step(self) -> str:
+        """What to do where a step of a run raised it, which has none of the options of `ssdlab measure`."""
+        entry = CATALOGUE.get(self.code)
+        return self.advice if entry is None or not entry.in_step else entry.in_step
+
     def as_dict(self) -> dict[str, Any]:
         """Return it as a result holds it."""
         return {"code": self.code, "what": self.what, "advice": self.advice, "facts": self.facts}

@@ -263,10 +263,20 @@ def _measured(
             if isinstance(error.measurement, Measurement):
                 telemetry = watched.ended(error.measurement)
                 error.measurement = _judged(error.measurement, workload, observation, prepared, telemetry)
+                if isinstance(error, Interrupted):
+                    error.advice = _left_of(options)
             raise
     judged = _judged(measurement, workload, observation, prepared, telemetry)
     judged.samples = tuple(watched.samples)
     return judged.with_warnings([*judged.warnings, *metered]) if metered else judged
+
+
+def _left_of(options: MeasureOptions) -> str:
+    """Say what there is of a measurement that was stopped: its figures are with the error, and in no run."""
+    saved = "it is not saved: --save keeps whole measurements" if options.save else "it is not saved"
+    if options.log_ios is not None:
+        saved += f"; {options.log_ios} holds its I/Os"
+    return f"what was measured until then is told; {saved}"
 
 
 def _metering(options: MeasureOptions, held: Drive) -> AbstractContextManager[Metering]:

@@ -344,5 +344,5 @@ def _warned(
 
 def _kept(ordinal: int, found: Sequence[Warning]) -> tuple[Warned, ...]:
     return tuple(
-        Warned(code=each.code, what=each.what, advice=each.advice, ordinal=ordinal) for each in found
+        Warned(code=each.code, what=each.what, advice=each.in_step, ordinal=ordinal) for each in found
     )
