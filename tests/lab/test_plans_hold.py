@@ -120,7 +120,7 @@ ON_LOOP = {
     "peak-sequential-read": {},
     "low-depths": {},
     "steady-random-write": {"seconds": "2"},
-    "pts-iops": {"seconds": "0.2", "overwrites": "1"},
+    "pts-iops": {"seconds": "1", "overwrites": "1"},
     "pts-latency": {"seconds": "1", "histogram_seconds": "5"},
 }
 

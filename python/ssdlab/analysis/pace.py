@@ -153,12 +153,37 @@ class Pace:
         if not kind:
             return Speed(floor, ceiling, ceiling, self.ahead_bytes)
         lows, highs = zip(*(each.at(load) for each in _nearest(kind, load)), strict=True)
+        if load.random:
+            most = max(each.max_bytes_s for each in kind)
+            ceiling = min(ceiling, max(most, _upper_in_order(self._in_order(load), load)))
         long_written = [each for each in kind if each.settled]
         settled = [each.at(load)[1] for each in _nearest(long_written, load)] or highs
         # A figure of a drive that was written for long bounds no fresh one.
         high = min(ceiling, max(highs), _upper_by_others([each for each in kind if not each.settled], load))
         most = min(high, max(settled), _upper_by_others(long_written, load))
-        return Speed(min(max(floor, min(lows)), high), high, most, self.ahead_bytes)
+        low = max(floor, min(lows), self._low_of_larger(kind, load))
+        return Speed(min(low, high), high, most, self.ahead_bytes)
+
+    def _in_order(self, load: Load) -> list[Known]:
+        ordered = replace(load, random=False)
+        return [each for each in self.known if self._is_kind(each.load, ordered)]
+
+    def _low_of_larger(self, kind: Sequence[Known], load: Load) -> float:
+        """Return what random reads move at least by figures of smaller blocks.
+
+        One takes no longer than that of a smaller block, and the rest of its bytes in order. Of writes that
+        is not so: larger ones fill a cache, or move more data that is still valid.
+        """
+        smaller = [each for each in kind if each.load.block_bytes < load.block_bytes]
+        if load.writes or not load.random or not smaller or not self._in_order(load):
+            return 0.0
+        sequential = self.of(replace(load, random=False)).low
+        lows = []
+        for each in _nearest(smaller, load):
+            block = each.load.block_bytes
+            first_s = block / each.at(replace(load, block_bytes=block))[0]
+            lows.append(load.block_bytes / (first_s + (load.block_bytes - block) / sequential))
+        return min(lows)
 
     def of_mix(self, read_share: float, load: Load) -> Speed:
         """Return how fast it does a mix, both directions together; `read_share` is that of the bytes."""
@@ -215,6 +240,20 @@ def _upper_by_others(kind: Sequence[Known], load: Load) -> float:
             blocks.setdefault(known.load.block_bytes, []).append(known)
     beyond = (_beyond(*pair, load.in_flight) for same in blocks.values() for pair in pairwise(same))
     return min(chain(larger, beyond), default=inf)
+
+
+def _upper_in_order(in_order: Sequence[Known], load: Load) -> float:
+    """Return what random I/O moves at most: in order, as many bytes in flight move no less."""
+    blocks: dict[float, list[Known]] = {}
+    for known in in_order:
+        if not known.settled:
+            blocks.setdefault(known.load.block_bytes, []).append(known)
+    in_flight_bytes = load.in_flight * load.block_bytes
+    uppers = (
+        _upper_by_others(same, Load(load.writes, False, block, in_flight_bytes / block))
+        for block, same in blocks.items()
+    )
+    return min(uppers, default=inf)
 
 
 def _beyond(fewer: Known, more: Known, in_flight: float) -> float:
