@@ -56,7 +56,8 @@ def test_a_limit_of_10_w_holds_and_never_beats_the_drive_without_it(tmp_path: Pa
         assert less.mean_w is not None
         assert most.mean_w is not None
         assert less.mean_w <= 10.0 * 1.001, less.read_pct
-        assert less.mb_s <= most.mb_s, less.read_pct
+        # Below the limit both do the same, each with a history of its own.
+        assert less.mb_s <= 1.005 * most.mb_s, less.read_pct
     # Idle power is drawn anyway; the work is what the limit leaves of the rest.
     for most, less in zip(free.points, limited.points, strict=True):
         left = min(1.0, (10.0 - C916_IDLE_W) / ((most.mean_w or 0.0) - C916_IDLE_W))
