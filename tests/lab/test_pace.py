@@ -114,7 +114,7 @@ def test_a_plan_of_a_simulated_drive_says_what_its_profile_gives(
     """It was known by its link alone, and its endurance was said to be missing from the records."""
     drive = "sim:nvme-tlc-enterprise,scale=128"
     plan = planned("pts-demand-intensity", drive)
-    assert plan.planning.pace.sources == ("link, 3500 MB/s", "profile, at most 2120 MB/s of writes")
+    assert plan.planning.pace.sources == ("link, 3500 MB/s", "profile, at most 2150 MB/s of writes")
     steps = {step.label: step for step in plan.steps}
     (stream,) = steps["MinIOPS, pre-write"].request.workload.streams  # type: ignore[union-attr]
     one = steps["MinIOPS, pre-write"]

@@ -18,6 +18,7 @@ from lab.plans import Looks, against
 from machine import blkio
 from ssdlab.drives import look
 from ssdlab.methods import find_method
+from ssdlab.methods.job import read_job
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_on, plan_order
 from ssdlab.runs.pace import pace_of
@@ -96,6 +97,70 @@ def test_eleven_methods_on_each_profile_fall_inside_their_plans(tmp_path: Path, 
     if sum(looks) < 0.9 * len(looks):
         wrong.append(f"{text}: {sum(looks)} of {len(looks)} looks held")
     assert not wrong, "\n".join(wrong)
+
+
+FILLED = (
+    "sim:tiny-test,scale=4",
+    "sim:samsung-883-dct-960gb,scale=128",
+    "sim:intel-600p-512gb,scale=128",
+    "sim:nvme-tlc-client,scale=128",
+    "sim:nvme-qlc-client,scale=256",
+    "sim:xpoint,scale=512",
+)
+
+
+@pytest.mark.parametrize("text", FILLED)
+def test_a_fill_is_planned_by_the_parts_of_its_drive(tmp_path: Path, text: str) -> None:
+    """Without a probe and without an earlier run: the floor of any drive was up to 90 times too low."""
+    method = find_method("whole-drive-fill")
+    order = Order(method, method.params.build({}, quick=False), text, destroy=text, seed=5)
+    plan = plan_order(order, tmp_path)
+    times, writes = against(plan, RunFolder(start(order, tmp_path)))
+    said = f"{times.lower:.4g} to {times.upper:.4g} s"
+    print(f"{text}: {times.actual:.4g} s, said {said}, {times.share:.2f} times")
+    assert times.inside and times.share <= AT_MOST
+    assert writes.inside
+
+
+BEFORE = """
+[[step]]
+do = "run"
+label = "before"
+rw = "randwrite"
+bs = "{block}"
+engine = "uring"
+depth = 32
+seconds = {seconds}
+
+[[step]]
+do = "fill"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "block", "seconds"),
+    [
+        ("sim:tiny-test,scale=4", "4k", 60),  # written over many times: every superblock is half valid
+        ("sim:intel-600p-512gb,scale=128", "4k", 60),
+        ("sim:nvme-tlc-client,scale=128", "128k", 120),  # and so hot that it limits itself
+    ],
+)
+def test_a_fill_after_work_is_planned_for_the_state_that_it_meets(
+    tmp_path: Path, text: str, block: str, seconds: int
+) -> None:
+    method = find_method("job")
+    params = read_job(BEFORE.format(block=block, seconds=seconds), "before.toml")
+    order = Order(method, params, text, destroy=text, seed=5)
+    plan = plan_order(order, tmp_path)
+    run = RunFolder(start(order, tmp_path))
+    (fill,) = (step for step in run.steps() if step.verb == "fill")
+    planned = plan.steps[fill.ordinal].drive_seconds
+    print(f"{text}: {fill.measured.elapsed_s:.4g} s, said {planned}")
+    assert planned.lower <= fill.measured.elapsed_s <= planned.upper
+    fresh = plan_order(
+        replace(order, params=read_job('[[step]]\ndo = "fill"\n', "fill.toml")), tmp_path / "new"
+    )
+    assert planned.upper > fresh.steps[-1].drive_seconds.upper
 
 
 # --- a real device, of a known speed ---

@@ -102,9 +102,23 @@ class Filling:
 
     min_bytes: float
     low: float
-    high: float
+    high: float | None
+    """None: as fast as any load of the kind may be."""
     block_bytes: float
-    """What it was measured with; in smaller ones it may be slower by their share."""
+    """What it is known of; in smaller ones it may be slower by their share."""
+    cool_low: float | None = None
+    """While heat does not slow it, where that is known to be another; `low` is of a warm drive."""
+    cool_s: float = inf
+    """So long it stays cool, from rest on."""
+    disordered_low: float | None = None
+    """Of a drive that was written at random since it was purged, where that is known to be another."""
+
+    def low_of(self, target_bytes: float) -> float:
+        """Return its mean speed at least over so many bytes."""
+        if self.cool_low is None or not self.cool_s:
+            return self.low
+        cool_bytes = min(target_bytes, self.cool_low * self.cool_s)
+        return target_bytes / (cool_bytes / self.cool_low + (target_bytes - cool_bytes) / self.low)
 
 
 @dataclass(frozen=True)
@@ -208,10 +222,20 @@ class Pace:
         fill = self.filling
         if fill is None or not load.writes or load.random or target_bytes < fill.min_bytes:
             return speed
+        low = fill.low_of(target_bytes) * min(1.0, load.block_bytes / fill.block_bytes)
+        if fill.high is None:
+            return replace(speed, low=min(low, speed.high))
         more = 1.0 if load.in_flight <= 1 else speed.high / max(fill.high, 1.0)
         high = min(self.link_bytes_s, fill.high * max(1.0, more))
-        low = fill.low * min(1.0, load.block_bytes / fill.block_bytes)
         return replace(speed, low=min(low, high), high=high, settled=high)
+
+    def after(self, *, work: bool, disorder: bool) -> Pace:
+        """Return it for a drive that was at work before, or was written at random since it was purged."""
+        fill = self.filling
+        if fill is None or not (work or disorder):
+            return self
+        low = fill.low if fill.disordered_low is None or not disorder else fill.disordered_low
+        return replace(self, filling=replace(fill, low=low, cool_low=None))
 
     def with_known(self, *more: Known, source: str = "") -> Pace:
         """Return it with further knowledge."""

@@ -12,7 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.pace import ANY_DRIVE, FASTEST_BYTES_S, Known, Load, Pace
+from ssdlab.analysis.pace import ANY_DRIVE, FASTEST_BYTES_S, Filling, Known, Load, Pace
 from ssdlab.drives.planned_power import planned_features
 from ssdlab.drives.rated import rated_values
 from ssdlab.drives.spare import spare_of
@@ -22,11 +22,13 @@ from ssdlab.methods.verbs.bounds import Planning
 from ssdlab.methods.verbs.stream_bounds import load_of
 from ssdlab.model.arrival import Closed
 from ssdlab.model.errors import LabError
+from ssdlab.model.fill import FILL_BLOCK_BYTES
 from ssdlab.model.pattern import Recording
 from ssdlab.model.units import significant
 from ssdlab.model.workload import Mix
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
+from ssdlab.runs.rating_floor import slowest_fill
 from ssdlab.runs.rating_limits import buffer_bytes, command_s, fastest_writes
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ CACHE_CAPACITIES = 0.05
 """... and what a cache takes in beside."""
 SETTLED_CAPACITIES = 1.5
 """Written over so often by random writes a drive is as it will stay, near enough for a plan."""
+FILLS_FROM = 0.3
+"""Of a capacity: what writes so much in order goes beyond any cache."""
 RUNS_READ = 12
 """Earlier runs of the drive that are read, the newest first ..."""
 STEPS_READ = 400
@@ -88,7 +92,7 @@ def pace_of(identity: Identity, library: Path | None = None) -> Pace:
         words = f"link, {significant(link / 1e6)} MB/s"
         found = Pace(min(link, FASTEST_BYTES_S), fresh_bytes=found.fresh_bytes, sources=(words,))
     if made is not None:
-        found = _with_profile(found, made)
+        found = _with_profile(found, made, identity)
     rated = tuple(_of_ratings(identity))
     if rated:
         found = found.with_known(*rated, source="ratings")
@@ -127,7 +131,7 @@ def _made(identity: Identity) -> Document | None:
     return check_profile(text.profile, **text.settings())
 
 
-def _with_profile(pace: Pace, made: Document) -> Pace:
+def _with_profile(pace: Pace, made: Document, identity: Identity) -> Pace:
     """Add what the parts of a simulated drive allow: no writes go beyond, and no command is shorter."""
     ceilings = tuple(
         Known(Load(True, random, block, inf), fastest_writes(made, block), max_share=1.0, source="profile")
@@ -137,10 +141,32 @@ def _with_profile(pace: Pace, made: Document) -> Pace:
     return replace(
         pace,
         ceilings=ceilings,
+        filling=_filling(made, identity),
         ahead_bytes=buffer_bytes(made),
         command_s={writes: command_s(made, writes=writes) for writes in (False, True)},
         sources=(*pace.sources, f"profile, at most {fastest} MB/s of writes"),
     )
+
+
+def _filling(made: Document, identity: Identity) -> Filling | None:
+    """Return how fast a simulated drive is written full at least, by its parts."""
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    ordered, disordered = (slowest_fill(made, FILLS_FROM, in_order=each) for each in (True, False))
+    if ordered is None or disordered is None:
+        return None
+    found = Filling(
+        FILLS_FROM * identity.capacity_bytes,
+        ordered.warm_bytes_s,
+        None,
+        FILL_BLOCK_BYTES,
+        ordered.cool_bytes_s,
+        ordered.cool_s,
+        disordered.warm_bytes_s,
+    )
+    if SimulatedText.parse(identity.path).state is None:
+        return found
+    return replace(found, low=disordered.warm_bytes_s, cool_low=None)
 
 
 def _of_ratings(identity: Identity) -> Iterator[Known]:

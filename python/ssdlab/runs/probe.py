@@ -16,7 +16,7 @@ from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import Interrupted, LabError
 from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_workload
-from ssdlab.runs.pace import SETTLED_CAPACITIES
+from ssdlab.runs.pace import FILLS_FROM, SETTLED_CAPACITIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +36,6 @@ _SIMULATED_S = 0.1
 _SCALES = (512, 256, 128, 64, 32, 16, 8, 4, 2)
 _SHARE = (0.55, 1.7)
 """Other blocks and depths, another day, and the noise of a short look."""
-_FILLS_FROM = 0.3
-"""Of a capacity: what writes so much in order goes beyond any cache."""
 _FILLED = 0.99
 """Of a capacity: it was written full."""
 _LAST_SHARE = 0.2
@@ -97,7 +95,7 @@ class _Probe:
         low, high = _SHARE
         if rate <= 0 or rate * float(summary["elapsed_s"]) < _FILLED * own_bytes:
             return None
-        return Filling(_FILLS_FROM * capacity_bytes, low * rate, high * rate, FILL_BLOCK_BYTES)
+        return Filling(FILLS_FROM * capacity_bytes, low * rate, high * rate, FILL_BLOCK_BYTES)
 
     def settling(self, capacity_bytes: int) -> list[Known]:
         """Write at random until the drive has settled, or the time is over; fresh and last figures of it."""

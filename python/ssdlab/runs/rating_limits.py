@@ -13,7 +13,7 @@ from functools import cached_property
 from ssdlab.drives.ratings import Rating
 from ssdlab.model.document import Document
 
-_UNIT_BYTES = 4096
+UNIT_BYTES = 4096
 _SEQUENTIAL_BYTES = 128 * 1024
 _SIGMAS = 3
 """No stretch of blocks is faster than the profile says by more, of what one block is."""
@@ -28,12 +28,13 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class Parts:
     """Times of a drive's parts in us, from its profile and what was made of it."""
 
     made: Document
 
     def figure(self, table: str, name: str, otherwise: float = 0.0) -> float:
+        """Return a figure of the profile; of a list its mean."""
         found = (self.made["profile"].get(table) or {}).get(name)
         if found is None:
             return otherwise
@@ -42,14 +43,17 @@ class _Parts:
 
     @property
     def flash(self) -> str:
+        """Name of the table of its medium."""
         return "flash" if self.made["profile"].get("flash") else "xpoint"
 
     @property
     def dies(self) -> float:
+        """Of all channels."""
         return self.channels * self.figure(self.flash, "dies_per_channel")
 
     @property
     def channels(self) -> float:
+        """Between controller and dies."""
         return self.figure(self.flash, "channels")
 
     @property
@@ -59,18 +63,21 @@ class _Parts:
 
     @property
     def transfer_us(self) -> float:
+        """Time of a unit on its channel."""
         overhead = 1 + self.figure(self.flash, "bus_overhead_pct") / 100
-        return _UNIT_BYTES * overhead / self.figure(self.flash, "bus_mt_s")
+        return UNIT_BYTES * overhead / self.figure(self.flash, "bus_mt_s")
 
     @property
     def command_us(self) -> float:
+        """Time of a command on its channel."""
         return self.figure(self.flash, "command_us")
 
     def link_us(self, size: int) -> float:
+        """Return the time of so many bytes on the link."""
         return size / self.figure("link", "bandwidth_mb_s") + self.figure("link", "turnaround_us")
 
-    def program_us(self, *, cached: bool) -> float:
-        """Die time of one unit that is written, its share of the erase with it."""
+    def program_us(self, *, cached: bool, erased: bool = False) -> float:
+        """Die time of one unit that is written, its share of the erase with it if that is not done."""
         if self.flash == "xpoint":
             return self.figure("xpoint", "write_us")
         if cached and self.made["profile"].get("slc_cache"):
@@ -78,7 +85,7 @@ class _Parts:
         bits = self.figure("flash", "bits_per_cell")
         block_units = self.figure("flash", "pages_per_block") * self.page_units
         program = self.figure("flash", "program_us") / (self.page_units * bits)
-        return program + self.figure("flash", "erase_ms") * 1e3 / block_units
+        return program if erased else program + self.figure("flash", "erase_ms") * 1e3 / block_units
 
     @property
     def parity(self) -> float:
@@ -90,7 +97,7 @@ class _Parts:
     def map_misses(self) -> float:
         """Share of random units whose page of the map is not at hand: four bytes map 4 KiB."""
         cache_mib = self.figure("mapping", "cache_mib", math.inf)
-        map_mib = float(self.made["profile"]["capacity_bytes"]["value"]) / _UNIT_BYTES * 4 / 2**20
+        map_mib = float(self.made["profile"]["capacity_bytes"]["value"]) / UNIT_BYTES * 4 / 2**20
         return max(0.0, 1 - cache_mib / map_mib)
 
     @property
@@ -115,6 +122,12 @@ class _Parts:
         return (
             self.figure("slc_cache", "program_us") + self.figure("slc_cache", "read_us")
         ) / self.page_units
+
+    @property
+    def unevenness(self) -> float:
+        """By how many times a stretch of blocks may be faster or slower than the profile says."""
+        uneven = math.hypot(self.figure("spread", "block_sigma_pct"), self.figure("spread", "die_sigma_pct"))
+        return 1 + _SIGMAS * uneven / 100
 
     def senses_of_a_move(self, amplification: float) -> float:
         """Array reads for each unit that is moved: a victim's pages that hold any valid unit."""
@@ -155,18 +168,18 @@ def limiting(made: Document, rating: Rating) -> Limit | None:
     rating
         The load: its metric, state and depth.
     """
-    parts = _Parts(made)
+    parts = Parts(made)
     match rating.metric:
         case "sequential_read_mb_s":
             bounds = _reads(parts, _SEQUENTIAL_BYTES, whole_pages=True)
         case "random_read_iops":
-            bounds = _reads(parts, _UNIT_BYTES, whole_pages=False)
+            bounds = _reads(parts, UNIT_BYTES, whole_pages=False)
         case "sequential_write_mb_s":
-            bounds = _writes(parts, _SEQUENTIAL_BYTES, 1.0, cached=rating.state == "cached")
+            bounds = part_times(parts, _SEQUENTIAL_BYTES, 1.0, cached=rating.state == "cached")
         case "random_write_iops":
             steady = rating.state == "steady" and rating.span_gb is None
             amplification = parts.write_amplification if steady else 1.0
-            bounds = _writes(parts, _UNIT_BYTES, amplification, cached=rating.state == "cached")
+            bounds = part_times(parts, UNIT_BYTES, amplification, cached=rating.state == "cached")
         case _:
             return None
     part, us = max(bounds.items(), key=lambda bound: bound[1])
@@ -176,36 +189,35 @@ def limiting(made: Document, rating: Rating) -> Limit | None:
 
 def random_writes(made: Document, amplification: float | None = None) -> Limit:
     """Return the part that bounds 4 KiB random writes at an amplification, that of steady state if None."""
-    parts = _Parts(made)
+    parts = Parts(made)
     found = parts.write_amplification if amplification is None else amplification
-    bounds = _writes(parts, _UNIT_BYTES, found, cached=False)
+    bounds = part_times(parts, UNIT_BYTES, found, cached=False)
     part, us = max(bounds.items(), key=lambda bound: bound[1])
     return Limit(part, 1e6 / us)
 
 
 def fastest_writes(made: Document, block_bytes: int) -> float:
-    """Return the bytes a second that no writes go beyond: a cache takes them, and nothing is collected."""
-    parts = _Parts(made)
-    most = block_bytes * 1e6 / max(_writes(parts, block_bytes, 1.0, cached=True).values())
-    uneven = math.hypot(parts.figure("spread", "block_sigma_pct"), parts.figure("spread", "die_sigma_pct"))
-    return most * (1 + _SIGMAS * uneven / 100)
+    """Return the bytes a second that no writes go beyond: into a cache, or into flash that is erased."""
+    parts = Parts(made)
+    most = block_bytes * 1e6 / max(part_times(parts, block_bytes, 1.0, cached=True, erased=True).values())
+    return most * parts.unevenness
 
 
 def buffer_bytes(made: Document) -> float:
     """Return what a drive takes in ahead of its flash."""
-    return _Parts(made).figure("buffer", "size_mib") * 2**20
+    return Parts(made).figure("buffer", "size_mib") * 2**20
 
 
 def command_s(made: Document, *, writes: bool) -> float:
     """Return the seconds that a command takes at least: its way and its core."""
-    parts = _Parts(made)
+    parts = Parts(made)
     core = "write_us" if writes else "read_us"
     return (parts.figure("link", "command_us") + parts.figure("controller", core)) / 1e6
 
 
-def _reads(parts: _Parts, size: int, *, whole_pages: bool) -> dict[str, float]:
+def _reads(parts: Parts, size: int, *, whole_pages: bool) -> dict[str, float]:
     """Time that each part takes for one read, in us."""
-    units = size / _UNIT_BYTES
+    units = size / UNIT_BYTES
     senses = units / parts.page_units if whole_pages else units
     read_us = parts.figure(parts.flash, "read_us")
     return {
@@ -216,16 +228,18 @@ def _reads(parts: _Parts, size: int, *, whole_pages: bool) -> dict[str, float]:
     }
 
 
-def _writes(parts: _Parts, size: int, amplification: float, *, cached: bool) -> dict[str, float]:
+def part_times(
+    parts: Parts, size: int, amplification: float, *, cached: bool, erased: bool = False
+) -> dict[str, float]:
     """Time that each part takes for one write and what collection does for it, in us."""
-    units = size / _UNIT_BYTES
+    units = size / UNIT_BYTES
     moved = units * (amplification - 1)
     data_mb_s = parts.figure("controller", "data_mb_s", math.inf)
     senses = moved * parts.senses_of_a_move(amplification) * parts.figure(parts.flash, "read_us")
-    missed = units * parts.map_misses if size == _UNIT_BYTES else 0.0
+    missed = units * parts.map_misses if size == UNIT_BYTES else 0.0
     with_parity = amplification * parts.parity
     staged = 1 if parts.stages and not cached else 0
-    program_us = parts.program_us(cached=cached)
+    program_us = parts.program_us(cached=cached, erased=erased)
     return {
         "link": parts.link_us(size),
         "controller cores": parts.figure("controller", "write_us") / parts.figure("controller", "cores"),
