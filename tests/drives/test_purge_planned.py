@@ -55,6 +55,16 @@ def test_a_purge_is_planned_by_what_the_drive_says(
     assert longest(make, drive, method) == pytest.approx(seconds)
 
 
+def test_discards_that_were_seen_to_work_are_planned_as_fast_as_they_were(make: Make) -> None:
+    """Zeroes of the whole device were planned for what took a fifth of a second."""
+    rig = make(FakeAta(frozen=True))
+    who = Identity("/dev/drive", "drive", "block", "SERIAL", TB, 512, serial="SERIAL", **rig.identity)
+    subject = subject_of(who, rig.host.files, rig.node, rig.drive)
+    assert longest_of(subject, None, WRITES, 0.0) == pytest.approx(TB / WRITES)
+    assert longest_of(subject, None, WRITES, 0.0, 100e9) == pytest.approx(TB / 100e9)
+    assert longest_of(subject, "zero-fill", WRITES, 0.0, 100e9) == pytest.approx(TB / WRITES)
+
+
 def test_a_device_in_memory_is_planned_by_its_size(
     make_zram: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

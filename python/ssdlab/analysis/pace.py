@@ -143,6 +143,8 @@ class Pace:
         What is surely not gone beyond, of loads of as large blocks and as many in flight, or less ...
     ahead_bytes
         ... but by what a buffer takes in.
+    discard_bytes_s
+        Discards take no longer than so many bytes a second; None where it is not known that they work.
     """
 
     link_bytes_s: float = FASTEST_BYTES_S
@@ -153,6 +155,7 @@ class Pace:
     command_s: Mapping[bool, float] = field(default_factory=lambda: SHORTEST)
     ceilings: tuple[Known, ...] = ()
     ahead_bytes: float = 0.0
+    discard_bytes_s: float | None = None
 
     def of(self, load: Load) -> Speed:
         """Return how fast the drive does a load."""

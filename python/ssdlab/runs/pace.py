@@ -267,4 +267,5 @@ def _purge_max_s(identity: Identity, pace: Pace, method: str | None) -> float | 
         SAMPLE_BYTES / pace.of(Load(writes, random=True, block_bytes=SAMPLE_BYTES, in_flight=1)).low
         for writes in (False, True)
     )
-    return longest_s(identity, None if method is None else check_method(method), zeroes, command_s)
+    named = None if method is None else check_method(method)
+    return longest_s(identity, named, zeroes, command_s, discard_bytes_s=pace.discard_bytes_s)

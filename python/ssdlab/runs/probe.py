@@ -16,6 +16,7 @@ from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import Interrupted, LabError
 from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_workload
+from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.runs.pace import FILLS_FROM, SETTLED_CAPACITIES
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ _FILLED = 0.99
 """Of a capacity: it was written full."""
 _LAST_SHARE = 0.2
 """Of the rows of random writes: what they have settled to, as far as they have."""
+_DISCARDED = 1 / 16
+"""Of a capacity, to see that discards work ..."""
+_DISCARD_SHARE = 0.2
+"""... and what of their speed is left for all of it."""
 _KIB = 1024
 _READS = ((True, 4, 1), (True, 4, 32), (True, 4, 256), (False, 128, 1), (False, 128, 32), (False, 1024, 4))
 _WRITES = ((False, 128, 1), (False, 128, 32), (False, 1024, 4), (True, 4, 1))
@@ -96,6 +101,18 @@ class _Probe:
         if rate <= 0 or rate * float(summary["elapsed_s"]) < _FILLED * own_bytes:
             return None
         return Filling(FILLS_FROM * capacity_bytes, low * rate, high * rate, FILL_BLOCK_BYTES)
+
+    def discards(self) -> float | None:
+        """Discard a part of a drive; return how fast all of it is discarded at least, in bytes a second."""
+        unit = SPAN_UNIT_BYTES
+        length = round(_DISCARDED * self.drive.identity.capacity_bytes) // unit * unit
+        if not length or time.monotonic() >= self.ends:
+            return None
+        try:
+            record = self.drive.trim(0, length)
+        except LabError:
+            return None
+        return _DISCARD_SHARE * length / max(record.seconds, 1e-6) if record.reached_device else None
 
     def settling(self, capacity_bytes: int) -> list[Known]:
         """Write at random until the drive has settled, or the time is over; fresh and last figures of it."""
@@ -189,6 +206,8 @@ def _probed(
             found += at_work.known(writes=True, random=random, kib=kib, in_flight=in_flight, seconds=_WRITE_S)
         if not simulated and _fills(found, drive.identity.capacity_bytes):
             pace = replace(pace, filling=at_work.filling(drive.identity.capacity_bytes))
+        if writing and drive.identity.capabilities.block_device:
+            pace = replace(pace, discard_bytes_s=at_work.discards())
         if writing and time.monotonic() < ends:
             found += at_work.settling(drive.identity.capacity_bytes)
     what = "a probe" if writing else "a probe of reads"

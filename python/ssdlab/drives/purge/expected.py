@@ -28,6 +28,8 @@ def longest_s(
     write_bytes_s: float,
     command_s: float,
     files: HostFiles | None = None,
+    *,
+    discard_bytes_s: float | None = None,
 ) -> float | None:
     """Return how long a purge of a block device takes at most.
 
@@ -41,6 +43,8 @@ def longest_s(
         A command of one mark takes no longer.
     files
         The host; another root for tests.
+    discard_bytes_s
+        It takes discards, and they take no longer; None: that is not known.
 
     Returns
     -------
@@ -52,13 +56,18 @@ def longest_s(
     if node is None:
         return None
     try:
-        return longest_of(subject_of(identity, files, node), method, write_bytes_s, command_s)
+        subject = subject_of(identity, files, node)
+        return longest_of(subject, method, write_bytes_s, command_s, discard_bytes_s)
     except LabError:
         return None
 
 
 def longest_of(
-    subject: Subject, method: PurgeMethodName | None, write_bytes_s: float, command_s: float
+    subject: Subject,
+    method: PurgeMethodName | None,
+    write_bytes_s: float,
+    command_s: float,
+    discard_bytes_s: float | None = None,
 ) -> float:
     """Return that of a drive which was asked what it can do.
 
@@ -69,17 +78,19 @@ def longest_of(
     """
     choice = choose(subject, method, (subject.identity.consent_id,))
     first, *others = choice.methods
+    seen = first.name == "discard" and discard_bytes_s is not None
     # A device often supports discards and rejects them all the same: the next is then done in their place.
-    candidates = [first, *(others if first.name in SUBSTITUTES else ())]
+    candidates = [first, *(others if first.name in SUBSTITUTES and not seen else ())]
     following = 0.0 if choice.following is None else MARGIN_S + choice.following.limit_s
-    zeroes_s = subject.identity.capacity_bytes / write_bytes_s
+    bytes_s = discard_bytes_s if seen and discard_bytes_s is not None else write_bytes_s
+    whole_s = subject.identity.capacity_bytes / bytes_s
     marks_s = LOOKS_AT_MARKS * SAMPLES * command_s
-    return following + marks_s + max(_longest_s(each, zeroes_s) for each in candidates)
+    return following + marks_s + max(_longest_s(each, whole_s) for each in candidates)
 
 
-def _longest_s(method: PurgeMethod, zeroes_s: float) -> float:
+def _longest_s(method: PurgeMethod, whole_s: float) -> float:
     if method.name in SUBSTITUTES:
-        return min(method.limit_s, zeroes_s)
+        return min(method.limit_s, whole_s)
     return MARGIN_S + (
         method.limit_s if method.estimate_s is None else min(method.limit_s, method.estimate_s)
     )
