@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
+from ssdlab.cli import main
 from ssdlab.cli import progress as shown
 from ssdlab.methods import find_method
 from ssdlab.methods.lab import Lab
@@ -61,6 +62,23 @@ AT = Progress(
 )
 def test_a_range_is_told_as_one(lower: float, upper: float, text: str) -> None:
     assert shown.range_text(lower, upper) == text
+
+
+def test_steps_of_a_job_are_counted_as_its_file_has_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run's own look at the conditions comes before them, and is none of them."""
+    job = tmp_path / "two.toml"
+    job.write_text('[[step]]\ndo = "run"\nbytes = "1m"\n\n[[step]]\ndo = "idle"\nseconds = 1\n')
+    assert main(["job", str(job), "sim:tiny-test,scale=4", "--library", str(tmp_path / "runs")]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert any(line.startswith("[before] conditions") for line in told)
+    counted = [re.match(r"\[(\d)/(\d)\] step (\d) of the job", line) for line in told]
+    found = [match.groups() for match in counted if match is not None]
+    assert ("1", "2", "1") in found and ("2", "2", "2") in found
+    assert all(number == step and steps == "2" for number, steps, step in found)
+    assert main(["job", str(job), "sim:tiny-test,scale=4", "--dry-run"]) == 0
+    assert re.search(r"^ +1 reads", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_the_lines_tell_place_time_left_and_live_figures() -> None:

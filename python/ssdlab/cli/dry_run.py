@@ -75,4 +75,5 @@ def _print_effects(order: Order, planned: Plan) -> None:
         print_line(f"     wipes {found.words}: {found.length} bytes at {found.offset}")
     for step in planned.steps:
         for effect in step.effects:
-            print_line(f"{step.ordinal + 1:>4} {effect}")
+            number = step.ordinal + 1 - planned.own_steps
+            print_line(f"{number if number > 0 else '':>4} {effect}")

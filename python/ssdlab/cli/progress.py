@@ -226,8 +226,8 @@ def _expected(progress: Progress) -> str:
 
 
 def _place(progress: Progress) -> str:
-    if not progress.steps:
+    number, steps = (each - progress.own_steps for each in (progress.ordinal + 1, progress.steps))
+    if not progress.steps or number < 1:
         return "[before]"
-    number = progress.ordinal + 1
     # A run that was resumed may do steps again, and comes to more than its plan has.
-    return f"[{number}/{progress.steps}]" if number <= progress.steps else f"[{number}]"
+    return f"[{number}/{steps}]" if number <= steps else f"[{number}]"

@@ -35,7 +35,6 @@ from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.results import kinds
 from ssdlab.methods.verbs.conditions import Conditions
-from ssdlab.model.units import counted
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import JobResult
 
@@ -58,8 +57,7 @@ def read_job(text: str, name: str) -> JobParams:
 
 def procedure(lab: Lab, p: JobParams) -> None:
     """Do the steps in order."""
-    # Of the run and no step of the file: a job of four is told as five.
-    lab.do(Conditions(required={}), label=f"conditions, before {counted(len(p.steps), 'step')} of the job")
+    lab.do(Conditions(required={}), label="conditions")  # of the run, and no step of the file
     for number, step in enumerate(p.steps, start=1):
         _do(lab, step, step.label or f"step {number} of the job: {step.do}")
 
@@ -119,6 +117,7 @@ METHOD = Method(
     params=JobParams,
     procedure=procedure,
     conclude=conclude,
+    own_steps=1,
     result=kinds.JOB,
     writes=lambda p: any(step.writes for step in p.steps),
 )

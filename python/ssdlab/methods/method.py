@@ -130,6 +130,8 @@ class Method:
         Whether it asks the drive for what files and devices in memory do not have: they are refused.
     reads_unwritten
         Whether its source has it read before every block was written; a simulated drive refuses that else.
+    own_steps
+        Steps at its beginning that are the run's and not the user's: who wrote the others counts from there.
     result
         The kind of its Result: who reads and shows it. None: one of ssdlab's own kinds.
     package
@@ -149,6 +151,7 @@ class Method:
     remarks: Callable[[RunFacts, Any], Remarks] = no_remarks
     asks_drive: bool = False
     reads_unwritten: bool = False
+    own_steps: int = 0
     result: ResultKind[Any] | None = None
     package: str = ""
 

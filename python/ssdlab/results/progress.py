@@ -35,6 +35,8 @@ class Progress:
     slowest_of: int = 1
     """Of how many streams and directions the percentiles are the slowest's: they cannot be added."""
     failed: int = 0
+    own_steps: int = 0
+    """Of the steps so many at the beginning are the run's own: a job's first is the second of the run."""
     outlook: str = ""
     """What the procedure expects beyond the step, such as when steady state is likely."""
 

@@ -107,7 +107,12 @@ def heat_after(step: Step) -> float | None:
     return None if health is None else health.temperature_c
 
 
+def _name(step: Step) -> str:
+    """Return a step's number and label; one that a job has numbered itself keeps that number alone."""
+    return step.label if step.label.startswith("step ") else f"step {step.ordinal + 1}, {step.label}"
+
+
 def _names(steps: Sequence[Step]) -> str:
-    labels = [f"step {step.ordinal + 1}, {step.label}" for step in steps[:_NAMED]]
+    labels = [_name(step) for step in steps[:_NAMED]]
     others = len(steps) - len(labels)
     return "; ".join(labels) + (f"; and {others} more" if others else "")

@@ -202,7 +202,9 @@ def plan_on(
         "spare_of": partial(spare_of, drive if isinstance(drive, Identity) else drive.identity),
     }
     method.procedure(Lab(recorder, **facts, **lab), params)
-    made = Plan(tuple(recorder.steps), planning=planning, keeps_time=can.virtual_time)
+    made = Plan(
+        tuple(recorder.steps), planning=planning, own_steps=method.own_steps, keeps_time=can.virtual_time
+    )
     if not can.virtual_time or method.reads_unwritten:
         return made
     # A simulated drive is written once before a run begins, in time of its own that is not counted.

@@ -79,6 +79,8 @@ class Plan:
     """The run is refused, or ends, beyond so many bytes written."""
     planning: Planning = field(default_factory=Planning)
     """What was known of the drive."""
+    own_steps: int = 0
+    """Steps at its beginning that are the run's own, and no step that the user wrote."""
     keeps_time: bool = False
     """The drive keeps time of its own: how long the host takes for it is another matter."""
 

@@ -133,6 +133,7 @@ class Tracker:
         return Progress(
             ordinal=self._whereabouts.past - 1,
             steps=len(self._plan.steps),
+            own_steps=self._plan.own_steps,
             verb="" if current is None else current.verb,
             label="" if current is None else current.label,
             phase=phase if snapshot is None else snapshot.phase,
