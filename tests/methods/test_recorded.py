@@ -119,6 +119,17 @@ def test_the_json_of_a_run_is_that_of_before(
     assert ran["manifest"]["result"] == ran["result"]
 
 
+def test_a_caveat_of_a_quick_run_says_what_to_do() -> None:
+    found = [
+        caveat
+        for path in RECORDED.glob("*.json")
+        for caveat in json.loads(path.read_text())["result"]["caveats"]
+        if caveat.startswith("quick: ") and "every part" not in caveat
+    ]
+    assert len(found) >= 6
+    assert not [caveat for caveat in found if "without --quick" not in caveat]
+
+
 def test_every_kind_of_result_is_recorded() -> None:
     from ssdlab.methods.results.kinds import KINDS
 

@@ -155,3 +155,18 @@ def test_a_quick_run_gives_no_verdict_either_way(tmp_path: Path, options: str) -
     assert isinstance(result, TrimResult)
     assert (result.passed, result.verdict, result.why) == (None, "not judged", QUICK)
     assert sentence(next(iter(findings(result)))).startswith(f"TRIM is not judged ({QUICK})")
+
+
+def test_without_a_contrast_what_was_lost_in_the_first_minutes_is_told(tmp_path: Path) -> None:
+    """A static cache is slow again after random writes, and the rest of the drive is not: both are said."""
+    drive = "sim:intel-600p-512gb,scale=64"
+    method = find_method("trim-validation")
+    params = method.params.build({}, quick=True)
+    folder = start(Order(method, params, drive, destroy=drive, seed=1, quick=True), tmp_path)
+    result = read_result(RunFolder(folder))
+    assert isinstance(result, TrimResult) and result.before is not None
+    assert result.verdict == "no contrast"
+    assert result.before.sustained_mb_s < 0.8 * result.clean.sustained_mb_s
+    (caveat,) = result.caveats
+    share = 100 * result.before.sustained_mb_s / result.clean.sustained_mb_s
+    assert "hardly slowed" not in caveat and f"{share:.1f} % in the first" in caveat

@@ -40,6 +40,14 @@ def test_a_step_with_two_of_a_kind_counts_once() -> None:
     assert found.share == "in 1 of 2 steps"
 
 
+def test_what_one_step_says_twice_is_told_with_both_figures_and_of_no_other_place() -> None:
+    steps = [step(0), step(1, ("few-samples", "only 9 read"), ("few-samples", "only 8 write"))]
+    (found,) = warned_steps(warnings_of(steps), steps)
+    assert found.line == "only 9 read; only 8 write (in 1 of 2 steps: step 2, depth 1)"
+    (whole,) = warned_steps([Warned(code="left", what="one left"), Warned(code="left", what="two left")], [])
+    assert whole.line == "one left; two left"
+
+
 def test_of_many_steps_the_first_are_named() -> None:
     steps = [step(n, *([("late", "late")] if n else [])) for n in range(6)]
     (found,) = warned_steps(warnings_of(steps), steps)

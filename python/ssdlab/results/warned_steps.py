@@ -54,8 +54,9 @@ class WarnedSteps:
     def line(self) -> str:
         """One line: what each step says where all say the same, else the first one's, with its place."""
         first = self.worded[0]
-        if len(self.worded) == 1:
-            return first.what + (f" ({self.where})" if self.where else "")
+        if len({each.place for each in self.worded}) == 1:  # of one step, or of the whole run
+            alike = "; ".join(each.what for each in self.worded)
+            return alike + (f" ({self.where})" if self.where else "")
         return (
             f"{first.what} (at {first.place}; alike {self.where or 'elsewhere'}, each with its own figures)"
         )

@@ -131,7 +131,7 @@ class Fixed:
         """Take what it is, and nothing else."""
         if wanted != self.value:
             option = f"{self.name.replace('_', '-')}={wanted}"
-            why = f"it is made with {self.value}; {option} in its name makes one with {wanted}"
+            why = f"it was made with it {self.value}; {option} in the drive's name makes another"
             raise no_such(self.name, "a simulated drive", why, self.advice)
         return wanted
 

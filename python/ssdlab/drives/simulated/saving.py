@@ -105,7 +105,7 @@ def saving_setting(
     nvme, idle = _protocol(profile) == "nvme", _idle_states(profile)
     fits = name in (APST, REST_STATE) if nvme else name == LINK_POWER
     if not idle or not fits:
-        why = "its profile has no states to rest in" if fits else "drives of its protocol have none"
+        why = "the profile has no states to rest in" if fits else "drives of its protocol have none"
         raise no_such(name, "a simulated drive", why, _ADVICE if fits else "leave it out")
     if name == REST_STATE:
         return SimulatedRestState(native, tuple(each["name"] for each in idle), "ps0")
@@ -149,7 +149,7 @@ def features_of_profile(profile: Document) -> PowerFeatures:
         )
         for each in idle
     ]
-    absent = {"its profile has no states to rest in": idle, "its profile says nothing of power": power}
+    absent = {"the profile has no states to rest in": idle, "the profile says nothing of power": power}
     lacks = tuple(lack for lack, there in absent.items() if not there)
     saving = None if not idle else APST if nvme else LINK_POWER
     values = () if saving is None else tuple(_counts(profile))

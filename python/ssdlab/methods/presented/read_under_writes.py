@@ -100,8 +100,9 @@ def _saturated(result: ReadUnderWritesResult) -> Iterator[Claim]:
     if not found:
         return
     first = min(found, key=lambda each: (sum(each.shares), each.write_pct))
+    are = "is saturated," if len(found) == 1 else "are saturated, the lightest"
     yield Claim(
-        "{count} of {all} cells are saturated, the lightest at {reads} % reads and {writes} % writes: {why}",
+        f"{{count}} of {{all}} cells {are} at {{reads}} % reads and {{writes}} % writes: {{why}}",
         figure=Amount(len(found), "cells"),
         evidence=Evidence(tuple(each.ordinal for each in found)),
         others={

@@ -404,5 +404,8 @@ def _streams(facts: RunFacts) -> Iterator[Stream]:
 def _format_value(value: object, info: ParameterInfo) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = significant(value) if isinstance(value, float) else str(value)
+    if isinstance(value, list):
+        text = ", ".join(map(str, value))
+    else:
+        text = significant(value) if isinstance(value, float) else str(value)
     return f"{text} {info.unit}".rstrip()

@@ -22,7 +22,7 @@ def quick_claim(of: str, seconds: float, full: float, so: str) -> Claim:
     `of` names a measurement, as `depth`; `so` is what comes of it, from its comma on.
     """
     return Claim(
-        f"quick: {{short}} at each {of} instead of {{full}}{so}",
+        f"quick: {{short}} at each {of} instead of {{full}}{so}; a run without --quick takes the time",
         figure=Amount(seconds, "s"),
         bound=Bound("at least", Amount(full, "s")),
         judged=False,

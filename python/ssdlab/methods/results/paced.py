@@ -207,7 +207,8 @@ class PacedBurstResult(ResultBase):
             )
         if self.quick:
             yield Claim(
-                "quick: bursts of {burst} in a span of {span}, so that a cache does not end in them",
+                "quick: bursts of {burst} in a span of {span}, so that a cache does not end in them; without "
+                "--quick one may",
                 judged=False,
                 others={
                     "burst": Amount(self.burst_bytes, "bytes"),
@@ -220,7 +221,9 @@ class PacedBurstResult(ResultBase):
         return not self.unshown(figure)
 
     def unshown(self, figure: Scalar) -> str:
-        """Return that a safe rate is one from below, where no higher one failed."""
+        """Return that a safe rate is one of a cache, or one from below, where no higher one failed."""
+        if self.quick and figure.name == "paced_safe_mb_s":
+            return "not shown beyond a cache"
         searched = {"paced_safe_mb_s": self.rates, "paced_safe_beyond_mb_s": self.beyond}
         tried = searched.get(figure.name, ())
         return NONE_FAILED if tried and all(each.held for each in tried) else ""

@@ -14,8 +14,9 @@ from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.verbs.trim import TrimFacts
 from ssdlab.model.stored import Stored
+from ssdlab.model.units import span_text
 from ssdlab.results.attribution import attribute
-from ssdlab.results.claim import Claim, Evidence, clauses
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.schema import ResultBase, Scalar
 from ssdlab.results.warned_steps import throttled
 
@@ -168,12 +169,24 @@ class TrimResult(ResultBase):
         if self.why:
             yield Claim("TRIM is not judged: {why}", judged=False, others={"why": self.why})
         if self.verdict == "no contrast":
-            both = Evidence(tuple(plot.ordinal for plot in (self.clean, self.before) if plot is not None))
-            yield Claim(
-                "the random writes hardly slowed the drive, so there was nothing for TRIM to give back",
-                evidence=both,
-                judged=False,
-            )
+            yield from self._no_contrast()
+
+    def _no_contrast(self) -> Iterator[Claim]:
+        """Yield what is left of the contrast, and where there is one that the verdict does not go by."""
+        if self.before is None:
+            return
+        first = self.before.sustained_mb_s / self.clean.sustained_mb_s
+        says = "the random writes left the drive {figure} of its clean speed over all blocks"
+        if first < self.passes_from:
+            says += " ({first} in the first {span})"
+        yield Claim(
+            f"{says}, and there was hardly anything there for TRIM to give back",
+            figure=Amount(100 * self.before.mean_mb_s / self.clean.mean_mb_s, "%"),
+            bound=Bound("under", Amount(100 * self.passes_from, "%")),
+            evidence=Evidence((self.clean.ordinal, self.before.ordinal)),
+            judged=False,
+            others={"first": Amount(100 * first, "%"), "span": span_text(self.sustained_s)},
+        )
 
     @property
     def passed(self) -> bool | None:
