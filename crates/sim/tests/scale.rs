@@ -13,6 +13,7 @@ use sim::{Profile, Size};
 use drives::loops::{Seen, random, sequential};
 use drives::{UNIT, assert_within, theory};
 
+const ENTERPRISE: &str = include_str!("../../../python/ssdlab/profiles/nvme-tlc-enterprise.toml");
 const TINY: &str = include_str!("../../../python/ssdlab/profiles/tiny-test.toml");
 
 /// A profile of 50 GB of flash on 4 dies, whose blocks of 64 word lines can be made 64 times smaller.
@@ -122,5 +123,29 @@ fn a_smaller_drive_behaves_like_the_whole() {
             what("99.9 % of mixed latencies:")
         );
         assert!(of_stretches.contains(&got), "{got} {of_stretches:?}");
+    }
+}
+
+/// IOPS and the 99th percentile of steady writes, in ns, of a drive whose dies differ, once it has been at work for ten seconds.
+fn with_unlike_dies(scale: u32) -> (f64, f64) {
+    let profile = Profile::parse(ENTERPRISE).unwrap();
+    assert!(profile.unscaled().contains(&"spread.die_sigma_pct"));
+    let spec = profile.spec(Size { scale, spare: None }).unwrap();
+    let mut drive: Drive<Ftl<Greedy>> = Drive::new(&spec, Greedy);
+    assert!(drive.place_steady(1));
+    random(&mut drive, spec.user_bytes, 0, 32, 1_000_000);
+    let seen = random(&mut drive, spec.user_bytes, 0, 32, 1_000_000);
+    let [p99] = seen.quantiles_ns([0.99]);
+    (seen.steady_iops(), p99 as f64)
+}
+
+#[test]
+fn dies_that_differ_fall_apart_alike_in_the_same_time_at_each_scale() {
+    let (iops, p99) = with_unlike_dies(64);
+    for scale in [16, 128] {
+        let (got_iops, got_p99) = with_unlike_dies(scale);
+        assert_within(&format!("IOPS at scale {scale}"), got_iops, iops, 0.01);
+        let figure = format!("99th percentile at scale {scale}, ns,");
+        assert_within(&figure, got_p99, p99, 0.05);
     }
 }

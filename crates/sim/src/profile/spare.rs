@@ -38,12 +38,15 @@ impl DriveSpec {
 
 impl Profile {
     /// The figures of this profile that stay what they are when a drive is made smaller: a method whose amounts or times are
-    /// absolute sees another drive then.
+    /// absolute sees another drive then, and of dies that differ one whose amounts are shares: they fall apart in the same seconds.
     pub fn unscaled(&self) -> Vec<&'static str> {
+        let spread = self.spread.as_ref();
+        let unlike = spread.is_some_and(|spread| spread.die_sigma_pct.value > 0.0);
         let figures = [
             ("buffer.size_mib", true),
             ("idle.after_ms", self.idle.is_some()),
             ("power.window_ms", self.power.is_some()),
+            ("spread.die_sigma_pct", unlike),
             ("thermal.time_constant_s", self.thermal.is_some()),
         ];
         let kept = figures.into_iter().filter(|&(_, present)| present);
