@@ -14,6 +14,7 @@ from ssdlab.methods.suites.suite import SHARED_BY_FORK
 from ssdlab.model.errors import Refused
 from ssdlab.runs.suites.ordering import groups, shared_steps
 from ssdlab.runs.suites.session import plan_suite
+from ssdlab.runs.suites.side_by_side import processes
 from ssdlab.runs.suites.suite_plan import SuitePlan
 
 SIMULATED = "sim:tiny-test"
@@ -54,6 +55,9 @@ def test_sums_are_those_of_the_parts_and_both_clocks_are_told(capsys: pytest.Cap
     printed = capsys.readouterr().out
     headings, *rows = printed.splitlines()
     assert "drive time" in headings and "real time" in headings
+    (real,) = (line for line in printed.splitlines() if line.startswith("real time"))
+    at_once = processes()
+    assert real.endswith(f", {at_once} parts at a time") == (at_once > 1), "the sum is less than the parts'"
     assert [row.split()[0] for row in rows[: len(found["parts"])]] == [p["part"] for p in found["parts"]]
     assert "known by" in printed and "endurance" in printed
 

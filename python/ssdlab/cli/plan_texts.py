@@ -25,11 +25,12 @@ def writes_text(bounds: Bounds) -> str:
     return bytes_text(bounds.lower, bounds.upper)
 
 
-def times_of(planned: Plan | SuitePlan) -> Iterator[tuple[str, str]]:
-    """Yield how long it takes, of a simulated drive in its time and in ours."""
+def times_of(planned: Plan | SuitePlan, beside: int = 1) -> Iterator[tuple[str, str]]:
+    """Yield how long it takes, of a simulated drive in its time and in ours; `beside`: parts at a time."""
     if planned.keeps_time:
         yield "drive time", seconds_text(planned.seconds)
-        yield "real time", seconds_text(planned.real_seconds)
+        together = f", {beside} parts at a time" if beside > 1 else ""
+        yield "real time", seconds_text(planned.real_seconds) + together
     else:
         yield "time", seconds_text(planned.seconds)
 

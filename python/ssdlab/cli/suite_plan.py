@@ -27,7 +27,7 @@ def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
     print_fields(
         [
             ("layout", layout if planned.preparation_bytes else None),
-            *times_of(planned),
+            *times_of(planned, planned.at_once),
             ("known by", known_by_text(planned.known_by)),
             ("writes", writes_text(planned.bytes_written) or "nothing"),
             ("endurance", endurance_text(planned)),
