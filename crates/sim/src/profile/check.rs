@@ -143,6 +143,20 @@ impl Flash {
             "flash.blocks_per_plane",
             flash.blocks_per_plane.value,
             1 << 20,
+        )?;
+        let dies = u64::from(flash.channels.value * flash.dies_per_channel.value);
+        let planes = dies * u64::from(flash.planes.value);
+        let units = planes * u64::from(flash.page_kib.value / 4 * flash.pages_per_block.value);
+        let why = format!(
+            "with {planes} planes in all a superblock has {units} units of 4 KiB: at most {} can be told apart",
+            u32::MAX
+        );
+        let pages = flash.pages_per_block.value;
+        require(
+            u32::try_from(units).is_ok(),
+            "flash.pages_per_block",
+            pages,
+            &why,
         )
     }
 

@@ -101,9 +101,11 @@ impl Profile {
         let bits = self.flash.as_ref().map_or(1, |f| f.bits_per_cell.value);
         require(
             bits > 1,
-            "slc_cache",
-            "present",
-            "this flash holds one bit a cell anyway",
+            "slc_cache.size_gb",
+            slc.size_gb.value,
+            &format!(
+                "contradicts flash.bits_per_cell of {bits}: this flash holds one bit a cell anyway"
+            ),
         )?;
         positive("slc_cache.size_gb", slc.size_gb.value, 1e6)?;
         positive("slc_cache.read_us", slc.read_us.value, 1e6)?;
@@ -193,9 +195,14 @@ impl Power {
             0 => String::new(),
             active => format!(", {} W for the controller", f64::from(active) / 1000.0),
         };
+        let active_name = match self.active_mw() {
+            0 => String::new(),
+            active => format!(", power.active_mw of {active}"),
+        };
         let one_die = f64::from(one_die) / 1000.0;
         let why = format!(
-            "below what the drive draws: {idle} W idle{controller} and {one_die} W for one die at work"
+            "below what the drive draws: {idle} W idle{controller} and {one_die} W for one die at work (power.idle_mw of {}{active_name} and power.die_*_mw)",
+            self.idle_mw.value,
         );
         require(watts >= lowest, field, format!("{watts} W"), &why)?;
         at_most(field, watts, 1000.0)
@@ -219,7 +226,10 @@ impl Thermal {
             constant * 1000.0 >= power.window_ms.value,
             "thermal.time_constant_s",
             constant,
-            "must be at least power.window_ms",
+            &format!(
+                "must be at least power.window_ms of {} ms",
+                power.window_ms.value
+            ),
         )?;
         require(
             self.throttle.len() <= THROTTLE_POINTS,
@@ -243,7 +253,10 @@ impl Throttle {
         at_most("thermal.throttle.above_c", above, 200.0)?;
         let why = format!("must be below above_c, {above}");
         require(until < above, "thermal.throttle.until_c", until, &why)?;
-        let why = format!("the drive is at {idle_c:.1} when idle and would never leave this point");
+        let why = format!(
+            "the drive is at {idle_c:.1} when idle (power.idle_mw of {}) and would never leave this point",
+            power.idle_mw.value
+        );
         require(until > idle_c, "thermal.throttle.until_c", until, &why)?;
         power.check_cap("thermal.throttle.cap_w", cap)?;
         let Some(before) = before else {

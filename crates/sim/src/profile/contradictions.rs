@@ -49,12 +49,31 @@ impl Profile {
             }
             Medium::Xpoint(xpoint) => xpoint.check_against_itself()?,
         }
+        self.check_link()?;
         self.check_memory()?;
         self.check_parity()?;
         if let (Some(power), Some(thermal)) = (&self.power, &self.thermal) {
             power.check_against_heat(thermal)?;
         }
         Ok(())
+    }
+
+    /// A link carries what one die takes.
+    fn check_link(&self) -> Check {
+        let link = named(
+            "link.bandwidth_mb_s",
+            self.link.bandwidth_mb_s.value,
+            "MB/s",
+        );
+        let one_die = match self.medium()? {
+            Medium::Flash(flash, _) => flash.programmed_mb_s(),
+            Medium::Xpoint(xpoint) => f64::from(UNIT_BYTES) / xpoint.write_us.value,
+        };
+        at_most(
+            &named("the rate at which one die is programmed", one_die, "MB/s"),
+            &link,
+            "dies beside each other would be of no use",
+        )
     }
 
     fn check_parity(&self) -> Check {
@@ -188,11 +207,13 @@ impl Flash {
             &named("flash.bits_per_cell", f64::from(bits), "bits"),
             "a word line has one page for each bit",
         )?;
+        let erase = named("flash.erase_ms", self.erase_ms.value * 1e3, "us");
+        let why = "an erase takes a whole block through all its levels, a program one word line";
+        at_most(&program, &erase, why)?;
         let Some(suspend) = &self.suspend_us else {
             return Ok(());
         };
         let suspend = named("flash.suspend_us", suspend.value, "us");
-        let erase = named("flash.erase_ms", self.erase_ms.value * 1e3, "us");
         at_most(&suspend, &program, "to wait for its end would be faster")?;
         let own = |us: f64| named("flash.erase_suspend_us", us, "us");
         let of_erase = self.erase_suspend_us.as_ref().map(|us| own(us.value));
@@ -216,6 +237,12 @@ impl Flash {
 
     fn slowest_read_us(&self) -> f64 {
         self.read_us.value.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Bytes of a word line of all planes in the time of its program, in MB/s.
+    fn programmed_mb_s(&self) -> f64 {
+        let pages = self.bits_per_cell.value * self.planes.value;
+        f64::from(pages * self.page_kib.value * 1024) / self.program_us.value
     }
 
     /// Bus time of so many pages of all planes.

@@ -100,13 +100,33 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             "flash.program_us of 1700 us",
         ),
         (
-            changed(TINY, "suspend_us", "1600.0").replacen(
-                "erase_ms = { value = 5.0",
-                "erase_ms = { value = 1.5",
-                1,
-            ),
-            "flash.suspend_us is 1600 us",
+            TINY.replacen("erase_ms = { value = 5.0", "erase_ms = { value = 1.5", 1),
+            "flash.program_us is 1700 us",
             "flash.erase_ms of 1500 us",
+        ),
+        (
+            changed(TINY, "bandwidth_mb_s", "0.001"),
+            "one die is programmed is 57.8",
+            "link.bandwidth_mb_s of 0.001 MB/s",
+        ),
+        (
+            changed(&tiny(SLC), "bits_per_cell", "1"),
+            "slc_cache.size_gb is 0.4",
+            "flash.bits_per_cell of 1",
+        ),
+        (
+            tiny(&changed(POWER, "idle_mw", "9000")),
+            "power.states_w is 8 W",
+            "power.idle_mw of 9000",
+        ),
+        (
+            tiny(&changed(
+                &changed(&[POWER, THERMAL].concat(), "states_w", ""),
+                "idle_mw",
+                "9000",
+            )),
+            "thermal.throttle.until_c is 66",
+            "power.idle_mw of 9000",
         ),
         (
             suspended("pulse_us", "1701.0"),
@@ -227,4 +247,90 @@ fn one_write_frontier_goes_without_a_cache_and_without_planes() {
         error.contains("collection.streams = merged is beside mapping.placement = static-cwdp"),
         "{error}"
     );
+}
+
+/// The lines of a profile that hold one number, each with its value another one.
+fn each_figure(text: &str, value: &str) -> Vec<(String, String)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let number = |line: &str| {
+        let (before, rest) = line.split_once("value = ")?;
+        let end = rest.find([',', ' '])?;
+        rest[..end].parse::<f64>().ok()?;
+        Some(format!("{before}value = {value}{}", &rest[end..]))
+    };
+    let mut all = Vec::new();
+    for at in 0..lines.len() {
+        if let Some(other) = number(lines[at]) {
+            let mut changed: Vec<&str> = lines.clone();
+            changed[at] = &other;
+            all.push((other.clone(), changed.join("\n")));
+        }
+    }
+    all
+}
+
+#[test]
+fn no_figure_of_any_size_makes_a_profile_panic_and_none_that_is_no_size_is_taken() {
+    let flash = format!("{TINY}{}", [SLC, POWER, THERMAL, MAPPING].concat());
+    for whole in [flash.as_str(), XPOINT] {
+        Profile::parse(whole).unwrap();
+        for value in [
+            "nan",
+            "inf",
+            "-inf",
+            "-1",
+            "-1.0",
+            "1e300",
+            "9223372036854775807",
+        ] {
+            let figures = each_figure(whole, value);
+            assert!(figures.len() > 15);
+            for (line, text) in figures {
+                let said = Profile::parse(&text);
+                // It may be colder than zero around a drive.
+                let cold = line.starts_with("ambient_c = { value = -1");
+                assert!(cold || said.is_err(), "{line} is taken");
+            }
+        }
+        // Some figures may be nothing, or little.
+        for value in ["0", "0.0", "1e-300", "1", "4294967295"] {
+            for (_, text) in each_figure(whole, value) {
+                let _ = Profile::parse(&text);
+            }
+        }
+    }
+}
+
+#[test]
+fn flash_larger_than_can_be_counted_is_refused() {
+    let mut text = TINY.to_owned();
+    for (key, most) in [
+        ("channels", "64"),
+        ("dies_per_channel", "64"),
+        ("planes", "16"),
+        ("page_kib", "64"),
+        ("pages_per_block", "65535"),
+    ] {
+        text = changed(&text, key, most);
+    }
+    let said = refusal(&text);
+    assert!(
+        said.contains("flash.pages_per_block is 65535") && said.contains("65536 planes"),
+        "{said}"
+    );
+}
+
+#[test]
+fn no_drive_of_ours_contradicts_itself() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/ssdlab/profiles");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|kind| kind == "toml") {
+            let said = Profile::parse(&std::fs::read_to_string(&path).unwrap());
+            assert!(said.is_ok(), "{}: {said:?}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 20);
 }
