@@ -65,14 +65,17 @@ export class Columns {
     await this.loadTracks(chart.choices[choice]?.tracks ?? [], ["end_s", chart.measures[measure]?.key ?? ""]);
   }
 
-  /** Unpacks some columns of tracks. */
+  /** Unpacks some columns of tracks, side by side: the browser inflates on threads of its own. */
   async loadTracks(tracks: Track[], keys: string[]): Promise<void> {
-    for (const track of tracks) {
-      for (const { key, packed, unit } of track.columns) {
-        if (!keys.includes(key) || this.unpacked.has(packed)) continue;
-        this.put(packed, Float64Array.from(await unpack(packed)).map((value) => value * unit));
-      }
-    }
+    const asked = tracks.flatMap((track) => track.columns).filter(({ key }) => keys.includes(key));
+    await Promise.all(asked.map(({ packed, unit }) => (this.loading[packed] ??= this.loadOne(packed, unit))));
+  }
+
+  /** What is unpacked, or about to be: a button pressed meanwhile waits for it and does not begin anew. */
+  private readonly loading: Record<string, Promise<void>> = {};
+
+  private async loadOne(packed: string, unit: number): Promise<void> {
+    if (!this.unpacked.has(packed)) this.put(packed, await unpack(packed, unit));
   }
 
   /** Keeps a column that was unpacked elsewhere. */

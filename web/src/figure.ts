@@ -64,8 +64,11 @@ export class Figure {
     if (this.spec.kind !== "series") return;
     for (const [measure, { key }] of this.spec.measures.entries()) {
       await this.columns.load(this.spec, this.choice(this.spec), measure);
-      for (const track of this.spec.choices[this.choice(this.spec)]?.tracks ?? []) [this.columns.ends(track, key), this.columns.medians(track, key)];
-      await new Promise((resume) => setTimeout(resume));
+      for (const track of this.spec.choices[this.choice(this.spec)]?.tracks ?? []) {
+        // Each sorts a day's seconds: a button that is pressed meanwhile waits for one, not for all.
+        await new Promise((resume) => setTimeout(resume));
+        [this.columns.ends(track, key), this.columns.medians(track, key)];
+      }
     }
   }
 
