@@ -139,8 +139,8 @@ def _notes(data: RunData, p: EnergyPerJobParams, asked: int | None) -> Iterator[
     full = type(p)().amount
     if data.quick and asked is not None and p.amount < full:
         yield Claim(
-            "quick: a job of {short} instead of {full}, which a cache may hold; a run without --quick does it "
-            "all",
+            "quick: a job of {short} instead of {full}, which a cache may hold; a run without --quick "
+            "does it all",
             judged=False,
             others={"short": capacity_text(asked), "full": capacity_text(full)},
         )
