@@ -203,7 +203,7 @@ def test_what_the_drive_was_asked_is_not_to_be_corrected_in_the_profile(
 def test_a_write_cache_that_cannot_be_set_says_how_one_is_made() -> None:
     with (
         open_drive("sim:tiny-test") as drive,
-        pytest.raises(Unsupported, match="write-cache=off in its name"),
+        pytest.raises(Unsupported, match="write-cache=off in the drive's name"),
     ):
         drive.setting("write_cache").meant("off")
 

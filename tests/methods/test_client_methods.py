@@ -156,6 +156,7 @@ def cached(folder: Path, size_mb: float, capacity_bytes: int = 16 << 30) -> str:
     for old, new in (
         ("size_mib = { value = 8.0", "size_mib = { value = 1.0"),
         ("= 1700.0", "= 10000.0"),
+        ("erase_ms = { value = 5.0", "erase_ms = { value = 15.0"),
         (f"value = {16 << 30}", f"value = {capacity_bytes}"),
     ):
         assert text.count(old) == 1

@@ -25,7 +25,7 @@ def node(tmp_path_factory: pytest.TempPathFactory):
     program, bundler = shutil.which("node"), WEB / "node_modules" / ".bin" / "esbuild"
     if program is None or not bundler.exists():
         pytest.skip("the front end's tools are not installed: make setup")
-    names = ("numbers", "axes", "cloud", "unpack", "theme")
+    names = ("numbers", "axes", "cloud", "unpack", "columns", "theme")
     modules = "".join(f"import * as {name} from './{name}';" for name in names)
     modules += f"globalThis.web = {{ {', '.join(names)} }};"
     line = [bundler, "--bundle", "--format=esm", "--loader=ts", f"--sourcefile={WEB}/src/all.ts"]
@@ -111,11 +111,44 @@ def test_an_axis_takes_more_values_than_a_call_takes_arguments(node) -> None:
     assert node("web.axes.extent(Array.from({ length: 1e6 }, (_, index) => index))") == [0, 999_999]
 
 
-def test_columns_unpack_to_what_was_packed(node) -> None:
-    values = np.array([0, 1, 255, 256, 65_535, 1 << 24, 4_294_967_295])
-    packed, unit = pack(values, 1.0)
-    assert unit == 1.0
-    assert node(f"web.unpack.unpack({json.dumps(packed)}).then((found) => [...found])") == values.tolist()
+@pytest.mark.parametrize("unit", [1.0, 0.5])
+def test_columns_unpack_to_what_was_packed(node, unit: float) -> None:
+    values = unit * np.array([0, 1, 255, 256, 65_535, 1 << 24, 1 << 31, 4_294_967_295])
+    packed, found = pack(values, unit)
+    assert found == unit
+    assert node(f"web.unpack.unpack({json.dumps(packed)}, {unit}).then((got) => [...got])") == values.tolist()
+
+
+LOADS = """(async () => {{
+  const tracks = [{{ columns: [{{ key: 'end_s', packed: {packed}, unit: 1 }}] }}];
+  const chart = {{ choices: [{{ tracks }}], measures: [{{ key: 'iops' }}] }};
+  const columns = new web.columns.Columns();
+  const Real = globalThis.DecompressionStream;
+  let begun = 0;
+  globalThis.DecompressionStream = class {{
+    constructor(format) {{
+      begun += 1;
+      if ({fails} && begun === 1) throw new Error("no memory");
+      return new Real(format);
+    }}
+  }};
+  const press = () => columns.load(chart, 0, 0).then(() => "drawn", (error) => error.message);
+  const both = await Promise.all([press(), press()]);
+  const third = await press();
+  return [both, third, begun, [...columns.of(tracks[0], 'end_s')]];
+}})()"""
+
+
+@pytest.mark.parametrize(
+    ("fails", "expected"),
+    [
+        ("false", [["drawn", "drawn"], "drawn", 1, [1, 2]]),
+        ("true", [["no memory", "no memory"], "drawn", 2, [1, 2]]),
+    ],
+)
+def test_buttons_pressed_at_once_unpack_a_column_once(node, fails: str, expected: list[object]) -> None:
+    packed, _ = pack(np.array([1.0, 2.0]), 1.0)
+    assert node(LOADS.format(packed=json.dumps(packed), fails=fails)) == expected
 
 
 @given(st.lists(st.integers(0, 2**32 - 1)))

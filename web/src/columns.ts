@@ -75,7 +75,12 @@ export class Columns {
   private readonly loading: Record<string, Promise<void>> = {};
 
   private async loadOne(packed: string, unit: number): Promise<void> {
-    if (!this.unpacked.has(packed)) this.put(packed, await unpack(packed, unit));
+    if (this.unpacked.has(packed)) return;
+    try {
+      this.put(packed, await unpack(packed, unit));
+    } finally {
+      delete this.loading[packed];
+    }
   }
 
   /** Keeps a column that was unpacked elsewhere. */
