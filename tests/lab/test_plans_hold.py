@@ -19,6 +19,7 @@ from machine import blkio
 from ssdlab.drives import look
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
+from ssdlab.results.metered import meter_of
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_on, plan_order
 from ssdlab.runs.pace import pace_of
@@ -120,6 +121,28 @@ def test_a_fill_is_planned_by_the_parts_of_its_drive(tmp_path: Path, text: str) 
     print(f"{text}: {times.actual:.4g} s, said {said}, {times.share:.2f} times")
     assert times.inside and times.share <= AT_MOST
     assert writes.inside
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        # One write at a time crosses the link, then the controller's data path: none works beside another.
+        ("steady-sequential-write", "sim:kingston-dc500r-3.84tb,scale=128"),
+        # Its time at rest is known to the second; what it takes to wake is not.
+        ("idle-power", "sim:samsung-950-pro-512gb,scale=64"),
+    ],
+)
+def test_what_outsiders_saw_leave_its_plan_falls_inside(tmp_path: Path, name: str, text: str) -> None:
+    method = find_method(name)
+    order = Order(method, method.params.build({}, quick=True), text, destroy=text, quick=True, seed=7)
+    plan = plan_order(order, tmp_path)
+    folder = RunFolder(start(order, tmp_path))
+    times, writes = against(plan, folder)
+    meter = meter_of(folder.manifest)
+    assert meter is not None and meter.metered_s is not None  # from the drive's clock, from end to end
+    actual_s = meter.metered_s
+    print(f"{name} on {text}: {actual_s:.4g} s, said {times.lower:.4g} to {times.upper:.4g} s")
+    assert times.lower <= actual_s <= times.upper and writes.inside
 
 
 BEFORE = """

@@ -18,7 +18,7 @@ from ssdlab.analysis.trim_verdict import judge_trim, tenths, uncertainty
 from ssdlab.methods import find_method
 from ssdlab.methods.presented.trim import findings
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.trim import QUICK, TrimResult
+from ssdlab.methods.results.trim import QUICK, RECOVERED, TrimResult
 from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
@@ -155,6 +155,7 @@ def test_a_quick_run_gives_no_verdict_either_way(tmp_path: Path, options: str) -
     assert isinstance(result, TrimResult)
     assert (result.passed, result.verdict, result.why) == (None, "not judged", QUICK)
     assert sentence(next(iter(findings(result)))).startswith(f"TRIM is not judged ({QUICK})")
+    assert [result.unshown(each) for each in result.scalars if each.name == RECOVERED] == ["not judged"]
 
 
 def test_without_a_contrast_what_was_lost_in_the_first_minutes_is_told(tmp_path: Path) -> None:

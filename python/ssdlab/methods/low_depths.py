@@ -39,11 +39,10 @@ from ssdlab.methods.results.points import PointsResult
 from ssdlab.methods.results.steady import moved_caveats
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.span import SPAN_UNIT_BYTES, Span
-from ssdlab.results.claim import clauses
+from ssdlab.results.claim import Claim, clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
-    from ssdlab.results.claim import Claim
     from ssdlab.results.drive_states import StateCheck
     from ssdlab.results.schema import Point, Scalar
 
@@ -114,12 +113,13 @@ def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
         moved += of_kind
         if found and not of_kind:
             scalars += mean_scalars(f"low_depths_{order}_{direction}", "mean of depths", found)
+    once = Claim("writes went to a span written once: whether they are steady state is not shown")
     caveat = quick_claim("point", p.seconds, LowDepthsParams().seconds, ", and hardly a rest")
     return PointsResult(
         quick=data.quick,
         points=tuple(points),
         checks=tuple(checks),
-        caveats=clauses((*((caveat,) if data.quick else ()), *moved)),
+        caveats=clauses((once, *((caveat,) if data.quick else ()), *moved)),
         scalars=tuple(scalars),
     )
 

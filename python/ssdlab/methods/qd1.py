@@ -138,7 +138,7 @@ def _caveats(data: RunData, p: Qd1Params, proofs: Sequence[SteadyProof | None]) 
     for found in proofs:
         yield from caveats_of(found)
     if not p.steady:
-        yield Claim("writes went to a span filled once and are not steady state")
+        yield Claim("writes went to a span filled once: whether they are steady state is not shown")
     if data.quick:
         full = type(p)()
         sizes = f" and {p.size_seconds:g} s at each block size instead of {full.size_seconds:g} s"

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ssdlab.model.document import Document
 
 _UNITS = FILL_BLOCK_BYTES / UNIT_BYTES
-_HOST = ("link", "controller cores")
+_HOST = ("link", "controller cores", "controller data path")
+_FLASH = ("controller data path", "channels", "flash")
+"""Both sides cross the data path: into the buffer, and for what collection moves."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,8 @@ def slowest_fill(made: Document, share: float, *, in_order: bool = True) -> Slow
         return None  # each write waits for its own program: how many dies are at work hangs on the depth
     amplification = 1.0 if in_order else parts.write_amplification
     times = part_times(parts, FILL_BLOCK_BYTES, amplification, cached=False)
-    host_us = sum(times[name] for name in _HOST) + 1e6 * command_s(made, writes=True)
-    flash_us = sum(us for name, us in times.items() if name not in _HOST)
+    host_us = sum(times.get(name, 0.0) for name in _HOST) + 1e6 * command_s(made, writes=True)
+    flash_us = sum(times.get(name, 0.0) for name in _FLASH)
     flash_us += _cached_share(parts, share) * _moved_us(parts)
     cool = FILL_BLOCK_BYTES * 1e6 / (max(host_us, flash_us) * parts.unevenness)
     if not parts.made["profile"].get("power"):

@@ -75,7 +75,8 @@ def delivered(delivery: ActDelivery) -> Claim:
     share = Amount(100 * MIN_DONE, "%")
     if delivery.delivered:
         return Claim(
-            "The load was delivered: at least {share} of it in every slice (our own test)",
+            "The load was delivered: at least {share} of it in every slice, but for what may be in flight "
+            "as it begins and ends (our own test)",
             others={"share": share},
         )
     return Claim(

@@ -121,4 +121,4 @@ class EnergyJobResult(ResultBase):
         if self.energy_j is None:
             yield Claim("nothing metered the job: its energy is not known", evidence=shown, judged=False)
         if self.steady is not None and not self.steady.reached:
-            yield Claim("the job began without steady state", evidence=shown, judged=False)
+            yield Claim("no steady state was reached before the job", evidence=shown, judged=False)

@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from ssdlab.methods.results.pts_verdict import SteadyWindow, verdict_of
+from ssdlab.methods.results.pts_verdict import SteadyWindow, gravest, verdict_of
 from ssdlab.model.stored import Stored
 from ssdlab.results.schema import ResultBase, Scalar
 
@@ -162,9 +162,9 @@ class PtsBase(ResultBase):
         return not self.unshown(figure)
 
     def unshown(self, figure: Scalar) -> str:
-        """Return the first verdict on steady state that is no "achieved"."""
+        """Return the gravest verdict on steady state: one that was judged before one that was not."""
         del figure
-        return next((f"steady state {each.verdict}" for each in self.windows if not each.steady), "")
+        return gravest(self.windows)
 
 
 class PtsResult(PtsBase):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pydantic import Field
 
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
@@ -36,3 +38,13 @@ class SteadyWindow(Stored):
     def verdict(self) -> str:
         """What follows "steady state"."""
         return verdict_of(steady=self.steady, fills=self.fills)
+
+
+def gravest(windows: Iterable[SteadyWindow]) -> str:
+    """Return the verdict on windows that an average over them has; empty where all are steady.
+
+    One that is NOT ACHIEVED is not hidden by one that could not be judged.
+    """
+    failed = [each for each in windows if not each.steady]
+    failed.sort(key=lambda each: not can_judge(steady=each.steady, fills=each.fills))
+    return f"steady state {failed[0].verdict}" if failed else ""

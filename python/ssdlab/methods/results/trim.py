@@ -33,6 +33,8 @@ VERDICTS: dict[Verdict, str] = {
 """What the verdicts on TRIM are in words."""
 QUICK = "quick: seconds of random writes in place of an hour hardly wear a drive's free blocks"
 """Why a quick run does not judge, whatever its passes show."""
+RECOVERED = "trim_recovered"
+
 OWN_CPU_SHARE = 0.5
 """Of a thread of one synchronous I/O. A drive leaves it waiting; on a CPU half the time, the host works."""
 
@@ -188,6 +190,14 @@ class TrimResult(ResultBase):
             others={"first": Amount(100 * first, "%"), "span": span_text(self.sustained_s)},
         )
 
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether the speed after TRIM was judged; the power of the clean drive needs no verdict."""
+        return figure.name != RECOVERED or self.passed is not None
+
+    def unshown(self, figure: Scalar) -> str:
+        """Return that nothing was judged."""
+        return "" if self.shows(figure) else "not judged"
+
     @property
     def passed(self) -> bool | None:
         """Whether TRIM works; None where it could not be judged, as in a quick run."""
@@ -195,7 +205,7 @@ class TrimResult(ResultBase):
 
 
 def _recovered(share: float) -> Scalar:
-    return Scalar.more("trim_recovered", "speed after TRIM, of clean", 100 * share, "%")
+    return Scalar.more(RECOVERED, "speed after TRIM, of clean", 100 * share, "%")
 
 
 def _limits_of(step: Step) -> Iterator[str]:

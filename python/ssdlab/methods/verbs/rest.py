@@ -23,6 +23,10 @@ class RestFacts(Facts):
     """A read right behind each of them, of a drive that is awake by then."""
 
 
+WAKE_MAX_S = 0.1
+"""Of entering and leaving a state: Linux uses no slower one (nvme_core.default_ps_max_latency_us)."""
+
+
 class Rest(Verb):
     """Lets the drive rest, meters it there, and reads one block; then rests and reads again."""
 
@@ -47,10 +51,11 @@ class Rest(Verb):
         return self.settle_s + self.metered_s + (self.reads - 1) * self.again_s
 
     def plan(self, planning: Planning) -> Planned:
-        """Return its time, which is known but for the reads."""
+        """Return its time, which is known but for the reads and what the drive takes to wake."""
         del planning
+        upper_s = self.seconds + self.reads * WAKE_MAX_S + (1 + self.reads) * STEP_MAX_S
         return Planned(
-            Bounds(self.seconds if self.certain else 0.0, self.seconds + (1 + self.reads) * STEP_MAX_S),
+            Bounds(self.seconds if self.certain else 0.0, upper_s),
             overhead_s=(1 + self.reads) * STEP_MAX_S,
         )
 
