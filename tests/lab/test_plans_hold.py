@@ -130,6 +130,8 @@ def test_a_fill_is_planned_by_the_parts_of_its_drive(tmp_path: Path, text: str) 
         ("steady-sequential-write", "sim:kingston-dc500r-3.84tb,scale=128"),
         # Its time at rest is known to the second; what it takes to wake is not.
         ("idle-power", "sim:samsung-950-pro-512gb,scale=64"),
+        # Its span is written once by several threads: as slowly as a fill, and not as any drive.
+        ("act", "sim:memblaze-pblaze5-c900-4tb,scale=128"),
     ],
 )
 def test_what_outsiders_saw_leave_its_plan_falls_inside(tmp_path: Path, name: str, text: str) -> None:
@@ -142,7 +144,7 @@ def test_what_outsiders_saw_leave_its_plan_falls_inside(tmp_path: Path, name: st
     assert meter is not None and meter.metered_s is not None  # from the drive's clock, from end to end
     actual_s = meter.metered_s
     print(f"{name} on {text}: {actual_s:.4g} s, said {times.lower:.4g} to {times.upper:.4g} s")
-    assert times.lower <= actual_s <= times.upper and writes.inside
+    assert times.lower <= actual_s <= times.upper <= AT_MOST * actual_s and writes.inside
 
 
 BEFORE = """

@@ -107,11 +107,22 @@ def speed_of(stream: Stream, pace: Pace) -> Speed:
     """Return how fast the drive does a stream, both directions together."""
     load = load_of(stream)
     speed = pace.of_mix(_read_share(stream), load)
-    if stream.stop.bytes is None:
+    target = _target(stream)
+    if target is None:
         return speed
     # What its time ends before it has written so much does not fill the drive.
-    within = stream.stop.bytes if stream.stop.time_ns is None else speed.high * stream.stop.time_ns / NS_PER_S
-    return pace.of_target(speed, min(stream.stop.bytes, within), load)
+    within = target if stream.stop.time_ns is None else speed.high * stream.stop.time_ns / NS_PER_S
+    return pace.of_target(speed, min(target, within), load)
+
+
+def _target(stream: Stream) -> int | None:
+    """Return the bytes after which a stream ends; None: it has no such end, or its span is not known."""
+    stop = stream.stop
+    if stop.bytes is not None:
+        return stop.bytes
+    if stop.ios is not None:
+        return stop.ios * max(block.bytes for block in stream.block)
+    return stream.span.length if stop.span_once and isinstance(stream.span.length, int) else None
 
 
 def load_of(stream: Stream) -> Load:
@@ -146,11 +157,7 @@ def _stream_seconds(stream: Stream, speed: Speed) -> tuple[Bounds, int | None]:
         # The pace of a replay at its own times says nothing of how long it will go on.
         timed = isinstance(stream.arrival, AsRecorded)
         return _recorded_seconds(stream, stream.pattern, speed), None if timed else stream.pattern.moved_bytes
-    stop = stream.stop
-    largest = max(block.bytes for block in stream.block)
-    target = stop.bytes if stop.bytes is not None else None if stop.ios is None else stop.ios * largest
-    if target is None and stop.span_once and isinstance(stream.span.length, int):
-        target = stream.span.length
+    stop, target = stream.stop, _target(stream)
     lower, upper = float("inf"), float("inf")
     if stop.time_ns is not None:
         lower = upper = stop.time_ns / NS_PER_S
