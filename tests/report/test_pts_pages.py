@@ -121,17 +121,37 @@ def test_sectors_of_4_kib_leave_a_row_empty_with_the_reason() -> None:
     assert table.rows[0][1].span == 7
 
 
+def sheets_of_paper(folder: Path, place: Path) -> list[str]:
+    """The letters on each sheet of the printed page."""
+    program = shutil.which("pdftotext")
+    if program is None:
+        pytest.skip("pdftotext is not installed")
+    file = place / "page.pdf"
+    paper.write_pdf([source.read_run(folder)], file)
+    text = subprocess.run([program, "-raw", file, "-"], capture_output=True, text=True, check=True).stdout
+    return ["".join(sheet.split()) for sheet in text.split("\f")]
+
+
+def test_a_header_its_title_and_its_chart_share_a_sheet_of_paper(
+    folder: Path, section: Section, tmp_path: Path, chromium: str
+) -> None:
+    """Each begins a sheet; how the chart was measured stands under it, so the chart is on the sheet too."""
+    papers = sheets_of_paper(folder, tmp_path)
+    for number, figure in enumerate(section.figures, start=1):
+        own = [text for text in papers if f"page{number}of{len(section.figures)}" in text]
+        assert len(own) == 1
+        (sheet,) = figure.sheets
+        assert number == 1 or own[0].startswith("".join(sheet.line[0].split()))
+        rows = [value for _, column in sheet.columns for _, value in column]
+        for line in (*sheet.line, *rows, figure.title, *figure.measured):
+            assert "".join(line.split()) in own[0], line
+
+
 def test_every_mandatory_line_is_on_paper(
     folder: Path, section: Section, tmp_path: Path, chromium: str
 ) -> None:
     """The header of every page: four columns of ten rows, found in the words of the PDF."""
-    program = shutil.which("pdftotext")
-    if program is None:
-        pytest.skip("pdftotext is not installed")
-    file = tmp_path / "page.pdf"
-    paper.write_pdf([source.read_run(folder)], file)
-    text = subprocess.run([program, "-raw", file, "-"], capture_output=True, text=True, check=True).stdout
-    words = "".join(text.split())
+    words = "".join(sheets_of_paper(folder, tmp_path))
     for figure in section.figures:
         (sheet,) = figure.sheets
         assert all("".join(line.split()) in words for line in sheet.line)
