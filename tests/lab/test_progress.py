@@ -22,6 +22,7 @@ from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.steps import Request
 from ssdlab.methods.verbs.fill import Fill
 from ssdlab.model.errors import Interrupted
+from ssdlab.model.summary import Summary
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.live import LiveFile, read_live
 from ssdlab.results.progress import Progress
@@ -263,6 +264,36 @@ def test_a_live_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> Non
 def test_a_recorded_step_has_no_outcome() -> None:
     lab = Lab(Recorder(), capacity_bytes=1 << 30, logical_block_bytes=512)
     assert shown.outcome(lab.note("x")) is None
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "said"),
+    [
+        ({"mean": 5e4, "p99": 9e4}, None, "mean 50.0 µs, p99 90.0 µs"),
+        (
+            {"mean": 5e4, "p99": 9e4},
+            {"mean": 7e5, "p99": None},
+            "mean 700 µs (writes, the slower), p99 90.0 µs (reads alone)",
+        ),
+        (
+            {"mean": 5e4, "p99": 9e6},
+            {"mean": 7e5, "p99": 8e5},
+            "mean 700 µs (writes, the slower), p99 9.00 ms (reads, the slower)",
+        ),
+        ({"mean": 5e4, "p99": None}, {"mean": 7e5, "p99": None}, "mean 700 µs (writes, the slower)"),
+    ],
+)
+def test_each_time_says_which_direction_it_is_of(
+    reads: dict[str, float], writes: dict[str, float] | None, said: str
+) -> None:
+    """Of too few I/Os a percentile is not known: that of the other direction is not the slower's."""
+    sides = {"read": reads, "write": writes}
+    done = {name: side and {"ios": 100, "response_ns": side} for name, side in sides.items()}
+    summary = Summary.model_validate({"iops": 1000.0, "mb_s": 4.0, "elapsed_s": 1.0, **done})
+    step = SimpleNamespace(summary=summary)
+    assert shown.outcome(step) == f"1.00k IOPS, 4.00 MB/s, {said}"  # type: ignore[arg-type]
+    p99 = [side["p99"] for side in (reads, writes) if side is not None]
+    assert summary.slower("p99") == (None if None in p99 else max(p99))
 
 
 def test_progress_is_read_back_from_what_is_written_of_it() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from ssdlab.methods.presented.pts import moving_cells
+import pytest
+
+from ssdlab.methods.presented.pts import found_text, moving_cells
+from ssdlab.methods.presented.pts_series import window_of
 from ssdlab.methods.presented.rate_limit import rates
-from ssdlab.methods.results.pts import PtsCell, PtsRounds
+from ssdlab.methods.presented.read_under_writes import saturated
+from ssdlab.methods.results.pts import PtsCell, PtsRounds, PtsSamples, TrackedVariable
 from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult
+from ssdlab.methods.results.read_under_writes import LoadCell
 from ssdlab.results.claim import sentence
 
 
@@ -48,3 +53,38 @@ def test_a_rate_that_the_longest_io_vouched_for_says_so() -> None:
     assert any("too few I/Os for p99 at 1.00k IOPS" in caveat for caveat in result.caveats)
     held = [row[6].text for row in rates(result).rows]
     assert held == ["yes: the longest took 2.00 ms", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict", "span"),
+    [
+        ((), "not judged: 0 samples are too few", "none: 0 of 5 samples"),
+        ((1.0,), "not judged: 1 sample is too few", "none: 1 of 5 samples"),
+    ],
+)
+def test_samples_that_are_too_few_are_no_window(values: tuple[float, ...], verdict: str, span: str) -> None:
+    """Whatever was written meanwhile: no count of it is the reason."""
+    tracked = TrackedVariable(name="samples", unit="IOPS", values=values)
+    found = PtsSamples(steady=False, first=1, last=len(values), every=30, at=29, variable=tracked, fills=4.8)
+    assert found.verdict == found_text(found) == verdict
+    assert window_of(found).span == span
+
+
+def test_the_lightest_of_the_saturated_cells_are_those_below_which_none_is() -> None:
+    """The sum of two shares, which are of unlike peaks, is no measure of a load."""
+    pairs = [(5, 95), (50, 75), (75, 50), (75, 75), (75, 95)]
+    held = [True, False, False, False, False]
+    cells = [
+        LoadCell.model_construct(
+            read_pct=reads, write_pct=writes, ordinal=at, held=holds, why="" if holds else "it was late"
+        )
+        for at, ((reads, writes), holds) in enumerate(zip(pairs, held, strict=True))
+    ]
+    (claim,) = saturated(cells)
+    assert sentence(claim) == (
+        "4 of 5 cells are saturated, the lightest at 50 % reads and 75 % writes and at 75 % reads and "
+        "50 % writes: it was late."
+    )
+    (claim,) = saturated(cells[:2])
+    assert sentence(claim) == "1 of 2 cells is saturated, at 50 % reads and 75 % writes: it was late."
+    assert not [*saturated(cells[:1])]

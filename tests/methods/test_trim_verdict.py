@@ -96,6 +96,17 @@ def test_what_the_host_limited_or_was_too_short_is_not_judged() -> None:
     assert simulated.verdict == "works", "virtual time is not disturbed"
 
 
+def test_why_it_is_not_judged_says_of_what_its_share_is() -> None:
+    """Of both states two shares are shown: of the whole pass, and of the first minutes."""
+    noisy = [level(500, 0.4, seed) for seed in (2, 1)]
+    assert "before TRIM the drive wrote over all blocks at" in judge_trim(noisy[0], noisy[1], noisy[0]).why
+    clean, before, after = level(500), level(200), level(500, 0.4)
+    after.sustained_mb_s = after.mean_mb_s
+    assert "after TRIM the drive wrote over all blocks at" in judge_trim(clean, before, after).why
+    after.sustained_mb_s = 0.99 * after.mean_mb_s
+    assert "after TRIM the drive wrote at first at" in judge_trim(clean, before, after).why
+
+
 @contextlib.contextmanager
 def loaded_host(processes: int) -> Iterator[None]:
     """Processes that want a CPU all the time."""

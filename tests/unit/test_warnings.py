@@ -117,6 +117,19 @@ def test_a_simulated_drive_holds_what_its_link_carries(drive: str, held: int | N
         assert codes(summary(in_flight=float(depth), **drive_part), workers=depth) == told
 
 
+def test_of_an_open_loop_what_was_in_flight_counts_and_not_its_threads() -> None:
+    """Threads are as many as may be needed."""
+    around = HostContext(conditions=settings(queue_depth=32, nr_requests=48))
+    for counted, told in ((20, []), (40, ["drive-queue"]), (50, ["queue-limit", "drive-queue"])):
+        measured = summary(iops=1000.0, in_flight=2.0, in_flight_max=counted)
+        arrival = Open(rate=1000)
+        assert codes(measured, around, workers=82, arrival=arrival) == told
+        found = judge(measured, Workload.of(Stream(workers=82, arrival=arrival)), around)
+        assert all(each.what.startswith(f"up to {counted} I/Os were in flight, but") for each in found)
+    (asked,) = judge(summary(in_flight=40.0), Workload.of(Stream(workers=40)), around)
+    assert asked.what.startswith("40 I/Os in flight were asked for, but the drive holds 32")
+
+
 def test_a_drain_is_no_missing_depth() -> None:
     """Half a second of 128 I/Os in flight, and 0.238 s until the last had returned: 107 on average."""
     drained = summary(in_flight=107.0, elapsed_s=0.738)

@@ -31,6 +31,9 @@ STUDENT_T = 2.262
 MIN_PASS_S = 10.0
 """Of a pass in real time: a second of other work on the host is then less than what the limit allows."""
 
+_OVER_ALL = "over all blocks"
+"""Where a share of the clean speed is of the whole pass."""
+
 Verdict = Literal["works", "fails", "no contrast", "not judged"]
 
 
@@ -93,7 +96,8 @@ class TrimVerdict:
 
 def judge_trim(clean: Pass, before: Pass, after: Pass) -> TrimVerdict:
     """Compare the writes after TRIM with those of the clean drive, and with those without TRIM."""
-    recovered = min(after.sustained_mb_s / clean.sustained_mb_s, after.mean_mb_s / clean.mean_mb_s)
+    first, whole = after.sustained_mb_s / clean.sustained_mb_s, after.mean_mb_s / clean.mean_mb_s
+    recovered = min(first, whole)
     sure = uncertainty(clean, after)
     if reasons := list(_disturbed((clean, before, after))):
         return TrimVerdict(recovered, sure, None, "not judged", "; ".join(reasons))
@@ -101,11 +105,11 @@ def judge_trim(clean: Pass, before: Pass, after: Pass) -> TrimVerdict:
     if contrast >= PASSES_FROM:
         return TrimVerdict(recovered, sure, None, "no contrast")
     if contrast + contrast_sure >= PASSES_FROM:
-        why = _too_wide("before TRIM", contrast, contrast_sure)
+        why = _too_wide("before TRIM", contrast, contrast_sure, _OVER_ALL)
         return TrimVerdict(recovered, sure, None, "not judged", why)
     regained = (after.mean_mb_s - before.mean_mb_s) / (clean.mean_mb_s - before.mean_mb_s)
     if abs(recovered - PASSES_FROM) < sure:
-        why = _too_wide("after TRIM", recovered, sure)
+        why = _too_wide("after TRIM", recovered, sure, _OVER_ALL if whole <= first else "at first")
         return TrimVerdict(recovered, sure, regained, "not judged", why)
     return TrimVerdict(recovered, sure, regained, "works" if recovered >= PASSES_FROM else "fails")
 
@@ -138,8 +142,8 @@ def _disturbed(passes: Sequence[Pass]) -> Iterator[str]:
         yield f"a pass took {min(short):.3g} s, and under {MIN_PASS_S:g} s other work on the host decides"
 
 
-def _too_wide(state: str, share: float, sure: float) -> str:
+def _too_wide(state: str, share: float, sure: float, where: str) -> str:
     return (
-        f"{state} the drive wrote at {100 * share:.1f} ± {100 * sure:.1f} % of the clean speed, "
+        f"{state} the drive wrote {where} at {100 * share:.1f} ± {100 * sure:.1f} % of the clean speed, "
         f"which does not tell whether it is {100 * PASSES_FROM:g} %"
     )

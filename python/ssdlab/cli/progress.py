@@ -163,22 +163,29 @@ def outcome(step: Step) -> str | None:
             if step.result.facts.get("already_written")
             else describe_step(step)
         )
-    sides = summary.sides.values()
-    tails = [side.response_ns for side in sides if side.ios]
+    tails = {name: side.response_ns for name, side in summary.sides.items() if side.ios}
     parts = [
         f"{units.count_text(float(summary.iops))} IOPS",
         units.throughput_text(float(summary.mb_s)),
     ]
     for key in ("mean", "p99"):
-        values = [value for tail in tails if (value := tail.get(key)) is not None]
+        values = [(value, name) for name, tail in tails.items() if (value := tail.get(key)) is not None]
         if values:
-            parts.append(f"{key} {units.latency_text(max(values))}")
-    if len(tails) > 1:
-        parts[-1] += " (each of the slower direction)"
-    failed = sum(side.failed for side in sides)
+            value, slowest = max(values)
+            parts.append(f"{key} {units.latency_text(value)}{_of(slowest, len(values), len(tails))}")
+    failed = sum(side.failed for side in summary.sides.values())
     if failed:
         parts.append(f"{failed} failed")
     return ", ".join(parts)
+
+
+def _of(slowest: str, known: int, directions: int) -> str:
+    """Return which direction a time is of, where there are several; one with too few I/Os has none."""
+    if directions == 1:
+        return ""
+    if known < directions:
+        return f" ({slowest}s alone)" if known == 1 else f" ({slowest}s)"
+    return f" ({slowest}s, the {'slower' if directions == 2 else 'slowest'})"
 
 
 def status_lines(progress: Progress) -> tuple[str, ...]:

@@ -184,6 +184,8 @@ class Summary(_Read):
     write: Side | None = None
     trim: Side | None = None
     in_flight: Number | None = None
+    in_flight_max: int | None = None
+    """At once, added up over the streams; of a closed loop over its threads too, so at most."""
     cpu: Cpu | None = None
     power: MeanPower | None = None
     engine: str | None = None
@@ -243,6 +245,15 @@ class Summary(_Read):
     def transfers(self) -> tuple[Side, ...]:
         """The sides that move data, reads first; those alone that there are."""
         return tuple(side for side in (self.read, self.write) if side is not None)
+
+    def slower(self, key: str) -> Number | None:
+        """Return a figure of response time, of that direction which has the greater one.
+
+        None where a direction did too few I/Os for it: which is the slower is not known then.
+        """
+        found = [side.response_ns.get(key) for side in self.transfers if side.ios]
+        known = [value for value in found if value is not None]
+        return max(known, default=None) if len(known) == len(found) else None
 
     @property
     def moved_bytes(self) -> int:

@@ -165,12 +165,12 @@ CATALOGUE: dict[str, Entry] = {
         "use blocks of at most that size, or raise queue/max_sectors_kb where the hardware allows it",
     ),
     "queue-limit": Entry(
-        "{asked} I/Os in flight were asked for, but a queue of {device} holds {limit}",
+        "{in_flight}, but a queue of {device} holds {limit}",
         "the others wait in the kernel; their wait is in the latency and not at the drive",
         "raise queue/nr_requests, or spread threads over CPUs of different queues",
     ),
     "drive-queue": Entry(
-        "{asked} I/Os in flight were asked for, but the drive holds {limit} at once",
+        "{in_flight}, but the drive holds {limit} at once",
         "its link carries no more; the others wait in the host, and their wait is in the latency",
         "take {limit} as the deepest queue of such a drive: more adds waiting and no work",
     ),

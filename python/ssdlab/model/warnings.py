@@ -19,7 +19,7 @@ from ssdlab.model.errors import nearest
 from ssdlab.model.summary import NO_DRIVE, NO_WORKERS
 from ssdlab.model.units import NS_PER_S, block_text, latency_text, significant
 from ssdlab.model.warning_texts import CATALOGUE
-from ssdlab.model.workload import Bursts, Closed, Stream, Workload
+from ssdlab.model.workload import Bursts, Closed, Pulses, Stream, Workload
 
 if TYPE_CHECKING:
     from ssdlab.model.host_load import HostContext
@@ -255,17 +255,17 @@ def _judge_device(summary: Summary, workload: Workload, around: HostContext) -> 
     if settings.max_io_bytes and largest > settings.max_io_bytes:
         words = {"block": block_text(largest), "limit": block_text(settings.max_io_bytes)}
         yield Warning.of("split", words, device=device, block=largest, limit=settings.max_io_bytes)
-    asked = sum(stream.in_flight for stream in workload.streams)
-    if settings.nr_requests and asked > settings.nr_requests:
-        yield Warning.of("queue-limit", asked=asked, limit=settings.nr_requests, device=device)
+    most, words = _max_in_flight(summary, workload)
+    if settings.nr_requests and most > settings.nr_requests:
+        yield Warning.of("queue-limit", words, asked=most, limit=settings.nr_requests, device=device)
 
 
 def _judge_slots(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
     settings, drive = around.conditions, summary.drive or NO_DRIVE
     held = drive.commands_held if settings is None else settings.queue_depth
-    asked = sum(stream.in_flight for stream in workload.streams)
-    if held and asked > held:
-        yield Warning.of("drive-queue", asked=asked, limit=held)
+    most, words = _max_in_flight(summary, workload)
+    if held and most > held:
+        yield Warning.of("drive-queue", words, asked=most, limit=held)
 
 
 def _judge_heat(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
@@ -298,6 +298,18 @@ def _ios(count: int, direction: str = "") -> str:
 
 def _were(count: int, direction: str = "") -> str:
     return f"{_ios(count, direction)} {'was' if count == 1 else 'were'}"
+
+
+def _max_in_flight(summary: Summary, workload: Workload) -> tuple[int, dict[str, str]]:
+    """Return how many I/Os a closed loop asks for at once, or were counted of an open one, and so in words.
+
+    Threads of an open loop are as many as may be needed; how many of them ever had an I/O is another matter.
+    """
+    if all(isinstance(stream.arrival, Closed | Pulses) for stream in workload.streams):
+        asked = sum(stream.in_flight for stream in workload.streams)
+        return asked, {"in_flight": f"{asked} I/Os in flight were asked for"}
+    counted = summary.in_flight_max or 0
+    return counted, {"in_flight": f"up to {counted} I/Os were in flight"}
 
 
 def _asked_depth(workload: Workload) -> int | None:

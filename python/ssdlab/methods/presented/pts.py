@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
-from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, judge_window
+from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
 from ssdlab.methods.results.pts_verdict import can_judge
 from ssdlab.model.units import block_text, latency_text, numbered_text, significant
 from ssdlab.results import numbers
@@ -15,7 +15,15 @@ from ssdlab.results.numbers import Table, of_unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ssdlab.methods.results.pts import FiveNines, PtsBase, PtsCell, PtsResult, PtsRounds, TrackedVariable
+    from ssdlab.methods.results.pts import (
+        FiveNines,
+        PtsBase,
+        PtsCell,
+        PtsResult,
+        PtsRounds,
+        PtsSamples,
+        TrackedVariable,
+    )
     from ssdlab.results.numbers import Quantity
 
 NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
@@ -76,9 +84,18 @@ class Window:
 
     @property
     def span(self) -> str:
-        """Which rounds it is of, and where an interruption cut them."""
+        """Which rounds it is of, and where an interruption cut them; how many there are, where too few."""
+        if self.variable.mean is None:
+            return f"none: {len(self.variable.values)} of {WINDOW} {self.unit}s"
         of = f"{numbered_text(self.unit, self.first, self.last)} of {len(self.variable.values)}"
         return f"{of}, {cuts_text(self.cuts)}" if self.cuts else of
+
+
+def found_text(samples: PtsSamples) -> str:
+    """Return the verdict on samples, and in how many."""
+    if samples.variable.mean is None:
+        return samples.verdict
+    return f"{samples.verdict} in {len(samples.variable.values)} samples"
 
 
 def window_claim(

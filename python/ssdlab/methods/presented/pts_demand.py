@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.presented.pts import (
     Window,
     cut_claim,
+    found_text,
     not_achieved,
     open_points,
     window_claim,
@@ -94,9 +95,8 @@ def caveats_of(
     `anew` are points that were measured when the state of the window had been lost and made again.
     """
     if not samples.steady:
-        found = f"{samples.verdict} in {len(samples.variable.values)} samples"
         yield window_claim(
-            f"preconditioning: steady state was {found}; the rounds began nevertheless",
+            f"preconditioning: steady state was {found_text(samples)}; the rounds began nevertheless",
             window_of(samples),
         )
     if not rounds.steady:

@@ -9,6 +9,7 @@ from ssdlab.analysis.write_saturation import REASONS
 from ssdlab.methods.presented.pts import (
     NINES_HEAD,
     Window,
+    found_text,
     nines_cells,
     open_points,
     window_claim,
@@ -65,7 +66,8 @@ def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
         "first": Amount(records.iops[0], "IOPS"),
         "last": Amount(records.iops[ended - 1], "IOPS"),
     }
-    says = "{load} by {of}: {why} after {time} and {fills}; {first} in the first record, {last} in the last"
+    speeds = "{first} in the first record, {last} in the last" if ended > 1 else "{last} in its one record"
+    says = f"{{load}} by {{of}}: {{why}} after {{time}} and {{fills}}; {speeds}"
     yield window_claim(says, window_of(samples), shown, others)
 
 
@@ -133,9 +135,9 @@ def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
 def idle_caveats(samples: PtsSamples) -> Iterator[Claim]:
     """Yield what the baseline lacks, where the writing without rests was not steady."""
     if not samples.steady:
-        found = f"{samples.verdict} in {len(samples.variable.values)} samples"
         yield window_claim(
-            f"steady state was {found}: the baseline is the mean of the last five", window_of(samples)
+            f"steady state was {found_text(samples)}: the baseline is the mean of the last five",
+            window_of(samples),
         )
 
 

@@ -11,7 +11,7 @@ from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.methods.results.read_under_writes import LoadCell, ReadUnderWritesResult
 
@@ -21,7 +21,7 @@ def findings(result: ReadUnderWritesResult) -> Iterator[Claim]:
     yield _references(result)
     if (cell := result.cell(*HEADLINE)) is not None:
         yield _headline(result, cell)
-    yield from _saturated(result)
+    yield from saturated(result.cells)
     yield steady_claim(result.steady)
 
 
@@ -94,22 +94,27 @@ def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
     )
 
 
-def _saturated(result: ReadUnderWritesResult) -> Iterator[Claim]:
-    """Yield how many cells are saturated, and the lightest of them by the sum of its shares."""
-    found = [each for each in result.cells if not each.held]
+def saturated(cells: Sequence[LoadCell]) -> Iterator[Claim]:
+    """Yield how many cells are saturated, and the lightest: none of the others asks for less of both."""
+    found = [each for each in cells if not each.held]
     if not found:
         return
-    first = min(found, key=lambda each: (sum(each.shares), each.write_pct))
+    lightest = [each for each in found if not any(_is_less(other, each) for other in found)]
     are = "is saturated," if len(found) == 1 else "are saturated, the lightest"
+    where = " and ".join(f"at {each.read_pct} % reads and {each.write_pct} % writes" for each in lightest)
     yield Claim(
-        f"{{count}} of {{all}} cells {are} at {{reads}} % reads and {{writes}} % writes: {{why}}",
+        f"{{count}} of {{all}} cells {are} {{where}}: {{why}}",
         figure=Amount(len(found), "cells"),
         evidence=Evidence(tuple(each.ordinal for each in found)),
         others={
             "count": str(len(found)),
-            "all": str(len(result.cells)),
-            "reads": str(first.read_pct),
-            "writes": str(first.write_pct),
-            "why": first.why,
+            "all": str(len(cells)),
+            "where": where,
+            "why": "; ".join(dict.fromkeys(each.why for each in lightest)),
         },
     )
+
+
+def _is_less(one: LoadCell, other: LoadCell) -> bool:
+    """Whether a cell asks for less than another: for no more of both, and not for the same."""
+    return one is not other and one.read_pct <= other.read_pct and one.write_pct <= other.write_pct

@@ -69,7 +69,8 @@ def _where(result: TrimResult) -> str:
 
 def speeds(result: TrimResult) -> Table:
     """Return the speeds in each state."""
-    head = ("State", "Sustained MB/s", "Of clean", "Over all blocks, MB/s", "Slowest part", "Fastest part")
+    first = f"First {span_text(result.sustained_s)}, MB/s"
+    head = ("State", first, "Of clean", "Over all blocks, MB/s", "Slowest part", "Fastest part")
     rows = tuple(
         (
             words(plot.name),

@@ -26,7 +26,6 @@ from ssdlab.methods.pts.rounds import (
     run_rounds,
     sittings_of,
     stretch_label,
-    worst,
 )
 from ssdlab.methods.pts.series import (
     Load,
@@ -318,7 +317,7 @@ def _histogram(data: RunData, step: Step) -> PtsHistogram:
     """Return all response times of a step, reads and writes together."""
     summary = step.measured
     columns = data.buckets(step)
-    longest = worst(summary, "max")
+    longest = summary.slower("max")
     # The middle of the last bucket may lie beyond what the slowest I/O took.
     total = merged(columns, columns["clock"] == "response", longest or inf)
     return PtsHistogram(

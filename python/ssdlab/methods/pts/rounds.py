@@ -210,10 +210,3 @@ def mean_ns(summary: Summary) -> float:
     sides = [side for side in summary.transfers if side.ios]
     done = sum(side.ios for side in sides)
     return sum(side.ios * side.response_mean_ns for side in sides) / done if done else 0.0
-
-
-def worst(summary: Summary, key: str) -> float | None:
-    """Return a percentile or the maximum of the slower direction; None where too few I/Os were done."""
-    sides = [side for side in summary.transfers if side.ios]
-    found = [value for side in sides if (value := side.response_ns.get(key)) is not None]
-    return max(found, default=None)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ssdlab.analysis.records import FIVE_NINES, Buckets, by_record, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_steady
+from ssdlab.methods.presented.pts import found_text
 from ssdlab.methods.pts.specification import SETTINGS, SPECIFICATION, PtsParams, engine_of, written_bytes
 from ssdlab.methods.pts.window import judged, was_purged
 from ssdlab.methods.results.pts import (
@@ -164,7 +165,7 @@ def samples_text(samples: PtsSamples) -> str:
     """Return the verdict on the samples as the header of a page gives it."""
     if samples.steady:
         return f"steady state in {numbered_text('sample', samples.first, samples.last)}"
-    return f"{samples.verdict} in {len(samples.variable.values)} samples"
+    return found_text(samples)
 
 
 def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> PtsHistogram | None:

@@ -26,7 +26,6 @@ from ssdlab.methods.pts.rounds import (
     mean_ns,
     round_label,
     tracked_value,
-    worst,
 )
 from ssdlab.methods.pts.specification import (
     SETTINGS,
@@ -137,9 +136,9 @@ def _cell(data: RunData, cell: Cell, steps: Sequence[Step], pooled: tuple[int, i
         iops=tuple(iops(each) for each in summaries),
         mb_s=tuple(mb_s(each) for each in summaries),
         mean_ns=tuple(mean_ns(each) for each in summaries),
-        five_nines_ns=tuple(worst(each, "p99.999") for each in summaries),
+        five_nines_ns=tuple(each.slower("p99.999") for each in summaries),
         pooled=None if pooled is None else _five_nines(data, steps[pooled[0] - 1 : pooled[1]]),
-        max_ns=tuple(worst(each, "max") for each in summaries),
+        max_ns=tuple(each.slower("max") for each in summaries),
         written_bytes=tuple(each.written_bytes for each in summaries),
     )
 
@@ -148,7 +147,7 @@ def _five_nines(data: RunData, steps: Sequence[Step]) -> FiveNines | None:
     """Return the 99.999 % response time of all I/Os of some steps, reads and writes together."""
     parts = [data.buckets(step) for step in steps]
     buckets = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    longest = max((value for step in steps if (value := worst(step.measured, "max"))), default=inf)
+    longest = max((value for step in steps if (value := step.measured.slower("max"))), default=inf)
     found = merged(buckets, buckets["clock"] == "response", longest).estimate(FIVE_NINES)
     if found is None:
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
 
+from ssdlab.methods.results.steady import caveats_of
 from ssdlab.model.units import capacity_text
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.drive_states import AnyProof, SteadyProof
@@ -120,5 +121,5 @@ class EnergyJobResult(ResultBase):
             )
         if self.energy_j is None:
             yield Claim("nothing metered the job: its energy is not known", evidence=shown, judged=False)
-        if self.steady is not None and not self.steady.reached:
-            yield Claim("no steady state was reached before the job", evidence=shown, judged=False)
+        if self.steady is not None:
+            yield from caveats_of(self.steady)

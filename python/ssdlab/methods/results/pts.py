@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from ssdlab.methods.results.pts_verdict import SteadyWindow, gravest, verdict_of
+from ssdlab.methods.results.pts_verdict import SteadyWindow, gravest, too_few, verdict_of
 from ssdlab.model.stored import Stored
 from ssdlab.results.schema import ResultBase, Scalar
 
@@ -270,6 +270,8 @@ class PtsSamples(Stored):
     @property
     def verdict(self) -> str:
         """What follows "steady state"."""
+        if self.variable.mean is None:
+            return too_few(len(self.variable.values))
         return verdict_of(steady=self.steady, fills=self.fills)
 
 

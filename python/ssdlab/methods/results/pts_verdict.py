@@ -27,6 +27,11 @@ def verdict_of(*, steady: bool, fills: float) -> str:
     return "NOT ACHIEVED"
 
 
+def too_few(samples: int) -> str:
+    """Return what follows "steady state" where so many samples make no window."""
+    return f"not judged: {samples} {'sample is' if samples == 1 else 'samples are'} too few"
+
+
 class SteadyWindow(Stored):
     """One judgement of steady state."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
 from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
-from ssdlab.model.summary import Side
 from ssdlab.model.units import count_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
@@ -45,7 +44,7 @@ class OfferedLoad(Stored):
         if summary is None:
             return cls(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")
         sides = summary.transfers
-        worst = {key: _worst(sides, key) for key in _SHOWN}
+        worst = {key: summary.slower(key) for key in _SHOWN}
         # Of too few I/Os for the percentile the longest stands for it: it cannot be shorter.
         latency_ns = worst["max"] if worst[percentile] is None else worst[percentile]
         requested, dropped = sum(side.requested for side in sides), sum(side.dropped for side in sides)
@@ -131,11 +130,6 @@ class RateLimitResult(ResultBase):
             yield Claim(
                 "no rate failed: the limit lies higher than the search went", evidence=tried, judged=False
             )
-
-
-def _worst(sides: Sequence[Side], key: str) -> float | None:
-    """Return a figure of response time, of the direction that has the greater one."""
-    return max((value for side in sides if (value := side.response_ns.get(key)) is not None), default=None)
 
 
 def failure_of(
