@@ -25,7 +25,7 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.points import PointsResult
 from ssdlab.methods.results.steady import moved_caveats
 from ssdlab.methods.results.written import written_by
-from ssdlab.report.sections.headlines import of_mixed
+from ssdlab.report.sections.mixed import headlines
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
@@ -250,7 +250,7 @@ def test_a_drive_whose_mixes_moved_has_a_line_on_the_card() -> None:
         result=result, manifest=SimpleNamespace(method=SimpleNamespace(title="Mixed random I/O"))
     )
     shown: Any = SimpleNamespace(run=run, index=3)
-    lines = list(of_mixed(shown))
+    lines = list(headlines(shown))
     assert [label for label, _ in lines] == [
         f"Mixed random I/O, 70/30 mix at QD {depth}" for depth in (32, 128)
     ]

@@ -162,6 +162,6 @@ def test_every_view_is_a_file_of_its_own(
 def test_what_is_not_installed_is_said(
     eight: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssdlab.report.pictures.find_spec", lambda name: None)
+    monkeypatch.setattr("ssdlab.report.engine.find_spec", lambda name: None)
     assert ssdlab("figures", eight[0], "-o", tmp_path) == 2
     assert "pip install 'ssdlab[figures]'" in capsys.readouterr().err

@@ -47,13 +47,16 @@ def report(
     """
     from ssdlab.host.documents import user_path
     from ssdlab.host.state_folder import default_library
+    from ssdlab.report.engine import ready
+
+    if not runs:
+        raise UsageError("no run is named", "name one or more: ssdlab report RUN -o drive.html")
+    ready()  # before all else, since it goes on beside it
     from ssdlab.report import page, paper, source
     from ssdlab.report.claims import read_claims
     from ssdlab.results.doubt import doubting
     from ssdlab.results.store import find_run
 
-    if not runs:
-        raise UsageError("no run is named", "name one or more: ssdlab report RUN -o drive.html")
     stated = () if claims is None else read_claims(user_path(claims))
     if pdf and overview:
         raise UsageError(

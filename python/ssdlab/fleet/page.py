@@ -21,8 +21,8 @@ from ssdlab.fleet.population import FALSE_ALARMS, MIN_SIGMA, model_of, populatio
 from ssdlab.fleet.series import rate_over_time
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.units import counted, figure_text, significant, span_text
-from ssdlab.report.page import template
-from ssdlab.report.pictures import static
+from ssdlab.report.engine import static
+from ssdlab.report.templating import template
 from ssdlab.results.numbers import Cell, Table, words
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from ssdlab.host.output_files import OutputFile
@@ -19,9 +18,10 @@ from ssdlab.methods.suites.absent import absent_drives
 from ssdlab.model.document import Document
 from ssdlab.model.errors import UsageError
 from ssdlab.report.charts import Page, plain
+from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
 from ssdlab.report.outline import outline
-from ssdlab.report.pictures import static, stills, views
+from ssdlab.report.pictures import stills, views
 from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import conclusion, drive, efficiency, specifications, suite
 from ssdlab.report.sections.header import header
@@ -39,7 +39,7 @@ _NAMED_RUNS = 24
 _GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ssdlab.report.claims import UserClaim
@@ -98,6 +98,9 @@ def assembled(
     )
     heads = heads_of(sections, placed)
     styles = tuple(one.style for one in placed)
+    pictures: Mapping[str, Markup] = {} if printed else stills(figures, heads, styles)
+    from ssdlab.report.templating import template  # while they are drawn
+
     data = Page(
         head.title,
         styles,
@@ -105,10 +108,10 @@ def assembled(
         {figure.id: figure.chart for figure in figures},
     )
     script = _static("report.js")
-    html: str = template().render(
+    return template().render(
         head=head,
         order=order,
-        stills={} if printed else stills(figures, heads, styles),
+        stills=pictures,
         views=views(figures, styles) if printed else {},
         panels=prose,
         printed=printed,
@@ -122,7 +125,6 @@ def assembled(
         data=_script_json(plain(data)),
         whole=[_script_json(each) for each in whole],
     )
-    return html
 
 
 def _review(runs: Sequence[Reported]) -> Document:
@@ -229,18 +231,6 @@ def _script_json(data: Any) -> Markup:  # noqa: ANN401 - whatever JSON holds
 def _whole(one: Shown) -> Document:
     """Return the whole run as it is offered for download: the manifest with its Result."""
     return one.run.manifest.model_dump(mode="json", by_alias=True)
-
-
-def template(name: str = "page.html.j2") -> Any:  # noqa: ANN401 - jinja2 types it so
-    """Return a template of the page's folder: what it is given is escaped."""
-    environment = Environment(
-        loader=PackageLoader("ssdlab.report", "templates"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(name)
 
 
 def write(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = ()) -> int:

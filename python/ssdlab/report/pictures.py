@@ -5,23 +5,21 @@ What is drawn depends on the chart alone, so equal runs give equal bytes.
 
 from __future__ import annotations
 
-import atexit
 import json
 import re
-import weakref
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from ssdlab.model.errors import HostError, UsageError
 from ssdlab.report.charts import Head, RunStyle, SeriesChart, TimelineChart, plain
+from ssdlab.report.engine import available, engine, static
 from ssdlab.report.packing import unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
+    from concurrent.futures import Future
 
     from ssdlab.report.charts import Chart, Track
     from ssdlab.report.view import Figure
@@ -60,7 +58,7 @@ class Painter:
     def __init__(self, runs: Sequence[RunStyle]) -> None:
         self._runs = [plain(each) for each in runs]
         self._theme = theme()
-        self._engine = _engine()
+        self._engine = engine()
 
     def svg(
         self,
@@ -70,6 +68,16 @@ class Painter:
         size: tuple[int, int] = SIZE,
     ) -> str:
         """Return a picture of a chart, higher than `size` only where it would not be legible."""
+        return self.begun(chart, head, pressed, size).result()
+
+    def begun(
+        self,
+        chart: Chart,
+        head: Head,
+        pressed: Pressed = Pressed(),
+        size: tuple[int, int] = SIZE,
+    ) -> Future[str]:
+        """Begin with a picture, to be asked for when it is needed."""
         columns: dict[str, list[float]] = {}
         given = {
             "chart": plain(_opened(chart, pressed, columns)),
@@ -82,7 +90,7 @@ class Painter:
             "columns": columns,
         }
         text = json.dumps(given, separators=(",", ":"))
-        return str(self._engine.call("drawPicture", text))
+        return self._engine.draw(text)
 
 
 def pressings(chart: Chart) -> Iterator[Pressed]:
@@ -105,36 +113,36 @@ def theme() -> dict[str, object]:
     return {name: found[name] for name in _VARIABLES} | {"font": FONT, "palette": palette}
 
 
-def static(name: str) -> str:
-    """Return a file of the front end.
+class Stills(Mapping[str, Markup]):
+    """Pictures of figures as addresses of images that hold them, each waited for when it is asked for."""
 
-    Raises
-    ------
-    HostError
-        It was not built.
-    """
-    file = resources.files("ssdlab.report").joinpath("static", name)
-    try:
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise HostError(
-            f"the front end of the report is not built: {name} is missing", "build it: make build", file=name
-        ) from error
+    def __init__(self, begun: Mapping[str, Future[str]]) -> None:
+        self._begun = begun
+
+    def __getitem__(self, name: str) -> Markup:
+        """Return the picture of a figure."""
+        return _address(self._begun[name].result())
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of figures."""
+        return iter(self._begun)
+
+    def __len__(self) -> int:
+        """Return how many figures there are."""
+        return len(self._begun)
 
 
-def stills(
-    figures: Sequence[Figure], heads: Mapping[str, Head], runs: Sequence[RunStyle]
-) -> dict[str, Markup]:
-    """Return pictures of figures as they are when the page is opened, as addresses of images that hold them.
+def stills(figures: Sequence[Figure], heads: Mapping[str, Head], runs: Sequence[RunStyle]) -> Stills:
+    """Begin with pictures of figures as they are when the page is opened.
 
     Without the extra `figures` there are none: the tables of the page hold all that they show.
     """
     if not available() or not figures:
-        return {}
+        return Stills({})
     painter = Painter(runs)
-    return {
-        each.id: _address(painter.svg(each.chart, heads[each.id], as_opened(each), STILL)) for each in figures
-    }
+    return Stills(
+        {each.id: painter.begun(each.chart, heads[each.id], as_opened(each), STILL) for each in figures}
+    )
 
 
 def as_opened(figure: Figure) -> Pressed:
@@ -163,50 +171,11 @@ def views(figures: Sequence[Figure], runs: Sequence[RunStyle]) -> dict[str, list
     return found
 
 
-def available() -> bool:
-    """Whether the packages that draw pictures are installed."""
-    return find_spec("py_mini_racer") is not None
-
-
-def needed(package: str) -> None:
-    """Refuse where a package that draws pictures is not installed.
-
-    Raises
-    ------
-    UsageError
-        So it is.
-    """
-    if find_spec(package) is None:
-        raise UsageError(
-            "pictures need the extra `figures`, which is not installed",
-            "install it: pip install 'ssdlab[figures]'",
-            package=package,
-        )
-
-
 def _address(svg: str) -> Markup:
     """Return an image as an address for an attribute in double quotes, as short as text can be."""
     single = svg.replace("'", "&#39;").replace('"', "'")
     escapes = {"%": "%25", "#": "%23", "&": "&amp;", "\n": " "}
     return Markup("data:image/svg+xml;charset=utf-8," + "".join(escapes.get(each, each) for each in single))
-
-
-def _engine() -> Any:  # noqa: ANN401 - of a library without types for what is called
-    """Return an engine with the charts loaded."""
-    needed("py_mini_racer")
-    from py_mini_racer import MiniRacer
-
-    script = static("pictures.js")
-    engine = MiniRacer()
-    # An engine that an error's traceback holds until Python ends waits for its own thread for ever then.
-    atexit.register(_close, weakref.ref(engine))
-    engine.eval(script)
-    return engine
-
-
-def _close(engine: weakref.ref[Any]) -> None:
-    if (held := engine()) is not None:
-        held.close()
 
 
 def _opened(chart: Chart, pressed: Pressed, columns: dict[str, list[float]]) -> Chart:

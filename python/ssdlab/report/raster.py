@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Literal, get_args
 
 from ssdlab.model.errors import HostError
-from ssdlab.report.pictures import needed
+from ssdlab.report.engine import needed
 
 Format = Literal["png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)

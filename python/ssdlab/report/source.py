@@ -10,7 +10,6 @@ import numpy as np
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_manifest, step_logs
@@ -19,6 +18,7 @@ from ssdlab.results.store import actual_status, run_words
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ssdlab.methods.results.suite import SuiteResult
     from ssdlab.results.schema import Manifest, Note, ResultBase
 
 
@@ -163,6 +163,8 @@ def read(folder: Path) -> Reported:
     found = RunFolder(folder)
     if not found.manifest.children:
         return read_run(folder)
+    from ssdlab.methods.results.suite import SuiteResult
+
     found.verify()
     if found.manifest.several_drives:
         _result(found)  # refuses one that is not finished

@@ -11,6 +11,7 @@ submission. `power`, in `power.parquet`, is there where a step was metered: one 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from ssdlab.model.telemetry import FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import duckdb
 
     from ssdlab.host.held_folder import HeldFolder
 
@@ -141,10 +144,8 @@ def read(
     folder: HeldFolder, name: str, columns: Mapping[str, str], where: str = "true", order: str = "row"
 ) -> Columns:
     """Read the lines of a table for which `where` (SQL) holds, as numpy columns."""
-    import duckdb
-
     names = ", ".join(f'"{name}"' for name in columns)
-    with folder.readable(name) as path, duckdb.connect(config={"threads": 1}) as con:
+    with folder.readable(name) as path, _reading().cursor() as con:
         found = con.execute(
             f"SELECT {names} FROM read_parquet('{path}') WHERE {where} ORDER BY {order}"
         ).fetchnumpy()
@@ -156,9 +157,7 @@ def power_by_second(folder: HeldFolder, name: str) -> Columns:
 
     Columns ``ordinal attempt end_ns mean_w``, in order; `end_ns` is that of the last sample of the second.
     """
-    import duckdb
-
-    with folder.readable(name) as path, duckdb.connect(config={"threads": 1}) as con:
+    with folder.readable(name) as path, _reading().cursor() as con:
         found = con.execute(
             "SELECT ordinal, attempt, max(end_ns) AS end_ns, sum(mean_w * (end_ns - start_ns)) "
             "/ (sum(end_ns - start_ns) / count(DISTINCT rail)) AS mean_w "
@@ -166,6 +165,17 @@ def power_by_second(folder: HeldFolder, name: str) -> Columns:
             "GROUP BY ordinal, attempt, (end_ns - 1) // 1000000000 ORDER BY ordinal, attempt, end_ns"
         ).fetchnumpy()
     return {name: _plain(column) for name, column in found.items()}
+
+
+@cache
+def _reading() -> duckdb.DuckDBPyConnection:
+    """Return a database without tables, through which files are read: to make one takes longer than to read.
+
+    It keeps nothing of a file: a name in `/proc/self/fd` is that of another one the next time.
+    """
+    import duckdb
+
+    return duckdb.connect(config={"threads": 1, "enable_external_file_cache": False})
 
 
 def _plain(column: Any) -> npt.NDArray[Any]:  # noqa: ANN401 - an array, masked where there are NULLs

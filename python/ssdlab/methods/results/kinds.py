@@ -38,7 +38,7 @@ PEAK: Kind = ResultKind(
 MIXED: Kind = ResultKind(
     "mixed",
     f"{_MODELS}mixed:MixedResult",
-    headlines=f"{_PAGE}headlines:of_mixed",
+    headlines=f"{_PAGE}mixed:headlines",
     section=f"{_PAGE}mixed:section",
     findings=f"{_SAYS}mixed:findings",
     tables=f"{_SAYS}mixed:tables",
@@ -68,7 +68,7 @@ TRIM: Kind = ResultKind(
     "trim",
     f"{_MODELS}trim:TrimResult",
     section=f"{_PAGE}trim:section",
-    headlines=f"{_PAGE}headlines:of_trim",
+    headlines=f"{_PAGE}trim:headlines",
     findings=f"{_SAYS}trim:findings",
     tables=f"{_SAYS}trim:tables",
 )
@@ -138,7 +138,7 @@ ACT: Kind = ResultKind(
     "act",
     f"{_MODELS}act:ActResult",
     section=f"{_PAGE}act:section",
-    headlines=f"{_PAGE}headlines:of_act",
+    headlines=f"{_PAGE}act:headlines",
     findings=f"{_SAYS}act:findings",
     tables=f"{_SAYS}act:tables",
 )

@@ -5,6 +5,7 @@ Of the search: the score, what it costs in power, and every load tried.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.act import LIMITS, MIN_DONE
@@ -17,11 +18,12 @@ from ssdlab.report.charts import Rule as Level
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.efficiency import Worked
+from ssdlab.report.sections.headlines import Headline, of_scalars
 from ssdlab.report.together import caveats, each_of, leads, named, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ssdlab.report.runs import Shown
 
@@ -45,6 +47,14 @@ def section(runs: Sequence[Shown]) -> Section:
         exhibits=(_load(kept),),
         caveats=caveats(kept),
     )
+
+
+def headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
+    """Yield the load that passed, with what the other rule says of it."""
+    ((_, result),) = with_result([shown], ActResult)
+    other = tuple(act.verdict_words(result, each) for each in result.verdicts if each.rule != result.rule)
+    for label, headline in of_scalars(shown):
+        yield label, replace(headline, beside=(*headline.beside, *other))
 
 
 def _slices(kept: Sequence[Tested], name: str) -> Figure:

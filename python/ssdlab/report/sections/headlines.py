@@ -1,18 +1,17 @@
-"""What the cards say of one run of each kind: figures and what goes with them."""
+"""What the cards say of one run: figures and what goes with them.
+
+Those of kinds with models of their own stand with their sections: a page loads no kind that it has not.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.act import verdict_words
 from ssdlab.methods.presented.points import OF_POWER
 from ssdlab.methods.presented.steady import check_claim
-from ssdlab.methods.results.act import ActResult
 from ssdlab.methods.results.figure_state import state_of
 from ssdlab.methods.results.figures import FROM_BELOW
-from ssdlab.methods.results.mixed import MixedResult
-from ssdlab.methods.results.trim import VERDICTS, TrimResult
 from ssdlab.model.units import latency_text
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import rates, ratings
@@ -49,7 +48,7 @@ def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield the chosen point of a depth sweep."""
     ((_, result),) = with_result([shown], PeakResult)
     if result.moved:
-        yield shown.run.manifest.method.title, _moved(shown, result.checks)
+        yield shown.run.manifest.method.title, moved(shown, result.checks)
         return
     chosen = result.points[result.chosen]
     limit = chosen.attribution.limit if chosen.attribution else "unknown"
@@ -82,21 +81,6 @@ def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
             yield label, Headline(shown.index, rates.format_rate(point), beside, name)
         else:
             yield label, Headline(shown.index, "not measured", (point.missing,))
-
-
-def of_act(shown: Shown) -> Iterator[tuple[str, Headline]]:
-    """Yield the load that passed, with what the other rule says of it."""
-    ((_, result),) = with_result([shown], ActResult)
-    other = tuple(verdict_words(result, each) for each in result.verdicts if each.rule != result.rule)
-    for label, headline in of_scalars(shown):
-        yield label, replace(headline, beside=(*headline.beside, *other))
-
-
-def of_trim(shown: Shown) -> Iterator[tuple[str, Headline]]:
-    """Yield what a verdict on TRIM rests on, with the verdict."""
-    ((_, result),) = with_result([shown], TrimResult)
-    for label, headline in of_scalars(shown):
-        yield label, replace(headline, beside=(f"TRIM {VERDICTS[result.verdict]}", *headline.beside))
 
 
 def of_measure(shown: Shown) -> Iterator[tuple[str, Headline]]:
@@ -134,19 +118,7 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
         yield f"{shown.run.manifest.method.title}, {scalar.label}", headline
 
 
-def of_mixed(shown: Shown) -> Iterator[tuple[str, Headline]]:
-    """Yield each depth's headline mix; where the state moved, that, so that no drive is passed over."""
-    ((_, result),) = with_result([shown], MixedResult)
-    if not result.moved:
-        yield from of_scalars(shown)
-        return
-    for point in result.points:
-        if point.read_pct == result.headline_read_pct:
-            label = point.headlines[0].label
-            yield f"{shown.run.manifest.method.title}, {label}", _moved(shown, result.checks)
-
-
-def _moved(shown: Shown, checks: Sequence[StateCheck]) -> Headline:
+def moved(shown: Shown, checks: Sequence[StateCheck]) -> Headline:
     """Return that there is no figure, and what shows it."""
     why = tuple(sentence(check_claim(each)) for each in checks if not each.held)
     return Headline(shown.index, "state moved", why)

@@ -10,11 +10,12 @@ from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
+from ssdlab.report.sections.headlines import Headline, moved, of_scalars
 from ssdlab.report.together import caveats, leads, together
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.methods.results.mixed import MixPoint
     from ssdlab.report.runs import Shown
@@ -35,6 +36,18 @@ def section(runs: Sequence[Shown]) -> Section:
         ),
         caveats=caveats(kept),
     )
+
+
+def headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
+    """Yield each depth's headline mix; where the state moved, that, so that no drive is passed over."""
+    ((_, result),) = with_result([shown], MixedResult)
+    if not result.moved:
+        yield from of_scalars(shown)
+        return
+    for point in result.points:
+        if point.read_pct == result.headline_read_pct:
+            label = point.headlines[0].label
+            yield f"{shown.run.manifest.method.title}, {label}", moved(shown, result.checks)
 
 
 def _lines(kept: Sequence[Mixed]) -> Figure:

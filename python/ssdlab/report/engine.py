@@ -1,0 +1,121 @@
+"""The page's own charts in an embedded V8: no browser and no Node.
+
+To load it and to draw takes as long as to read a run, and Python can go on meanwhile: it has a thread of its
+own, and `ready` begins with it before anything is known of the page.
+"""
+
+from __future__ import annotations
+
+import atexit
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from importlib import resources
+from importlib.util import find_spec
+from typing import Any
+
+from ssdlab.model.errors import HostError, UsageError
+
+PACKAGE = "py_mini_racer"
+_DRAW = "drawPicture"
+
+
+class Engine:
+    """An engine with the charts loaded, which draws one picture after another.
+
+    Raises
+    ------
+    HostError
+        The front end was not built.
+    """
+
+    def __init__(self) -> None:
+        script = static("pictures.js")
+        self._thread = ThreadPoolExecutor(1, "pictures")
+        self._loaded = self._thread.submit(_loaded, script)
+        # One that is still there when Python ends waits for its own thread for ever.
+        atexit.register(self.close)
+
+    def draw(self, asked: str) -> Future[str]:
+        """Begin with a picture; `asked` is JSON of what `web/src/stills.ts` is given."""
+        return self._thread.submit(self._draw, asked)
+
+    def _draw(self, asked: str) -> str:
+        return str(self._loaded.result().call(_DRAW, asked))
+
+    def close(self) -> None:
+        """End its threads."""
+        self._thread.shutdown()
+        if self._loaded.exception() is None:
+            self._loaded.result().close()
+        del self._loaded
+
+
+def engine() -> Engine:
+    """Return the engine of this process: a second one would have to learn the same charts again.
+
+    Raises
+    ------
+    UsageError
+        The extra `figures` is not installed.
+    HostError
+        The front end was not built.
+    """
+    needed(PACKAGE)
+    return _made()
+
+
+@cache
+def _made() -> Engine:
+    return Engine()
+
+
+def available() -> bool:
+    """Whether the packages that draw pictures are installed."""
+    return find_spec(PACKAGE) is not None
+
+
+def ready() -> None:
+    """Begin to load the engine, where there is one."""
+    if available():
+        engine()
+
+
+def needed(package: str) -> None:
+    """Refuse where a package that draws pictures is not installed.
+
+    Raises
+    ------
+    UsageError
+        So it is.
+    """
+    if find_spec(package) is None:
+        raise UsageError(
+            "pictures need the extra `figures`, which is not installed",
+            "install it: pip install 'ssdlab[figures]'",
+            package=package,
+        )
+
+
+def static(name: str) -> str:
+    """Return a file of the front end.
+
+    Raises
+    ------
+    HostError
+        It was not built.
+    """
+    file = resources.files("ssdlab.report").joinpath("static", name)
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise HostError(
+            f"the front end of the report is not built: {name} is missing", "build it: make build", file=name
+        ) from error
+
+
+def _loaded(script: str) -> Any:  # noqa: ANN401 - of a library without types for what is called
+    from py_mini_racer import MiniRacer
+
+    context = MiniRacer()
+    context.eval(script)
+    return context

@@ -1,0 +1,92 @@
+"""What a page does once and not again, and that it loads no more than it shows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from report.test_drawn import BARE, lines, run_style
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.report import templating
+from ssdlab.report.engine import engine
+from ssdlab.report.pictures import Painter
+from ssdlab.results import tables
+
+COLUMNS = {"row": "INTEGER", "value": "BIGINT"}
+PAGE = """
+import sys
+from pathlib import Path
+from ssdlab.report import page, source
+page.write([source.read(Path(sys.argv[1]))], Path(sys.argv[2]))
+print("\\n".join(sys.modules))
+"""
+
+
+def test_a_page_loads_no_kind_of_result_that_it_has_not(
+    make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    called = [sys.executable, "-c", PAGE, str(make_run()), str(tmp_path / "page.html")]
+    done = subprocess.run(called, capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    kinds = [name for name in loaded if name.startswith("ssdlab.methods.results.")]
+    shared = {"kinds", "outcome", "figure_state", "figures"}
+    assert {name.rpartition(".")[2] for name in kinds} <= shared
+    assert not done.stderr  # the engine's threads ended before Python did
+
+
+def test_engines_are_shared_and_draw_what_they_drew_before() -> None:
+    first, second = Painter([run_style()]), Painter([run_style()])
+    before = first.svg(lines(1, 3), BARE)
+    first.svg(lines(1, 8), BARE)
+    assert second.svg(lines(1, 3), BARE) == before
+    assert engine() is engine()
+
+
+def test_tables_of_one_name_are_read_anew(tmp_path: Path) -> None:
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        with HeldFolder(folder, writing=True) as held:
+            rows = {"row": np.arange(3), "value": np.full(3, ord(folder.name))}
+            tables.write(held, "table.parquet", rows, COLUMNS, "row")
+    found = []
+    for name in "aba":
+        with HeldFolder(tmp_path / name) as held:
+            found.append(tables.read(held, "table.parquet", COLUMNS)["value"].tolist())
+    assert found == [[ord(name)] * 3 for name in "aba"]
+
+
+@pytest.fixture
+def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(templating, "FOLDER", tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "page.html.j2").write_text("one {{ word }}")
+    return tmp_path
+
+
+def test_templates_are_compiled_once_and_again_when_they_change(
+    templates: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert templating.template().render(word="<") == "one &lt;"
+    kept = list((templates / "__pycache__").iterdir())
+    assert len(kept) == 1
+    with monkeypatch.context() as patched:
+        patched.setattr("jinja2.Environment.compile", lambda *_, **__: pytest.fail("compiled again"))
+        assert templating.template().render(word="two") == "one two"
+    (templates / "page.html.j2").write_text("another {{ word }}")
+    assert templating.template().render(word="two") == "another two"
+
+
+def test_templates_are_kept_only_where_python_keeps_its_own(
+    templates: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (templates / "__pycache__").write_text("no folder")
+    assert templating.template().render(word="two") == "one two"
+    (templates / "__pycache__").unlink()
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert templating.template().render(word="two") == "one two"
+    assert not (templates / "__pycache__").exists()
