@@ -12,7 +12,6 @@ Exit statuses: 0 done (and passed), 1 verdict failed, 2 bad usage or refused, 3 
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import sys
@@ -38,10 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Start-up makes no garbage to speak of, and looking for plug-ins of pydantic reads the metadata of every
     # installed package: together a quarter of the time until the first I/O.
     gc.set_threshold(100_000)
-    # Nor does the end: without this Python looks twice through all that is about to go with the process, an
-    # eighth of the time that a page takes.
-    atexit.unregister(gc.freeze)
-    atexit.register(gc.freeze)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from ssdlab.cli.failures import guarded
 
