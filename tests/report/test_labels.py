@@ -87,6 +87,18 @@ def test_a_table_on_a_phone_shows_more_than_the_names_of_its_runs(web_browser: B
 
 
 @pytest.mark.browser
+def test_a_long_choice_leaves_a_phone_its_width(web_browser: Browser, eight: Path) -> None:
+    web_browser.open(eight, width=390)
+    web_browser.drawn()
+    lists = web_browser.run(
+        "[...document.querySelectorAll('label.group select')].map((each) =>"
+        " each.append(new Option('a drive of a long name, '.repeat(5))))"
+    )
+    assert lists
+    assert web_browser.run("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.browser
 def test_every_chart_says_in_words_what_it_draws(web_browser: Browser, built: Path) -> None:
     web_browser.open(built)
     web_browser.drawn()
