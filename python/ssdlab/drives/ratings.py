@@ -5,7 +5,8 @@ drive state that it speaks of and whether a parameter of the profile was chosen 
 that was used to fit says that the fit was done; only one that was held out says anything about the model.
 
 Throughput, latency and power agree when they differ by no more than `TOLERANCE`. Ratings of random writes are
-floors, as makers rate them: the drive does at least this much. A model that does much more must say why.
+floors, as makers rate them: the drive does at least this much. A model that does much more must say why. What
+was measured of a drive is no floor.
 Rated maxima of power are bounds: no load draws more. Neither floors, mixes nor power may choose a parameter
 (`_HELD_OUT`), so these stay predictions.
 
@@ -108,8 +109,8 @@ class Rating(Frozen):
 
     @property
     def is_floor(self) -> bool:
-        """Whether the drive is said to do at least this much."""
-        return self.metric == "random_write_iops"
+        """Whether the drive is said to do at least this much: a maker rates it so, a reviewer measures it."""
+        return self.metric == "random_write_iops" and self.source != "measurement"
 
     @property
     def is_bound(self) -> bool:

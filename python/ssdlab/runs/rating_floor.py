@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _UNITS = FILL_BLOCK_BYTES / UNIT_BYTES
 _HOST = ("link", "controller cores", "controller data path")
-_FLASH = ("controller data path", "channels", "flash")
+_FLASH = ("controller data path", "channels", "flash", "collection")
 """Both sides cross the data path: into the buffer, and for what collection moves."""
 
 

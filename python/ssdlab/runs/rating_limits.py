@@ -137,6 +137,35 @@ class Parts:
         untouched = math.pow(1 - valid, self.page_units)
         return (1 - untouched) / (valid * self.page_units)
 
+    def collection_us(self, moved: float, senses: float, programs_us: float) -> float:
+        """Time of what collection moves for one write, where few of its reads are under way at once.
+
+        Each read is sensed, taken over the channel and entered into the map before the next is asked for; it
+        waits for the program that its die is at. While a program of `S` runs, reads for its die come at the
+        rate `r` (of all, over the number of dies), and the first waits for the rest of it: on average
+        `S (1 - (1 - exp(-r S)) / (r S))` for each program. The rate follows from that time in turn.
+
+        Parameters
+        ----------
+        moved
+            Units that are moved for one write.
+        senses
+            Array reads for them.
+        programs_us
+            Die time of programs and erases for one write, over the number of dies.
+        """
+        at_once = self.figure("collection", "reads_at_once")
+        if not at_once or not moved:
+            return 0.0
+        read_us = self.figure("flash", "read_us") + self.command_us
+        moves_us = senses * read_us + moved * (self.transfer_us + self.figure("controller", "move_us"))
+        time_us, for_each = moves_us, self.figure("flash", "program_us") * senses / self.dies
+        for _ in range(100):
+            met = at_once * for_each / (time_us - (time_us - moves_us) / self.dies)
+            waits_us = self.dies * programs_us * (1 + math.expm1(-met) / met)
+            time_us = (time_us + moves_us + waits_us) / 2
+        return time_us / at_once
+
     @cached_property
     def write_amplification(self) -> float:
         """In the steady state of uniform random writes over the whole drive."""
@@ -235,22 +264,21 @@ def part_times(
     units = size / UNIT_BYTES
     moved = units * (amplification - 1)
     data_mb_s = parts.figure("controller", "data_mb_s", math.inf)
-    senses = moved * parts.senses_of_a_move(amplification) * parts.figure(parts.flash, "read_us")
+    senses = moved * parts.senses_of_a_move(amplification)
     missed = units * parts.map_misses if size == UNIT_BYTES else 0.0
     with_parity = amplification * parts.parity
     staged = 1 if parts.stages and not cached else 0
     program_us = parts.program_us(cached=cached, erased=erased)
+    programs_us = units * (with_parity * program_us + staged * parts.staging_us) / parts.dies
+    cores_us = parts.figure("controller", "write_us") + moved * parts.figure("controller", "move_us")
     return {
         "link": parts.link_us(size),
-        "controller cores": parts.figure("controller", "write_us") / parts.figure("controller", "cores"),
+        "controller cores": cores_us / parts.figure("controller", "cores"),
         "controller data path": size * (amplification + staged) / data_mb_s,
         "channels": (units * (with_parity + 2 * staged) + moved + 2 * missed)
         * parts.transfer_us
         / parts.channels,
-        "flash": (
-            units * (with_parity * program_us + staged * parts.staging_us)
-            + senses
-            + missed * parts.map_miss_us
-        )
-        / parts.dies,
+        "flash": programs_us
+        + (senses * parts.figure(parts.flash, "read_us") + missed * parts.map_miss_us) / parts.dies,
+        "collection": parts.collection_us(moved, senses, programs_us),
     }

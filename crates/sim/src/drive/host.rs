@@ -71,6 +71,12 @@ impl Host {
         } else {
             self.spec.read_core_ns
         };
+        self.occupy(ready, duration)
+    }
+
+    /// Takes the core that is free first, from `ready` on. Returns when it has worked for so long.
+    #[inline]
+    pub fn occupy(&mut self, ready: u64, duration: u64) -> u64 {
         let count = self.cores.len();
         let mut at = self.next_core;
         let Some(&free) = self.cores.get(at) else {

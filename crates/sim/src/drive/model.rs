@@ -363,6 +363,10 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             // The data is safe in the buffer before its map entry is there; the flash has to wait for both.
             self.machine.at = self.map_cache.change(unit as u32, there, &mut self.machine);
             self.ftl.write(unit as u32, &mut self.machine);
+            let moves_ns = self.machine.moving.charge_core();
+            if moves_ns > 0 {
+                self.host.occupy(processed, moves_ns);
+            }
         }
         if self.beside_from == u64::MAX && self.ftl.wants_space() {
             self.beside_from = self.clock;

@@ -1,30 +1,17 @@
 //! What the translation layer's calls cost: array reads for moves, programs and erases on the clocks of dies and channels.
 
-use serde::{Deserialize, Serialize};
-
-use crate::flash::addressing::{NONE, ONE_BIT, Place};
+use crate::flash::addressing::{ONE_BIT, Place};
 use crate::flash::machine::Machine;
 use crate::flash::medium::Flash;
+use crate::flash::moving::MoveRead;
 use crate::power::DieWork;
 
-/// An array read for moves, whose units are taken over the channel together.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct MoveRead {
-    /// The units that the read brings: so many from `first` on.
-    first: u32,
-    brings: u32,
-    die: u32,
-    /// Of these the units that are moved.
-    units: u32,
-}
-
-impl MoveRead {
-    pub(crate) const NONE: Self = Self {
-        first: NONE,
-        brings: 0,
-        die: 0,
-        units: 0,
-    };
+/// Whose units a word line holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Host,
+    Moved,
+    Shared,
 }
 
 impl Machine {
@@ -140,12 +127,34 @@ impl Machine {
         self.work(die, block, DieWork::Erase, self.timing.erase_ns);
     }
 
-    /// Takes the units of the last array read for moves over the channel. Collection reads ahead, so they cross beside other
-    /// transfers and nothing waits for them.
+    /// Takes the units of the last array read for moves over the channel. Where any number of reads may be under way collection
+    /// reads ahead, so they cross beside other transfers and nothing waits for them.
     fn take_moved(&mut self) {
-        let moving = std::mem::replace(&mut self.moving, MoveRead::NONE);
-        if moving.units > 0 {
-            self.carry(moving.die, moving.units);
+        let read = std::mem::replace(&mut self.moving.read, MoveRead::NONE);
+        if read.units == 0 {
+            return;
+        }
+        if self.moving.is_bounded() {
+            self.take_sensed(read);
+        } else {
+            self.carry(read.die, read.units);
+        }
+    }
+
+    /// Takes units over the channel when they have been sensed; then their read is no longer under way.
+    fn take_sensed(&mut self, read: MoveRead) {
+        let at = std::mem::replace(&mut self.at, read.sensed);
+        let crossed = self.carry(read.die, read.units);
+        self.at = at;
+        self.moving.crossed(crossed, read.units, self.unasked);
+    }
+
+    /// When all units asked to be moved so far have been, where reads for moves are bounded.
+    fn settle_moves(&mut self) {
+        let read = self.moving.read;
+        if self.moving.is_bounded() && read.units > 0 {
+            self.moving.read.units = 0;
+            self.take_sensed(read);
         }
     }
 
@@ -154,46 +163,67 @@ impl Machine {
         self.take_moved();
         let place = self.place(physical);
         self.counts.reads += 1;
+        let begins = self.moving.begins(self.at);
+        let at = std::mem::replace(&mut self.at, begins);
         let mut read_ns = self.read_ns[place.page_type as usize & 7];
-        if self.plain {
-            self.dies[place.die as usize].work(self.now, self.at, DieWork::Read, read_ns);
+        let sensed = if self.plain {
+            self.dies[place.die as usize].work(self.now, self.at, DieWork::Read, read_ns)
         } else {
             read_ns = self.own_read_ns(place, read_ns);
-            self.work_with_power(place.die, DieWork::Read, read_ns);
-        }
+            self.work_with_power(place.die, DieWork::Read, read_ns)
+        };
+        self.at = at;
         let brings = self.addressing.units_per_read();
-        self.moving = MoveRead {
+        self.moving.read = MoveRead {
             first: place.array_read * brings,
             brings,
             die: place.die,
             units: 0,
+            sensed,
         };
+    }
+
+    /// Programs when what the word line waits for has been moved: its own units, or those whose space the host's take.
+    #[inline]
+    fn program_when_moved(&mut self, last: u32, held: u32, stream: Stream) -> (u32, u64, u64) {
+        let at = self.at;
+        if self.moving.is_bounded() {
+            self.settle_moves();
+            self.at = at.max(match stream {
+                Stream::Host => self.moving.asked_at(),
+                Stream::Moved | Stream::Shared => self.moving.moved_at(),
+            });
+        }
+        let programmed = self.program(last, held, usize::from(stream == Stream::Moved));
+        self.at = at;
+        programmed
     }
 }
 
 impl Flash for Machine {
     fn program_host(&mut self, last: u32, units: u32) {
-        let (die, worked, crossed) = self.program(last, units, 0);
+        let (die, worked, crossed) = self.program_when_moved(last, units, Stream::Host);
         self.latest_host_program = self.latest_host_program.max(worked.max(crossed));
         self.leave_buffer(die, worked, crossed, units);
     }
 
     #[inline]
     fn read_for_move(&mut self, first: u32, units: u32) {
-        if first.wrapping_sub(self.moving.first) >= self.moving.brings {
+        let read = &self.moving.read;
+        if first.wrapping_sub(read.first) >= read.brings {
             self.begin_move_read(first);
         }
-        self.moving.units += units;
+        self.moving.read.units += units;
         self.pass_moved(units);
     }
 
     fn program_moved(&mut self, last: u32) {
-        let (_, worked, crossed) = self.program(last, u32::MAX, 1);
+        let (_, worked, crossed) = self.program_when_moved(last, u32::MAX, Stream::Moved);
         self.latest_moved_program = self.latest_moved_program.max(worked).max(crossed);
     }
 
     fn program_shared(&mut self, last: u32, units: u32, host_units: u32) {
-        let (die, worked, crossed) = self.program(last, units, 0);
+        let (die, worked, crossed) = self.program_when_moved(last, units, Stream::Shared);
         let ends = worked.max(crossed);
         self.latest_moved_program = self.latest_moved_program.max(ends);
         if host_units > 0 {

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::flash::addressing::{Addressing, Place};
 use crate::flash::channel::Channel;
-use crate::flash::charging::MoveRead;
 use crate::flash::die::Die;
 use crate::flash::divisor::Divisor;
+use crate::flash::moving::Moving;
 use crate::flash::spread::Spread;
 use crate::flash::write_buffer::{Program, WriteBuffer};
 use crate::power::{DieWork, Power};
@@ -46,7 +46,7 @@ pub struct Machine {
     pub now: u64,
     /// When the unit being written is in the buffer; programs and moves start from it.
     pub at: u64,
-    pub(crate) moving: MoveRead,
+    pub(crate) moving: Moving,
     pub(crate) counts: FlashCounts,
     /// An erase is charged in full on every so many-th (a scaled drive has so many times smaller blocks).
     pub(crate) erase_every: u32,
@@ -114,7 +114,7 @@ impl Machine {
             data_unit_ns_x1024: options.data_unit_ns_x1024,
             now: 0,
             at: 0,
-            moving: MoveRead::NONE,
+            moving: Moving::new(options.move_reads, options.move_core_ns),
             counts: FlashCounts::default(),
             erase_every: scale,
             erase_phase: 0,
@@ -289,9 +289,11 @@ impl Machine {
     pub(crate) fn pass_moved(&mut self, units: u32) {
         if !self.unasked {
             self.pass(self.at, units);
+            self.moving.takes_core(units);
             return;
         }
-        let takes_ns = u64::from(units) * self.data_unit_ns_x1024 / 1024;
+        let path_ns = u64::from(units) * self.data_unit_ns_x1024 / 1024;
+        let takes_ns = path_ns.max(self.moving.core_of(units));
         let from = self.path_free_behind.max(self.path_free).max(self.at);
         self.path_free_behind = from + takes_ns;
     }
@@ -382,7 +384,9 @@ impl Machine {
 
     /// When all that was moved is in flash, if no read delays it.
     pub fn moved_at(&self) -> u64 {
-        self.latest_moved_program.max(self.path_free_behind)
+        self.latest_moved_program
+            .max(self.path_free_behind)
+            .max(self.moving.moved_at())
     }
 
     /// When all dies, all channels and the data path have nothing more to do.
@@ -390,6 +394,7 @@ impl Machine {
         self.flash_idle_at()
             .max(self.path_free)
             .max(self.path_free_behind)
+            .max(self.moving.moved_at())
     }
 
     fn flash_idle_at(&self) -> u64 {

@@ -11,6 +11,7 @@ mod divisor;
 mod machine;
 mod medium;
 mod memory;
+mod moving;
 pub(crate) mod packed;
 mod resting;
 mod spread;

@@ -69,6 +69,9 @@ impl Profile {
         if let Some(data) = &controller.data_mb_s {
             positive("controller.data_mb_s", data.value, 1e6)?;
         }
+        if let Some(moves) = &controller.move_us {
+            positive("controller.move_us", moves.value, 1e6)?;
+        }
         if let Some(commit) = &self.buffer.commit_us {
             positive("buffer.commit_us", commit.value, 1e6)?;
         }
@@ -215,6 +218,9 @@ impl Flash {
 impl Collection {
     fn check(&self) -> Check {
         share("collection.reserve_pct", self.reserve_pct.value, 50.0)?;
+        if let Some(reads) = &self.reads_at_once {
+            count("collection.reads_at_once", reads.value, 4096)?;
+        }
         self.check_pacing()?;
         match self.rule.value {
             Rule::DChoices(d) => count("collection.rule.d-choices", d, 1024),

@@ -157,6 +157,16 @@ impl Profile {
             merged_streams: self.merged_streams(),
             parity_lines: self.parity_lines(),
             pacing: spec::Pacing::default(),
+            move_reads: self
+                .collection
+                .as_ref()
+                .and_then(|collection| collection.reads_at_once.as_ref())
+                .map_or(0, |reads| reads.value),
+            move_core_ns: self
+                .controller
+                .move_us
+                .as_ref()
+                .map_or(0, |us| ns(us.value, 1e3)),
             turnaround_ns: self
                 .link
                 .turnaround_us

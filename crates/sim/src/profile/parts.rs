@@ -48,6 +48,9 @@ pub struct Controller {
     /// and data that collection moves. Absent: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_mb_s: Option<Figure<f64>>,
+    /// Core time of each unit of 4 KiB that collection moves, in microseconds: the same cores take the host's commands. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub move_us: Option<Figure<f64>>,
     /// How far it reads ahead of a stream that is read in order, in KiB. Absent: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead_kib: Option<Figure<u32>>,
@@ -135,6 +138,9 @@ pub struct Collection {
     /// Where it writes what it moves. Absent: `separate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<Figure<Streams>>,
+    /// Array reads that are under way at once: the next is begun when what one brought has been moved. Absent: any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_at_once: Option<Figure<u32>>,
     /// How what has to be moved is spread. Absent: `smooth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Figure<Pacing>>,

@@ -55,3 +55,49 @@ fn with_the_write_cache_off_each_write_waits_for_its_program_and_its_map_entry()
         assert_within("beside program and commit", got, at(flash_ns), 0.10);
     }
 }
+
+#[test]
+fn the_cores_take_what_collection_moves_too() {
+    let spec = with(|spec| {
+        spec.host.cores = 1;
+        spec.options.move_core_ns = 12_000;
+    });
+    let mut drive = tortured(&spec);
+    let seen = random(&mut drive, spec.user_bytes, 0, 32, 300_000);
+    let moved = drive.ftl_counts().write_amplification().unwrap() - 1.0;
+    let each_ns = spec.host.write_core_ns as f64 + moved * spec.options.move_core_ns as f64;
+    let bound = f64::from(spec.host.cores) * 1e9 / each_ns;
+    assert_within("IOPS", seen.steady_iops(), bound, 0.02);
+}
+
+#[test]
+fn collection_moves_so_many_pages_at_once() {
+    for at_once in [1, 4] {
+        let spec = with(|spec| {
+            spec.options.move_reads = at_once;
+            // Neighbouring pages of a victim lie on different dies.
+            spec.options.stripe_dies = 8;
+            spec.options.move_core_ns = 2_000;
+            // Short, so that hardly any read waits for one.
+            spec.timing.program_ns = 150_000;
+            spec.timing.erase_ns = 150_000;
+        });
+        let mut drive = tortured(&spec);
+        let before = drive.flash_counts().reads;
+        let seen = random(&mut drive, spec.user_bytes, 0, 32, 300_000);
+        let reads = (drive.flash_counts().reads - before) as f64;
+        let moved = drive.ftl_counts().moved_units as f64;
+        let times = &spec.timing;
+        let bits = spec.geometry.bits_per_cell as usize;
+        let read_ns = times.read_ns[..bits].iter().sum::<u64>() as f64 / bits as f64;
+        let read_ns = read_ns + times.command_ns as f64;
+        let unit_ns = (times.unit_transfer_ns + spec.options.move_core_ns) as f64;
+        let all_ns = reads * read_ns + moved * unit_ns;
+        let bound = f64::from(at_once) * 300_000.0 / all_ns * 1e9;
+        let text = format!("IOPS with {at_once} at once");
+        assert_within(&text, seen.steady_iops(), bound, 0.06);
+        // The host is slowed down evenly, and not stopped for one page after another.
+        let [half] = seen.quantiles_ns([0.5]);
+        assert_within("p50 beside the mean", half as f64, seen.mean_ns(), 0.5);
+    }
+}

@@ -306,3 +306,34 @@ program_us = { value = 250.0, source = "recalled" }
         assert!(told < drive.spec().spare());
     }
 }
+
+#[test]
+fn what_bounds_collection_is_taken_from_the_profile() {
+    let made = |reads: &str, core_us: &str| {
+        let text = TINY
+            .replace(
+                "[controller]\n",
+                &format!("[controller]\nmove_us = {{ value = {core_us}, source = \"chosen\" }}\n"),
+            )
+            .replace(
+                "[collection]\n",
+                &format!(
+                    "[collection]\nreads_at_once = {{ value = {reads}, source = \"chosen\" }}\n"
+                ),
+            );
+        Profile::parse(&text)
+    };
+    for (reads, core_us, field) in [
+        ("0", "6.0", "collection.reads_at_once"),
+        ("1", "0.0", "controller.move_us"),
+    ] {
+        let said = made(reads, core_us).unwrap_err().to_string();
+        assert!(said.starts_with(field), "{said}");
+    }
+    let options = made("3", "6.5")
+        .unwrap()
+        .spec(Size::default())
+        .unwrap()
+        .options;
+    assert_eq!((options.move_reads, options.move_core_ns), (3, 6500));
+}

@@ -118,6 +118,10 @@ pub struct DriveOptions {
     pub read_ahead: Option<ReadAheadSpec>,
     /// When collection works.
     pub pacing: Pacing,
+    /// Array reads of collection that are under way at once: the next waits until one has been moved; 0: any number is.
+    pub move_reads: u32,
+    /// Core time of each unit that collection moves, in ns.
+    pub move_core_ns: u64,
     /// Collection writes to the host's stream, not to one of its own.
     pub merged_streams: bool,
     /// Of so many word lines that a stream programs, one holds the parity of the others; 0: none does.
