@@ -92,7 +92,8 @@ def test_random_writes_fall_where_theory_says(name: str) -> None:
     # The closed form of the part that is named; commands at depth 32 find no die idle but for their spread.
     assert cliff.before_iops == pytest.approx(cliff.before.value, rel=0.05 if name not in UNEVEN else 0.15)
     # What is overwritten in a cache that all writes pass is never folded, which theory does not know.
-    most = 1.3 if name in STAGED else 1.05
+    # Of few moves at once the closed form is the slowest: programs beside each other end in one wait.
+    most = 1.3 if name in STAGED or cliff.limit.part == "collection" else 1.05
     assert 0.95 <= cliff.after_iops / cliff.predicted_after <= most
 
 

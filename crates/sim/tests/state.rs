@@ -273,7 +273,7 @@ fn the_format_has_a_new_number_when_a_state_has_other_parts() {
     let hash = blake3::hash(names.join(" ").as_bytes()).to_hex();
     assert_eq!(
         (snapshot::FORMAT, &hash[..16]),
-        (6, "cf870d2e718f63b6"),
+        (7, "4096d8c3ed922e65"),
         "{}",
         names.join(" ")
     );

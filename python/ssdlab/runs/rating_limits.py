@@ -137,13 +137,15 @@ class Parts:
         untouched = math.pow(1 - valid, self.page_units)
         return (1 - untouched) / (valid * self.page_units)
 
-    def collection_us(self, moved: float, senses: float, programs_us: float) -> float:
+    def collection_us(self, moved: float, senses: float, programs_us: float | None) -> float:
         """Time of what collection moves for one write, where few of its reads are under way at once.
 
         Each read is sensed, taken over the channel and entered into the map before the next is asked for; it
         waits for the program that its die is at. While a program of `S` runs, reads for its die come at the
         rate `r` (of all, over the number of dies), and the first waits for the rest of it: on average
-        `S (1 - (1 - exp(-r S)) / (r S))` for each program. The rate follows from that time in turn.
+        `S (1 - (1 - exp(-r S)) / (r S))` for each program. The rate follows from that time in turn. Programs
+        that run beside each other are counted one by one, although who waits for one waits for all: no drive
+        takes longer, and the best that one can do is never to wait.
 
         Parameters
         ----------
@@ -152,13 +154,15 @@ class Parts:
         senses
             Array reads for them.
         programs_us
-            Die time of programs and erases for one write, over the number of dies.
+            Die time of programs and erases for one write, over the number of dies; None: no read waits.
         """
         at_once = self.figure("collection", "reads_at_once")
         if not at_once or not moved:
             return 0.0
         read_us = self.figure("flash", "read_us") + self.command_us
         moves_us = senses * read_us + moved * (self.transfer_us + self.figure("controller", "move_us"))
+        if programs_us is None:
+            return moves_us / at_once
         time_us, for_each = moves_us, self.figure("flash", "program_us") * senses / self.dies
         for _ in range(100):
             met = at_once * for_each / (time_us - (time_us - moves_us) / self.dies)
@@ -204,11 +208,12 @@ def limiting(made: Document, rating: Rating) -> Limit | None:
         case "random_read_iops":
             bounds = _reads(parts, UNIT_BYTES, whole_pages=False)
         case "sequential_write_mb_s":
-            bounds = part_times(parts, _SEQUENTIAL_BYTES, 1.0, cached=rating.state == "cached")
+            bounds = part_times(parts, _SEQUENTIAL_BYTES, 1.0, cached=rating.state == "cached", waits=False)
         case "random_write_iops":
             steady = rating.state == "steady" and rating.span_gb is None
             amplification = parts.write_amplification if steady else 1.0
-            bounds = part_times(parts, UNIT_BYTES, amplification, cached=rating.state == "cached")
+            cached = rating.state == "cached"
+            bounds = part_times(parts, UNIT_BYTES, amplification, cached=cached, waits=False)
         case _:
             return None
     part, us = max(bounds.items(), key=lambda bound: bound[1])
@@ -258,9 +263,18 @@ def _reads(parts: Parts, size: int, *, whole_pages: bool) -> dict[str, float]:
 
 
 def part_times(
-    parts: Parts, size: int, amplification: float, *, cached: bool, erased: bool = False
+    parts: Parts,
+    size: int,
+    amplification: float,
+    *,
+    cached: bool,
+    erased: bool = False,
+    waits: bool = True,
 ) -> dict[str, float]:
-    """Time that each part takes for one write and what collection does for it, in us."""
+    """Time that each part takes for one write and what collection does for it, in us.
+
+    `waits`: whether moves wait for programs, as they do where a speed is predicted; not where it is bounded.
+    """
     units = size / UNIT_BYTES
     moved = units * (amplification - 1)
     data_mb_s = parts.figure("controller", "data_mb_s", math.inf)
@@ -280,5 +294,5 @@ def part_times(
         / parts.channels,
         "flash": programs_us
         + (senses * parts.figure(parts.flash, "read_us") + missed * parts.map_miss_us) / parts.dies,
-        "collection": parts.collection_us(moved, senses, programs_us),
+        "collection": parts.collection_us(moved, senses, programs_us if waits else None),
     }

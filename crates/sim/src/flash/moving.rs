@@ -132,7 +132,7 @@ mod tests {
             let late = if moving.slot == 1 { 200 } else { 0 };
             moving.crossed(begins + 100 + late, 5, false);
         }
-        assert_eq!((moving.asked_at(), moving.moved_at()), (650, 650));
+        assert_eq!((moving.asked_at(), moving.moved_at()), (450, 450));
         assert!(Moving::new(0, 0).begins(7) == 7);
     }
 
