@@ -34,9 +34,14 @@ def test_every_rating_stands_on_the_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", RATINGS)
 def test_no_drive_does_more_than_the_part_that_limits_it(name: str) -> None:
-    """The closed form of the slowest part bounds what was simulated; 2 % are the ends of a short run."""
+    """The closed form of the slowest part bounds what was simulated; 2 % are the ends of a short run.
+
+    Steady random writes are half the drive; an SLC cache, empty after the rest before, takes its size of it.
+    """
     shares = re.findall(r"\((\d+) %\)", section(name))
     ratings = Ratings.parse(RATINGS[name]).rating
     made = check_profile(name)
     assert len(shares) == sum(limiting(made, rating) is not None for rating in ratings)
-    assert all(int(share) <= 102 for share in shares)
+    cache = made["profile"].get("slc_cache")
+    cached_pct = 200e9 * cache["size_gb"]["value"] / made["capacity_bytes"] if cache else 0.0
+    assert all(int(share) <= 102 + cached_pct for share in shares)
