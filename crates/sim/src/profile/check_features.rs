@@ -62,6 +62,7 @@ impl Profile {
             ("slc_cache", self.slc_cache.is_some()),
             ("wear", self.wear.is_some()),
             ("idle", self.idle.is_some()),
+            ("controller.move_us", self.controller.move_us.is_some()),
         ];
         if let Medium::Xpoint(_) = self.medium()? {
             let why = "a medium that is written in place has none of it";

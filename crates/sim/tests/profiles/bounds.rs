@@ -276,6 +276,14 @@ fn what_does_not_go_together_is_refused() {
         (format!("{XPOINT}{SLC}"), "slc_cache", "written in place"),
         (format!("{XPOINT}{MAPPING}"), "mapping", "written in place"),
         (
+            XPOINT.replace(
+                "[xpoint]",
+                "[controller.move_us]\nvalue = 6.0\nsource = \"chosen\"\n[xpoint]",
+            ),
+            "controller.move_us",
+            "written in place",
+        ),
+        (
             changed(XPOINT, "capacity_bytes", "15000000001"),
             "capacity_bytes",
             "multiple of 4096",
