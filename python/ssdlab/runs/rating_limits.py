@@ -88,6 +88,11 @@ class Parts:
         return program if erased else program + self.figure("flash", "erase_ms") * 1e3 / block_units
 
     @property
+    def units_together(self) -> float:
+        """Units of 4 KiB that one entry of the map stands for: they are programmed and moved together."""
+        return self.figure("mapping", "unit_kib", 4) / 4
+
+    @property
     def parity(self) -> float:
         """Word lines that are programmed for each of data."""
         dies = self.figure("mapping", "parity_dies")
@@ -95,9 +100,10 @@ class Parts:
 
     @property
     def map_misses(self) -> float:
-        """Share of random units whose page of the map is not at hand: four bytes map 4 KiB."""
+        """Share of random units whose page of the map is not at hand: four bytes map a mapping unit."""
         cache_mib = self.figure("mapping", "cache_mib", math.inf)
-        map_mib = float(self.made["profile"]["capacity_bytes"]["value"]) / UNIT_BYTES * 4 / 2**20
+        units = float(self.made["profile"]["capacity_bytes"]["value"]) / UNIT_BYTES / self.units_together
+        map_mib = units * 4 / 2**20
         return max(0.0, 1 - cache_mib / map_mib)
 
     @property
@@ -134,7 +140,7 @@ class Parts:
         valid = 1 - 1 / amplification
         if not valid:
             return 0.0
-        untouched = math.pow(1 - valid, self.page_units)
+        untouched = math.pow(1 - valid, self.page_units / self.units_together)
         return (1 - untouched) / (valid * self.page_units)
 
     def collection_us(self, moved: float, senses: float, programs_us: float | None) -> float:
@@ -213,7 +219,7 @@ def limiting(made: Document, rating: Rating) -> Limit | None:
             steady = rating.state == "steady" and rating.span_gb is None
             amplification = parts.write_amplification if steady else 1.0
             cached = rating.state == "cached"
-            bounds = part_times(parts, UNIT_BYTES, amplification, cached=cached, waits=False)
+            bounds = part_times(parts, UNIT_BYTES, amplification, cached=cached, waits=False, scattered=True)
         case _:
             return None
     part, us = max(bounds.items(), key=lambda bound: bound[1])
@@ -225,7 +231,7 @@ def random_writes(made: Document, amplification: float | None = None) -> Limit:
     """Return the part that bounds 4 KiB random writes at an amplification, that of steady state if None."""
     parts = Parts(made)
     found = parts.write_amplification if amplification is None else amplification
-    bounds = part_times(parts, UNIT_BYTES, found, cached=False)
+    bounds = part_times(parts, UNIT_BYTES, found, cached=False, scattered=True)
     part, us = max(bounds.items(), key=lambda bound: bound[1])
     return Limit(part, 1e6 / us)
 
@@ -270,29 +276,35 @@ def part_times(
     cached: bool,
     erased: bool = False,
     waits: bool = True,
+    scattered: bool = False,
 ) -> dict[str, float]:
     """Time that each part takes for one write and what collection does for it, in us.
 
     `waits`: whether moves wait for programs, as they do where a speed is predicted; not where it is bounded.
+    `scattered`: no other write meets it in the buffer, so what it lacks of a mapping unit is read and
+    programmed with it.
     """
     units = size / UNIT_BYTES
-    moved = units * (amplification - 1)
+    placed = max(units, parts.units_together) if scattered else units
+    lacking = placed - units
+    moved = placed * (amplification - 1)
     data_mb_s = parts.figure("controller", "data_mb_s", math.inf)
     senses = moved * parts.senses_of_a_move(amplification)
+    rests = 1 if lacking else 0
     missed = units * parts.map_misses if size == UNIT_BYTES else 0.0
     with_parity = amplification * parts.parity
     staged = 1 if parts.stages and not cached else 0
     program_us = parts.program_us(cached=cached, erased=erased)
-    programs_us = units * (with_parity * program_us + staged * parts.staging_us) / parts.dies
+    programs_us = placed * (with_parity * program_us + staged * parts.staging_us) / parts.dies
     cores_us = parts.figure("controller", "write_us") + moved * parts.figure("controller", "move_us")
     return {
         "link": parts.link_us(size),
         "controller cores": cores_us / parts.figure("controller", "cores"),
-        "controller data path": size * (amplification + staged) / data_mb_s,
-        "channels": (units * (with_parity + 2 * staged) + moved + 2 * missed)
+        "controller data path": placed * (amplification + staged) * UNIT_BYTES / data_mb_s,
+        "channels": (placed * (with_parity + 2 * staged) + moved + lacking + 2 * missed)
         * parts.transfer_us
         / parts.channels,
         "flash": programs_us
-        + (senses * parts.figure(parts.flash, "read_us") + missed * parts.map_miss_us) / parts.dies,
+        + ((senses + rests) * parts.figure(parts.flash, "read_us") + missed * parts.map_miss_us) / parts.dies,
         "collection": parts.collection_us(moved, senses, programs_us if waits else None),
     }

@@ -10,7 +10,7 @@ from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.runs.rating_check import scale_for
-from ssdlab.runs.rating_limits import random_writes
+from ssdlab.runs.rating_limits import Parts, random_writes
 
 if TYPE_CHECKING:
     from ssdlab.model.document import Document
@@ -70,9 +70,11 @@ def predicted_cliff(made: Document) -> tuple[float | None, float]:
     """
     fallen = FALLEN * random_writes(made, 1.0).value
     user_share = made["capacity_bytes"] / made["raw_bytes"]
+    together = Parts(made).units_together
     begins, allowed = None, 0.0
     for user_capacities, amplification in fresh_amplification(1 / (1 - made["effective_spare"])):
-        written = user_share * user_capacities
+        # A write of part of a mapping unit programs all of it.
+        written = user_share * user_capacities / together
         if written > _AFTER:
             break
         allowed = random_writes(made, amplification).value

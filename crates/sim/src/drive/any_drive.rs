@@ -4,7 +4,6 @@ use serde::Serialize;
 use workload::Op;
 
 use crate::drive::kind::{Kind, each};
-use crate::flash::NONE;
 use crate::ftl::{MapCounts, Translation};
 use crate::power::{Power, Saving};
 use crate::profile::spec::{DriveSpec, UNIT_BYTES};
@@ -152,7 +151,9 @@ impl AnyDrive {
         let end = start.saturating_add(length).min(self.user_bytes());
         let mut at = start;
         while at < end {
-            let part = (end - at).min(u64::from(TRIM_BYTES)) as u32;
+            // Commands meet at multiples of it, so that none has half of a mapping unit.
+            let whole = u64::from(TRIM_BYTES);
+            let part = (end - at).min(whole - at % whole) as u32;
             each!(&mut self.kind, drive => {
                 let done = drive.submit(drive.now(), Op::Trim, at, part);
                 drive.wait_until(done);
@@ -168,9 +169,7 @@ impl AnyDrive {
         let units = start / unit..end.div_ceil(unit);
         end <= self.user_bytes()
             && each!(&self.kind, drive => {
-                let ftl = drive.ftl();
-                ftl.mapped() == drive.user_bytes() / unit
-                    || units.into_iter().all(|unit| ftl.physical(unit as u32) != NONE)
+                drive.is_full() || units.into_iter().all(|unit| drive.holds(unit))
             })
     }
 

@@ -70,7 +70,7 @@ impl Kind {
 
     fn with_part_of_map(spec: &DriveSpec, rule: Rule, seed: u64, bytes: u64) -> Self {
         let units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
-        let map = RecentlyUsed::new(units, bytes);
+        let map = RecentlyUsed::new(units, spec.options.units_together(), bytes);
         match rule {
             Rule::Greedy => {
                 Self::GreedyPartMap(Drive::assemble(spec, Ftl::of_drive(spec, Greedy), map))

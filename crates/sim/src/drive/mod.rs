@@ -9,9 +9,11 @@ mod device;
 mod host;
 mod kind;
 mod model;
+mod parts;
 mod read_ahead;
 mod reading;
 pub mod snapshot;
+mod writing;
 
 pub use any_drive::{AnyDrive, Counters};
 pub use device::Device;

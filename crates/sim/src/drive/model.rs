@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use workload::{Io, Op};
 
 use crate::drive::host::Host;
+use crate::drive::parts::{PartCounts, Parts};
 use crate::drive::read_ahead::ReadAhead;
-use crate::flash::{FlashCounts, Machine, NONE};
+use crate::flash::{Flash, FlashCounts, Machine};
 use crate::ftl::{
     Ftl, FtlCounts, InPlace, MapCounts, MappingCache, Planes, Translation, VictimRule, WholeMap,
 };
@@ -20,6 +21,7 @@ pub struct Drive<T, M = WholeMap> {
     pub(crate) machine: Machine,
     pub(crate) host: Host,
     pub(crate) read_ahead: Option<Box<ReadAhead>>,
+    pub(crate) parts: Parts,
     pub(crate) clock: u64,
     /// From when on the drive may work for itself, if no command comes before.
     idle_from: u64,
@@ -30,7 +32,7 @@ pub struct Drive<T, M = WholeMap> {
     idle_after_ns: u64,
     /// From when on it may work beside the host; [`u64::MAX`] while there is nothing to do.
     beside_from: u64,
-    trim_rule: TrimRule,
+    pub(crate) trim_rule: TrimRule,
     write_through: bool,
     commit_ns: u64,
     pub(crate) user_bytes: u64,
@@ -92,6 +94,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             read_ahead: options
                 .read_ahead
                 .map(|spec| Box::new(ReadAhead::new(spec))),
+            parts: Parts::new(spec),
             clock: 0,
             idle_from: options.idle_after_ns.unwrap_or(u64::MAX),
             saves_power: false,
@@ -128,6 +131,9 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     pub fn wait_until(&mut self, at: u64) {
         if at > self.idle_from.min(self.beside_from) {
             self.work_unasked(at);
+        }
+        if self.parts.waits() {
+            self.place_rests(at);
         }
         self.clock = self.clock.max(at);
         if self.saves_power {
@@ -175,6 +181,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     fn work_beside(&mut self, until: u64) {
         while self.beside_from < until {
             let at = self.beside_from;
+            self.place_rests(at);
             self.machine.begin(at);
             self.machine.at = at;
             if !self.ftl.work_beside(&mut self.machine) {
@@ -193,6 +200,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             if at >= until {
                 break;
             }
+            self.place_rests(at);
             self.machine.begin(at);
             self.machine.at = at;
             if !self.ftl.work_when_idle(&mut self.machine) {
@@ -228,15 +236,16 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         done
     }
 
-    /// When all that was written by `at` is safe from a loss of power. Without protection the open word line is programmed
-    /// for it, full or not.
+    /// When all that was written by `at` is safe from a loss of power. Without protection what is written in part is made whole, and the
+    /// open word line is programmed for it, full or not.
     pub fn durable_at(&mut self, at: u64) -> u64 {
         if self.power_loss_protection {
             return at;
         }
-        self.machine.at = at;
+        let whole = self.place_all_parts(at);
+        self.machine.at = whole;
         self.ftl.end_word_line(&mut self.machine);
-        at.max(self.machine.drained_at())
+        whole.max(self.machine.drained_at())
     }
 
     #[inline]
@@ -247,6 +256,9 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         );
         if now > self.idle_from.min(self.beside_from) {
             self.work_unasked(now);
+        }
+        if self.parts.waits() {
+            self.place_rests(now);
         }
         self.idle_from = now.saturating_add(self.idle_after_ns);
         self.clock = now;
@@ -284,6 +296,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.begin(now);
         let accepted = self.accept(now);
         self.machine.at = self.host.process(accepted, true);
+        let room = self.parts.forget(None);
+        self.machine.discard(room);
         self.ftl.purge(&mut self.machine);
         let done = self.machine.idle_at().max(self.machine.at) + self.host.command_half_ns();
         self.completes(done);
@@ -298,7 +312,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
 
     /// Units and superblocks worked on since the last reset.
     pub fn ftl_counts(&self) -> FtlCounts {
-        self.ftl.counts()
+        FtlCounts {
+            part_units: self.parts.counts.units,
+            part_bytes: self.parts.counts.bytes,
+            ..self.ftl.counts()
+        }
     }
 
     /// How the memory for the map was used, where not all of it is there.
@@ -309,6 +327,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// Starts the translation layer's counts anew.
     pub fn reset_counts(&mut self) {
         self.ftl.reset_counts();
+        self.parts.counts = PartCounts::default();
     }
 
     /// Operations of the flash.
@@ -318,7 +337,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
 
     /// When everything given so far is in flash.
     pub fn idle_at(&self) -> u64 {
-        self.machine.idle_at()
+        let rests = self.parts.rests().map(|rest| self.machine.rest_there(rest));
+        rests.fold(self.machine.idle_at(), u64::max)
     }
 
     /// Submits a command at `now`, which never goes back. Returns when the host sees it complete.
@@ -347,12 +367,30 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         let processed = self.host.process(accepted, true);
         let end = offset + u64::from(length);
         let sent = self.host.send(self.clock, processed, u64::from(length));
-        let mut there = sent;
-        if !(offset | end).is_multiple_of(UNIT) {
-            there = self.fetch_rest(offset, end, sent);
-        }
         self.machine.begin_write();
-        let units = offset / UNIT..end.div_ceil(UNIT);
+        let mut there = if self.parts.concern(offset | end) {
+            self.write_parts(processed, sent, offset, end)
+        } else {
+            self.write_units(processed, sent, offset, end)
+        };
+        if self.beside_from == u64::MAX && self.ftl.wants_space() {
+            self.beside_from = self.clock;
+        }
+        if self.write_through {
+            if self.parts.is_busy() {
+                there = self.place_all_parts(there);
+            }
+            self.ftl.end_word_line(&mut self.machine);
+            there = there.max(self.machine.latest_host_program()) + self.commit_ns;
+        }
+        there
+    }
+
+    /// Whole units of 4 KiB, each a mapping unit. Returns when the last is in the buffer.
+    #[inline]
+    fn write_units(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
+        let mut there = sent;
+        let units = offset / UNIT..end / UNIT;
         // All of them take the data path at once, one behind the other.
         let passed = self.machine.pass(there, (units.end - units.start) as u32);
         let mut behind = units.end - units.start;
@@ -363,55 +401,17 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             // The data is safe in the buffer before its map entry is there; the flash has to wait for both.
             self.machine.at = self.map_cache.change(unit as u32, there, &mut self.machine);
             self.ftl.write(unit as u32, &mut self.machine);
-            let moves_ns = self.machine.moving.charge_core();
-            if moves_ns > 0 {
-                self.host.occupy(processed, moves_ns);
-            }
-        }
-        if self.beside_from == u64::MAX && self.ftl.wants_space() {
-            self.beside_from = self.clock;
-        }
-        if self.write_through {
-            self.ftl.end_word_line(&mut self.machine);
-            there = there.max(self.machine.latest_host_program()) + self.commit_ns;
+            self.charge_moves(processed);
         }
         there
     }
 
-    /// A write of part of a unit needs the rest of it first.
-    #[cold]
-    fn fetch_rest(&mut self, offset: u64, end: u64, ready: u64) -> u64 {
-        let (first, last) = (offset / UNIT, (end - 1) / UNIT);
-        let mut there = ready;
-        for (unit, partial) in [
-            (
-                first,
-                !offset.is_multiple_of(UNIT) || end < (first + 1) * UNIT,
-            ),
-            (last, last > first && !end.is_multiple_of(UNIT)),
-        ] {
-            let physical = self.ftl.physical(unit as u32);
-            if partial && physical != NONE {
-                let found = self
-                    .map_cache
-                    .look_up(unit as u32, ready, &mut self.machine);
-                let place = self.machine.place(physical);
-                there = there.max(self.machine.read(place, 1, found));
-            }
+    /// What was moved for a write takes a core behind it.
+    #[inline]
+    pub(crate) fn charge_moves(&mut self, processed: u64) {
+        let moves_ns = self.machine.moving.charge_core();
+        if moves_ns > 0 {
+            self.host.occupy(processed, moves_ns);
         }
-        there
-    }
-
-    fn trim(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
-        let processed = self.host.process(accepted, true);
-        let end = offset + u64::from(length);
-        if self.trim_rule == TrimRule::Ignored {
-            return processed;
-        }
-        self.machine.at = processed;
-        for unit in offset.div_ceil(UNIT)..end / UNIT {
-            self.ftl.trim(unit as u32, &mut self.machine);
-        }
-        processed
     }
 }

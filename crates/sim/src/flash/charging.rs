@@ -158,20 +158,25 @@ impl Machine {
         }
     }
 
+    /// An array read behind all that its die was given before. Returns when it ends if no read of the host comes.
+    #[inline]
+    pub(crate) fn sense_behind(&mut self, place: Place) -> u64 {
+        self.counts.reads += 1;
+        let read_ns = self.read_ns[place.page_type as usize & 7];
+        if self.plain {
+            return self.dies[place.die as usize].work(self.now, self.at, DieWork::Read, read_ns);
+        }
+        let read_ns = self.own_read_ns(place, read_ns);
+        self.work_with_power(place.die, DieWork::Read, read_ns)
+    }
+
     /// Begins the array read that brings a unit to be moved.
     fn begin_move_read(&mut self, physical: u32) {
         self.take_moved();
         let place = self.place(physical);
-        self.counts.reads += 1;
         let begins = self.moving.begins(self.at);
         let at = std::mem::replace(&mut self.at, begins);
-        let mut read_ns = self.read_ns[place.page_type as usize & 7];
-        let sensed = if self.plain {
-            self.dies[place.die as usize].work(self.now, self.at, DieWork::Read, read_ns)
-        } else {
-            read_ns = self.own_read_ns(place, read_ns);
-            self.work_with_power(place.die, DieWork::Read, read_ns)
-        };
+        let sensed = self.sense_behind(place);
         self.at = at;
         let brings = self.addressing.units_per_read();
         self.moving.read = MoveRead {

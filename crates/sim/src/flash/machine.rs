@@ -10,7 +10,7 @@ use crate::flash::moving::Moving;
 use crate::flash::spread::Spread;
 use crate::flash::write_buffer::{Program, WriteBuffer};
 use crate::power::{DieWork, Power};
-use crate::profile::spec::{DriveOptions, Geometry, Timing};
+use crate::profile::spec::{DriveOptions, Geometry, Timing, UNIT_BYTES};
 
 /// Operations of the flash since the last reset; energy is computed from them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -254,7 +254,7 @@ impl Machine {
     }
 
     #[inline]
-    fn crossing_ns(&self, units: u32) -> u64 {
+    pub(crate) fn crossing_ns(&self, units: u32) -> u64 {
         self.timing.command_ns + u64::from(units) * self.timing.unit_transfer_ns
     }
 
@@ -263,6 +263,18 @@ impl Machine {
     pub fn admit(&mut self, ready: u64) -> u64 {
         let end = end_of(&self.dies, &self.channels, self.channel_count);
         self.buffer.admit(ready, end)
+    }
+
+    /// The same with 4 KiB or less, of so many sectors, which may have room already.
+    pub(crate) fn admit_part(&mut self, ready: u64, sectors: u32, takes_room: bool) -> u64 {
+        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        self.buffer.admit_part(ready, sectors, takes_room, end)
+    }
+
+    /// If the buffer is full at `at`, when the first program ends that makes room; [`u64::MAX`] if none was given.
+    pub(crate) fn room_at(&mut self, at: u64) -> Option<u64> {
+        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        self.buffer.room_at(at, end)
     }
 
     /// What a unit takes of the controller's data path, in ns.
@@ -277,6 +289,25 @@ impl Machine {
             return ready;
         }
         let takes_ns = u64::from(units) * self.data_unit_ns_x1024 / 1024;
+        self.pass_ns(ready, takes_ns)
+    }
+
+    /// What so many bytes take of the data path, in ns.
+    pub(crate) fn path_bytes_ns(&self, bytes: u64) -> u64 {
+        bytes * self.path_unit_ns() / u64::from(UNIT_BYTES)
+    }
+
+    /// Bytes take the data path as units do.
+    pub(crate) fn pass_bytes(&mut self, ready: u64, bytes: u64) -> u64 {
+        if self.data_unit_ns_x1024 == 0 {
+            return ready;
+        }
+        let takes_ns = bytes * self.data_unit_ns_x1024 / (1024 * u64::from(UNIT_BYTES));
+        self.pass_ns(ready, takes_ns)
+    }
+
+    #[inline]
+    fn pass_ns(&mut self, ready: u64, takes_ns: u64) -> u64 {
         self.path_free = self.path_free.max(ready) + takes_ns;
         if self.path_free_behind > ready {
             self.path_free_behind += takes_ns;
@@ -304,12 +335,18 @@ impl Machine {
         self.buffer.drained_at(end)
     }
 
+    /// By how much reads of the host have delayed a die, and its channel, since the beginning.
+    #[inline]
+    pub(crate) fn delayed_ns(&self, die: u32) -> [u64; 2] {
+        let channel = self.channel_count.rest(die) as usize;
+        let of_die = self.dies[die as usize].delayed_ns();
+        [of_die, self.channels[channel].delayed_ns()]
+    }
+
     /// Units of the host that a program of a die holds leave the buffer when it ends: when the die's work and that of the
     /// channel, which a program follows, are over.
     pub(crate) fn leave_buffer(&mut self, die: u32, worked: u64, crossed: u64, units: u32) {
-        let of_die = self.dies[die as usize].delayed_ns();
-        let channel = self.channel_count.rest(die) as usize;
-        let of_channel = self.channels[channel].delayed_ns();
+        let [of_die, of_channel] = self.delayed_ns(die);
         let program = Program {
             end: worked.max(crossed),
             units,

@@ -6,6 +6,9 @@ use std::collections::binary_heap::PeekMut;
 
 use serde::{Deserialize, Serialize};
 
+/// Sectors of a unit.
+const SECTORS: u64 = 8;
+
 /// A program that holds units of the buffer until it ends.
 ///
 /// Reads go before programs, so its end is not known when it is given: it is that of its die's work and of its channel's, each
@@ -70,6 +73,15 @@ impl WriteBuffer {
         if self.used > self.slow_from {
             at = at.max(self.last_in + self.distance_ns(at, &end));
         }
+        at = self.wait_for_room(at, &end);
+        self.used += 1;
+        self.last_in = at;
+        at
+    }
+
+    #[inline]
+    fn wait_for_room(&mut self, from: u64, end: impl Fn(&Program) -> u64) -> u64 {
+        let mut at = from;
         while self.used >= self.capacity {
             let Reverse(next) = self
                 .running
@@ -78,9 +90,40 @@ impl WriteBuffer {
             at = at.max(next.end);
             self.settle(at, &end);
         }
-        self.used += 1;
+        at
+    }
+
+    /// Takes so many sectors of a unit, as [`admit`](Self::admit) does: a part of the distance to what came before, and of room a
+    /// unit's with the first of them.
+    ///
+    /// # Panics
+    /// As `admit` does.
+    pub fn admit_part(
+        &mut self,
+        ready: u64,
+        sectors: u32,
+        takes_room: bool,
+        end: impl Fn(&Program) -> u64,
+    ) -> u64 {
+        let mut at = ready.max(self.last_in);
+        self.settle(at, &end);
+        if self.used > self.slow_from {
+            let distance_ns = self.distance_ns(at, &end);
+            at = at.max(self.last_in + distance_ns * u64::from(sectors) / SECTORS);
+        }
+        if takes_room {
+            at = self.wait_for_room(at, &end);
+            self.used += 1;
+        }
         self.last_in = at;
         at
+    }
+
+    /// If there is no room at `at`, when the first program ends that makes some; [`u64::MAX`] if none was given.
+    pub fn room_at(&mut self, at: u64, end: impl Fn(&Program) -> u64) -> Option<u64> {
+        self.settle(at, &end);
+        let first = || self.running.peek().map_or(u64::MAX, |next| next.0.end);
+        (self.used >= self.capacity).then(first)
     }
 
     /// Nothing before `at` will delay a program any more: those that have ended by then make room.

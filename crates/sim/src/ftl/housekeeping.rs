@@ -48,6 +48,10 @@ impl<R: VictimRule> Translation for Ftl<R> {
         Ftl::write(self, logical, flash);
     }
 
+    fn write_together<F: Flash>(&mut self, first: u32, flash: &mut F) {
+        Ftl::write_together(self, first, flash);
+    }
+
     #[inline]
     fn physical(&self, logical: u32) -> u32 {
         self.map.lookup(logical)

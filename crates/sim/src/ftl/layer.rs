@@ -16,7 +16,7 @@ use crate::profile::spec::{DriveSpec, Pacing, UNIT_BYTES, WearRule};
 /// Counts since they were last reset, in units of 4 KiB and in superblocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FtlCounts {
-    /// Units written by the host.
+    /// Units placed for the host's writes.
     pub host_units: u64,
     /// Units moved by garbage collection.
     pub moved_units: u64,
@@ -30,9 +30,24 @@ pub struct FtlCounts {
     pub folded_units: u64,
     /// Units moved because their superblock had been erased less often than others.
     pub levelled_units: u64,
+    /// Of the host's units, those that it wrote in part and the drive made whole.
+    pub part_units: u64,
+    /// Bytes that the host wrote in parts of units.
+    pub part_bytes: u64,
 }
 
 impl FtlCounts {
+    /// Bytes that the host wrote.
+    pub fn host_bytes(&self) -> u64 {
+        (self.host_units - self.part_units) * u64::from(UNIT_BYTES) + self.part_bytes
+    }
+
+    /// Bytes of so many units for each byte that the host wrote; `None` before the first.
+    fn amplification_of(&self, units: u64) -> Option<f64> {
+        let host = self.host_bytes();
+        (host > 0).then(|| (units * u64::from(UNIT_BYTES)) as f64 / host as f64)
+    }
+
     /// Units programmed.
     pub fn flash_units(&self) -> u64 {
         self.host_units + self.moved_units + self.folded_units + self.padded_units
@@ -49,23 +64,24 @@ impl FtlCounts {
             cached_units: self.cached_units + other.cached_units,
             folded_units: self.folded_units + other.folded_units,
             levelled_units: self.levelled_units + other.levelled_units,
+            part_units: self.part_units + other.part_units,
+            part_bytes: self.part_bytes + other.part_bytes,
         }
     }
 
-    /// Units programmed with one bit a cell for each unit the host wrote; `None` before the first.
+    /// Bytes programmed with one bit a cell for each byte the host wrote; `None` before the first.
     pub fn one_bit_amplification(&self) -> Option<f64> {
-        (self.host_units > 0).then(|| self.cached_units as f64 / self.host_units as f64)
+        self.amplification_of(self.cached_units)
     }
 
-    /// Units programmed with all bits of a cell for each unit the host wrote; `None` before the first.
+    /// Bytes programmed with all bits of a cell for each byte the host wrote; `None` before the first.
     pub fn many_bit_amplification(&self) -> Option<f64> {
-        let units = self.flash_units() - self.cached_units;
-        (self.host_units > 0).then(|| units as f64 / self.host_units as f64)
+        self.amplification_of(self.flash_units() - self.cached_units)
     }
 
-    /// Units programmed for each unit the host wrote; `None` before the first.
+    /// Bytes programmed for each byte the host wrote; `None` before the first.
     pub fn write_amplification(&self) -> Option<f64> {
-        (self.host_units > 0).then(|| self.flash_units() as f64 / self.host_units as f64)
+        self.amplification_of(self.flash_units())
     }
 }
 
@@ -89,6 +105,8 @@ pub struct Ftl<R> {
     pub(crate) counts: FtlCounts,
     /// Units that one array read brings.
     pub(crate) page_units: Divisor,
+    /// Units of a mapping unit: neighbours that are placed and moved together, so they are overwritten and trimmed together too.
+    pub(crate) together: u32,
     /// How streams fill word lines with all bits of a cell.
     pub(crate) lines: Lines,
     pub(crate) wear: WearRule,
@@ -122,6 +140,7 @@ impl<R: VictimRule> Ftl<R> {
             closed_clock: 0,
             counts: FtlCounts::default(),
             page_units: Divisor::new(1),
+            together: 1,
             lines: Lines {
                 page: 1,
                 line: 1,
@@ -138,15 +157,18 @@ impl<R: VictimRule> Ftl<R> {
     pub fn of_drive(spec: &DriveSpec, rule: R) -> Self {
         let geometry = &spec.geometry;
         let options = &spec.options;
+        let together = options.units_together();
+        let units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
         let mut ftl = Self::new(
-            (spec.user_bytes / u64::from(UNIT_BYTES)) as u32,
+            units.next_multiple_of(together),
             geometry.superblocks,
             geometry.units_per_superblock(),
             spec.reserve,
             rule,
         )
         .of_pages(geometry.units_per_read(), geometry.bits_per_cell)
-        .striped(options.stripe_dies.max(1));
+        .striped(options.stripe_dies.max(1))
+        .mapped_together(together);
         if options.merged_streams {
             ftl = ftl.merged();
         }
@@ -172,6 +194,13 @@ impl<R: VictimRule> Ftl<R> {
     #[must_use]
     pub fn striped(mut self, dies: u32) -> Self {
         self.lines.dies = dies;
+        self
+    }
+
+    /// The same with mapping units of so many units, a divisor of those of a page.
+    #[must_use]
+    pub fn mapped_together(mut self, units: u32) -> Self {
+        self.together = units;
         self
     }
 
@@ -222,7 +251,7 @@ impl<R: VictimRule> Ftl<R> {
         self.map.mapped() as f64 / (blocks.count() as f64 * per_block - idle)
     }
 
-    /// Writes one unit for the host.
+    /// Writes one unit for the host, where that is a mapping unit.
     #[inline]
     pub fn write(&mut self, logical: u32, flash: &mut impl Flash) -> u32 {
         if self.slc.is_some()
@@ -230,6 +259,27 @@ impl<R: VictimRule> Ftl<R> {
         {
             return physical;
         }
+        let physical = self.put_next(logical, flash);
+        self.make_room(flash);
+        physical
+    }
+
+    /// Writes the units of a mapping unit for the host, `first` and its neighbours.
+    pub fn write_together(&mut self, first: u32, flash: &mut impl Flash) {
+        if self.slc.is_some() && self.write_cached(first, flash).is_some() {
+            return;
+        }
+        for logical in first..first + self.together {
+            self.put_next(logical, flash);
+        }
+        for _ in 0..self.together {
+            self.make_room(flash);
+        }
+    }
+
+    /// Puts a unit on the next place of the host's stream.
+    #[inline]
+    fn put_next(&mut self, logical: u32, flash: &mut impl Flash) -> u32 {
         if self.host.is_full() {
             self.open_host(flash);
         }
@@ -244,7 +294,6 @@ impl<R: VictimRule> Ftl<R> {
             flash.program_host(physical, units);
         }
         self.counts.host_units += 1;
-        self.make_room(flash);
         physical
     }
 

@@ -1,6 +1,6 @@
 //! The part of the map that a drive without enough memory keeps at hand; the rest is in flash.
 //!
-//! The map is kept in *map pages* of 4 KiB, each with the entries of 1024 neighbouring units. A unit whose page is not at hand
+//! The map is kept in *map pages* of 4 KiB, each with the entries of 1024 neighbouring mapping units. One whose page is not at hand
 //! costs one array read; a page that was changed is written back when it gives way to another.
 
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,8 @@ pub struct RecentlyUsed {
     #[serde(with = "crate::flash::packed")]
     place: Vec<u32>,
     held: Vec<Held>,
+    /// Units whose entries one page holds.
+    page_units: u32,
     capacity: usize,
     newest: u32,
     oldest: u32,
@@ -82,12 +84,14 @@ pub struct RecentlyUsed {
 }
 
 impl RecentlyUsed {
-    /// For a drive of so many units; `bytes` of memory hold map pages, at least one.
-    pub fn new(logical_units: u32, bytes: u64) -> Self {
-        let pages = logical_units.div_ceil(ENTRIES) as usize;
+    /// For a drive of so many units, `together` of which have one entry; `bytes` of memory hold map pages, at least one.
+    pub fn new(logical_units: u32, together: u32, bytes: u64) -> Self {
+        let page_units = ENTRIES * together;
+        let pages = logical_units.div_ceil(page_units) as usize;
         Self {
             place: vec![FRESH; pages],
             held: Vec::new(),
+            page_units,
             capacity: ((bytes / u64::from(ENTRIES * 4)) as usize).clamp(1, pages),
             newest: NONE,
             oldest: NONE,
@@ -144,7 +148,7 @@ impl RecentlyUsed {
     }
 
     fn fetch(&mut self, logical: u32, ready: u64, change: bool, machine: &mut Machine) -> u64 {
-        let page = logical / ENTRIES;
+        let page = logical / self.page_units;
         let mut place = self.place[page as usize];
         if place >= FRESH {
             let stored = place == NONE;

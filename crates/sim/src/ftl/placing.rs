@@ -11,7 +11,7 @@ use crate::ftl::steady_shares::valid_units;
 use crate::ftl::victim_rule::VictimRule;
 
 /// Placed together, so that the map has time to come.
-const TOGETHER: usize = 64;
+const BATCH: usize = 64;
 
 impl<R: VictimRule> Ftl<R> {
     /// Places the steady state of random writes over all logical units. Returns whether that could be done: the drive must be
@@ -27,19 +27,20 @@ impl<R: VictimRule> Ftl<R> {
         if self.slc.is_some() || self.map.mapped() > 0 || self.free.len() != blocks || !fits {
             return false;
         }
-        let valid = valid_units(closed, per_block, held, self.rule.candidates());
-        let mut order = Order::new(self.map.logical_units(), seed);
+        let together = self.together;
+        let valid = valid_units(
+            closed,
+            per_block / together,
+            held / u64::from(together),
+            self.rule.candidates(),
+        );
+        let mut order = Order::new(self.map.logical_units() / together, seed);
         for (n, units) in valid.into_iter().enumerate() {
             let Some(block) = self.free.pop_front() else {
                 return false;
             };
-            place_block(
-                &mut self.map,
-                block,
-                units,
-                &mut order,
-                mix(seed, n as u64 + 1),
-            );
+            let key = mix(seed, n as u64 + 1);
+            place_block(&mut self.map, block, (units, together), &mut order, key);
             self.closed_clock += 1;
             self.map.blocks.close(block);
             self.rule.closed(block, self.closed_clock);
@@ -48,33 +49,44 @@ impl<R: VictimRule> Ftl<R> {
     }
 }
 
-/// Places so many of the next logical units in a superblock, each place as likely as another.
-fn place_block(map: &mut Map, block: u32, valid: u32, order: &mut Order, key: u64) {
-    let per_block = map.blocks.units_per_block();
+/// Places so many of the next mapping units, each of `together` units, in a superblock, each place as likely as another.
+fn place_block(
+    map: &mut Map,
+    block: u32,
+    (valid, together): (u32, u32),
+    order: &mut Order,
+    key: u64,
+) {
+    let places = map.blocks.units_per_block() / together;
     let (mut needed, mut draws) = (valid, 0);
-    let mut pending = [(0u32, 0u32); TOGETHER];
+    let mut pending = [(0u32, 0u32); BATCH];
     let mut waiting = 0;
-    for place in 0..per_block {
+    for place in 0..places {
         // Selection sampling: of the places left, as many as are needed, all choices alike (Knuth, 3.4.2, algorithm S).
-        let choice = (u128::from(mix(key, draws)) * u128::from(per_block - place)) >> 64;
+        let choice = (u128::from(mix(key, draws)) * u128::from(places - place)) >> 64;
         draws += 1;
         if choice >= u128::from(needed) {
             continue;
         }
         needed -= 1;
-        let logical = order.next();
+        let logical = order.next() * together;
         map.expect_logical(logical);
-        pending[waiting] = (logical, block * per_block + place);
+        pending[waiting] = (logical, (block * places + place) * together);
         waiting += 1;
-        if waiting == TOGETHER {
-            for &(logical, unit) in &pending {
-                map.place(logical, unit);
-            }
+        if waiting == BATCH {
+            place_all(map, &pending, together);
             waiting = 0;
         }
     }
-    for &(logical, unit) in &pending[..waiting] {
-        map.place(logical, unit);
+    place_all(map, &pending[..waiting], together);
+}
+
+/// Places mapping units, each by its first logical and its first physical unit.
+fn place_all(map: &mut Map, pending: &[(u32, u32)], together: u32) {
+    for &(logical, unit) in pending {
+        for n in 0..together {
+            map.place(logical + n, unit + n);
+        }
     }
 }
 

@@ -181,7 +181,7 @@ impl<R: VictimRule> Ftl<R> {
         })
     }
 
-    /// Writes one unit to the cache, if there is room in it.
+    /// Writes a mapping unit to the cache, if there is room in it. Returns where its first unit lies.
     pub(crate) fn write_cached(&mut self, logical: u32, flash: &mut impl Flash) -> Option<u32> {
         // A word line that was begun past the cache is filled first.
         let past = self.host;
@@ -189,16 +189,18 @@ impl<R: VictimRule> Ftl<R> {
         if begun || (self.slc.as_ref()?.open.is_full() && !self.open_cached(flash)) {
             return None;
         }
-        let slc = self.slc.as_mut()?;
-        let (physical, line) = slc.open.take();
-        self.map.place(logical, physical);
-        if let Some(units) = line {
-            flash.program_host(physical, units);
+        let first = self.slc.as_ref()?.open.next;
+        for logical in logical..logical + self.together {
+            let (physical, line) = self.slc.as_mut()?.open.take();
+            self.map.place(logical, physical);
+            if let Some(units) = line {
+                flash.program_host(physical, units);
+            }
         }
-        self.counts.host_units += 1;
-        self.counts.cached_units += 1;
+        self.counts.host_units += u64::from(self.together);
+        self.counts.cached_units += u64::from(self.together);
         self.fold_paced(flash);
-        Some(physical)
+        Some(first)
     }
 
     /// Opens the next superblock of the cache. Returns whether there is one.
@@ -274,11 +276,12 @@ impl<R: VictimRule> Ftl<R> {
         if !slc.begin_fold(|block| blocks.valid(block)) {
             return;
         }
+        let together = i64::from(self.together);
         if let Some(folding) = &mut slc.folding {
-            folding.owed += i64::from(folding.valid_at_start);
+            folding.owed += i64::from(folding.valid_at_start) * together;
         }
         while let Some(folding) = self.slc.as_mut().and_then(|slc| slc.folding.as_mut()) {
-            let price = i64::from(folding.gain);
+            let price = i64::from(folding.gain) * together;
             if folding.owed < price && folding.valid_at_start > 0 {
                 return;
             }
@@ -287,7 +290,7 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// Folds one unit of the oldest full superblock, or erases it when it is empty. Returns whether there was anything to do.
+    /// Folds one mapping unit of the oldest full superblock, or erases it when it is empty. Returns whether there was anything to do.
     fn fold_one_move(&mut self, flash: &mut impl Flash) -> bool {
         if self.moved.is_full() {
             self.keep_urgent(flash);
@@ -305,10 +308,13 @@ impl<R: VictimRule> Ftl<R> {
         let block = folding.block;
         if blocks.valid(block) > 0 {
             let from = self.map.next_valid(folding.cursor);
-            folding.cursor = from + 1;
-            self.move_units(block, from, from + 1, flash);
-            self.counts.folded_units += 1;
-            self.make_room(flash);
+            let end = from + self.together;
+            folding.cursor = end;
+            self.move_units(block, from, end, flash);
+            self.counts.folded_units += u64::from(self.together);
+            for _ in 0..self.together {
+                self.make_room(flash);
+            }
         }
         if self.map.blocks.valid(block) == 0 {
             self.empty_cached(block, flash);
@@ -358,7 +364,7 @@ impl<R: VictimRule> Ftl<R> {
     /// Folds some of what is full. Returns whether there was any.
     pub(crate) fn fold_when_idle(&mut self, flash: &mut impl Flash) -> bool {
         let mut folded = false;
-        for _ in 0..self.lines.line * IDLE_WORD_LINES {
+        for _ in (0..self.lines.line * IDLE_WORD_LINES).step_by(self.together as usize) {
             if !self.fold_one_move(flash) {
                 break;
             }

@@ -8,6 +8,11 @@ pub trait Translation: Clone {
     /// Writes one unit for the host.
     fn write<F: Flash>(&mut self, logical: u32, flash: &mut F);
 
+    /// Writes a mapping unit for the host: `first` and its neighbours, where it is of more than one unit.
+    fn write_together<F: Flash>(&mut self, first: u32, flash: &mut F) {
+        self.write(first, flash);
+    }
+
     /// Where a logical unit lies, or [`NONE`](crate::flash::NONE).
     fn physical(&self, logical: u32) -> u32;
 

@@ -76,6 +76,9 @@ impl Profile {
             positive("buffer.commit_us", commit.value, 1e6)?;
         }
         self.check_read_ahead()?;
+        if let Some(contexts) = &self.buffer.write_contexts {
+            count("buffer.write_contexts", contexts.value, 1024)?;
+        }
         positive("buffer.size_mib", self.buffer.size_mib.value, 65_536.0)?;
         self.check_features()?;
         self.check_contradictions()
@@ -100,7 +103,7 @@ impl Profile {
             kib.value.is_multiple_of(4),
             "controller.read_ahead_kib",
             kib.value,
-            "must be a multiple of 4, the mapping unit",
+            "must be a multiple of 4",
         )
     }
 

@@ -5,6 +5,7 @@ use super::{
     Medium, Placement, Power, Profile, ProfileError, Retry, SlcCache, SlcMode, SlcWhenFull, Spread,
     Thermal, Throttle,
 };
+use crate::profile::spec::UNIT_BYTES;
 
 /// Throttle points that a drive can have.
 const THROTTLE_POINTS: usize = 3;
@@ -37,6 +38,9 @@ impl Profile {
                 dies.value,
                 &format!("must divide the number of dies, {all}"),
             )?;
+        }
+        if let Some(kib) = self.mapping.as_ref().and_then(|m| m.unit_kib.as_ref()) {
+            self.check_mapping_unit(kib.value)?;
         }
         if let Some(size) = self.mapping.as_ref().and_then(|m| m.cache_mib.as_ref()) {
             positive("mapping.cache_mib", size.value, 65_536.0)?;
@@ -92,10 +96,32 @@ impl Profile {
             only(paced, "collection.target_pct", with, why)?;
             let merged = self.merged_streams();
             only(merged, "collection.streams = merged", with, why)?;
+            let larger = self.mapping_unit_bytes() > UNIT_BYTES;
+            only(larger, "mapping.unit_kib", with, why)?;
             let cache = mapping.is_some_and(|mapping| mapping.cache_mib.is_some());
             return only(cache, "mapping.cache_mib", with, why);
         }
         Ok(())
+    }
+
+    fn check_mapping_unit(&self, kib: u32) -> Check {
+        require(
+            [4, 8, 16, 32, 64].contains(&kib),
+            "mapping.unit_kib",
+            kib,
+            "must be 4, 8, 16, 32 or 64",
+        )?;
+        let geometry = self.geometry()?;
+        let (planes, page) = (geometry.planes, geometry.page_bytes / 1024);
+        let whole = planes * page;
+        require(
+            whole.is_multiple_of(kib),
+            "mapping.unit_kib",
+            kib,
+            &format!(
+                "must divide the page of all planes, {whole} KiB (flash.planes of {planes}, flash.page_kib of {page})"
+            ),
+        )
     }
 
     fn check_slc(&self, slc: &SlcCache) -> Check {

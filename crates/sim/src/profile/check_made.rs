@@ -94,6 +94,19 @@ impl Profile {
             "buffer.size_mib",
             self.buffer.size_mib.value,
             &format!("must hold {what}, {lowest} bytes"),
+        )?;
+        // What is held in part, and a unit that comes in, beside the word lines that are not full.
+        let unit = u64::from(spec.options.units_together()) * UNIT;
+        let contexts = spec.options.contexts();
+        let with_parts = lowest - word_line + u64::from(contexts + 1) * unit;
+        require(
+            spec.buffer_bytes >= with_parts,
+            "buffer.write_contexts",
+            contexts,
+            &format!(
+                "contradicts buffer.size_mib of {}: with the open word lines it must hold as many mapping units of {unit} bytes and one more, {with_parts} bytes",
+                self.buffer.size_mib.value
+            ),
         )
     }
 }

@@ -111,9 +111,14 @@ impl Profile {
         let Some(cached) = cached else {
             return Ok(());
         };
-        let map_mib = capacity / f64::from(UNIT_BYTES) * 4.0 / mib;
+        let unit = self.mapping_unit_bytes();
+        let map_mib = capacity / f64::from(unit) * 4.0 / mib;
         let cached = named("mapping.cache_mib", cached.value, "MiB");
-        let map = named("a map (of capacity_bytes)", map_mib, "MiB");
+        let of = match unit {
+            UNIT_BYTES => "a map (of capacity_bytes)",
+            _ => "a map (of capacity_bytes and mapping.unit_kib)",
+        };
+        let map = named(of, map_mib, "MiB");
         at_most(
             &cached,
             &map,

@@ -162,7 +162,11 @@ pub struct Mapping {
     /// Where a write goes. Absent: `dynamic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Figure<Placement>>,
-    /// Memory for the map in MiB: 4 bytes for each 4 KiB; the rest lies in flash. Absent: all of the map is in memory. Divided by the scale.
+    /// What one entry of the map stands for, in KiB: a write of part of it programs all of it. 4, 8, 16, 32 or 64, a divisor of the
+    /// page of all planes. Absent: 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_kib: Option<Figure<u32>>,
+    /// Memory for the map in MiB: 4 bytes for each mapping unit; the rest lies in flash. Absent: all of the map is in memory. Divided by the scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_mib: Option<Figure<f64>>,
 }

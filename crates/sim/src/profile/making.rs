@@ -112,6 +112,14 @@ impl Profile {
             .map_or(1, |dies| dies.value)
     }
 
+    /// What one entry of the map stands for.
+    pub(super) fn mapping_unit_bytes(&self) -> u32 {
+        let mapping = self.mapping.as_ref();
+        mapping
+            .and_then(|mapping| mapping.unit_kib.as_ref())
+            .map_or(UNIT_BYTES, |kib| kib.value.saturating_mul(1024))
+    }
+
     /// Whether collection writes to the host's stream.
     pub(super) fn merged_streams(&self) -> bool {
         let collection = self.collection.as_ref();
@@ -156,6 +164,8 @@ impl Profile {
             stripe_dies: self.stripe_dies(),
             merged_streams: self.merged_streams(),
             parity_lines: self.parity_lines(),
+            mapping_units: self.mapping_unit_bytes() / UNIT_BYTES,
+            write_contexts: self.buffer.write_contexts.as_ref().map_or(1, |n| n.value),
             pacing: spec::Pacing::default(),
             move_reads: self
                 .collection

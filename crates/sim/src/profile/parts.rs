@@ -73,6 +73,10 @@ pub struct Buffer {
     /// What a write that must be in the medium waits for its map entry to be safe after its program, in microseconds. Absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_us: Option<Figure<f64>>,
+    /// Mapping units that it holds in part until the host has written the rest of them; of others the rest is read from the medium. So
+    /// many streams of small writes in order cost what large writes do. Absent: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_contexts: Option<Figure<u32>>,
 }
 
 /// The flash.

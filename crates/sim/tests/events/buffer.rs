@@ -4,13 +4,22 @@ use std::collections::VecDeque;
 
 use sim::profile::spec::DriveSpec;
 
+/// What enters the buffer.
+#[derive(Debug, Clone, Copy)]
+pub enum Entering {
+    /// A unit of a command, by its logical number.
+    Unit { command: usize, unit: u32 },
+    /// Room for one of the units that a mapping unit lacks, of which so many come behind it.
+    Room { of: u32, behind: u32, lacks: u32 },
+}
+
 pub struct Buffer {
     capacity: u64,
     /// From here on the host is slowed down.
     slow: u64,
     pub used: u64,
-    /// Units that are there, by command and logical number, in order.
-    pub waiting: VecDeque<(usize, u32)>,
+    /// What is there, in order.
+    pub waiting: VecDeque<Entering>,
     last_entry_ns: u64,
     /// When the first of them may enter, if that was worked out.
     not_before_ns: Option<u64>,
@@ -53,16 +62,17 @@ impl Buffer {
         at
     }
 
-    pub fn may_enter(&self, now: u64) -> bool {
-        self.used < self.capacity && self.not_before_ns.is_some_and(|at| at <= now)
+    pub fn may_enter(&self, now: u64, takes_room: bool) -> bool {
+        let room = self.used < self.capacity || !takes_room;
+        room && self.not_before_ns.is_some_and(|at| at <= now)
     }
 
     /// The first that waits enters.
-    pub fn enter(&mut self, now: u64) -> Option<(usize, u32)> {
-        let unit = self.waiting.pop_front()?;
-        self.used += 1;
+    pub fn enter(&mut self, now: u64, takes_room: bool) -> Option<Entering> {
+        let entering = self.waiting.pop_front()?;
+        self.used += u64::from(takes_room);
         self.last_entry_ns = now;
         self.not_before_ns = None;
-        Some(unit)
+        Some(entering)
     }
 }

@@ -3,11 +3,12 @@
 use sim::profile::spec::DriveSpec;
 
 use crate::agenda::Agenda;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Entering};
 use crate::flash::{Flash, Piece, Told};
 use crate::host::{Carried, Host};
 use crate::load::{Io, Load, Seen};
 use crate::map::{Asked, Map};
+use crate::parts::Parts;
 
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
@@ -55,6 +56,7 @@ pub struct Exact<'a> {
     agenda: Agenda<Event>,
     host: Host,
     buffer: Buffer,
+    parts: Parts,
     flash: Flash,
     map: Map,
     path_free_ns: u64,
@@ -75,6 +77,7 @@ impl<'a> Exact<'a> {
             agenda,
             host: Host::new(spec),
             buffer: Buffer::new(spec, map.open_units()),
+            parts: Parts::new(spec),
             flash: Flash::new(spec.geometry, spec.timing),
             map,
             path_free_ns: now,
@@ -126,7 +129,8 @@ impl<'a> Exact<'a> {
                 self.told(told);
             }
             Event::Passed { command, unit } => {
-                self.buffer.waiting.push_back((command, unit));
+                let entering = Entering::Unit { command, unit };
+                self.buffer.waiting.push_back(entering);
                 self.admit();
             }
             Event::MayEnter => self.admit(),
@@ -191,6 +195,12 @@ impl<'a> Exact<'a> {
                 self.buffer.used -= u64::from(units);
                 self.admit();
             }
+            Some(Told::Whole(of)) => {
+                for _ in 0..self.parts.whole(of) {
+                    self.place(of);
+                }
+                self.admit();
+            }
             None => {}
         }
     }
@@ -213,28 +223,115 @@ impl<'a> Exact<'a> {
     }
 
     fn admit(&mut self) {
-        while !self.buffer.waiting.is_empty() {
+        while let Some(&entering) = self.buffer.waiting.front() {
             let now = self.agenda.now;
+            if let Entering::Unit { command, unit } = entering {
+                self.make_way(command, unit);
+            }
+            let Some(&entering) = self.buffer.waiting.front() else {
+                return;
+            };
             if !self.buffer.is_paced() {
                 let at = self.buffer.pace(now, || self.flash.backlog(now));
                 self.agenda.at(at, Event::MayEnter);
             }
-            if !self.buffer.may_enter(now) {
-                return;
-            }
-            let Some((command, unit)) = self.buffer.enter(now) else {
-                return;
-            };
-            let mut asked: Vec<Asked> = Vec::new();
-            self.map.write(unit, &mut asked);
-            for asked in asked {
-                if let Asked::MoveRead { units, .. } = asked {
-                    self.pass(units);
+            let takes_room = match entering {
+                Entering::Unit { command, unit } => {
+                    self.covers(command, unit) || self.parts.takes_room(unit)
                 }
-                self.flash.ask(asked, &mut self.agenda);
+                Entering::Room { .. } => true,
+            };
+            if !self.buffer.may_enter(now, takes_room) {
+                return;
             }
-            self.part_done(command);
+            match self.buffer.enter(now, takes_room) {
+                Some(Entering::Unit { command, unit }) => {
+                    self.entered(command, unit);
+                    self.part_done(command);
+                }
+                Some(Entering::Room {
+                    of,
+                    behind: 0,
+                    lacks,
+                }) => self.complete(of, lacks),
+                Some(Entering::Room { .. }) | None => {}
+            }
         }
+    }
+
+    /// Whether a command writes the whole mapping unit of a unit.
+    fn covers(&self, command: usize, unit: u32) -> bool {
+        let Io { first, units, .. } = self.commands[command].io;
+        let from = unit / self.map.together * self.map.together;
+        first <= from && from + self.map.together <= first + units
+    }
+
+    /// Before a unit enters: what it overwrites as a whole is forgotten, and where it is part of a mapping unit that is not held, one
+    /// that is makes way.
+    fn make_way(&mut self, command: usize, unit: u32) {
+        let of = unit / self.map.together;
+        if self.covers(command, unit) {
+            if unit.is_multiple_of(self.map.together) {
+                self.buffer.used -= u64::from(self.parts.forget(of));
+            }
+            return;
+        }
+        if let Some((oldest, lacks)) = self.parts.makes_way_for(of) {
+            for behind in 0..lacks {
+                let room = Entering::Room {
+                    of: oldest,
+                    behind,
+                    lacks,
+                };
+                self.buffer.waiting.push_front(room);
+            }
+        }
+    }
+
+    /// A unit is in the buffer.
+    fn entered(&mut self, command: usize, unit: u32) {
+        let of = unit / self.map.together;
+        let whole = if self.covers(command, unit) {
+            (unit + 1).is_multiple_of(self.map.together)
+        } else {
+            self.parts.hold(unit)
+        };
+        if whole {
+            // An earlier part of it that is being completed is overwritten.
+            self.buffer.used -= u64::from(self.parts.forget(of));
+            self.place(of);
+        }
+    }
+
+    /// There is room for what a mapping unit lacks: it is read.
+    fn complete(&mut self, of: u32, lacks: u32) {
+        if !self.parts.reads(of) {
+            return;
+        }
+        let first = of * self.map.together;
+        let place = self.map.find(first).expect("every unit was written");
+        self.ask(Asked::Rest {
+            die: place.die,
+            page_type: place.page_type,
+            units: lacks,
+            of,
+        });
+    }
+
+    /// A mapping unit that is whole takes its place.
+    fn place(&mut self, of: u32) {
+        let mut asked: Vec<Asked> = Vec::new();
+        self.map.write(of, &mut asked);
+        for asked in asked {
+            self.ask(asked);
+        }
+    }
+
+    fn ask(&mut self, asked: Asked) {
+        if let Asked::MoveRead { units, .. } | Asked::Rest { units, .. } = asked {
+            self.pass(units);
+        }
+        self.flash.ask(asked, &mut self.agenda);
     }
 
     fn part_done(&mut self, command: usize) {

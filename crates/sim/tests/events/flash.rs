@@ -30,6 +30,7 @@ enum What {
     Program(usize),
     Erase,
     MoveRead,
+    Rest { of: u32, units: u32 },
 }
 
 /// What a die has yet to do behind the host's reads.
@@ -76,6 +77,12 @@ enum Cargo {
     Moved {
         first: bool,
     },
+    /// A unit of what a mapping unit lacks; so many are behind it.
+    Rest {
+        of: u32,
+        first: bool,
+        behind: u32,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -92,6 +99,8 @@ pub enum Told {
     Brought(Piece),
     /// A program that held so many units of the host has ended.
     Programmed(u32),
+    /// All that a mapping unit lacked is there.
+    Whole(u32),
 }
 
 /// How long a read that comes waits until what has run for `ran_ns` since it last began can be suspended, and what that takes.
@@ -106,7 +115,7 @@ fn pause(timing: &Timing, work: Work, ran_ns: u64) -> Option<(u64, u64)> {
         _ => pauses.resume_ns.saturating_sub(ran_ns),
     };
     match work.what {
-        What::MoveRead => None,
+        What::MoveRead | What::Rest { .. } => None,
         What::Erase => Some((resumed_ns, pauses.erase_suspend_ns.unwrap_or(suspend_ns))),
         What::Program(_) => {
             let done_ns = work.done_ns + ran_ns + resumed_ns;
@@ -186,6 +195,16 @@ impl Flash {
                 }
                 (die, What::MoveRead, self.timing.read_ns[page_type])
             }
+            Asked::Rest {
+                die,
+                page_type,
+                units,
+                of,
+            } => (
+                die,
+                What::Rest { of, units },
+                self.timing.read_ns[page_type],
+            ),
         };
         let d = &mut self.dies[die as usize];
         d.behind.push_back(Work {
@@ -263,7 +282,9 @@ impl Flash {
     fn cargo_ns(&self, cargo: Cargo) -> u64 {
         let (units, first) = match cargo {
             Cargo::Read(piece) => (piece.units, true),
-            Cargo::Program { first, .. } | Cargo::Moved { first } => (1, first),
+            Cargo::Program { first, .. } | Cargo::Moved { first } | Cargo::Rest { first, .. } => {
+                (1, first)
+            }
         };
         u64::from(first) * self.timing.command_ns + u64::from(units) * self.timing.unit_transfer_ns
     }
@@ -273,7 +294,9 @@ impl Flash {
         let channel = &mut self.channels[number];
         match cargo {
             Cargo::Read(piece) => channel.front.push_back(piece),
-            Cargo::Program { .. } | Cargo::Moved { .. } => channel.behind.push_back(cargo),
+            Cargo::Program { .. } | Cargo::Moved { .. } | Cargo::Rest { .. } => {
+                channel.behind.push_back(cargo);
+            }
         }
         self.cross(number, agenda);
     }
@@ -306,7 +329,8 @@ impl Flash {
                     self.wake(die, agenda);
                 }
             }
-            Cargo::Moved { .. } => {}
+            Cargo::Rest { of, behind: 0, .. } => return Some(Told::Whole(of)),
+            Cargo::Moved { .. } | Cargo::Rest { .. } => {}
         }
         None
     }
@@ -331,7 +355,7 @@ impl Flash {
         let first = self.dies[die as usize].behind.front();
         first.is_some_and(|work| match work.what {
             What::Program(number) => self.programs[number].units_left == 0,
-            What::Erase | What::MoveRead => true,
+            What::Erase | What::MoveRead | What::Rest { .. } => true,
         })
     }
 
@@ -425,7 +449,12 @@ impl Flash {
                     // Nobody waits who could be pushed out any further.
                     d.pushed_ns = 0;
                 }
-                if let What::Program(number) = work.what {
+                if let What::Rest { of, units } = work.what {
+                    for behind in (0..units).rev() {
+                        let first = behind + 1 == units;
+                        self.send(die, Cargo::Rest { of, first, behind }, agenda);
+                    }
+                } else if let What::Program(number) = work.what {
                     let host_units = self.programs[number].host_units;
                     self.host_programs.retain(|&other| other != number);
                     self.host_units -= u64::from(host_units);

@@ -37,8 +37,17 @@ pub struct Load {
     pub block_units: u32,
     pub user_units: u32,
     pub arrival: Arrival,
+    /// Writes go on in so many streams by turns, each in order in a part of the drive; 0: they are at random places.
+    pub streams: u32,
     seed: u64,
     due_ns: Vec<u64>,
+    /// Writes before each I/O.
+    writes_before: Vec<u32>,
+}
+
+/// Whether the n-th I/O is a read.
+fn reads(seed: u64, read_pct: u64, n: u64) -> bool {
+    mix(seed ^ 0x0F, n) % 100 < read_pct
 }
 
 impl Load {
@@ -59,12 +68,20 @@ impl Load {
                 *due = at as u64;
             }
         }
+        let mut writes = 0;
+        let writes_before = (0..ios).map(|n| {
+            let before = writes;
+            writes += u32::from(!reads(seed, read_pct, n));
+            before
+        });
         Self {
             ios,
+            writes_before: writes_before.collect(),
             read_pct,
             block_units,
             user_units,
             arrival,
+            streams: 0,
             seed,
             due_ns,
         }
@@ -72,10 +89,18 @@ impl Load {
 
     pub fn io(&self, n: u64) -> Io {
         let blocks = u64::from(self.user_units / self.block_units);
+        let read = reads(self.seed, self.read_pct, n);
+        let block = match u64::from(self.streams) {
+            streams if streams > 0 && !read => {
+                let (each, n) = (blocks / streams, u64::from(self.writes_before[n as usize]));
+                n % streams * each + n / streams % each
+            }
+            _ => mix(self.seed ^ 0xF1, n) % blocks,
+        };
         Io {
             n,
-            read: mix(self.seed ^ 0x0F, n) % 100 < self.read_pct,
-            first: (mix(self.seed ^ 0xF1, n) % blocks) as u32 * self.block_units,
+            read,
+            first: block as u32 * self.block_units,
             units: self.block_units,
         }
     }

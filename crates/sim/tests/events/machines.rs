@@ -108,7 +108,31 @@ pub fn machine(seed: u64, draw: &mut Draw) -> DriveSpec {
     if seed % 4 > 1 {
         spec.timing.pauses = pauses(&mut Draw::new(!seed / 3));
     }
+    if seed >= PLAIN_UNITS {
+        mapping_units(&mut Draw::new(!seed / 5), &mut spec);
+    }
     spec
+}
+
+/// Machines from here on have mapping units of several units.
+pub const PLAIN_UNITS: u64 = 50;
+
+/// A mapping unit that divides a page, and some that the buffer can hold in part.
+fn mapping_units(draw: &mut Draw, spec: &mut DriveSpec) {
+    spec.geometry.page_bytes = 16384;
+    let page = spec.geometry.units_per_read();
+    let units: Vec<u32> = [2, 4, 8, 16]
+        .into_iter()
+        .filter(|&units| page.is_multiple_of(units))
+        .collect();
+    spec.options.mapping_units = draw.one_of(&units);
+    spec.options.write_contexts = draw.one_of(&[1, 3, 8, 20]);
+    let held = spec.options.write_contexts * spec.options.mapping_units;
+    let lines = u64::from(spec.geometry.units_per_program() * spec.geometry.dies());
+    let buffer_units = lines * draw.between(15, 80) / 10 + 16 + u64::from(held);
+    spec.buffer_bytes = buffer_units * 4096;
+    let user_pct = 100 - draw.between(7, 30);
+    spec.user_bytes = spec.geometry.raw_bytes() / 4096 * user_pct / 100 / 64 * 64 * 4096;
 }
 
 fn plain(draw: &mut Draw) -> DriveSpec {

@@ -16,6 +16,7 @@ mod host;
 mod load;
 mod machines;
 mod map;
+mod parts;
 
 use compare::compare;
 
@@ -24,17 +25,22 @@ fn random_small_machines_agree() {
     compare(6..10);
 }
 
+#[test]
+fn machines_with_mapping_units_agree() {
+    compare(50..54);
+}
+
 /// `make test-slow` runs it. Where it fails, `MACHINE=n` looks at one.
 #[cfg(feature = "campaign")]
 #[test]
-fn fifty_random_small_machines_agree() {
+fn seventy_random_small_machines_agree() {
     let machines = match std::env::var("MACHINE") {
         Ok(one) => {
             let one = one.parse().unwrap();
             println!("{:#?}", compare::Case::drawn(one).spec);
             one..one + 1
         }
-        Err(_) => 0..50,
+        Err(_) => 0..70,
     };
     compare(machines);
 }

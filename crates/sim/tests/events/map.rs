@@ -27,6 +27,13 @@ pub enum Asked {
     Erase {
         die: u32,
     },
+    /// An array read for what a mapping unit lacks, and so many units of it.
+    Rest {
+        die: u32,
+        page_type: usize,
+        units: u32,
+        of: u32,
+    },
 }
 
 /// Where a unit lies.
@@ -58,6 +65,8 @@ pub struct Map {
     /// Dies over which pages alternate.
     stripe: u32,
     reserve: usize,
+    /// Units of a mapping unit.
+    pub together: u32,
     physical: Vec<u32>,
     logical: Vec<u32>,
     valid: Vec<u32>,
@@ -81,6 +90,7 @@ impl Map {
             geometry,
             stripe: spec.options.stripe_dies.max(1),
             reserve: spec.reserve as usize,
+            together: spec.options.units_together(),
             physical: vec![NOWHERE; (spec.user_bytes / 4096) as usize],
             logical: vec![NOWHERE; (blocks * per_block) as usize],
             valid: vec![0; blocks as usize],
@@ -129,8 +139,20 @@ impl Map {
         })
     }
 
-    /// The host writes a unit.
-    pub fn write(&mut self, logical: u32, asked: &mut Vec<Asked>) {
+    /// A mapping unit of the host's takes its place: its units one behind the other, then room is made for all of them.
+    pub fn write(&mut self, mapping_unit: u32, asked: &mut Vec<Asked>) {
+        let first = mapping_unit * self.together;
+        for logical in first..first + self.together {
+            self.write_unit(logical, asked);
+        }
+        for _ in 0..self.together {
+            if self.victim.is_some() || self.free.len() < self.reserve {
+                self.collect_beside(asked);
+            }
+        }
+    }
+
+    fn write_unit(&mut self, logical: u32, asked: &mut Vec<Asked>) {
         let per_block = self.geometry.units_per_superblock();
         if self.host.is_none_or(|host| host.filled == per_block) {
             self.collect_urgently(asked);
@@ -143,9 +165,6 @@ impl Map {
         self.host_units += 1;
         if self.fills_line(host.filled) {
             self.program(host, self.geometry.units_per_program(), asked);
-        }
-        if self.victim.is_some() || self.free.len() < self.reserve {
-            self.collect_beside(asked);
         }
     }
 

@@ -1,8 +1,7 @@
-//! When a write is done: parts of units, the write cache off, FUA.
+//! When a write is done: the write cache off, FUA.
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy};
-use sim::profile::spec::DriveSpec;
 use workload::Op;
 
 use crate::drives::loops::random;
@@ -14,53 +13,6 @@ fn alone_ns(drive: &mut Drive<Ftl<Greedy>>, op: Op, offset: u64, length: u32) ->
     let done = drive.submit(now, op, offset, length);
     drive.wait_until(done);
     done - now
-}
-
-/// A write of so many bytes at depth one that need not be read for.
-fn write_ns(spec: &DriveSpec, bytes: u64) -> u64 {
-    let link_ns = |bytes: u64| bytes * spec.host.unit_link_ns_x1024 / (UNIT * 1024);
-    lone_write_ns(spec) - link_ns(UNIT) + link_ns(bytes)
-}
-
-#[test]
-fn a_write_of_part_of_a_unit_reads_the_rest_first() {
-    let spec = SMALL.spec();
-    let mut drive = filled(&spec);
-    let read_ns = spec.timing.read_ns[0] + spec.timing.command_ns + spec.timing.unit_transfer_ns;
-    // From, bytes, units read, units written. Both ends of the last lie on dies of their own.
-    for (from, bytes, read, written) in [
-        (0, 512, 1, 1),
-        (10 * UNIT + 512, 1024, 1, 1),
-        (20 * UNIT, 4096, 0, 1),
-        (30 * UNIT, 6144, 1, 2),
-        (40 * UNIT + 2048, 26 * 4096, 2, 27),
-    ] {
-        let (reads, units) = (drive.flash_counts().reads, drive.ftl_counts().host_units);
-        let got = alone_ns(&mut drive, Op::Write, from, bytes as u32);
-        assert_eq!(
-            drive.flash_counts().reads - reads,
-            read,
-            "reads for {bytes} bytes at {from}"
-        );
-        assert_eq!(drive.ftl_counts().host_units - units, written);
-        let waits_ns = if read > 0 { read_ns } else { 0 };
-        // Two reads may share a channel: the second crosses after the first.
-        let expected = write_ns(&spec, bytes) + waits_ns;
-        let second_ns = spec.timing.command_ns + spec.timing.unit_transfer_ns;
-        let highest = expected + if read > 1 { second_ns } else { 0 };
-        assert!(
-            (expected..=highest).contains(&got),
-            "{got} of {expected} for {bytes} bytes at {from}"
-        );
-    }
-}
-
-#[test]
-fn a_write_of_part_of_an_empty_unit_has_nothing_to_read() {
-    let spec = SMALL.spec();
-    let mut drive = Drive::new(&spec, Greedy);
-    let got = alone_ns(&mut drive, Op::Write, 512, 512);
-    assert_eq!((got, drive.flash_counts().reads), (write_ns(&spec, 512), 0));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use sim::profile::spec::DriveSpec;
 use workload::Op;
 
 use crate::drives::loops::{random, sequential};
-use crate::drives::{REVIEWED, SMALL, UNIT, lone_read_ns, lone_write_ns};
+use crate::drives::{REVIEWED, SMALL, UNIT, lone_program_ns, lone_read_ns, lone_write_ns};
 
 type Dramless = Drive<Ftl<Greedy>, RecentlyUsed>;
 
@@ -15,7 +15,7 @@ const ON_ONE_PAGE: u64 = 1024;
 
 /// A filled drive with memory for so many bytes of its map.
 fn dramless(spec: &DriveSpec, map_bytes: u64) -> Dramless {
-    let cache = RecentlyUsed::new((spec.user_bytes / UNIT) as u32, map_bytes);
+    let cache = RecentlyUsed::new((spec.user_bytes / UNIT) as u32, 1, map_bytes);
     let mut drive = Drive::assemble(spec, Ftl::of_drive(spec, Greedy), cache);
     sequential(&mut drive, 0, spec.user_bytes);
     drive.wait_until(drive.idle_at());
@@ -53,18 +53,49 @@ fn an_entry_that_is_not_at_hand_costs_one_read() {
 }
 
 #[test]
-fn a_write_does_not_wait_for_its_entry_but_a_part_of_a_unit_does() {
-    let spec = SMALL.spec();
+fn a_write_does_not_wait_for_its_entry_but_the_rest_of_a_part_does() {
+    let mut spec = SMALL.spec();
+    spec.power_loss_protection = false;
     let mut drive = dramless(&spec, 4096);
     let write_ns = lone_write_ns(&spec);
     assert_eq!(alone_ns(&mut drive, Op::Write, 0, 4096), write_ns);
     // Where the rest of the unit lies is on a page of the map that must be read first.
     let part = 50 * ON_ONE_PAGE * UNIT;
-    let waited_ns = alone_ns(&mut drive, Op::Write, part, 512);
     let link_ns = |bytes: u64| bytes * spec.host.unit_link_ns_x1024 / (4096 * 1024);
-    let rest_ns = miss_ns(&spec);
     let commands_ns = write_ns - link_ns(4096) + link_ns(512);
-    assert_eq!(waited_ns, commands_ns + miss_ns(&spec) + rest_ns);
+    assert_eq!(alone_ns(&mut drive, Op::Write, part, 512), commands_ns);
+    drive.wait_until(drive.idle_at());
+    let reads = drive.flash_counts().reads;
+    let rest_ns = miss_ns(&spec);
+    let now = drive.now();
+    // Both of them, and then the program.
+    let durable_ns = drive.durable_at(now) - now;
+    assert_eq!(drive.flash_counts().reads - reads, 2);
+    // The word line holds the whole unit, too.
+    let program_ns = lone_program_ns(&spec) + spec.timing.unit_transfer_ns;
+    assert_eq!(durable_ns, miss_ns(&spec) + rest_ns + program_ns);
+}
+
+#[test]
+fn a_larger_unit_has_a_smaller_map() {
+    let spec = REVIEWED.spec();
+    for together in [1, 4] {
+        // Memory for all of the map where four units have one entry.
+        let map_bytes = spec.user_bytes / UNIT;
+        let units = (spec.user_bytes / UNIT) as u32;
+        let cache = RecentlyUsed::new(units, together, map_bytes);
+        let mut spec = spec;
+        spec.options.mapping_units = together;
+        let mut drive = Drive::assemble(&spec, Ftl::of_drive(&spec, Greedy), cache);
+        sequential(&mut drive, 0, spec.user_bytes);
+        drive.wait_until(drive.idle_at());
+        let before = drive.map_counts();
+        random(&mut drive, spec.user_bytes, 100, 1, 20_000);
+        let counts = drive.map_counts();
+        let missed = (counts.misses - before.misses) as f64 / 20_000.0;
+        let expected = 1.0 - f64::from(together) / 4.0;
+        assert!((missed - expected).abs() < 0.02, "{together}: {missed}");
+    }
 }
 
 #[test]

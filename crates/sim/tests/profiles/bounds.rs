@@ -52,6 +52,10 @@ pub const MAPPING: &str = r#"
 [mapping]
 cache_mib = { value = 4.0, source = "chosen" }
 "#;
+const UNITS: &str = r#"
+[mapping]
+unit_kib = { value = 16, source = "chosen" }
+"#;
 const IDLE: &str = r#"
 [idle]
 after_ms = { value = 500.0, source = "chosen" }
@@ -220,6 +224,42 @@ fn a_figure_that_cannot_be_is_refused_with_its_field_and_why() {
 }
 
 #[test]
+fn a_mapping_unit_divides_the_page_of_all_planes() {
+    for value in ["0", "12", "128"] {
+        let said = refusal(&changed(UNITS, "unit_kib", value));
+        let field = format!("mapping.unit_kib is {value}: must be 4, 8, 16, 32 or 64");
+        assert!(said.starts_with(&field), "{said}");
+    }
+    let said = refusal(&changed(UNITS, "unit_kib", "64"));
+    let why = "page of all planes, 32 KiB (flash.planes of 2, flash.page_kib of 16)";
+    assert!(
+        said.starts_with("mapping.unit_kib is 64") && said.contains(why),
+        "{said}"
+    );
+}
+
+#[test]
+fn parts_of_units_leave_the_buffer_room_for_word_lines() {
+    let held = "\nwrite_contexts = { value = 1024, source = \"chosen\" }\n[flash]\n";
+    let text = TINY.replacen("\n[flash]\n", held, 1);
+    Profile::parse(&text).unwrap();
+    let said = Profile::parse(&format!("{text}{UNITS}"))
+        .unwrap_err()
+        .to_string();
+    let why = "contradicts buffer.size_mib of 8: with the open word lines it must hold as many mapping units of 16384 bytes";
+    assert!(
+        said.starts_with("buffer.write_contexts is 1024") && said.contains(why),
+        "{said}"
+    );
+    for contexts in ["0", "1025"] {
+        let text = changed(&text, "write_contexts", contexts);
+        let said = Profile::parse(&text).unwrap_err().to_string();
+        let field = format!("buffer.write_contexts is {contexts}: must be 1 to 1024");
+        assert!(said.starts_with(&field), "{said}");
+    }
+}
+
+#[test]
 fn what_does_not_go_together_is_refused() {
     let by_planes =
         "[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n".to_owned();
@@ -247,6 +287,11 @@ fn what_does_not_go_together_is_refused() {
         (
             format!("{by_planes}{IDLE}"),
             "idle",
+            "dynamic placement only",
+        ),
+        (
+            format!("{by_planes}{}", &UNITS[UNITS.find("unit").unwrap()..]),
+            "mapping.unit_kib",
             "dynamic placement only",
         ),
         (

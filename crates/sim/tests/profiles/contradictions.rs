@@ -72,6 +72,7 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
     let idle = "[idle]\nafter_ms = { value = 500.0, source = \"chosen\" }\nfree_pct = { value = 13.0, source = \"chosen\" }\n";
     let heat = changed(&[POWER, THERMAL].concat(), "states_w", "[3.9, 3.0]");
     let heat = heat.replacen("cap_w = { value = 4.0", "cap_w = { value = 3.95", 1);
+    let units = format!("{MAPPING}unit_kib = {{ value = 16, source = \"chosen\" }}\n");
     for (text, one, other) in [
         // A word line of two planes crosses an 800 MT/s bus in 130 us.
         (
@@ -192,6 +193,11 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             tiny(&changed(MAPPING, "cache_mib", "17.0")),
             "mapping.cache_mib is 17 MiB",
             "of 16 MiB",
+        ),
+        (
+            tiny(&changed(&units, "cache_mib", "5.0")),
+            "mapping.cache_mib is 5 MiB",
+            "a map (of capacity_bytes and mapping.unit_kib) of 4 MiB",
         ),
         (tiny(idle), "idle.free_pct is 13 %", "of 12."),
         (

@@ -190,6 +190,25 @@ fn a_map_that_does_not_fit_is_read_and_written() {
 }
 
 #[test]
+fn small_writes_cost_what_their_mapping_units_do() {
+    let units = "[mapping]\nunit_kib = { value = 16, source = \"chosen\" }\n";
+    let mut drive = plain(units);
+    let bytes = drive.user_bytes();
+    fill(&mut drive);
+    assert!(drive.holds(0, bytes));
+    for (sequential, cost) in [(true, 1.0), (false, 4.0)] {
+        let before = drive.counters();
+        measured(
+            &mut drive,
+            &closed_loop(bytes, sequential, 0, 4, bytes / 100),
+        );
+        drive.idle(SECOND / 10);
+        let got = drive.counters().since(before).write_amplification();
+        assert!((got.unwrap() - cost).abs() < 0.01, "{got:?}");
+    }
+}
+
+#[test]
 fn placement_by_planes_makes_few_writes_wait_for_one() {
     let planes = "[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n";
     let [by_planes, over_all] = [plain(planes), plain("")].map(|mut drive| {

@@ -126,4 +126,20 @@ pub struct DriveOptions {
     pub merged_streams: bool,
     /// Of so many word lines that a stream programs, one holds the parity of the others; 0: none does.
     pub parity_lines: u32,
+    /// Units that one entry of the map stands for, which are placed and moved together; 0 or 1: one.
+    pub mapping_units: u32,
+    /// Mapping units that the write buffer holds in part; 0 or 1: one.
+    pub write_contexts: u32,
+}
+
+impl DriveOptions {
+    /// Units of a mapping unit.
+    pub fn units_together(&self) -> u32 {
+        self.mapping_units.max(1)
+    }
+
+    /// Mapping units that the write buffer holds in part.
+    pub fn contexts(&self) -> u32 {
+        self.write_contexts.max(1)
+    }
 }
