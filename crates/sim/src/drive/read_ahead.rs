@@ -1,13 +1,15 @@
 //! Reading ahead: streams that are read in order are found, and what they will want next is fetched before it is asked for.
 //!
 //! A drive follows so many streams at once. A read that goes on where one of them ended is of that stream; any other begins a new
-//! one, in place of the one that was used longest ago. More streams than that find no place that lasts, and cost what random
-//! reads cost.
+//! one, in place of the one that was used longest ago. Two reads in a row may be chance, so no more is fetched ahead of a stream
+//! than has gone on in it: what is fetched in vain never exceeds what was read. More streams than the drive follows find no place
+//! that lasts, and cost what random reads cost.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::drive::model::UNIT;
 use crate::profile::spec::ReadAheadSpec;
 
 /// Units that were fetched together.
@@ -24,6 +26,8 @@ pub(crate) struct Piece {
 pub(crate) struct Stream {
     /// Where it goes on, in bytes.
     next: u64,
+    /// Bytes that were read in order behind its first read.
+    in_order: u64,
     /// The unit until which it has been fetched, and the pieces not handed to the host yet.
     fetched: u64,
     pieces: VecDeque<Piece>,
@@ -42,6 +46,12 @@ impl Stream {
             end: piece.end.min(end),
             ..*piece
         })
+    }
+
+    /// It has been read until `end`, in bytes.
+    pub(crate) fn goes_on(&mut self, end: u64) {
+        self.in_order += end - self.next;
+        self.next = end;
     }
 
     /// A piece was fetched, behind all others.
@@ -79,6 +89,7 @@ impl ReadAhead {
         self.reads += 1;
         if let Some(oldest) = self.streams.iter_mut().min_by_key(|stream| stream.used) {
             oldest.next = end;
+            oldest.in_order = 0;
             oldest.fetched = 0;
             oldest.pieces.clear();
             oldest.used = self.reads;
@@ -90,18 +101,18 @@ impl ReadAhead {
         std::mem::take(&mut self.streams[stream])
     }
 
-    /// Puts it back when it has been read until `end`, in bytes.
-    pub(crate) fn put_back(&mut self, place: usize, mut stream: Stream, end: u64) {
+    /// Puts it back when it has been read from.
+    pub(crate) fn put_back(&mut self, place: usize, mut stream: Stream) {
         self.reads += 1;
-        stream.next = end;
         stream.used = self.reads;
         self.streams[place] = stream;
     }
 
-    /// The units to be fetched for a stream that has been read until the unit `end`, of `all` that there are: none while half
-    /// of what it reads ahead is there, since neighbouring units are read together.
-    pub(crate) fn wanted(&self, stream: &Stream, end: u64, all: u64) -> std::ops::Range<u64> {
-        let units = u64::from(self.spec.units);
+    /// The units to be fetched for a stream, of `all` that there are: none while half of what it reads ahead is there, since
+    /// neighbouring units are read together.
+    pub(crate) fn wanted(&self, stream: &Stream, all: u64) -> std::ops::Range<u64> {
+        let end = stream.next.div_ceil(UNIT);
+        let units = u64::from(self.spec.units).min(stream.in_order / UNIT);
         let from = stream.fetched.max(end);
         let until = if from < end + units.div_ceil(2) {
             (end + units).min(all)

@@ -75,16 +75,17 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         if at < end {
             done = done.max(self.read_from_flash(ready, at, end));
         }
-        self.fetch_ahead(place, stream, ready, end);
+        stream.goes_on(end);
+        self.fetch_ahead(place, stream, ready);
         done
     }
 
-    /// Fetches what a stream that has been read until `end` will want, and puts it back in its place.
-    fn fetch_ahead(&mut self, place: usize, mut stream: Stream, ready: u64, end: u64) {
+    /// Fetches what a stream will want, and puts it back in its place.
+    fn fetch_ahead(&mut self, place: usize, mut stream: Stream, ready: u64) {
         let Some(ahead) = &self.read_ahead else {
             return;
         };
-        let wanted = ahead.wanted(&stream, end.div_ceil(UNIT), self.user_bytes / UNIT);
+        let wanted = ahead.wanted(&stream, self.user_bytes / UNIT);
         let mut unit = wanted.start;
         while unit < wanted.end {
             let there;
@@ -92,7 +93,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             stream.put(Piece { end: unit, there });
         }
         if let Some(ahead) = &mut self.read_ahead {
-            ahead.put_back(place, stream, end);
+            ahead.put_back(place, stream);
         }
     }
 

@@ -6,7 +6,7 @@ use sim::profile::spec::{DriveSpec, ReadAheadSpec};
 use workload::Op;
 use workload::random::mix;
 
-use crate::drives::loops::{below, in_order, sequential};
+use crate::drives::loops::{below, in_order, random, sequential};
 use crate::drives::{UNIT, assert_within, filled};
 use crate::with;
 
@@ -103,4 +103,50 @@ fn more_streams_than_the_drive_follows_cost_what_random_reads_cost() {
     );
     assert_within("four streams, MB/s", four, one, 0.02);
     assert_within("five streams, MB/s", five, random, 0.02);
+}
+
+/// Streams of 128 KiB that are read in order, the next of which is drawn at random. MB/s.
+fn drawn(drive: &mut impl Device, streams: u64) -> f64 {
+    let (begin, blocks) = (drive.now(), 20_000);
+    let mut read = vec![0; streams as usize];
+    for n in 0..blocks {
+        let stream = below(mix(11, n), streams);
+        let at = stream * (20 << 20) + read[stream as usize] % 160 * BLOCK;
+        read[stream as usize] += 1;
+        let done = drive.submit(drive.now(), Op::Read, at, BLOCK as u32);
+        drive.wait_until(done);
+    }
+    (blocks * BLOCK) as f64 / (drive.now() - begin) as f64 * 1e3
+}
+
+#[test]
+fn streams_that_find_their_place_by_chance_are_no_slower_than_random_reads() {
+    let spec = ahead(32);
+    let random = at_random(&mut filled(&spec));
+    let drive = filled(&spec);
+    for streams in [36, 40, 48, 64] {
+        let got = drawn(&mut drive.clone(), streams);
+        println!("{streams} streams {got:.0} MB/s, at random {random:.0}");
+        assert!(got > 0.95 * random, "{streams} streams");
+    }
+}
+
+/// IOPS of 32 reads of 4 KiB in flight at random places of the first `span` bytes.
+fn within(spec: &DriveSpec, span: u64) -> f64 {
+    random(&mut filled(spec), span, 100, 32, 50_000).steady_iops()
+}
+
+#[test]
+fn reads_that_are_neighbours_by_chance_are_no_streams() {
+    let without = striped(|_| {});
+    let with_ahead = striped(|spec| {
+        let (units, streams) = (128, 32);
+        spec.options.read_ahead = Some(ReadAheadSpec { units, streams });
+    });
+    for span in [1 << 18, 1 << 20, 1 << 24] {
+        let (plain, ahead) = (within(&without, span), within(&with_ahead, span));
+        println!("{span} bytes: {ahead:.0} IOPS, without reading ahead {plain:.0}");
+        // In the smallest span every other read goes on where one has ended.
+        assert!(ahead > 0.8 * plain, "{span}");
+    }
 }
