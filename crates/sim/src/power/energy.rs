@@ -2,10 +2,11 @@
 //!
 //! Energy is counted in pJ, as integers: one mW for one ns is one pJ. Each operation puts its energy into the windows it lies in,
 //! so the classes and the trace always have the same sum. Under a limit an operation starts only where
-//! all windows it lies in have room for it: no window ever holds more than the limit.
+//! all windows it lies in have room for it: no window ever holds more than the limit, and work is spread evenly over it.
 
 use serde::{Deserialize, Serialize};
 
+use crate::power::pacing::Pacing;
 use crate::power::rest::Rest;
 use crate::power::thermal::Thermal;
 use crate::power::trace::Trace;
@@ -33,13 +34,12 @@ pub struct Energy {
 impl Energy {
     /// All classes.
     pub fn total_pj(&self) -> u128 {
-        self.reads_pj
-            + self.programs_pj
-            + self.erases_pj
-            + self.transfers_pj
-            + self.commands_pj
-            + self.link_pj
-            + self.awake_pj
+        self.reads_pj + self.programs_pj + self.erases_pj + self.unheld_pj() + self.awake_pj
+    }
+
+    /// What is used when it is due, and not planned: commands, their bytes, and what crosses channels.
+    fn unheld_pj(&self) -> u128 {
+        self.transfers_pj + self.commands_pj + self.link_pj
     }
 }
 
@@ -54,10 +54,6 @@ pub enum DieWork {
     Erase,
 }
 
-/// Programs and erases leave this part of what a limit allows to reads and commands: work already planned would make them wait
-/// for milliseconds otherwise.
-const LEFT_FOR_READS: u64 = 16;
-
 /// The meter, the limit and the temperature of a drive.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Power {
@@ -66,9 +62,12 @@ pub struct Power {
     trace: Trace,
     /// What the controller uses in a window in which it is awake, beside what is always drawn.
     awake_pj: u64,
+    cap_mw: Option<u64>,
     /// What a window may hold beside what is always drawn; `u64::MAX` without a limit.
     room_pj: u64,
-    cap_mw: Option<u64>,
+    /// The same for work of the dies, under a limit, and the energy when the last window ended.
+    pacing: Option<Box<Pacing>>,
+    passed: Energy,
     thermal: Option<Thermal>,
     pub(super) rest: Option<Box<Rest>>,
 }
@@ -84,8 +83,10 @@ impl Power {
             energy: Energy::default(),
             trace: Trace::new(spec.window_ns),
             awake_pj: spec.active_mw * spec.window_ns,
-            room_pj: u64::MAX,
             cap_mw: spec.cap_mw,
+            room_pj: u64::MAX,
+            pacing: None,
+            passed: Energy::default(),
             thermal,
             rest: spec.rests[0].map(|_| Box::new(Rest::new(spec.rests, spec.idle_mw))),
         };
@@ -132,9 +133,35 @@ impl Power {
     }
 
     fn set_room(&mut self) {
-        self.room_pj = self.cap_mw().map_or(u64::MAX, |cap| {
-            cap.saturating_sub(self.spec.idle_mw) * self.spec.window_ns
+        let Some(cap_mw) = self.cap_mw() else {
+            (self.room_pj, self.pacing) = (u64::MAX, None);
+            return;
+        };
+        let all_mw = cap_mw.saturating_sub(self.spec.idle_mw);
+        self.room_pj = all_mw * self.spec.window_ns;
+        let pacing = self.pacing.get_or_insert_with(|| {
+            let worked = |pj: u64| pj.saturating_sub(self.awake_pj);
+            let (first, open) = self.trace.open();
+            self.passed = self.energy;
+            Box::new(Pacing::new(self.spec.window_ns, first, open.map(worked)))
         });
+        pacing.allow(all_mw.saturating_sub(self.spec.active_mw));
+    }
+
+    /// The windows before this one are over, so many since the last.
+    fn pace(&mut self, window: u64, windows: u64) {
+        let Some(pacing) = &mut self.pacing else {
+            return;
+        };
+        let over_ns = u128::from(windows * self.spec.window_ns);
+        let mean_mw = |now_pj: u128, then_pj: u128| ((now_pj - then_pj) / over_ns) as u64;
+        let (now, then) = (&self.energy, &self.passed);
+        pacing.pass(
+            window,
+            mean_mw(now.unheld_pj(), then.unheld_pj()),
+            mean_mw(now.reads_pj, then.reads_pj),
+        );
+        self.passed = self.energy;
     }
 
     /// Mean power between two times in mW, what is always drawn included. Where a time lies within a window, the window counts
@@ -182,6 +209,7 @@ impl Power {
     #[cold]
     fn close_until(&mut self, window: u64) {
         let mut start = self.trace.first_open_end_ns() - self.spec.window_ns;
+        self.pace(window, window - start / self.spec.window_ns);
         while let Some((windows, each_pj)) = self.trace.close_before(window) {
             let end = start + windows * self.spec.window_ns;
             let saved_pj = self.saved_pj(start, end) / windows as f64;
@@ -196,10 +224,10 @@ impl Power {
     /// When a die may begin work that it could begin at `at` and that takes `duration_ns`; its energy is counted from then on.
     #[inline]
     pub fn begin(&mut self, work: DieWork, at: u64, duration_ns: u64) -> u64 {
-        let (mw, room) = match work {
-            DieWork::Read => (self.spec.read_mw, self.room_pj),
-            DieWork::Program => (self.spec.program_mw, self.room_for_programs()),
-            DieWork::Erase => (self.spec.erase_mw, self.room_for_programs()),
+        let mw = match work {
+            DieWork::Read => self.spec.read_mw,
+            DieWork::Program => self.spec.program_mw,
+            DieWork::Erase => self.spec.erase_mw,
         };
         let pj = u128::from(duration_ns) * u128::from(mw);
         match work {
@@ -207,46 +235,13 @@ impl Power {
             DieWork::Program => self.energy.programs_pj += pj,
             DieWork::Erase => self.energy.erases_pj += pj,
         }
-        let start = if room == u64::MAX {
-            at
-        } else {
-            self.first_fit(at, duration_ns, mw, room)
-        };
+        let mut start = at;
+        if let Some(pacing) = &mut self.pacing {
+            start = pacing.first_fit(work, at, duration_ns, mw);
+            pacing.spread(work, start, duration_ns, mw);
+        }
         self.spread(start, duration_ns, mw);
         start
-    }
-
-    fn room_for_programs(&self) -> u64 {
-        match self.room_pj {
-            u64::MAX => u64::MAX,
-            room => room - room / LEFT_FOR_READS,
-        }
-    }
-
-    /// The first start at or after `at` from which `mw` for `duration_ns` finds room in all windows.
-    fn first_fit(&self, at: u64, duration_ns: u64, mw: u64, room: u64) -> u64 {
-        let window_ns = self.spec.window_ns;
-        // One die can always work, else a drive with a low limit would stand still.
-        let room = room.max(mw * window_ns + self.awake_pj);
-        let mut start = at;
-        let mut window = at / window_ns;
-        loop {
-            let begin = start.max(window * window_ns);
-            let window_end = (window + 1) * window_ns;
-            let end = start + duration_ns;
-            let part = (end.min(window_end) - begin) * mw;
-            let left = room.saturating_sub(self.used_pj(window));
-            if part > left {
-                // So late that what lies in this window fits.
-                start = window_end - left / mw;
-                window = start / window_ns;
-                continue;
-            }
-            if end <= window_end {
-                return start;
-            }
-            window += 1;
-        }
     }
 
     fn spread(&mut self, start: u64, duration_ns: u64, mw: u64) {
@@ -304,7 +299,11 @@ impl Power {
             window += 1;
         }
         self.put(window, pj);
-        at.max(window * self.spec.window_ns)
+        let at = at.max(window * self.spec.window_ns);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.put(at, pj);
+        }
+        at
     }
 }
 

@@ -4,6 +4,7 @@
 //! for it, a hot drive limits itself ([`Thermal`]), and a resting one may save power ([`Saving`]). Knows nothing of what the work is for.
 
 mod energy;
+mod pacing;
 mod rest;
 mod thermal;
 mod trace;

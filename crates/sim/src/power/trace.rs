@@ -136,6 +136,11 @@ impl Trace {
         self.closed = pairs.collect();
     }
 
+    /// The number of the first window that can still get energy, and what that and those behind it hold.
+    pub(crate) fn open(&self) -> (u64, impl Iterator<Item = u64> + '_) {
+        (self.first_open, self.open.iter().copied())
+    }
+
     /// Energy that a window holds so far; if it is closed, that of the first that is open.
     pub(crate) fn used_pj(&self, window: u64) -> u64 {
         let index = window.saturating_sub(self.first_open) as usize;

@@ -69,6 +69,40 @@ fn a_power_cap_is_never_exceeded_and_work_falls_with_what_is_left_for_it() {
     }
 }
 
+/// Mean, median and 99th percentile in us of reads or writes under a limit, in windows as long as those of real drives.
+fn latencies_under(cap_mw: Option<u64>, read_pct: u64) -> [f64; 3] {
+    let mut drive = reviewed(|spec| {
+        spec.options.power = Some(PowerSpec {
+            cap_mw,
+            window_ns: 10 * MS,
+            ..POWER
+        });
+    });
+    let bytes = 256 * MIB;
+    sequential(&mut drive, 0, bytes);
+    drive.wait_until(drive.idle_at());
+    let begin = drive.now();
+    let seen = random(&mut drive, bytes, read_pct, 32, 150_000);
+    let [p50, p99] = seen.quantiles_ns([0.5, 0.99]);
+    let got = [seen.mean_ns(), p50 as f64, p99 as f64].map(|ns| ns / 1e3);
+    let mw = drive.power().unwrap().mean_mw(begin, drive.now());
+    println!("{read_pct} % reads at {cap_mw:?} mW: {mw:.0} mW, mean, p50, p99 {got:.0?} us");
+    got
+}
+
+#[test]
+fn under_a_power_cap_work_goes_on_evenly() {
+    for read_pct in [0, 70, 100] {
+        let [_, _, free_p99] = latencies_under(None, read_pct);
+        for cap_mw in [5_100, 4_500, 3_500, 2_500] {
+            let [mean, p50, p99] = latencies_under(Some(cap_mw), read_pct);
+            assert!(p50 > mean / 2.0, "half of them in a rush");
+            // No I/O waits for the rest of a window.
+            assert!(p99 < (4.0 * mean).max(1.5 * free_p99), "{cap_mw} mW");
+        }
+    }
+}
+
 #[test]
 fn a_power_state_that_is_entered_later_holds_once_what_was_planned_has_ended() {
     let mut drive = reviewed(|spec| spec.options.power = Some(POWER));
