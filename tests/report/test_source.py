@@ -10,7 +10,7 @@ import pytest
 
 from ssdlab.methods.results.outcome import UnknownResult
 from ssdlab.model.errors import HostError, Refused
-from ssdlab.report import page, pictures, source
+from ssdlab.report import engine, page, source
 from ssdlab.results.lease import RunLock
 
 
@@ -111,7 +111,7 @@ def test_a_page_that_cannot_be_written_leaves_nothing_behind(
 def test_a_front_end_that_was_not_built(
     make_run: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pictures.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr(engine.resources, "files", lambda _: tmp_path)
     with pytest.raises(HostError, match="not built") as caught:
         page.render([source.read_run(make_run())])
     assert "make build" in caught.value.advice

@@ -10,7 +10,7 @@ use crate::flash::moving::Moving;
 use crate::flash::spread::Spread;
 use crate::flash::write_buffer::{Program, WriteBuffer};
 use crate::power::{DieWork, Power};
-use crate::profile::spec::{DriveOptions, Geometry, Timing, UNIT_BYTES};
+use crate::profile::spec::{DriveOptions, Geometry, Timing};
 
 /// Operations of the flash since the last reset; energy is computed from them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,10 +36,10 @@ pub struct Machine {
     channels: Vec<Channel>,
     pub(crate) buffer: WriteBuffer,
     /// When the controller's data path is free, and what a unit takes of it, in ns times 1024.
-    path_free: u64,
-    data_unit_ns_x1024: u64,
+    pub(crate) path_free: u64,
+    pub(crate) data_unit_ns_x1024: u64,
     /// When it is free of what the drive moves while nobody asks: what the host writes goes before that.
-    path_free_behind: u64,
+    pub(crate) path_free_behind: u64,
     /// Whether what is moved now is that.
     pub(crate) unasked: bool,
     /// The submission clock: nothing will be asked for before it.
@@ -275,58 +275,6 @@ impl Machine {
     pub(crate) fn room_at(&mut self, at: u64) -> Option<u64> {
         let end = end_of(&self.dies, &self.channels, self.channel_count);
         self.buffer.room_at(at, end)
-    }
-
-    /// What a unit takes of the controller's data path, in ns.
-    pub(crate) fn path_unit_ns(&self) -> u64 {
-        self.data_unit_ns_x1024 / 1024
-    }
-
-    /// Units take the controller's data path from `ready` on, or when it is free. Returns when they have passed.
-    #[inline]
-    pub(crate) fn pass(&mut self, ready: u64, units: u32) -> u64 {
-        if self.data_unit_ns_x1024 == 0 {
-            return ready;
-        }
-        let takes_ns = u64::from(units) * self.data_unit_ns_x1024 / 1024;
-        self.pass_ns(ready, takes_ns)
-    }
-
-    /// What so many bytes take of the data path, in ns.
-    pub(crate) fn path_bytes_ns(&self, bytes: u64) -> u64 {
-        bytes * self.path_unit_ns() / u64::from(UNIT_BYTES)
-    }
-
-    /// Bytes take the data path as units do.
-    pub(crate) fn pass_bytes(&mut self, ready: u64, bytes: u64) -> u64 {
-        if self.data_unit_ns_x1024 == 0 {
-            return ready;
-        }
-        let takes_ns = bytes * self.data_unit_ns_x1024 / (1024 * u64::from(UNIT_BYTES));
-        self.pass_ns(ready, takes_ns)
-    }
-
-    #[inline]
-    fn pass_ns(&mut self, ready: u64, takes_ns: u64) -> u64 {
-        self.path_free = self.path_free.max(ready) + takes_ns;
-        if self.path_free_behind > ready {
-            self.path_free_behind += takes_ns;
-        }
-        self.path_free
-    }
-
-    /// Units that are moved take the path: in turn where the host's writes need the space, else behind all that is asked for.
-    #[inline]
-    pub(crate) fn pass_moved(&mut self, units: u32) {
-        if !self.unasked {
-            self.pass(self.at, units);
-            self.moving.takes_core(units);
-            return;
-        }
-        let path_ns = u64::from(units) * self.data_unit_ns_x1024 / 1024;
-        let takes_ns = path_ns.max(self.moving.core_of(units));
-        let from = self.path_free_behind.max(self.path_free).max(self.at);
-        self.path_free_behind = from + takes_ns;
     }
 
     /// When every program given so far has ended.

@@ -6,6 +6,7 @@
 mod addressing;
 mod channel;
 mod charging;
+mod data_path;
 mod die;
 mod divisor;
 mod machine;

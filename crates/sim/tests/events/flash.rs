@@ -1,5 +1,7 @@
 //! Dies and channels that do one thing after another, each with two queues.
 
+mod backlog;
+
 use std::collections::VecDeque;
 
 use sim::profile::spec::{Geometry, Timing};
@@ -214,65 +216,6 @@ impl Flash {
             suspended: 0,
         });
         self.wake(die, agenda);
-    }
-
-    /// Units of the host in programs that were given and have not ended, and when the last of these to end does as things stand.
-    pub fn backlog(&self, now: u64) -> Option<(u64, u64)> {
-        let ends = self
-            .host_programs
-            .iter()
-            .map(|&number| self.expected_end(number, now));
-        Some((self.host_units, ends.max()?))
-    }
-
-    /// When a program ends if no more reads come.
-    fn expected_end(&self, last: usize, now: u64) -> u64 {
-        let die = self.programs[last].die;
-        let crossed = now + self.crossing_ns(last, now);
-        let d = &self.dies[die as usize];
-        let mut free = match d.doing {
-            Doing::Nothing => now,
-            Doing::Sensing(_) | Doing::Working { .. } => d.ends_ns,
-        };
-        free += d
-            .reads
-            .iter()
-            .map(|read| self.timing.read_ns[read.place.page_type])
-            .sum::<u64>();
-        let working = usize::from(matches!(d.doing, Doing::Working { .. }));
-        for (n, work) in d.behind.iter().enumerate() {
-            if n >= working {
-                free += work.rest_ns;
-            }
-            if matches!(work.what, What::Program(number) if number == last) {
-                break;
-            }
-        }
-        free.max(crossed + self.timing.program_ns)
-    }
-
-    /// How long until the last page of a program has crossed, if no reads come.
-    fn crossing_ns(&self, program: usize, now: u64) -> u64 {
-        let left = self.programs[program].units_left;
-        if left == 0 {
-            return 0;
-        }
-        let channel = &self.channels[self.channel_of(self.programs[program].die)];
-        let mut wait = channel.crossing.map_or(0, |(_, ends_ns)| ends_ns - now);
-        for piece in &channel.front {
-            wait += self.cargo_ns(Cargo::Read(*piece));
-        }
-        let mut seen = channel.crossing.map_or(0, |(cargo, _)| {
-            u32::from(matches!(cargo, Cargo::Program { number, .. } if number == program))
-        });
-        for &cargo in &channel.behind {
-            if seen == left {
-                break;
-            }
-            seen += u32::from(matches!(cargo, Cargo::Program { number, .. } if number == program));
-            wait += self.cargo_ns(cargo);
-        }
-        wait
     }
 
     fn channel_of(&self, die: u32) -> usize {
