@@ -23,7 +23,10 @@ impl Flash for NoFlash {
 const SUPERBLOCKS: u32 = 2048;
 const UNITS: u32 = 256;
 /// The gate on what is simulated against theory.
-const GATE: f64 = 0.02;
+const GATE: f64 = 0.01;
+/// Overwrites that are measured. Of victims drawn at random those of one vary by 0.7 % around theory (one standard deviation), of
+/// four by half as much; greedy and FIFO by a tenth of it.
+const MEASURED: f64 = 4.0;
 
 /// A translation layer, and random numbers for what is done to it.
 struct Tried<R> {
@@ -98,7 +101,7 @@ impl<R: VictimRule> Tried<R> {
 
 fn check(what: &str, spare: f64, rule: impl VictimRule, theory: impl Fn(f64) -> f64) {
     let mut tried = Tried::steady(spare, rule);
-    let got = tried.amplification(|tried| tried.uniform(1.0));
+    let got = tried.amplification(|tried| tried.uniform(MEASURED));
     let rho = tried.utilisation();
     assert_within(
         &format!("spare {spare}, {what}, rho {rho:.5}"),
