@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sim.flash_drives import FLASH, slow_but
 from ssdlab.analysis.write_cliff import PIECES, cliff_begins, fresh_amplification
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
-from ssdlab.drives.simulated.profiles import check_profile, profile_text, profiles
+from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.runs.rating_check import scale_for
 from ssdlab.runs.rating_limits import _write_amplification
@@ -20,7 +21,6 @@ from ssdlab.runs.write_cliff import write_cliff
 
 NS = 10**9
 SMALL_BYTES = 3 << 30
-FLASH = [name for name in profiles() if check_profile(name)["profile"].get("flash")]
 CLASSES = [
     "dramless-client",
     "nvme-qlc-client",
@@ -29,14 +29,13 @@ CLASSES = [
     "sata-tlc-enterprise",
 ]
 QUICK = ["tiny-test", "nvme-tlc-enterprise", "kingston-dc500m-3.84tb"]
+UNHEATED = ["nvme-qlc-client", "nvme-tlc-enterprise", "sata-tlc-enterprise"]
+"""Of these the ones whose flash limits writes at any spare, and for which no heat does."""
+ON_DATA_PATH = ["samsung-983-dct-960gb", "samsung-883-dct-960gb", "intel-750-1.2tb", "kingston-dc400-960gb"]
+"""Drives of which the data path limits writes at any spare."""
 STAGED = ["intel-600p-512gb"]
 UNEVEN = ["nvme-qlc-client"]
 """With few dies of long programs, of which the slowest holds up the others."""
-
-
-def slow_but(quick: list[str], names: list[str]) -> list[object]:
-    """These names, all but some of them in the slow suite."""
-    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def fresh(name: str, scale: int | None = None, **settings: object) -> SimulatedDrive:
@@ -142,7 +141,7 @@ def steady(name: str, spare: float, seconds: int) -> tuple[float, float, float]:
     return float(found.iops), amplification, float(np.std(rows))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", slow_but(["sata-tlc-enterprise"], [*CLASSES[1:2], *CLASSES[3:]]))
+@pytest.mark.parametrize("name", slow_but(["sata-tlc-enterprise"], [*UNHEATED, *ON_DATA_PATH]))
 def test_spare_area_is_worth_what_theory_says(name: str) -> None:
     """From 7 to 25 % of spare; drives without thermal limits, which take more where work takes longer."""
     less, more = steady(name, 0.07, 10), steady(name, 0.25, 10)
@@ -152,7 +151,7 @@ def test_spare_area_is_worth_what_theory_says(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["sata-tlc-enterprise", "nvme-tlc-enterprise"])
+@pytest.mark.parametrize("name", [*UNHEATED, *ON_DATA_PATH])
 def test_rows_of_a_second_spread_less_with_more_spare(name: str, tmp_path: Path) -> None:
     """Beside their level: each write needs fewer moves, and their number varies less.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 
 import ssdlab
 from methods.on_simulated import run
+from sim.flash_drives import FLASH, slow_but
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.read_under_writes import ReadUnderWritesResult
+from ssdlab.runs.rating_check import scale_for
 
-FLASH = ["samsung-983-dct-960gb", "samsung-860-dct-960gb", "samsung-950-pro-512gb", "intel-p4510-8tb"]
+LINKS = ["samsung-983-dct-960gb", "samsung-860-dct-960gb", "samsung-950-pro-512gb", "intel-p4510-8tb"]
 """Of each link and NAND one."""
 UNIT, UNITS = 4096, 32
 
@@ -52,7 +55,7 @@ class Parts:
         return fixed + done
 
 
-@pytest.mark.parametrize("name", FLASH)
+@pytest.mark.parametrize("name", LINKS)
 def test_saturated_writes_wait_alike(name: str) -> None:
     """A buffer that fills slows every write down a little, and not one in a word line by the time of all."""
     waits = side(name, "write", rw="randwrite", threads=32, seconds=0.5, precondition="analytic").service_ns
@@ -61,7 +64,7 @@ def test_saturated_writes_wait_alike(name: str) -> None:
     assert waits["p99"] < 2 * waits["mean"]
 
 
-@pytest.mark.parametrize("name", FLASH)
+@pytest.mark.parametrize("name", LINKS)
 def test_large_reads_at_depth_1_against_their_closed_form(name: str) -> None:
     """Pages on several dies are read together; of a stream that was read ahead the link is what is left."""
     parts = Parts(name)
@@ -99,3 +102,35 @@ def test_reads_wait_longer_the_more_is_written(name: str, tmp_path: Path) -> Non
     assert means[-1] < 1e6
     alone, *_, most = [cell.service_ns["p99"] or 0.0 for cell in result.cells]
     assert most > 1.3 * alone
+
+
+def beside(name: str, library: Path) -> list[Any]:
+    """Read latencies at 5 % of the peak beside more and more writes, also where these saturate the drive."""
+    settings: dict[str, Any] = {
+        "precondition": "analytic",
+        "least_seconds": "2",
+        "round_seconds": "2",
+        "seconds": "10",
+    }
+    if check_profile(name)["profile"].get("slc_cache"):
+        settings["precondition"] = "full"
+    shares = (0, 25, 50, 75, 95)
+    settings |= {"read_shares": "5", "write_shares": ",".join(map(str, shares))}
+    folder = run("read-under-writes", library, f"sim:{name},scale={scale_for(name, 4 << 30)}", **settings)
+    steps: dict[str, Any] = {step.label: step for step in folder.steps()}
+    return [steps[f"reads 5 %, writes {share} %"].measured.read.service_ns for share in shares]
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", slow_but(["tiny-test", "nvme-qlc-client"], FLASH))
+def test_reads_of_each_drive_wait_longer_the_more_is_written(name: str, tmp_path: Path) -> None:
+    """In cells of 10 s, each after the method's own 10 s: with less, writes from before still wait.
+
+    Means of 30,000 reads or more are known to 1 %; a 99th percentile to that and a step of its histogram.
+    """
+    found = beside(name, tmp_path)
+    for key, noise in (("mean", 0.01), ("p99", 0.04)):
+        figures = [each[key] for each in found]
+        assert all(more > (1 - noise) * less for less, more in pairwise(figures)), (key, figures)
+    assert found[-1]["p99"] >= 1.3 * found[0]["p99"]
+    assert found[-1]["mean"] <= 1e6

@@ -9,10 +9,12 @@ fn refusal(text: &str) -> String {
     Profile::parse(text).unwrap_err().to_string()
 }
 
-/// A small drive with one more figure of how it suspends.
+/// A small drive with this figure of how it suspends.
 fn suspended(key: &str, value: &str) -> String {
     let line = format!("{key} = {{ value = {value}, source = \"chosen\" }}\nsuspend_us");
-    TINY.replacen("suspend_us", &line, 1)
+    let others = TINY.lines().filter(|line| !line.starts_with(key));
+    let others = others.collect::<Vec<&str>>().join("\n");
+    others.replacen("suspend_us", &line, 1)
 }
 
 /// A small drive that collects in bursts, with this instead of its reserve.
