@@ -96,6 +96,21 @@ def test_what_the_host_limited_or_was_too_short_is_not_judged() -> None:
     assert simulated.verdict == "works", "virtual time is not disturbed"
 
 
+def test_a_slow_beginning_of_a_small_drive_is_no_failure() -> None:
+    """A second or two after random writes are as long on the real drive, and hardly anything of its pass."""
+    clean, before = level(500), level(200)
+    begun = Pass([430.0] * 10 + [500.0] * 90)
+    begun.sustained_mb_s = 430.0
+    assert judge_trim(clean, before, begun).verdict == "fails", "of a real drive it counts"
+    small = judge_trim(clean, before, begun, scale=64)
+    assert small.verdict == "not judged"
+    assert all(words in small.why for words in ("second half", "at 100.0 %", "64 times"))
+    assert judge_trim(clean, before, level(300), scale=64).verdict == "fails"
+    late = Pass([500.0] * 50 + [300.0] * 50)
+    assert judge_trim(clean, before, late, scale=64).verdict == "fails", "what comes late is no beginning"
+    assert judge_trim(clean, before, level(499), scale=64).verdict == "works"
+
+
 def test_why_it_is_not_judged_says_of_what_its_share_is() -> None:
     """Of both states two shares are shown: of the whole pass, and of the first minutes."""
     noisy = [level(500, 0.4, seed) for seed in (2, 1)]
@@ -167,6 +182,45 @@ def test_a_quick_run_gives_no_verdict_either_way(tmp_path: Path, options: str) -
     assert (result.passed, result.verdict, result.why) == (None, "not judged", QUICK)
     assert sentence(next(iter(findings(result)))).startswith(f"TRIM is not judged ({QUICK})")
     assert [result.unshown(each) for each in result.scalars if each.name == RECOVERED] == ["not judged"]
+
+
+def shrunk(drive: str, scale: int, options: str, library: Path) -> TrimResult:
+    """As long as on the drive of full size, over its scale."""
+    times = {"torture_seconds": f"{3600 / scale}", "sustained_seconds": f"{600 / scale}"}
+    result = read_result(run("trim-validation", library, f"sim:{drive},scale={scale}{options}", **times))
+    assert isinstance(result, TrimResult)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("drive", "scale"),
+    [
+        ("nvme-tlc-enterprise", 128),
+        ("samsung-840-evo-msata-1tb", 64),
+        *(
+            pytest.param(name, scale, marks=pytest.mark.slow)
+            for name in (
+                "tiny-test",
+                "nvme-qlc-client",
+                "dramless-client",
+                "intel-600p-512gb",
+                "sata-tlc-enterprise",
+            )
+            for scale in (16, 32)
+        ),
+    ],
+)
+def test_no_simulated_drive_gets_a_false_verdict(drive: str, scale: int, tmp_path: Path) -> None:
+    """What it does for a second after random writes is a good part of a pass over a drive so small."""
+    assert shrunk(drive, scale, "", tmp_path).verdict != "fails"
+    assert shrunk(drive, scale, ",trim=ignored", tmp_path).verdict != "works"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_drive_of_full_size_is_judged_right(tmp_path: Path) -> None:
+    assert shrunk("tiny-test", 1, "", tmp_path).verdict == "works"
+    assert shrunk("tiny-test", 1, ",trim=ignored", tmp_path).verdict == "fails"
 
 
 def test_without_a_contrast_what_was_lost_in_the_first_minutes_is_told(tmp_path: Path) -> None:

@@ -5,16 +5,18 @@ Question
     after TRIM; how much of the clean speed comes back, and whether the discard reached the device.
 
 Procedure
-    The drive is purged, where it can be, and written from the first block to the last: 128 KiB sequential,
-    one in flight, for ten minutes at least; that is the clean drive, and it fills it. Then 4 KiB random
-    writes over everything, 32 in flight, for 60 minutes; TRIM of everything; and the same sequential writes
-    again: after TRIM. What they look like before TRIM comes from a second cycle of purge, fill and random
-    writes, for a write between these and TRIM would spoil the test; a simulated drive goes back to its state
-    instead. Compared are the mean over all blocks and that of the first ten minutes, of which the lesser
-    share of the clean speed counts; where the random writes did not slow the drive by 5 % over all blocks,
-    there is nothing to judge. Nor is it judged where the host was the limit of a pass, a pass took under ten
-    seconds, or the share is nearer to the limit than the tenths of the passes can tell. A drive that takes no
-    discard is refused before anything is written.
+    The drive is purged, where it can be, and written from the first block to the last: 128 KiB
+    sequential, one in flight, for ten minutes at least; that is the clean drive, and it fills it. Then 4
+    KiB random writes over everything, 32 in flight, for 60 minutes; TRIM of everything; and the same
+    sequential writes again: after TRIM. What they look like before TRIM comes from a second cycle of
+    purge, fill and random writes, for a write between these and TRIM would spoil the test; a simulated
+    drive goes back to its state instead. Compared are the mean over all blocks and that of the first ten
+    minutes, of which the lesser share of the clean speed counts; where the random writes did not slow the
+    drive by 5 % over all blocks, there is nothing to judge. Nor is it judged where the host was the limit
+    of a pass, a pass took under ten seconds, or the share is nearer to the limit than the tenths of the
+    passes can tell; nor where a simulated drive at a fraction of its size was slow at first and clean
+    again by half of the pass, since what lasts for some seconds is hardly anything of a pass over the
+    real one. A drive that takes no discard is refused before anything is written.
     Trimmed blocks are not read as a measurement: the drive would answer without its flash.
 
 Source
@@ -99,12 +101,20 @@ def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
         before,
         after,
         TrimEffect.of(trimmed),
+        scale=_scale(data),
         quick=data.quick,
         block_bytes=BLOCK_BYTES,
         torture_s=0.0 if (tortured := data.step(_TORTURE)) is None else float(tortured.measured.elapsed_s),
         sustained_s=p.sustained_seconds,
         purged=all(step.found(PurgeFacts).purged for step in data.steps if step.verb == "purge"),
     )
+
+
+def _scale(data: RunData) -> int:
+    """Return how many times smaller than the real drive a simulated one is; 1 of a real one."""
+    step = data.step(CLEAN)
+    drive = None if step is None else step.measured.drive
+    return 1 if drive is None or drive.scale is None else round(drive.scale)
 
 
 def _torture(lab: Lab, p: TrimValidationParams, again: str = "") -> None:

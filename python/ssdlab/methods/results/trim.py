@@ -134,10 +134,14 @@ class TrimResult(ResultBase):
         before: LbaPlot,
         after: LbaPlot,
         effect: TrimEffect,
+        scale: int,
         **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
     ) -> Self:
-        """Judge the three plots; `facts` are the other fields of the conditions they were taken under."""
-        found = judge_trim(clean, before, after)
+        """Judge the three plots; `facts` are the other fields of the conditions they were taken under.
+
+        `scale` says how many times smaller than the real drive a simulated one is.
+        """
+        found = judge_trim(clean, before, after, 1 if facts["quick"] else scale)
         compared = found.verdict != "not judged"
         if facts["quick"] and found.verdict in ("works", "fails"):
             found = replace(found, verdict="not judged", why=QUICK)
