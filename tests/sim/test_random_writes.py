@@ -16,7 +16,7 @@ from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.runs.rating_check import scale_for
-from ssdlab.runs.rating_limits import _write_amplification
+from ssdlab.runs.rating_limits import _write_amplification, random_writes
 from ssdlab.runs.write_cliff import write_cliff
 
 NS = 10**9
@@ -33,6 +33,12 @@ UNHEATED = ["nvme-qlc-client", "nvme-tlc-enterprise", "sata-tlc-enterprise"]
 """Of these the ones whose flash limits writes at any spare, and for which no heat does."""
 ON_DATA_PATH = ["samsung-983-dct-960gb", "samsung-883-dct-960gb", "intel-750-1.2tb", "kingston-dc400-960gb"]
 """Drives of which the data path limits writes at any spare."""
+ONE_AT_A_TIME = [
+    name
+    for name in FLASH
+    if (profile := check_profile(name)["profile"])["collection"].get("reads_at_once")
+    and not profile.get("slc_cache")
+]
 STAGED = ["intel-600p-512gb"]
 UNEVEN = ["nvme-qlc-client"]
 """With few dies of long programs, of which the slowest holds up the others."""
@@ -148,6 +154,19 @@ def test_spare_area_is_worth_what_theory_says(name: str) -> None:
     assert more[0] / less[0] == pytest.approx(less[1] / more[1], rel=0.15)
     # The spread is what the erases within a second make of it: next to nothing beside the level.
     assert more[2] < 0.02 * more[0] and less[2] < 0.02 * less[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*ONE_AT_A_TIME, "dramless-client"])
+def test_spare_area_is_worth_what_the_parts_that_limit_say(name: str) -> None:
+    """Where moves limit, amplification less one counts; where the map is in flash, its misses stay."""
+    measured, predicted = [], []
+    for spare in (0.07, 0.25):
+        measured.append(steady(name, spare, 20)[0])
+        made = check_profile(name, scale=scale_for(name, SMALL_BYTES), spare=spare)
+        predicted.append(random_writes(made).value)
+    gain = measured[1] / measured[0]
+    assert gain == pytest.approx(predicted[1] / predicted[0], rel=0.05)
 
 
 @pytest.mark.slow
