@@ -228,8 +228,9 @@ def test_the_fall_of_the_speed_tells_the_spare() -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("drive", ["samsung-983-dct-960gb", "nvme-tlc-enterprise"])
 def test_one_pass_and_theory_on_larger_drives(drive: str, tmp_path: Path) -> None:
-    # Dies that differ fall apart at full load for 80 s on the second drive, and the tail grows meanwhile.
-    text, rounds = f"sim:{drive},scale=64", {"round_seconds": "30", "seconds": "20"}
+    # Dies that differ fall apart at full load, for 80 s on the second drive, and the tail grows meanwhile.
+    rounds = {"round_seconds": "5", "ramp_seconds": "100", "seconds": "20"}
+    text = f"sim:{drive},scale=64"
     full = figures(steady(tmp_path / "full", text, **rounds))
     passed = steady(tmp_path / "pass", text, precondition="one-pass", **rounds)
     for found, expected in zip(figures(passed)[:2], full[:2], strict=True):
