@@ -64,8 +64,8 @@ class Browser:
             self._page.wait_for_timeout(50)
 
     def drawn(self) -> None:
-        """Wait until every chart is drawn."""
-        self.until("document.querySelectorAll('figure:not([data-drawn])').length === 0")
+        """Wait until every chart is drawn, and said in words."""
+        self.until("document.querySelector('figure:not([data-drawn]), figure[aria-busy]') === null")
 
     def screenshot(self) -> bytes:
         return self._page.screenshot(full_page=True)

@@ -11,6 +11,7 @@ import { readTheme } from "./theme";
 import { DOTS, series } from "./series";
 import { timelineKeys } from "./timeline";
 import { type Pressed, told } from "./told";
+import "./touch";
 
 /** Width and height of a saved picture, in pixels of which each is so many by so many. */
 const SAVED: [number, number] = [1200, 675];
@@ -67,7 +68,7 @@ export class Figure {
       for (const track of this.spec.choices[this.choice(this.spec)]?.tracks ?? []) {
         // Each sorts a day's seconds: a button that is pressed meanwhile waits for one, not for all.
         await new Promise((resume) => setTimeout(resume));
-        [this.columns.ends(track, key), this.columns.medians(track, key)];
+        [this.columns.ends(track, key), this.columns.medians(track, key), this.columns.sorted(track, key)];
       }
     }
   }
@@ -91,8 +92,8 @@ export class Figure {
     if (this.spec.kind === "series" || this.spec.kind === "timeline") {
       this.chart.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
     }
-    this.tell(canvas);
     this.element.dataset["drawn"] = "true";
+    this.tellSoon(canvas);
   }
 
   private begun(): EChartsType {
@@ -113,6 +114,18 @@ export class Figure {
   }
 
   private canvas: Canvas | undefined;
+
+  /** Says it when it is drawn: the words of a day's seconds take a sort of each column, and who looks need not wait for them. */
+  private tellSoon(canvas: Canvas): void {
+    this.element.setAttribute("aria-busy", "true");
+    requestAnimationFrame(() => {
+      setTimeout(() => {
+        if (canvas !== this.canvas) return; // drawn again meanwhile
+        this.tell(canvas);
+        this.element.removeAttribute("aria-busy");
+      });
+    });
+  }
 
   /** Says what is drawn in words, for who listens: a line of its own for each bar, row or line, under the name that it has in the chart. */
   private tell(canvas: Canvas): void {

@@ -8,8 +8,12 @@ export async function unpack(packed: string, unit: number): Promise<Float64Array
   const text = atob(packed);
   const raw = new Uint8Array(text.length);
   for (let index = 0; index < raw.length; index++) raw[index] = text.charCodeAt(index);
-  const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const gunzip = new DecompressionStream("gzip");
+  const writer = gunzip.writable.getWriter();
+  // Not waited for: it ends when all is read. A fault of either is one of the reading too.
+  void writer.write(raw).catch(() => undefined);
+  void writer.close().catch(() => undefined);
+  const planes = new Uint8Array(await new Response(gunzip.readable).arrayBuffer());
   const count = planes.length / 4;
   const values = new Float64Array(count);
   const [first, second, third, fourth] = [0, 1, 2, 3].map((plane) => planes.subarray(plane * count, (plane + 1) * count)) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
