@@ -262,10 +262,10 @@ def test_unlike_runs_are_never_ranked_together(ask: Ask, library: Path) -> None:
         assert alone["left_out_runs"] == 14
 
 
-def test_drives_of_equal_medians_share_a_place(
+def test_drives_whose_medians_are_level_share_a_place(
     ask: Ask, library: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    drives = {"TWIN1": 7.0, "TWIN2": 7.0, "LAST": 9.0, "FIRST": 5.0}
+    drives = {"TWIN1": 7.0, "TWIN2": 7.05, "LAST": 9.0, "FIRST": 5.0}
     for number, (drive_id, value) in enumerate(drives.items(), start=30):
         catalogue.add(library, run(library, number, {"even_ns": value}, drive_id=drive_id))
     places = {line["drive_id"]: line["place"] for line in ask("rank", "even_ns")["lines"]}

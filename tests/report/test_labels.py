@@ -86,6 +86,30 @@ def test_a_table_on_a_phone_shows_more_than_the_names_of_its_runs(web_browser: B
     assert max(widths) <= 195
 
 
+BROKEN_WORDS = """(() => {
+  const range = document.createRange(), found = [];
+  for (const cell of document.querySelectorAll('.scroll tbody td:first-child .run')) {
+    const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+      for (const word of text.data.matchAll(/[^\\s-]+/g)) {
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        if (range.getClientRects().length > 1) found.push(word[0]);
+      }
+    }
+  }
+  return found;
+})()"""
+
+
+@pytest.mark.browser
+def test_a_name_in_a_table_on_a_phone_breaks_between_words(web_browser: Browser, eight: Path) -> None:
+    web_browser.open(eight, width=390)
+    web_browser.drawn()
+    web_browser.run("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    assert web_browser.run(BROKEN_WORDS) == []
+
+
 @pytest.mark.browser
 def test_a_long_choice_leaves_a_phone_its_width(web_browser: Browser, eight: Path) -> None:
     web_browser.open(eight, width=390)

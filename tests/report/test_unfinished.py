@@ -78,6 +78,14 @@ def test_a_failed_run_is_shown_and_reported(failed: Path, capsys: pytest.Capture
     assert "did not reach its end" in text and "before it" in text
 
 
+def test_report_says_which_runs_ended_early(failed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target, run_id = failed.parent / "page.html", failed.name
+    assert main(["report", str(failed), "-o", str(target)]) == 0
+    assert f"mind: run {run_id} ended before its last step" in capsys.readouterr().out
+    assert main(["report", str(failed), "-o", str(target), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unfinished"] == [run_id]
+
+
 def test_the_manifest_keeps_the_reason(failed: Path) -> None:
     manifest = json.loads((failed / "manifest.json").read_text())
     assert (manifest["status"], manifest["result"]) == ("failed", None)

@@ -118,7 +118,7 @@ function spread(view: XyView, yAxis: Option, height: number): Map<Dot[], number>
     const last = line.points[line.points.length - 1];
     return names.get(line.points) === "" || last === undefined ? [] : [{ line, at: (1 - (place(view.y, last.y) - min) / (max - min)) * (height - ABOVE - BELOW) }];
   });
-  const alternate = ends.length < 3 && view.lines.some(({ plain, faint }) => plain || faint);
+  const alternate = ends.length < 3 && view.lines.some(({ faint }) => faint);
   if (ends.length < 2 || alternate || ends.some(({ at }) => !Number.isFinite(at))) return new Map();
   const down = [...ends].sort((one, other) => one.at - other.at);
   const placed: number[] = [];

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text, counted
+
+if TYPE_CHECKING:
+    from ssdlab.report.source import Reported
 
 SCHEMA = "ssdlab.report/1"
 OVERVIEW_SCHEMA = "ssdlab.overview/1"
@@ -72,13 +75,24 @@ def report(
         return
     with doubting(folders):
         found = [source.read(folder) for folder in folders]
+        cut = [run.manifest.run_id for folder, run in zip(folders, found, strict=True) if _ended(folder, run)]
         write = paper.write_pdf if pdf else page.write
         size_bytes = write(found, output, stated)
     ids = [run.manifest.run_id for run in found]
     if json:
-        print_json({"schema": SCHEMA, "path": str(output.absolute()), "bytes": size_bytes, "runs": ids})
+        facts = {"path": str(output.absolute()), "bytes": size_bytes, "runs": ids, "unfinished": cut}
+        print_json({"schema": SCHEMA, **facts})
     else:
         print_line(f"{output}: {capacity_text(size_bytes)}, {', '.join(ids)}")
+        for run_id in cut:
+            print_line(f"mind: run {run_id} ended before its last step: of it the page has what was finished")
+
+
+def _ended(folder: Path, run: Reported) -> bool:
+    """Whether a run ended before its last step, so that it has no result."""
+    from ssdlab.results.store import actual_status
+
+    return actual_status(folder, run.manifest) != "finished"
 
 
 def _check_name(output: Path, *, pdf: bool) -> None:

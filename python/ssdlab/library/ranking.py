@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.analysis.places import places
 from ssdlab.model.errors import UsageError
 from ssdlab.results.catalogue_columns import LIKE, LIKE_FIGURES
 
@@ -42,7 +43,7 @@ _KEY = (*LIKE, *LIKE_FIGURES)
 
 @dataclass(frozen=True)
 class Ranked:
-    """A drive's place, from 1; drives of equal medians share one. The median of its runs, and their range."""
+    """A drive's place, from 1; drives that are level share one. The median of its runs, and their range."""
 
     place: int
     drive_id: str
@@ -129,8 +130,8 @@ def rank(
     direction = "DESC" if ours["better"] == "higher" else "ASC"
     cut = "" if limit is None else f"LIMIT {limit}"
     found = index.ask(
-        f"SELECT rank() OVER (ORDER BY middle {direction}), drive_id, drive_name, middle, runs, low, high, "
-        f"folder FROM {group.standings} WHERE name = ? AND kin = ? ORDER BY middle {direction}, drive {cut}",
+        f"SELECT drive_id, drive_name, middle, runs, low, high, folder "
+        f"FROM {group.standings} WHERE name = ? AND kin = ? ORDER BY middle {direction}, drive {cut}",
         [figure, ours["kin"]],
     )
     return Ranking(
@@ -139,7 +140,10 @@ def rank(
         unit=ours["unit"],
         better=ours["better"],
         like={name: ours[name] for name in (*LIKE, METER)},
-        lines=tuple(Ranked(*line) for line in found),
+        lines=tuple(
+            Ranked(place, *line)
+            for place, line in zip(places([line[2] for line in found]), found, strict=True)
+        ),
         drives=ours["drives"],
         left_out=group.left_out,
         left_out_runs=group.left_out_runs,

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ssdlab.analysis.places import LEVEL as LEVEL
+from ssdlab.analysis.places import places as places_of
 from ssdlab.methods.results.figure_state import state_of
-from ssdlab.model.units import significant
+from ssdlab.model.units import counted, significant
 from ssdlab.report.drive_count import among
 from ssdlab.results.numbers import of_unit
 from ssdlab.results.rated_shares import RatedShare, rated_shares
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from ssdlab.report.runs import Shown
     from ssdlab.results.schema import Scalar
 
-LEVEL = 0.01
-"""Closer than this, two figures are called level: less than what two samples of a model differ by."""
 UNLIKE = "not ranked: these runs were not taken alike"
 
 
@@ -111,11 +111,13 @@ class Standing:
             return ""
         drives = among(each.shown.drive for each in self.ranked)
         rank = f"{ordinal(place.rank)} of {total}{f' ({drives})' if drives else ''}"
+        if others := sum(each.rank == place.rank for each in self.ranked) - 1:
+            return f"{rank}, level with {'the other' if total == 2 else counted(others, 'other')}"
         if place.rank == 1:
-            share, words = place.ahead, _ahead(place.ahead, self.better)
+            words = _ahead(place.ahead, self.better)
         else:
-            share, words = place.behind, _behind(place.behind, self.better)
-        return f"{rank}, {words}" if share >= LEVEL else f"{rank}, level with its neighbour"
+            words = _behind(place.behind, self.better)
+        return f"{rank}, {words}"
 
 
 def _ahead(share: float, better: str) -> str:
@@ -149,23 +151,24 @@ def _standing(name: str, found: Sequence[tuple[Shown, Scalar]]) -> Standing:
     alike = len({_kin(each) for each, _ in kept}) == 1
     title = shown.run.manifest.method.title
     states = [state_of(each.run.result, own) for each, own in kept]
-    counted = [
+    weighed = [
         (each, own, state, alike and each.run.result.shows(own))
         for (each, own), state in zip(kept, states, strict=True)
     ]
     sign = -1.0 if figure.better == "higher" else 1.0
-    counted.sort(key=lambda one: (not one[3], sign * (one[1].value or 0.0)))
-    values = [own.value or 0.0 for _, own, _, ranks in counted if ranks]
+    weighed.sort(key=lambda one: (not one[3], sign * (one[1].value or 0.0)))
+    values = [own.value or 0.0 for _, own, _, ranks in weighed if ranks]
+    ranks_of = places_of(values)
     places = tuple(
         Place(
             each,
             own,
             state or "state not shown",
-            _rank(values, at) if ranks else None,
+            ranks_of[at] if ranks else None,
             ahead=_apart(values, at, at + 1),
             behind=_apart(values, at, at - 1),
         )
-        for at, (each, own, state, ranks) in enumerate(counted)
+        for at, (each, own, state, ranks) in enumerate(weighed)
     )
     return Standing(name, figure.label, title, figure.better, places, alike)
 
@@ -179,11 +182,6 @@ def _kin(shown: Shown) -> tuple[object, ...]:
         manifest.quick,
         manifest.engine,
     )
-
-
-def _rank(values: Sequence[float], at: int) -> int:
-    """Return the rank of a place: that of the first which it is equal to."""
-    return 1 + values.index(values[at])
 
 
 def _apart(values: Sequence[float], one: int, other: int) -> float:

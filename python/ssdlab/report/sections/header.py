@@ -102,7 +102,7 @@ def header(runs: Sequence[Shown]) -> Header:
     if any(manifest.quick for manifest in manifests):
         badges.append("Quick run")
     return Header(
-        title=compared(shown.drive for shown in runs),
+        title=_title(compared(shown.drive for shown in runs)),
         subtitle=_sentence(", ".join(titles)),
         badges=tuple(badges),
         facts=_facts(runs),
@@ -110,6 +110,11 @@ def header(runs: Sequence[Shown]) -> Header:
         banners=banners(runs),
         cards=cards(runs),
     )
+
+
+def _title(text: str) -> str:
+    """Return a title: our own word for a drive begins with a capital letter, the name of a drive stays."""
+    return _sentence(text) if text.startswith("simulated ") else text
 
 
 def _facts(runs: Sequence[Shown]) -> Table:

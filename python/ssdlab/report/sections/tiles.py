@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ def tiles(
     asked = [standings[name] for name in declared if name not in had and name in standings]
     ranked = [_ranked(card, standings) for card in (*cards, *map(_own, asked))]
     if len(ranked) <= TILES and not declared:
-        return tuple(ranked), ()
+        return tuple(sorted(ranked, key=_empty)), ()
     wanted = [*declared, *(name for name in USUAL if name not in declared)]
     named = {name: card for name in wanted for card in ranked if name in card.names}
     chosen = list(dict.fromkeys(id(card) for card in named.values()))[:TILES]
@@ -56,7 +57,12 @@ def tiles(
     first = [by_id[key] for key in chosen]
     if len(first) < TILES and not declared:
         first += [card for card in ranked if card not in first][: TILES - len(first)]
-    return tuple(first), tuple(card for card in ranked if card not in first)
+    return tuple(sorted(first, key=_empty)), tuple(card for card in ranked if card not in first)
+
+
+def _empty(card: Card) -> bool:
+    """Whether no drive has a figure in a card, as where the state of all moved: it stands last."""
+    return not card.names
 
 
 def _own(standing: Standing) -> Card:
@@ -83,5 +89,4 @@ def _with_place(headline: Headline, standing: Standing | None) -> Headline:
 def _order(headline: Headline, standing: Standing | None) -> int:
     """Return where a drive stands; what has no place keeps its own, behind the others."""
     places = () if standing is None else standing.places
-    found = next((at for at, place in enumerate(places) if place.shown.index == headline.run), None)
-    return len(places) if found is None else found
+    return next((at for at, place in enumerate(places) if place.shown.index == headline.run), sys.maxsize)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.units import ends_text
 from ssdlab.report.drive_count import among
-from ssdlab.report.standings import LEVEL, percent
+from ssdlab.report.standings import percent
 from ssdlab.results import numbers
 
 if TYPE_CHECKING:
@@ -86,10 +86,7 @@ def _texts(level: Sequence[Place]) -> str:
 
 def _level(places: Sequence[Place]) -> list[Place]:
     """Return the first and those that differ from it by less than what counts."""
-    first = places[0].value
-    return [
-        place for place in places if abs(place.value - first) < LEVEL * abs(first) or place.value == first
-    ]
+    return [place for place in places if place.rank == 1]
 
 
 def _lead(share: float, better: str) -> str:

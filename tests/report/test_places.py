@@ -1,0 +1,63 @@
+"""Who stands where: those that are level share a place, in words and in the order of a tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ssdlab.analysis.places import places
+from ssdlab.report import source
+from ssdlab.report.runs import shown
+from ssdlab.report.sections.cards import Card
+from ssdlab.report.sections.headlines import Headline
+from ssdlab.report.sections.tiles import tiles
+from ssdlab.report.standings import standings
+from ssdlab.results.schema import Scalar
+
+
+@pytest.mark.parametrize(
+    ("ordered", "found"),
+    [
+        ([], []),
+        ([3.0], [1]),
+        ([100.0, 99.5, 99.2, 98.9, 98.0], [1, 1, 1, 4, 4]),
+        ([0.0, 0.0, 1.0], [1, 1, 3]),
+        ([5.0, 7.0, 7.0, 9.0], [1, 2, 2, 4]),
+    ],
+)
+def test_what_is_level_with_the_best_of_a_place_shares_it(ordered: list[float], found: list[int]) -> None:
+    """Not with its neighbour: a long chain of small steps would have no end."""
+    assert places(ordered) == found
+
+
+def test_a_drive_without_a_figure_stands_behind_and_so_does_a_tile_without_any() -> None:
+    moved = Card("a", (Headline(0, "state moved", ()), Headline(1, "state moved", ())))
+    some = Card("b", (Headline(0, "state moved", ()), Headline(1, "5 IOPS", (), "x")))
+    (first, second), _ = tiles([moved, some], {}, ())
+    assert (first.label, second.label) == ("b", "a")
+
+
+def test_a_tile_says_who_is_level_and_ranks_them_alike(make_run: Callable[..., Path]) -> None:
+    runs = []
+    for at, value in enumerate((100_000.0, 99_700.0, 50_000.0)):
+        run = source.read_run(make_run(drive={"id": str(at), "name": f"N{at}", "kind": "block"}))
+        figure = Scalar(name="x_iops", label="x", value=value, unit="IOPS", better="higher")
+        runs.append(replace(run, result=run.result.model_copy(update={"scalars": (figure,)})))
+    standing = standings(shown(runs))["x_iops"]
+    assert [place.rank for place in standing.places] == [1, 1, 3]
+    says = [standing.distance(place) for place in standing.places]
+    assert says[:2] == ["1st of 3, level with 1 other"] * 2
+    assert says[2] == "3rd of 3, 50 % behind the one before"
+
+
+@pytest.mark.parametrize(
+    ("name", "title"), [("simulated tiny-test", "Simulated tiny-test"), ("scratch.img", "scratch.img")]
+)
+def test_a_title_begins_with_a_capital_but_a_name_stays(
+    make_run: Callable[..., Path], html: Callable[..., str], name: str, title: str
+) -> None:
+    text = html(make_run(drive={"id": "1", "name": name, "kind": "block"}))
+    assert f"<h1>{title}" in text
