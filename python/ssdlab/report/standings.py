@@ -113,11 +113,8 @@ class Standing:
         rank = f"{ordinal(place.rank)} of {total}{f' ({drives})' if drives else ''}"
         if others := sum(each.rank == place.rank for each in self.ranked) - 1:
             return f"{rank}, level with {'the other' if total == 2 else counted(others, 'other')}"
-        if place.rank == 1:
-            words = _ahead(place.ahead, self.better)
-        else:
-            words = _behind(place.behind, self.better)
-        return f"{rank}, {words}"
+        first = place.rank == 1
+        return f"{rank}, {_ahead(place.ahead, self.better) if first else _behind(place.behind, self.better)}"
 
 
 def _ahead(share: float, better: str) -> str:
