@@ -51,17 +51,6 @@ pub const fn bucket_bounds_ns(index: usize) -> Range<u64> {
     low..low + (1 << shift)
 }
 
-/// What is reported for a sample of bucket `index`: its midpoint, for the overflow bucket its lower
-/// bound.
-const fn midpoint_ns(index: usize) -> u64 {
-    let Range { start, end } = bucket_bounds_ns(index);
-    if index == BUCKETS - 1 {
-        start
-    } else {
-        start + (end - 1 - start) / 2
-    }
-}
-
 /// A quantile as an exact fraction, in parts per million.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantile(u32);
@@ -307,8 +296,9 @@ impl Histogram {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// The sample of rank `ceil(q * n)`, within 0.79 %; `None` without samples. Never outside the
-    /// exact extremes, which are what the first and the last rank report. In the overflow bucket it
+    /// The sample of rank `ceil(q * n)`, within 0.79 %; `None` without samples. The first and the last
+    /// rank report the exact extremes. Between them it is the middle of what the bucket, the extremes
+    /// and the exact sum leave it, so that no percentile contradicts the mean. In the overflow bucket it
     /// is a lower bound.
     pub fn quantile_ns(&self, quantile: Quantile) -> Option<u64> {
         (self.count > 0).then(|| self.value_at_rank(quantile.rank(self.count)))
@@ -337,6 +327,24 @@ impl Histogram {
             .nonzero()
             .find(holds_rank)
             .map_or(BUCKETS - 1, |(index, _)| index);
-        midpoint_ns(bucket).clamp(self.min_ns, self.max_ns)
+        let (least, most) = self.bounds_by_sum_ns(rank);
+        let Range { start, end } = bucket_bounds_ns(bucket);
+        let low = start.max(least).min(end - 1);
+        if bucket == BUCKETS - 1 {
+            return low;
+        }
+        low.midpoint(most.min(end - 1).max(low))
+    }
+
+    /// What the sum and the extremes leave the sample of a rank: those up to it are no greater and the others at most the
+    /// maximum; those from it on are no smaller and the others at least the minimum.
+    fn bounds_by_sum_ns(&self, rank: u64) -> (u64, u64) {
+        let (rank, count) = (u128::from(rank), u128::from(self.count));
+        let (least, most) = (u128::from(self.min_ns), u128::from(self.max_ns));
+        let above_least = self.sum_ns.saturating_sub(count * least);
+        let below_most = (count * most).saturating_sub(self.sum_ns);
+        let low = most.saturating_sub(below_most / rank).max(least);
+        let high = (least + above_least / (count - rank + 1)).min(most);
+        (low as u64, high as u64)
     }
 }

@@ -141,6 +141,22 @@ fn encodings_that_contradict_themselves_are_refused() {
     refused(&[(0, u64::MAX), (1, 2)], 2, 0, 1);
 }
 
+#[test]
+fn a_percentile_does_not_contradict_the_mean_of_samples_in_one_bucket() {
+    let mut samples = vec![60_558_007; 55];
+    samples.extend([60_810_000; 45]);
+    let histogram = histogram_of(&samples);
+    assert_eq!(
+        bucket_of(samples[0]),
+        bucket_of(samples[99]),
+        "which is what it is about"
+    );
+    let at = |q| histogram.quantile_ns(q).unwrap();
+    assert!(at(Quantile::P50) < at(Quantile::P90));
+    assert!(histogram.mean_ns().unwrap() < at(Quantile::P99) as f64);
+    assert!(at(Quantile::P99) <= 60_810_000);
+}
+
 proptest! {
     #[test]
     fn quantiles_meet_the_sorted_samples(values in samples(), per_million in 0u32..=1_000_000) {
@@ -158,6 +174,13 @@ proptest! {
             let value = histogram.quantile_ns(quantile).unwrap();
             prop_assert_eq!(bucket_of(value), bucket_of(truth));
             prop_assert!((sorted[0]..=sorted[n - 1]).contains(&value));
+            let (sum, value, of) = (histogram.sum_ns(), u128::from(value), |count| count as u128);
+            if truth < OVERFLOW_NS {
+                let most = of(rank) * value + of(n - rank) * u128::from(sorted[n - 1]);
+                let least = of(n - rank + 1) * value + of(rank - 1) * u128::from(sorted[0]);
+                prop_assert!(least <= sum && sum <= most, "the sum can be {} with rank {} at {}", sum, rank, value);
+            }
+            let value = value as u64;
             if truth < OVERFLOW_NS {
                 prop_assert!(value.abs_diff(truth) * 128 <= truth, "{} for {}", value, truth);
             }

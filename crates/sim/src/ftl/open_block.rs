@@ -26,10 +26,22 @@ pub(crate) struct OpenBlock {
     pub(crate) block: u32,
     pub(crate) next: u32,
     pub(crate) end: u32,
-    /// Where the next word line is full, and where the stripe ends that it is of.
-    line_end: u32,
+    /// Where the next word line is full, or the row of pages ends that is written; and where the stripe ends that it is of.
+    stop: u32,
     stripe_end: u32,
+    /// Word lines of the stripe that a flush has ended: it is written over the dies behind them.
+    ended: u32,
     lines: Lines,
+}
+
+/// What the word lines of a stripe hold that are not ended.
+struct Held {
+    /// Rows of pages that are full, pages that are full in the one behind them, and units of the page behind those.
+    rows: u32,
+    pages: u32,
+    part: u32,
+    /// Units in word lines that are not full.
+    waiting: u32,
 }
 
 impl OpenBlock {
@@ -37,8 +49,9 @@ impl OpenBlock {
         block: NONE,
         next: 0,
         end: 0,
-        line_end: 0,
+        stop: 0,
         stripe_end: 0,
+        ended: 0,
         lines: Lines {
             page: 0,
             line: 0,
@@ -52,8 +65,9 @@ impl OpenBlock {
             block,
             next: start,
             end: start + units,
-            line_end: start + lines.until_first(),
+            stop: start + lines.until_first(),
             stripe_end: start + lines.line * lines.dies,
+            ended: 0,
             lines,
         }
     }
@@ -63,42 +77,102 @@ impl OpenBlock {
         self.next == self.end
     }
 
+    /// Where the stripe begins.
+    fn stripe_start(self) -> u32 {
+        self.stripe_end - self.lines.line * self.lines.dies
+    }
+
+    fn held(self) -> Held {
+        let Lines { page, line, dies } = self.lines;
+        let (row, open) = (page * dies, dies - self.ended);
+        let written = self.next - self.stripe_start();
+        let (rows, in_row) = (written / row, written % row - self.ended * page);
+        let (pages, part) = (in_row / page, in_row % page);
+        // In the last row each full page ends a word line.
+        let full = if (rows + 1) * page == line { pages } else { 0 };
+        Held {
+            rows,
+            pages,
+            part,
+            waiting: rows * page * open + in_row - full * line,
+        }
+    }
+
     /// Units that have been written and whose word lines are not full.
     pub(crate) fn waiting(self) -> u32 {
-        let Lines { page, line, dies } = self.lines;
-        let begun = self.next + line * dies - self.stripe_end;
-        if begun == 0 {
+        if self.next + self.lines.line * self.lines.dies
+            == self.stripe_end + self.ended * self.lines.page
+        {
             return 0;
         }
-        let full = dies - 1 - (self.stripe_end - self.line_end) / page;
-        begun - full * line
+        self.held().waiting
     }
 
-    /// Units until the next word line is full.
+    /// Units until the next word line is full, or nearer.
     #[inline]
     pub(crate) fn room_in_line(self) -> u32 {
-        self.line_end - self.next
+        self.stop - self.next
     }
 
+    /// Goes on behind `stop`. Returns whether a word line has become full there.
     #[inline]
-    fn begin_line(&mut self) {
-        if self.line_end == self.stripe_end {
-            self.stripe_end += self.lines.line * self.lines.dies;
-            self.line_end += self.lines.until_first();
-        } else {
-            self.line_end += self.lines.page;
+    fn goes_on(&mut self) -> bool {
+        if self.ended > 0 {
+            return self.goes_on_in_rest();
         }
+        if self.next == self.stripe_end {
+            self.begin_stripe();
+        } else {
+            self.stop += self.lines.page;
+        }
+        true
+    }
+
+    /// The same where a flush has ended word lines of the stripe: each row of pages begins behind them.
+    #[cold]
+    fn goes_on_in_rest(&mut self) -> bool {
+        let Lines { page, dies, .. } = self.lines;
+        let last_row = self.stripe_end - page * dies;
+        if self.next <= last_row {
+            self.begin_row();
+            return false;
+        }
+        if self.next == self.stripe_end {
+            self.begin_stripe();
+        } else {
+            self.stop += page;
+        }
+        true
+    }
+
+    /// A row of pages begins at `next`, behind the word lines that are ended.
+    fn begin_row(&mut self) {
+        let Lines { page, dies, .. } = self.lines;
+        let row_end = self.next + page * dies;
+        self.next += self.ended * page;
+        self.stop = if row_end == self.stripe_end {
+            self.next + page
+        } else {
+            row_end
+        };
+    }
+
+    fn begin_stripe(&mut self) {
+        self.ended = 0;
+        self.next = self.stripe_end;
+        self.stop = self.next + self.lines.until_first();
+        self.stripe_end += self.lines.line * self.lines.dies;
     }
 
     /// Takes so many places, no more than there is room for in the word line. Returns the last of them if it ends the word line.
     #[inline]
     pub(crate) fn take_some(&mut self, units: u32) -> Option<u32> {
         self.next += units;
-        if self.next < self.line_end {
+        if self.next < self.stop {
             return None;
         }
-        self.begin_line();
-        Some(self.next - 1)
+        let last = self.next - 1;
+        self.goes_on().then_some(last)
     }
 
     /// Takes the next place. Returns it, and the number of units of the word line if it was the last of one.
@@ -106,43 +180,46 @@ impl OpenBlock {
     pub(crate) fn take(&mut self) -> (u32, Option<u32>) {
         let place = self.next;
         self.next += 1;
-        if self.next < self.line_end {
+        if self.next < self.stop {
             return (place, None);
         }
-        self.begin_line();
-        (place, Some(self.lines.line))
+        (place, self.goes_on().then_some(self.lines.line))
     }
 
-    /// Programs the open word lines of the stripe as they are, those that hold anything. Returns the units left empty.
+    /// Programs the open word lines of the stripe as they are, those that hold anything. Returns the units left empty in them.
     pub(crate) fn pad(&mut self, flash: &mut impl Flash) -> u64 {
         self.pad_lines(|last, units| flash.program_host(last, units))
     }
 
-    /// The same, each word line by its last place and the units it holds.
+    /// The same, each word line by its last place and the units it holds. The stripe goes on with the word lines that hold nothing.
     pub(crate) fn pad_lines(&mut self, mut program: impl FnMut(u32, u32)) -> u64 {
-        let mut held = self.waiting();
-        if held == 0 {
+        if self.waiting() == 0 {
             return 0;
         }
         let Lines { page, line, dies } = self.lines;
-        let begun = self.next + line * dies - self.stripe_end;
-        let empty = self.stripe_end - self.next;
-        // Pages that are full in the stripe, and what the page behind them holds: the rest of a word line's units.
-        let (pages, part) = (begun / page, begun % page);
-        while held > 0 {
-            let die = dies - 1 - (self.stripe_end - self.line_end) / page;
-            let full = pages / dies + u32::from(pages % dies > die);
-            let begins = u32::from(pages % dies == die) * part;
-            let units = full * page + begins;
-            if units > 0 {
-                program(self.line_end - 1, units);
+        let held = self.held();
+        let (first, last_row) = (self.ended, self.stripe_end - page * dies);
+        let mut empty = 0;
+        while self.ended < dies {
+            let die = self.ended - first;
+            let units = held.rows * page
+                + if die < held.pages { page } else { 0 }
+                + if die == held.pages { held.part } else { 0 };
+            if units == 0 {
+                break;
             }
-            held -= units;
-            self.line_end += page;
+            self.ended += 1;
+            if units < line {
+                program(last_row + self.ended * page - 1, units);
+                empty += line - units;
+            }
         }
-        self.next = self.stripe_end;
-        self.line_end = self.stripe_end;
-        self.begin_line();
+        if self.ended == dies {
+            self.begin_stripe();
+        } else {
+            self.next = self.stripe_start();
+            self.begin_row();
+        }
         u64::from(empty)
     }
 }
@@ -175,9 +252,13 @@ mod tests {
             let mut open = OpenBlock::new(0, 0, stripe * 1000, lines);
             let mut flash = Programmed::default();
             let (mut written, mut padded) = (vec![], 0);
+            // The word line of a place: its stripe, and the die of its page.
+            let of = |place: u32| (place / stripe, place % stripe / page % dies);
             for units in ends {
                 for _ in 0..units {
                     let (place, full) = open.take();
+                    let ended = flash.0.iter().any(|&(last, _)| of(last) == of(place));
+                    prop_assert!(!ended, "nothing is written to a word line that was programmed");
                     written.push(place);
                     if let Some(units) = full {
                         flash.program_host(place, units);
@@ -187,12 +268,12 @@ mod tests {
                 prop_assert_eq!(open.waiting(), written.len() as u32 - programmed);
                 padded += open.pad(&mut flash);
                 prop_assert_eq!(open.waiting(), 0);
-                // With one bit a cell a stripe may be half written and nothing wait.
-                prop_assert!(bits == 1 || open.next.is_multiple_of(stripe));
+                // A flush ends no word line that holds nothing: a stripe ends when all of its word lines have.
+                let lines_ended = flash.0.len() as u32;
+                prop_assert_eq!(open.next / stripe, lines_ended / dies);
             }
-            prop_assert_eq!(u64::from(open.next), written.len() as u64 + padded);
-            // The word line of a place: its stripe, and the die of its page.
-            let of = |place: u32| (place / stripe, place % stripe / page % dies);
+            prop_assert!(written.is_sorted_by(|before, after| before < after));
+            prop_assert_eq!(flash.0.len() as u64 * u64::from(lines.line), written.len() as u64 + padded);
             let mut held = std::collections::BTreeMap::new();
             for place in written {
                 *held.entry(of(place)).or_insert(0) += 1;
@@ -200,6 +281,33 @@ mod tests {
             let programmed: Vec<_> = flash.0.iter().map(|&(last, units)| (of(last), units)).collect();
             prop_assert_eq!(programmed.len(), held.len());
             prop_assert!(programmed.iter().all(|(line, units)| held[line] == *units));
+        }
+
+        #[test]
+        fn some_places_at_once_are_those_taken_one_by_one(
+            page in 1_u32..5, bits in 1_u32..5, dies in 1_u32..7, ends in proptest::collection::vec(1_u32..60, 1..20),
+        ) {
+            let lines = Lines { page, line: page * bits, dies };
+            let mut one = OpenBlock::new(0, 0, lines.line * dies * 1000, lines);
+            let mut some = one;
+            let mut flash = Programmed::default();
+            for units in ends {
+                let mut left = units;
+                while left > 0 {
+                    let at_once = left.min(some.room_in_line());
+                    let first = some.next;
+                    let full = some.take_some(at_once);
+                    for n in 0..at_once {
+                        let (place, line) = one.take();
+                        prop_assert_eq!(place, first + n);
+                        prop_assert_eq!(line.map(|_| place), full.filter(|&last| last == place));
+                    }
+                    left -= at_once;
+                }
+                one.pad(&mut flash);
+                some.pad(&mut flash);
+                prop_assert_eq!(one.next, some.next);
+            }
         }
     }
 }

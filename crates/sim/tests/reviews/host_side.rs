@@ -53,6 +53,30 @@ fn a_flush_costs_a_program_without_power_loss_protection() {
     assert_within("cost without protection", without_cost, word_line, 0.01);
 }
 
+/// A flush ends the word lines that hold something, however many dies a stripe goes over.
+#[test]
+fn a_flush_costs_one_word_line_of_a_stripe_and_leaves_the_others_to_be_written() {
+    let cost = |stripe_dies| {
+        let mut drive = reviewed(|spec| {
+            spec.power_loss_protection = false;
+            spec.options.stripe_dies = stripe_dies;
+        });
+        let mut now = 0;
+        for n in 0..1000 {
+            now = drive.submit(now, Op::Write, n * UNIT, UNIT as u32);
+            now = drive.flush(now);
+        }
+        let programs = drive.flash_counts().programs;
+        (drive.ftl_counts().write_amplification().unwrap(), programs)
+    };
+    let word_line = f64::from(REVIEWED.spec().geometry.units_per_program());
+    for stripe_dies in [1, 2, 4] {
+        let (amplification, programs) = cost(stripe_dies);
+        assert_within("programmed by the host", amplification, word_line, 0.01);
+        assert_eq!(programs, 1000, "a program for each flush");
+    }
+}
+
 #[test]
 fn a_medium_written_in_place_is_flat_over_all_mixes() {
     let mut spec = REVIEWED.spec();
