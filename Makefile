@@ -10,11 +10,13 @@ RUST_TEST_FLAGS := $(shell [ "$$(id -u)" = 0 ] && [ -d /sys/class/zram-control ]
 ARGS ?=
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+PYTHON_SOURCES := $(shell find python -name '*.py')
 WEB_SOURCES := web/package.json web/package-lock.json web/build.mjs $(shell find web/src -type f)
 
 INTERPRETER := $(BIN)/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
+BYTECODE := $(VENV)/.bytecode
 CRATES := target/.crates
 NODE_MODULES := web/node_modules/.dependencies
 # The bundle itself, not a stamp: a package without it cannot be used.
@@ -33,7 +35,7 @@ help: ## what each verb does
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
 # What it does is said as it does it; what is built already is not built again, and not spoken of.
-setup: $(EXTENSION) $(PAGE) ## everything from a clean clone, in about two minutes; the command is then .venv/bin/ssdlab
+setup: $(EXTENSION) $(BYTECODE) $(PAGE) ## everything from a clean clone, in about two minutes; the command is then .venv/bin/ssdlab
 
 build: setup ## compile again what changed
 
@@ -121,6 +123,11 @@ $(CRATES): Cargo.lock | prerequisites
 $(EXTENSION): $(RUST_SOURCES) pyproject.toml $(DEPENDENCIES) | $(NODE_MODULES) $(CRATES)
 	@echo "setup: compiling the native module, about 60 s on two cores when nothing is compiled yet"
 	@env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --locked
+	@touch $@
+
+# Where Python may not write bytecode (PYTHONDONTWRITEBYTECODE), each start would compile every module that it imports.
+$(BYTECODE): $(PYTHON_SOURCES) $(DEPENDENCIES)
+	@$(INTERPRETER) -m compileall -q -j 0 python/ssdlab
 	@touch $@
 
 $(PAGE): $(WEB_SOURCES) $(NODE_MODULES)
