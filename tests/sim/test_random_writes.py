@@ -170,7 +170,7 @@ def test_spare_area_is_worth_what_the_parts_that_limit_say(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*UNHEATED, *ON_DATA_PATH])
+@pytest.mark.parametrize("name", ["sata-tlc-enterprise", "nvme-tlc-enterprise", *ON_DATA_PATH])
 def test_rows_of_a_second_spread_less_with_more_spare(name: str, tmp_path: Path) -> None:
     """Beside their level: each write needs fewer moves, and their number varies less.
 
