@@ -29,8 +29,11 @@ def print_kind(kind: ResultKind[Any], result: ResultBase) -> None:
 
 
 def print_tables(tables: Iterable[Table]) -> None:
-    """Print tables, each below its caption; of a wide one the columns that it names for a terminal."""
-    for table in tables:
+    """Print tables, each below its caption; of a wide one the columns that it names for a terminal.
+
+    Columns and tables in which nothing stands are left out.
+    """
+    for table in (each.filled for each in tables):
         if table.rows:
             print_line()
             print_line(table.caption, "dim")

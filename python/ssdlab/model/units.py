@@ -351,8 +351,8 @@ def span_text(duration_s: float) -> str:
 def figure_text(value: float | None, unit: str) -> str:
     """Return a headline figure in the words of its unit; a dash for none.
 
-    >>> figure_text(64_321.0, "IOPS"), figure_text(388_000.0, "ns"), figure_text(4.25, "W")
-    ('64.3k IOPS', '388 µs', '4.25 W')
+    >>> figure_text(64_321.0, "IOPS"), figure_text(388_000.0, "ns"), figure_text(1630, "µs")
+    ('64.3k IOPS', '388 µs', '1.63 ms')
     """
     if value is None:
         return "—"
@@ -363,8 +363,10 @@ def figure_text(value: float | None, unit: str) -> str:
             return throughput_text(value)
         case "ns":
             return latency_text(value)
-        case "us":
+        case "us" | "µs":
             return latency_text(value * 1e3)
+        case "ms":
+            return latency_text(value * 1e6)
         case "s":
             return span_text(value)
         case "x":

@@ -36,7 +36,13 @@ class StateCheck(Stored):
     )
     lowest: float | None = Field(default=None, description="its throughput")
     held: bool = Field(
-        description="whether both are within the fifth that SNIA's rule allows; of `throttled` never"
+        description="whether both are within the fifth that SNIA's rule allows; of `throttled` never, nor "
+        "where the host was the limit"
+    )
+    by_host: str | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="why the host, not the drive, was the limit of one of both; absent: it was not",
     )
     ordinals: tuple[int, ...]
 
@@ -69,6 +75,11 @@ class SteadyProof(Stored):
     throttled: bool | None = Field(
         default=None, exclude_if=absent, description="whether heat slowed the drive meanwhile; absent: no"
     )
+    by_host: str | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="why the host, not the drive, was the limit meanwhile; absent: it was not",
+    )
 
     @property
     def brought_about(self) -> str:
@@ -82,8 +93,9 @@ class SteadyProof(Stored):
 
     @property
     def judged(self) -> bool:
-        """Whether there were rounds enough, and writing enough, of a drive that heat did not hold back."""
-        return self.first is not None and self.capacities >= MIN_CAPACITIES and not self.throttled
+        """Whether rounds and writing were enough, and neither heat nor the host held the drive back."""
+        held_back = self.throttled or self.by_host
+        return self.first is not None and self.capacities >= MIN_CAPACITIES and not held_back
 
 
 class OnePassProof(SteadyProof):

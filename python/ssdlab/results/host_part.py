@@ -53,15 +53,21 @@ class HostPart:
             others={
                 "share": f" {self.share}".rstrip(),
                 "where": where,
-                "reasons": "; ".join(attribute(most.result.host).reasons),
+                "reasons": by_the_host(most),
             },
         )
+
+
+def by_the_host(step: Step) -> str:
+    """Return why the host, not the drive, was the limit of a step, so that it says nothing of the drive."""
+    judged = attribute(step.result.host)
+    return "; ".join(judged.reasons) if judged.limit == "host" else ""
 
 
 def host_part(steps: Iterable[Step]) -> HostPart | None:
     """Return the host's part in the measured steps of a run; None where it had none."""
     measured = [step for step in steps if step.result.measurement is not None and step.verb not in _PREPARING]
-    limited = tuple(step for step in measured if attribute(step.result.host).limit == "host")
+    limited = tuple(step for step in measured if by_the_host(step))
     return HostPart(limited, len(measured)) if limited else None
 
 

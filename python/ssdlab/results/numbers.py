@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ssdlab.model.units import block_text, count_text, figure_text, latency_text, significant, span_text
@@ -11,6 +11,7 @@ Quantity = Literal["iops", "mb_s", "ns", "s", "bytes", "capacity", "count", "pla
 """What a value is of, which says how it is written."""
 NOTHING = "—"
 """Printed where there is no value."""
+_EMPTY = ("", NOTHING)
 THIN_SPACE = "\u2009"
 
 
@@ -40,6 +41,18 @@ class Table:
     """Titles of the columns that a terminal has room for; empty: all."""
     marked: int | None = None
     """The row that the method reports, pointed out in a terminal: on the page the chart does so."""
+
+    @property
+    def filled(self) -> Table:
+        """The table without columns in which nothing stands; without rows, if only the first has anything."""
+        if any(cell.span > 1 for row in self.rows for cell in row):
+            return self
+        kept = [at for at in range(len(self.head)) if any(row[at].text not in _EMPTY for row in self.rows)]
+        if len(kept) == len(self.head):
+            return self
+        head = tuple(self.head[at] for at in kept)
+        rows = tuple(tuple(row[at] for at in kept) for row in self.rows) if len(kept) > 1 else ()
+        return replace(self, head=head, rows=rows)
 
 
 def words(text: str) -> Cell:

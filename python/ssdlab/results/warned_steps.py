@@ -58,7 +58,7 @@ class WarnedSteps:
             alike = "; ".join(each.what for each in self.worded)
             return alike + (f" ({self.where})" if self.where else "")
         return (
-            f"{first.what} (at {first.place}; alike {self.where or 'elsewhere'}, each with its own figures)"
+            f"{first.what} (at {first.place}; alike {self.share or 'elsewhere'}, each with its own figures)"
         )
 
     @property

@@ -27,6 +27,7 @@ from ssdlab.methods.verbs.one_pass import OnePass
 from ssdlab.methods.verbs.place import Place
 from ssdlab.model.frozen import Bytes
 from ssdlab.results.drive_states import OnePassProof, PlacedProof
+from ssdlab.results.host_part import by_the_host
 from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
@@ -161,8 +162,9 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
         "since_capacities": since.bytes / laid.data_bytes,
         "spare": laid.spare,
         "throttled": throttled(step) or None,
+        "by_host": by_the_host(step) or None,
     }
-    facts["reached"] = judged.steady and not facts["throttled"]
+    facts["reached"] = judged.steady and not facts["throttled"] and not facts["by_host"]
     if placed:
         return PlacedProof(**facts)
     return OnePassProof(

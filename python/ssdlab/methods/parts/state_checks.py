@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.analysis.falling import Fall, came_back, deepest_fall
 from ssdlab.methods.results.steady import window_check
-from ssdlab.results.attribution import attribute
 from ssdlab.results.drive_states import StateCheck
+from ssdlab.results.host_part import by_the_host
 from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
@@ -65,13 +65,8 @@ def _to_repeat(lines: Sequence[Sequence[Taken]]) -> tuple[Taken, ...]:
 
 
 def _fall(steps: Sequence[Step]) -> Fall | None:
-    by_host = [by_the_host(step) for step in steps]
+    by_host = [bool(by_the_host(step)) for step in steps]
     return deepest_fall([float(step.measured.iops) for step in steps], by_host)
-
-
-def by_the_host(step: Step) -> bool:
-    """Return whether the host was the limit of a step, so that it says nothing of the drive."""
-    return attribute(step.result.host).limit == "host"
 
 
 def checks_of(
@@ -94,7 +89,7 @@ def checks_of(
     """
     repeated = [check for line in lines for check in _repeated(data, line, unit)]
     later = data.step(alike) if alike else None
-    if steady is None or later is None or by_the_host(later):
+    if steady is None or later is None or steady.by_host or by_the_host(later):
         return tuple(repeated)
     check = window_check(steady, later, alike)
     return (*repeated, *(() if check is None else (check,)))
@@ -109,6 +104,7 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
         before, after = _value(step, unit), _value(then, unit)
         lowest = min(steps[at + 1 :], key=lambda each: _value(each, unit), default=step)
         fell = _value(lowest, unit) < before  # the first point is taken again whichever the fall began at
+        host = by_the_host(step) or by_the_host(then)
         yield StateCheck(
             kind="repeated",
             unit=unit,
@@ -118,7 +114,8 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
             after=after,
             fallen=lowest.label if fell else "",
             lowest=_value(lowest, unit) if fell else None,
-            held=came_back(before, after),
+            held=came_back(before, after) and not host,
+            by_host=host or None,
             ordinals=(step.ordinal, *((lowest.ordinal,) if fell else ()), then.ordinal),
         )
 

@@ -32,6 +32,7 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
                 "length": Amount(entry.last.rows, "s"),
                 "floor": Amount(entry.last.floor, "IOPS"),
                 "steady": Amount(entry.steady_from_s, "s"),
+                "by_host": entry.by_host or "",
                 "written": f"{significant(entry.capacities or 0.0)} capacities",
             },
         )
@@ -40,6 +41,8 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
 def _state(entry: ConsistencyEntry) -> str:
     if entry.throttled:
         return "whether it was steady is not judged, as heat held the drive back"
+    if entry.by_host:
+        return "whether it was steady is not judged, as the host, not the drive, was the limit ({by_host})"
     if not entry.judged and (entry.capacities or 0.0) < MIN_CAPACITIES:
         return "whether it was steady is not judged, as {written} were written over"
     if not entry.judged:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
-from ssdlab.methods.results.pts_verdict import can_judge
 from ssdlab.model.units import block_text, latency_text, numbered_text, significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
@@ -149,7 +148,7 @@ def not_achieved(group: PtsRounds) -> Claim:
     says = f"{{name}}steady state was {group.verdict} in {{rounds}} rounds"
     others: dict[str, Amount | str] = {"name": name, "rounds": str(group.rounds)}
     window = Window.of_rounds(group)
-    if window.worst is None or window.holds or not can_judge(steady=group.steady, fills=group.fills):
+    if window.worst is None or window.holds or not group.judged:
         return window_claim(says, window, shown, others)
     others |= {
         "window": numbered_text("round", group.first, group.last),

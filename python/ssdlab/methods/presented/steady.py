@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
 """Why nothing can be said of the state; the names are those of `lasted`."""
 TOO_HOT = "the drive throttled itself for heat meanwhile, and a drive that does is as even as its cooling"
+BY_HOST = "the host, not the drive, was the limit meanwhile: {by_host}"
 
 
 def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
@@ -44,7 +45,9 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
 
 def why_not_judged(steady: SteadyProof) -> str:
     """Return why nothing can be said of the state."""
-    return TOO_HOT if steady.throttled else TOO_LITTLE
+    if steady.throttled:
+        return TOO_HOT
+    return BY_HOST if steady.by_host else TOO_LITTLE
 
 
 def _verdict(steady: SteadyProof) -> str:
@@ -83,6 +86,7 @@ def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
         "time": Amount(steady.seconds, "s"),
         "written": f"{significant(steady.capacities)} capacities",
         "rounds": f"{rounds} round{'s' if rounds != 1 else ''}",
+        "by_host": steady.by_host or "",
     }
 
 
@@ -97,6 +101,7 @@ def check_claim(check: StateCheck) -> Claim:
         "after": Amount(check.after, check.unit),
         "fallen": check.fallen,
         "lowest": Amount(check.lowest, check.unit),
+        "by_host": check.by_host or "",
     }
     if check.kind == "repeated" and check.lowest is None:
         says = "{what} gave {figure}, and {after} when it was taken again at the end"
@@ -111,7 +116,10 @@ def check_claim(check: StateCheck) -> Claim:
         )
     else:
         says = "{what} ended at {figure}, and {then} gave {after} of the same work"
-    verdict = "within a fifth of each other" if check.held else "the drive's state moved"
+    if check.by_host:
+        verdict = "not judged, as the host, not the drive, was the limit ({by_host})"
+    else:
+        verdict = "within a fifth of each other" if check.held else "the drive's state moved"
     return Claim(
         f"{says}: {verdict}",
         figure=Amount(check.before, check.unit),

@@ -236,7 +236,7 @@ def conclude_demand(
     records = records_of(data, step)
     planned = (p.most_samples - 1) * p.cycle + 1  # what comes later only drains
     records = picked(records, range(min(planned, len(records.iops))))
-    samples = samples_of(records, p.cycle, data.capacity_bytes, at=0)
+    samples = samples_of(data, step, records, p.cycle, at=0)
     rounds = collect(data, cells_of(p, load), [tracked_of(p)], [], group="")
     before, *grid = (
         _cell(data, shape, cell) for shape, cell in zip([p.shape, *p.grid], rounds.cells, strict=True)

@@ -139,7 +139,7 @@ def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
     step = data.step(PRECONDITIONING)
     assert step is not None  # a finished run has it
     found = records_of(data, step)
-    samples = samples_of(found, p.cycle, data.capacity_bytes, at=p.sample_at)
+    samples = samples_of(data, step, found, p.cycle, at=p.sample_at)
     baseline = fmean(samples.variable.values[samples.first - 1 : samples.last])
     waits = tuple(_wait(data, p, rest, baseline) for rest in p.rests)
     longest = f"rests of {span_text(waits[-1].idle_s)}"

@@ -28,6 +28,7 @@ from ssdlab.methods.results.pts import (
 from ssdlab.model.pattern import Bands, Sequential, Uniform
 from ssdlab.model.units import NS_PER_S, block_text, numbered_text, span_text
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload
+from ssdlab.results.host_part import by_the_host
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -142,16 +143,23 @@ def weighted_mean_ns(found: PtsRecords) -> float | None:
     return sum(rate * mean for rate, mean in known) / done if done else None
 
 
-def samples_of(found: PtsRecords, cycle: int, capacity_bytes: int, *, at: int | None = None) -> PtsSamples:
-    """Judge a record of each cycle, by default its last: the first steady window, or else the last five."""
+def samples_of(
+    data: RunData, step: Step, found: PtsRecords, cycle: int, *, at: int | None = None
+) -> PtsSamples:
+    """Judge a record of each cycle, by default its last: the first steady window, or else the last five.
+
+    `found` are the records of the step.
+    """
     at = cycle - 1 if at is None else at
     values = found.iops[at::cycle]
     first = first_steady([values])  # what comes after the end, the histogram, is of no account
     begins = max(0, len(values) - WINDOW) if first is None else first
     last = min(len(values), begins + WINDOW)
-    fills = sum(found.written_bytes[: last * cycle]) / capacity_bytes
+    fills = sum(found.written_bytes[: last * cycle]) / data.capacity_bytes
+    host = by_the_host(step)
     return PtsSamples(
-        steady=first is not None and fills >= MIN_CAPACITIES,
+        steady=first is not None and fills >= MIN_CAPACITIES and not host,
+        by_host=host or None,
         first=begins + 1,
         last=last,
         every=cycle,

@@ -38,6 +38,7 @@ from ssdlab.methods.results.pts import FiveNines, PtsCell, PtsResult, PtsRounds,
 from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.model.units import block_text, counted, ends_text, numbered_text, significant
 from ssdlab.results.claim import Claim, clauses
+from ssdlab.results.host_part import by_the_host
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -74,12 +75,14 @@ def collect(
     at = max(begins, rounds - WINDOW) if first is None else begins + first
     last = min(rounds, at + WINDOW)
     reported_rounds = (at + 1, last) if reported == "window" else _four_after(last, rounds)
+    host = _by_the_host([step for each in tracked for step in steps[each.cell][at:last]])
     fills = fills_until(data, max(steps[cell.label][last - 1].ordinal for cell in cells))
     return PtsRounds(
         group=group,
         rounds=rounds,
         cuts=cuts,
-        steady=first is not None and fills >= MIN_CAPACITIES,
+        steady=first is not None and fills >= MIN_CAPACITIES and not host,
+        by_host=host or None,
         first=at + 1,
         last=last,
         reported=reported_rounds,
@@ -90,6 +93,15 @@ def collect(
             *missing,
         ),
     )
+
+
+def _by_the_host(steps: Sequence[Step]) -> str:
+    """Return in how many of the steps that judge a window the host was the limit, and why in the first."""
+    found = [(step, why) for step in steps if (why := by_the_host(step))]
+    if not found:
+        return ""
+    step, why = found[0]
+    return f"in {len(found)} of {len(steps)} tracked steps, first {step.label}: {why}"
 
 
 def _steps(data: RunData, group: str, cell: Cell, rounds: int) -> list[Step]:

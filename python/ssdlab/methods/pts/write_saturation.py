@@ -171,7 +171,7 @@ def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
         stimulus=load.name,
         reason=None if end is None else end.reason,
         ended=until,
-        samples=samples_of(records, p.cycle, data.capacity_bytes),
+        samples=samples_of(data, step, records, p.cycle),
         records=found,
         histogram=None if end is None else histogram_of(data, step, found, until),
         scalars=(headline("pts_write_saturation_iops", "last record", records.iops[-1:], "IOPS"),),

@@ -14,6 +14,7 @@ from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.host_part import by_the_host
 from ssdlab.results.schema import ResultBase, Scalar
 from ssdlab.results.warned_steps import THROTTLED, throttled
 
@@ -74,6 +75,11 @@ class ConsistencyEntry(Stored):
     throttled: bool | None = Field(
         default=None, exclude_if=absent, description="whether heat slowed the drive meanwhile; absent: no"
     )
+    by_host: str | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="why the host, not the drive, was the limit meanwhile; absent: it was not",
+    )
     began_c: float | None = Field(
         default=None,
         exclude_if=absent,
@@ -103,7 +109,7 @@ class ConsistencyEntry(Stored):
         """Return what the long write of one amount of spare area found; steady by rounds of `round_s`.
 
         No window is believed that begins before the part in use was written over once, nor any of a drive
-        that held itself back for heat: it is as even as its cooling.
+        that held itself back for heat, as it is as even as its cooling, or that the host held back.
         """
         ends_s = rows["end_ns"].astype(float) / NS_PER_S
         iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(float)
@@ -114,8 +120,8 @@ class ConsistencyEntry(Stored):
         _, length = step.ran.streams[0].span_bytes(capacity_bytes, 1)
         capacities = summary.written_bytes / length
         first_row = int(moved.searchsorted(MIN_CAPACITIES * length)) + 1
-        hot = throttled(step)
-        steady_s = None if hot else steady_from(ends_s, iops, round(round_s), first_row)
+        hot, host = throttled(step), by_the_host(step)
+        steady_s = None if hot or host else steady_from(ends_s, iops, round(round_s), first_row)
         # Of a run that is short, or steady late, the last seconds begin where it was steady.
         last_s = max(0.0, end_s - LAST_S, steady_s or 0.0)
         parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", last_s)]
@@ -134,6 +140,7 @@ class ConsistencyEntry(Stored):
             capacities=capacities,
             rounds_after=max(0, len(iops) - first_row) // round(round_s),
             throttled=hot or None,
+            by_host=host or None,
             began_c=began_c,
             stretches=tuple(StretchFigures.of(part, figures) for part, figures in found if figures),
             write_amplification=None if summary.drive is None else summary.drive.write_amplification,
@@ -144,9 +151,10 @@ class ConsistencyEntry(Stored):
 
     @property
     def judged(self) -> bool:
-        """Whether enough was written over, and the drive cool enough, to tell whether it was steady."""
+        """Whether enough was written over to tell, and neither heat nor the host held the drive back."""
         enough = self.capacities is None or self.capacities >= MIN_CAPACITIES
-        return enough and (self.rounds_after is None or self.rounds_after >= WINDOW) and not self.throttled
+        rounds = self.rounds_after is None or self.rounds_after >= WINDOW
+        return enough and rounds and not self.throttled and not self.by_host
 
     @property
     def last(self) -> StretchFigures:

@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from ssdlab.methods.results.pts_verdict import SteadyWindow, gravest, too_few, verdict_of
+from ssdlab.methods.results.pts_verdict import Judgement, SteadyWindow, gravest, too_few
 from ssdlab.model.stored import Stored
 from ssdlab.results.schema import ResultBase, Scalar
 
@@ -70,7 +70,7 @@ class TrackedVariable(Stored):
     )
 
 
-class PtsRounds(Stored):
+class PtsRounds(Judgement):
     """The rounds of one group of cells."""
 
     group: str = Field(description="what tells it from the other groups of the test; empty: it has one")
@@ -80,18 +80,11 @@ class PtsRounds(Stored):
         description="rounds that were the first after an interruption which let the drive's state change: "
         "the window is of rounds after the last of them",
     )
-    steady: bool
     first: int = Field(description="first round of the window, from 1")
     last: int
     reported: tuple[int, int] = Field(description="first and last round whose mean is given of each cell")
-    fills: float = Field(description="user capacities written from the purge to the end of the window")
     tracked: tuple[TrackedVariable, ...]
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
-
-    @property
-    def verdict(self) -> str:
-        """What follows "steady state"."""
-        return verdict_of(steady=self.steady, fills=self.fills)
 
     def of_window(self, values: tuple[float, ...]) -> float | None:
         """Return the mean over the reported rounds; by the specification those of the window."""
@@ -181,10 +174,7 @@ class PtsResult(PtsBase):
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
         """One of each group."""
-        return tuple(
-            SteadyWindow(what=each.group or "the test", steady=each.steady, fills=each.fills)
-            for each in self.groups
-        )
+        return tuple(SteadyWindow.of(each.group or "the test", each) for each in self.groups)
 
     def unshown(self, figure: Scalar) -> str:
         """Return the verdict on the group that the figure was tracked in; where none is, on all."""
@@ -256,23 +246,21 @@ class PtsHistogram(Stored):
     count: tuple[int, ...]
 
 
-class PtsSamples(Stored):
+class PtsSamples(Judgement):
     """Samples of a load by which steady state is judged."""
 
-    steady: bool
     first: int = Field(description="first sample of the window, from 1")
     last: int
     every: int = Field(description="records from one sample to the next")
     at: int = Field(description="the first sample's record, from 0")
     variable: TrackedVariable
-    fills: float = Field(description="user capacities written by the end of the window")
 
     @property
     def verdict(self) -> str:
         """What follows "steady state"."""
         if self.variable.mean is None:
             return too_few(len(self.variable.values))
-        return verdict_of(steady=self.steady, fills=self.fills)
+        return super().verdict
 
 
 class PtsSeriesResult(PtsBase):
@@ -299,7 +287,7 @@ class PtsSaturationResult(PtsSeriesResult):
         """That of the samples; none where there were too few to judge."""
         found = self.samples
         judged = found.variable.mean is not None
-        return (SteadyWindow(what="the test", steady=found.steady, fills=found.fills),) if judged else ()
+        return (SteadyWindow.of("the test", found),) if judged else ()
 
     def unshown(self, figure: Scalar) -> str:
         """Return that of the samples also where they were too few."""
@@ -366,9 +354,7 @@ class PtsIdleRecoveryResult(PtsSeriesResult):
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
         """That of the preconditioning."""
-        return (
-            SteadyWindow(what="the preconditioning", steady=self.samples.steady, fills=self.samples.fills),
-        )
+        return (SteadyWindow.of("the preconditioning", self.samples),)
 
 
 class BlockShare(Stored):
@@ -445,6 +431,6 @@ class DemandResult(PtsSeriesResult):
     def windows(self) -> tuple[SteadyWindow, ...]:
         """That of the preconditioning, and that of the rounds."""
         return (
-            SteadyWindow(what="the preconditioning", steady=self.samples.steady, fills=self.samples.fills),
-            SteadyWindow(what="the rounds", steady=self.rounds.steady, fills=self.rounds.fills),
+            SteadyWindow.of("the preconditioning", self.samples),
+            SteadyWindow.of("the rounds", self.rounds),
         )

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 from pydantic import Field
 
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import significant
 
 ACHIEVED = "achieved"
-
-
-def can_judge(*, steady: bool, fills: float) -> bool:
-    """Whether enough was written to tell; what is called steady was judged, whatever older runs counted."""
-    return steady or fills >= MIN_CAPACITIES
-
-
-def verdict_of(*, steady: bool, fills: float) -> str:
-    """Return what follows "steady state"; `fills` are the user capacities written until then."""
-    if steady:
-        return ACHIEVED
-    if not can_judge(steady=steady, fills=fills):
-        return f"not judged after {significant(fills)} user capacities"
-    return "NOT ACHIEVED"
 
 
 def too_few(samples: int) -> str:
@@ -32,17 +19,43 @@ def too_few(samples: int) -> str:
     return f"not judged: {samples} {'sample is' if samples == 1 else 'samples are'} too few"
 
 
-class SteadyWindow(Stored):
+class Judgement(Stored):
     """One judgement of steady state."""
 
-    what: str = Field(description="of what, for a sentence: 'the test', '128 KiB'")
-    steady: bool
+    steady: bool = Field(description="by the rule, after enough writing, and not by the host's part")
     fills: float = Field(description="user capacities written from the purge to the end of the window")
+    by_host: str | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="why the host, not the drive, was the limit in the window; absent: it was not",
+    )
+
+    @property
+    def judged(self) -> bool:
+        """Whether it could be told; what is called steady was judged, whatever older runs counted."""
+        return self.steady or (self.fills >= MIN_CAPACITIES and not self.by_host)
 
     @property
     def verdict(self) -> str:
         """What follows "steady state"."""
-        return verdict_of(steady=self.steady, fills=self.fills)
+        if self.steady:
+            return ACHIEVED
+        if self.judged:
+            return "NOT ACHIEVED"
+        if self.fills < MIN_CAPACITIES:
+            return f"not judged after {significant(self.fills)} user capacities"
+        return "not judged by host-limited figures"
+
+
+class SteadyWindow(Judgement):
+    """A judgement, and what it is of."""
+
+    what: str = Field(description="of what, for a sentence: 'the test', '128 KiB'")
+
+    @classmethod
+    def of(cls, what: str, found: Judgement) -> Self:
+        """Return a judgement under the name of what it is of."""
+        return cls(what=what, steady=found.steady, fills=found.fills, by_host=found.by_host)
 
 
 def gravest(windows: Iterable[SteadyWindow]) -> str:
@@ -51,5 +64,5 @@ def gravest(windows: Iterable[SteadyWindow]) -> str:
     One that is NOT ACHIEVED is not hidden by one that could not be judged.
     """
     failed = [each for each in windows if not each.steady]
-    failed.sort(key=lambda each: not can_judge(steady=each.steady, fills=each.fills))
+    failed.sort(key=lambda each: not each.judged)
     return f"steady state {failed[0].verdict}" if failed else ""

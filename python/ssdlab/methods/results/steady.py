@@ -18,6 +18,7 @@ from ssdlab.results.drive_states import (
     StateCheck,
     SteadyProof,
 )
+from ssdlab.results.host_part import by_the_host
 from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def proof_of(step: Step, rows: Columns, round_s: float, capacity_bytes: int, wri
         since=written.since,
         since_capacities=written.bytes / span_bytes,
         throttled=throttled(step) or None,
+        by_host=by_the_host(step) or None,
     )
     steady = window is not None and window.steady and enough and found.judged
     return found.model_copy(update={"reached": steady})
@@ -69,10 +71,11 @@ def caveats_of(steady: SteadyProof | None) -> Iterator[Claim]:
     written = Amount(steady.capacities, "capacities")
     shown = Evidence((steady.ordinal,))
     if not steady.judged:
+        held_back = steady.throttled or steady.by_host
         yield Claim(
             f"whether the drive was in steady state is not judged: {why_not_judged(steady)}",
-            figure=None if steady.throttled else written,
-            bound=None if steady.throttled else Bound("at least", Amount(MIN_CAPACITIES, "capacities")),
+            figure=None if held_back else written,
+            bound=None if held_back else Bound("at least", Amount(MIN_CAPACITIES, "capacities")),
             evidence=shown,
             judged=False,
             others=lasted(steady),
@@ -124,8 +127,14 @@ def moved_caveats(checks: Iterable[StateCheck], of: str = "") -> Iterator[Claim]
     moved = [check for check in checks if not check.held]
     if moved:
         shown = Evidence(tuple(dict.fromkeys(ordinal for check in moved for ordinal in check.ordinals)))
+        known = any(not check.by_host for check in moved)
+        says = (
+            "state moved: the points are not of one drive state"
+            if known
+            else "whether the points are of one drive state is not judged, as the host was the limit"
+        )
         yield Claim(
-            f"state moved: the points are not of one drive state, so there is no headline figure{of}",
+            f"{says}, so there is no headline figure{of}",
             evidence=shown,
             judged=False,
         )

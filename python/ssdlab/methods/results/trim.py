@@ -15,8 +15,8 @@ from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.verbs.trim import TrimFacts
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import span_text
-from ssdlab.results.attribution import attribute
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
+from ssdlab.results.host_part import by_the_host
 from ssdlab.results.schema import ResultBase, Scalar
 from ssdlab.results.warned_steps import throttled
 
@@ -214,9 +214,8 @@ def _recovered(share: float) -> Scalar:
 
 def _limits_of(step: Step) -> Iterator[str]:
     """Yield why the host was the limit of a step of one thread; nothing where it was not."""
-    judged = attribute(step.result.host)
-    if judged.limit == "host":
-        yield from judged.reasons
+    if limited := by_the_host(step):
+        yield limited
     own_s, took_s = (step.result.host.own_cpu_s if step.result.host else None), float(step.measured.elapsed_s)
     if own_s and took_s and own_s / took_s >= OWN_CPU_SHARE:
         yield f"its one thread was on a CPU for {own_s / took_s:.0%} of the time: the host did the work"

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented import pts_demand
 from ssdlab.methods.results.pts import DemandResult
-from ssdlab.methods.results.pts_verdict import can_judge
 from ssdlab.model.units import ends_text, span_text
 from ssdlab.report.charts import Axis, Choice, Dot, HeatChart, HeatView, Line, SeriesChart, XyChart, XyView
 from ssdlab.report.runs import with_result
@@ -89,7 +88,7 @@ def _samples(shown: Shown, result: DemandResult) -> Line:
     cycle = result.samples.every
     found = result.samples
     window = range((found.first - 1) * cycle, (found.last - 1) * cycle + 1, cycle)
-    if not can_judge(steady=found.steady, fills=found.fills):
+    if not found.judged:
         window = range(0)
     samples = zip(result.writes.ends_s(), result.writes.iops, strict=True)
     dots = tuple(
