@@ -147,6 +147,28 @@ def test_what_outsiders_saw_leave_its_plan_falls_inside(tmp_path: Path, name: st
     assert times.lower <= actual_s <= times.upper <= AT_MOST * actual_s and writes.inside
 
 
+@pytest.mark.parametrize(
+    ("text", "lasts"), [("sim:xpoint,scale=512", True), ("sim:tiny-test,scale=4", False)]
+)
+def test_a_medium_written_in_place_is_steady_as_soon_as_it_is_asked(
+    tmp_path: Path, text: str, lasts: bool
+) -> None:
+    """Nobody knows when flash that is collected will be; a plan has the longest for it."""
+    rules = {"least_seconds": "20", "most_seconds": "2000", "round_seconds": "2", "precondition_depth": "8"}
+    method = find_method("qd1")
+    params = method.params.build({**rules, "sizes": "4k", "seconds": "2", "size_seconds": "1"}, quick=False)
+    order = Order(method, params, text, destroy=text, seed=3)
+    plan = plan_order(order, tmp_path)
+    longest = [step.drive_seconds.upper for step in plan.steps if "to steady state" in step.label]
+    assert len(longest) == 2
+    assert all((each < 100) is lasts for each in longest)
+    if lasts:
+        times, writes = against(plan, RunFolder(start(order, tmp_path)))
+        print(f"{text}: {times.actual:.4g} s, said {times.lower:.4g} to {times.upper:.4g} s")
+        assert times.inside and times.share <= AT_MOST
+        assert writes.inside
+
+
 BEFORE = """
 [[step]]
 do = "run"

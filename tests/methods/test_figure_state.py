@@ -10,7 +10,7 @@ import pytest
 
 from methods.on_simulated import SMALL
 from ssdlab.cli import main
-from ssdlab.methods.results.pts_verdict import verdict_of
+from ssdlab.methods.results.pts_verdict import Judgement
 
 
 def told(
@@ -48,7 +48,7 @@ def test_headlines_of_snia_tests_bear_the_verdict(tmp_path: Path, capsys: pytest
     result = found["result"]
     assert isinstance(result, dict)
     assert not result["samples"]["steady"]
-    verdict = verdict_of(steady=False, fills=result["samples"]["fills"])
+    verdict = Judgement(steady=False, fills=result["samples"]["fills"]).verdict
     assert verdict.startswith("not judged after")
     states = found["states"]
     assert isinstance(states, dict)
@@ -70,9 +70,11 @@ def test_repeats_keep_the_state_of_a_figure(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_the_verdict_has_three_words() -> None:
-    assert verdict_of(steady=True, fills=3.0) == "achieved"
-    assert verdict_of(steady=False, fills=3.0) == "NOT ACHIEVED"
-    assert verdict_of(steady=False, fills=0.543) == "not judged after 0.543 user capacities"
+    assert Judgement(steady=True, fills=3.0).verdict == "achieved"
+    assert Judgement(steady=False, fills=3.0).verdict == "NOT ACHIEVED"
+    assert Judgement(steady=False, fills=0.543).verdict == "not judged after 0.543 user capacities"
+    held_back = Judgement(steady=False, fills=3.0, by_host="the CPUs were 99% busy")
+    assert held_back.verdict == "not judged by host-limited figures"
 
 
 def test_the_lowest_percent_needs_ten_rows_below_it(tmp_path: Path) -> None:

@@ -143,6 +143,8 @@ class Pace:
         What is surely not gone beyond, of loads of as large blocks and as many in flight, or less ...
     ahead_bytes
         ... but by what a buffer takes in.
+    lasting
+        Whether a load goes on as it began: writes leave no other state behind, and no heat builds up.
     discard_bytes_s
         Discards take no longer than so many bytes a second; None where it is not known that they work.
     """
@@ -155,6 +157,7 @@ class Pace:
     command_s: Mapping[bool, float] = field(default_factory=lambda: SHORTEST)
     ceilings: tuple[Known, ...] = ()
     ahead_bytes: float = 0.0
+    lasting: bool = False
     discard_bytes_s: float | None = None
 
     def of(self, load: Load) -> Speed:

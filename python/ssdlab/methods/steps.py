@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
 
 
+STEADY = "steady"
+"""What ends writing when rounds of it are steady, by this name."""
+
+
 @dataclass(frozen=True)
 class Until:
     """A condition judged on the closed interval rows, in order; name and arguments are part of the step."""

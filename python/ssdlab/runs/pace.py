@@ -144,6 +144,7 @@ def _with_profile(pace: Pace, made: Document, identity: Identity) -> Pace:
         filling=_filling(made, identity),
         ahead_bytes=buffer_bytes(made),
         command_s={writes: command_s(made, writes=writes) for writes in (False, True)},
+        lasting=bool(made["profile"].get("xpoint")) and not made["profile"].get("thermal"),
         sources=(*pace.sources, f"profile, at most {fastest} MB/s of writes"),
     )
 

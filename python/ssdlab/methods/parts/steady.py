@@ -11,7 +11,7 @@ from ssdlab.methods.method import Params, RunData, Seconds, param
 from ssdlab.methods.parts.workloads import Order, closed_loop
 from ssdlab.methods.results.steady import proof_of
 from ssdlab.methods.results.written import written_by
-from ssdlab.methods.steps import Until
+from ssdlab.methods.steps import STEADY, Until
 from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def write_to_steady_state(
         order, "write", block_bytes=block_bytes, in_flight=p.precondition_depth, seconds=p.most_seconds
     ).model_copy(update={"interval_ns": row_ns})
     holds, bounds = steady_until(p, lab.usable_bytes)
-    return lab.precondition(workload, label=label, until=Until("steady", dict(bounds), holds))
+    return lab.precondition(workload, label=label, until=Until(STEADY, dict(bounds), holds))
 
 
 def steady_until(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SkipValidation
 
+from ssdlab.analysis.steady_state import WINDOW
 from ssdlab.methods.ground import derived_seed
-from ssdlab.methods.steps import Until
+from ssdlab.methods.steps import STEADY, Until
 from ssdlab.methods.verbs.bounds import STEP_MAX_S, Bounds, Planned, Planning
-from ssdlab.methods.verbs.stream_bounds import workload_bounds
+from ssdlab.methods.verbs.stream_bounds import load_of, speed_of, workload_bounds
 from ssdlab.methods.verbs.stream_words import describe_stream
 from ssdlab.methods.verbs.verb import Facts, Verb
 from ssdlab.model.errors import UsageError
@@ -20,6 +22,7 @@ from ssdlab.model.workload import Workload
 from ssdlab.results.records import StepResult
 
 if TYPE_CHECKING:
+    from ssdlab.analysis.pace import Pace
     from ssdlab.drives.base import Until as Ends
     from ssdlab.methods.verbs.context import StepContext
     from ssdlab.model.summary import Summary
@@ -95,7 +98,7 @@ class WorkloadVerb(Verb):
 
     def plan(self, planning: Planning) -> Planned:
         """Return bounds by the stops and rates of the workload."""
-        found = workload_bounds(self.workload, planning.pace)
+        found = workload_bounds(self._ended_by(planning.pace), planning.pace)
         seconds, written = found.seconds, found.bytes_written
         if self.until is not None:
             # What ends it early may not do so before a time of its own.
@@ -112,6 +115,23 @@ class WorkloadVerb(Verb):
             overhead_s=STEP_MAX_S,
             simulating=Bounds(found.simulating.lower if seconds.lower else 0.0, found.simulating.upper),
         )
+
+    def _ended_by(self, pace: Pace) -> Workload:
+        """Return the workload as steady state ends it on a drive that is steady from the beginning.
+
+        The window is then of its first rounds, but for the very first, in which a buffer fills; what is to be
+        written at least, or to pass, may come later.
+        """
+        (stream, *others) = self.workload.streams
+        if not pace.lasting or self.until is None or self.until.name != STEADY or others:
+            return self.workload
+        least_bytes, round_ns = self.until.given("least_bytes"), self.until.given("round_ns")
+        in_order = replace(load_of(stream), random=False)  # it makes no difference to such a drive
+        low = pace.of_target(speed_of(stream, pace), least_bytes, in_order).low
+        latest_ns = max(self.until.least_ns, least_bytes / low * NS_PER_S, (1 + WINDOW) * round_ns) + round_ns
+        time_ns = min(latest_ns, stream.stop.time_ns or latest_ns)
+        stop = stream.stop.model_copy(update={"time_ns": round(time_ns)})
+        return self.workload.model_copy(update={"streams": (stream.model_copy(update={"stop": stop}),)})
 
     def effects(self) -> tuple[str, ...]:
         """Return what each stream does."""
