@@ -26,7 +26,7 @@ from ssdlab.model.summary import Summary
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.live import LiveFile, read_live
 from ssdlab.results.progress import Progress
-from ssdlab.results.schema import JobResult
+from ssdlab.results.schema import JobResult, Status
 from ssdlab.runs.plan import Plan, Recorder, planned_step
 from ssdlab.runs.tracking import Tracker
 
@@ -298,3 +298,22 @@ def test_each_time_says_which_direction_it_is_of(
 
 def test_progress_is_read_back_from_what_is_written_of_it() -> None:
     assert Progress.of({**AT.as_dict(), "schema": "ssdlab.live/2", "pid": 7}) == AT
+
+
+@pytest.mark.parametrize(
+    ("ordinal", "status", "said"),
+    [
+        (8, "finished", "finished: 2 more steps of the plan would have been done if needed"),
+        (9, "finished", "finished: 1 more step of the plan would have been done if needed"),
+        (10, "finished", None),
+        (8, "interrupted", None),
+    ],
+)
+def test_steps_that_were_not_needed_do_not_just_vanish(
+    ordinal: int, status: Status, said: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watched = shown.RunProgress(shown.PlainDisplay())
+    watched.began(replace(AT, ordinal=ordinal))
+    capsys.readouterr()
+    watched.ended(status)
+    assert capsys.readouterr().err.splitlines() == ([] if said is None else [said])

@@ -104,7 +104,8 @@ def results(folder: Path) -> list[Any]:
                 for side in DIRECTIONS
             ]
         facts = {name: value for name, value in step.result.facts.items() if name != "ns"}
-        found.append((step.ordinal, step.verb, step.label, facts, kept, rows, states[step.ordinal]))
+        told = None if step.result.telemetry is None else step.result.telemetry.changes
+        found.append((step.ordinal, step.verb, step.label, facts, kept, rows, told, states[step.ordinal]))
     return found
 
 

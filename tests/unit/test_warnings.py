@@ -130,6 +130,28 @@ def test_of_an_open_loop_what_was_in_flight_counts_and_not_its_threads() -> None
     assert asked.what.startswith("40 I/Os in flight were asked for, but the drive holds 32")
 
 
+@pytest.mark.parametrize(
+    ("own_s", "code"),
+    [(0.01, "host-shared"), (0.9, "host-shared"), (1.0, "host-limited"), (1.9, "host-limited")],
+)
+def test_who_kept_the_cpus_busy_is_told(own_s: float, code: str) -> None:
+    """Of two CPUs that were 95 % busy for a second; where it is not known, the threads are named."""
+    around = HostContext(cores=2, cpu_busy_share=0.95)
+    measured = summary(elapsed_s=1.0, workers={"user_cpu_ns": own_s * 1e9, "system_cpu_ns": 0})
+    (found,) = judge(measured, Workload.of(Stream(workers=8)), around)
+    assert found.code == code
+    assert ("8 threads" in found.what) is (code == "host-limited")
+    assert ("use fewer threads" in found.advice) is (code == "host-limited")
+
+
+def test_no_advice_contradicts_another() -> None:
+    """More threads help against a drive that waits for them, and never on a host that is busy with them."""
+    for code, entry in CATALOGUE.items():
+        for advice in (entry.advice, entry.in_step):
+            if any(word in advice for word in ("more --threads", "with --threads", "more I/Os in flight")):
+                assert "where the host has CPU time left" in advice, code
+
+
 def test_a_drain_is_no_missing_depth() -> None:
     """Half a second of 128 I/Os in flight, and 0.238 s until the last had returned: 107 on average."""
     drained = summary(in_flight=107.0, elapsed_s=0.738)

@@ -35,7 +35,7 @@ class PlanLine:
     steps
         How many it stands for.
     seconds, bytes_written
-        Of all of them, without what the host adds.
+        Of all of them, in the drive's time: what the host adds is in the sums of a plan alone.
     """
 
     number: int
@@ -122,6 +122,6 @@ def _line(steps: Sequence[PlannedStep], label: str) -> PlanLine:
         steps[0].verb,
         label,
         len(steps),
-        sum((step.drive_seconds for step in steps), NOTHING) if len(steps) > 1 else steps[0].seconds,
+        sum((step.drive_seconds for step in steps), NOTHING),
         sum((step.bytes_written for step in steps), NOTHING),
     )

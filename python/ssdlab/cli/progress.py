@@ -121,12 +121,15 @@ class RunProgress:
         self._display = shown or display()
         self._keep = keep
         self._outlook = ""
+        self._left = 0
+        """Steps of the plan behind the one that was begun last."""
 
     def began(self, progress: Progress) -> None:
         """Say that a step starts, and before it what is expected, if that has changed."""
         if progress.outlook not in ("", self._outlook):
             self._display.say(f"{_place(progress)} {progress.outlook}")
         self._outlook = progress.outlook
+        self._left = progress.steps - progress.ordinal - 1
         self._display.say(f"{_place(progress)} {progress.label}: {_expected(progress)}")
         self._display.update(status_lines(progress))
 
@@ -142,8 +145,12 @@ class RunProgress:
             self._display.say(f"{_place(progress)} {step.label}: {text}")
 
     def ended(self, status: Status) -> None:
-        """Take the live lines away."""
-        del status
+        """Say why the plan had more steps, and take the live lines away."""
+        if status == "finished" and self._left > 0:
+            step = "step" if self._left == 1 else "steps"
+            self._display.say(
+                f"finished: {self._left} more {step} of the plan would have been done if needed"
+            )
         if not self._keep:
             self._display.close()
 

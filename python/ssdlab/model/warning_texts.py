@@ -26,17 +26,21 @@ CATALOGUE: dict[str, Entry] = {
         "use fewer threads with --engine uring and more depth, stop other work, or take more cores",
         in_step="stop other work, take more cores, or ask for fewer threads and more depth",
     ),
+    "host-shared": Entry(
+        "other work kept the CPUs {busy:.0%} busy, all but {own:.0%}: the host may be the limit",
+        "threads that wait for a CPU submit late and stamp completions late, whoever has it",
+        "stop other work on this host, or take more cores; fewer threads change nothing",
+    ),
     "run-queue-delay": Entry(
         "threads waited {delay} for a CPU per I/O on average, beside a p99 of {p99}: the host is in the tail",
         "the kernel's schedstat counts the time in which a thread could run and had no CPU",
-        "use fewer threads, pin them with --cpus, or stop other work on this host",
-        in_step="stop other work on this host, or ask for fewer threads",
+        "stop other work on this host; where its own threads are more than its cores, use fewer",
     ),
     "rate-not-reached": Entry(
         "{achieved} of the {requested} I/Os a second asked for were done, {share}",
         "the drive or the host could not follow the schedule; latencies count from the schedule all the same",
-        "lower --rate, or allow more I/Os in flight with --threads or --depth",
-        in_step="ask for a lower rate, or allow more I/Os in flight",
+        "lower --rate; where the host has CPU time left, allow more in flight with --threads or --depth",
+        in_step="ask for a lower rate; where the host has CPU time left, allow more I/Os in flight",
     ),
     "depth-not-reached": Entry(
         "{reached} I/Os were in flight on average, not the {asked} asked for",
@@ -56,8 +60,10 @@ CATALOGUE: dict[str, Entry] = {
     "late": Entry(
         "{late} of {count} submitted over 1 ms after they were due",
         "all threads were waiting for the drive, or had no CPU; response holds the delay, service does not",
-        "judge by response time; more --threads or --depth makes submission independent of completions",
-        in_step="judge by response time; with more I/Os in flight submission waits less for completions",
+        "judge by response time; where the host has CPU time left, more --threads or --depth makes "
+        "submission independent of completions",
+        in_step="judge by response time; where the host has CPU time left, with more I/Os in flight "
+        "submission waits less for completions",
     ),
     "dropped": Entry(
         "{count} never issued although due",
@@ -165,13 +171,13 @@ CATALOGUE: dict[str, Entry] = {
         "use blocks of at most that size, or raise queue/max_sectors_kb where the hardware allows it",
     ),
     "queue-limit": Entry(
-        "{in_flight}, but a queue of {device} holds {limit}",
-        "the others wait in the kernel; their wait is in the latency and not at the drive",
+        "{in_flight}, but a queue of {device} holds {limit}: the others waited in the kernel",
+        "what waits in the kernel counts as in flight and in the latency, and is not at the drive",
         "raise queue/nr_requests, or spread threads over CPUs of different queues",
     ),
     "drive-queue": Entry(
-        "{in_flight}, but the drive holds {limit} at once",
-        "its link carries no more; the others wait in the host, and their wait is in the latency",
+        "{in_flight}, but the drive holds {limit} at once: the others waited in the host",
+        "its link carries no more; what waits in the host counts as in flight and in the latency",
         "take {limit} as the deepest queue of such a drive: more adds waiting and no work",
     ),
     "link": Entry(

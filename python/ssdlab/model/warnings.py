@@ -120,7 +120,11 @@ def _judge_host(summary: Summary, workload: Workload, around: HostContext) -> It
     threads = sum(stream.workers for stream in workload.streams)
     busy, cores = around.cpu_busy_share, around.cores
     if busy is not None and cores is not None and busy >= CPU_BUSY and threads >= cores:
-        yield Warning.of("host-limited", busy=busy, threads=threads, cores=cores)
+        own = _own_share(summary, cores)
+        if own is not None and own < busy / 2:
+            yield Warning.of("host-shared", busy=busy, own=own)
+        else:
+            yield Warning.of("host-limited", busy=busy, threads=threads, cores=cores)
     done = summary.ios
     waited_ns = (summary.workers or NO_WORKERS).run_queue_wait_ns
     tails = [side.response_ns["p99"] for side in summary.sides.values()]
@@ -163,6 +167,13 @@ def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> It
         if around.device_in_flight < DEPTH_REACHED * due:
             words = {"reached": significant(around.device_in_flight), "due": significant(due)}
             yield Warning.of("device-depth", words, reached=around.device_in_flight, due=due, asked=asked)
+
+
+def _own_share(summary: Summary, cores: int) -> float | None:
+    """Return the share of all CPUs' time that the workers themselves used; None where it is not known."""
+    workers = summary.workers
+    own_ns = 0 if workers is None else workers.user_cpu_ns + workers.system_cpu_ns
+    return own_ns / (summary.elapsed_s * NS_PER_S * cores) if own_ns and summary.elapsed_s else None
 
 
 def _drained(summary: Summary, workload: Workload) -> float:

@@ -90,7 +90,7 @@ def _heat(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Cla
     if not known or any(mark.code == "throttled" for _, mark in marks):
         return None
     hottest, ordinal = max(known)
-    return Claim("the drive was {figure} warm at most", Amount(hottest, "°C"), evidence=Evidence((ordinal,)))
+    return Claim("the drive reached {figure} at most", Amount(hottest, "°C"), evidence=Evidence((ordinal,)))
 
 
 def _throttled(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Claim | None:

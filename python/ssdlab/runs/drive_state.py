@@ -83,8 +83,8 @@ class StateKeeper:
         """Note that a step was finished in an earlier session."""
         self._behind.append(_Done(request, ended))
 
-    def catch_up(self, redo: Callable[[Request], object]) -> None:
-        """Bring the drive into the state in which the last finished step left it.
+    def catch_up(self, redo: Callable[[Request], object]) -> bool:
+        """Bring the drive into the state in which the last finished step left it; return whether it was not.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class StateKeeper:
             A step done again does not end as the journal says: this simulator is another one.
         """
         if self._there:
-            return
+            return False
         started = time.monotonic()
         behind, self._behind = self._behind, []
         last = behind[-1].request.ordinal if behind else None
@@ -107,6 +107,7 @@ class StateKeeper:
         self._there = True
         if last is not None:
             self.finished(last, time.monotonic() - started)
+        return True
 
     def finished(self, ordinal: int, seconds: float) -> None:
         """Keep the state that a step has left, if the work since the last snapshot is worth it."""

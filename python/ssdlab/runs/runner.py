@@ -200,8 +200,12 @@ class Runner:
                 self._tracker.finished(step, read_back=True)
                 self._reported.add((step.ordinal, step.attempt))
         self._untold.clear()
-        if self._keeper is not None and (self._keeper.lasting or not only_lasting):
-            self._keeper.catch_up(self._executor.again)
+        keeper = self._keeper
+        if keeper is None or (only_lasting and not keeper.lasting):
+            return
+        if keeper.catch_up(self._executor.again):
+            watched = (step.result.telemetry for step in reversed(self.steps))
+            self._executor.caught_up(next((each for each in watched if each is not None), None))
 
     # --- what an interruption left ---
 

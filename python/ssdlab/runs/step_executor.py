@@ -110,6 +110,11 @@ class StepExecutor:
         """Do a finished step once more, for the state that it leaves."""
         request.asked.redo(_StepAtWork(self, request, 0, ()))
 
+    def caught_up(self, last: StepTelemetry | None) -> None:
+        """Count no work that was done again as that of the step that follows; `last` was watched last."""
+        if last is not None:
+            self._witness.follow(last)
+
     def read_back(self, request: Request, result: StepResult) -> None:
         """Bring about what of a finished step does not outlive the session that did it."""
         request.asked.read_back(_StepAtWork(self, request, 0, ()), result)

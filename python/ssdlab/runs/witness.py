@@ -34,6 +34,10 @@ class Witness:
         self._telemetry = drive.telemetry
         self._last, self._last_ns = self._telemetry.reading(), self._telemetry.clock_ns()
 
+    def follow(self, last: StepTelemetry) -> None:
+        """Count changes from the end of a step of an earlier session on."""
+        self._last, self._last_ns = last.health or self._last, last.ended_ns
+
     @contextmanager
     def watching(self, keep: Callable[[Sample], None] | None = None) -> Iterator[Watched]:
         """Watch what is measured within the block, which is to call `ended` with it."""

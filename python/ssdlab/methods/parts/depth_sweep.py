@@ -136,7 +136,7 @@ def conclude_sweep(
         checks=checks,
         caveats=clauses(
             (
-                *_caveats(data, p, points, found.chosen),
+                *_caveats(data, p, points, None if moved else found.chosen),
                 *(() if direction == "read" else caveats_of(steady)),
                 *moved_caveats(checks),
             )
@@ -160,22 +160,27 @@ def _scalars(chosen: Point, order: Order, direction: Direction) -> tuple[Scalar,
     return (*figures, *power_scalars(name, "", chosen.efficiency, chosen.mean_w))
 
 
-def _caveats(data: RunData, p: DepthSweepParams, points: tuple[Point, ...], chosen: int) -> Iterator[Claim]:
-    shown = _steps(points[chosen])
+def _caveats(
+    data: RunData, p: DepthSweepParams, points: tuple[Point, ...], chosen: int | None
+) -> Iterator[Claim]:
+    """Yield what limits a sweep; of one whose points are of several states no depth is chosen."""
     if data.quick:
-        yield quick_claim(
-            "depth",
-            p.seconds,
-            type(p)().seconds,
-            ", so the spread between runs is wider and the chosen depth may be off by one step; "
-            "p99.99 needs the full time",
-        )
+        so = ", so the spread between runs is wider"
+        if chosen is not None:
+            so += " and the chosen depth may be off by one step"
+        few = sum((point.service_ns or {}).get("p99.99") is None for point in points)
+        if few:
+            so += f"; at {few} of {len(points)} depths I/Os are too few for p99.99"
+        yield quick_claim("depth", p.seconds, type(p)().seconds, so)
     if p.engine == "uring":
         yield Claim(
             "io_uring, one thread of the full depth: do not compare with figures of synchronous threads"
         )
-    if chosen == len(points) - 1 and len(points) > 1:
-        yield Claim("the highest depth tried was chosen: throughput may still rise beyond it", evidence=shown)
+    if chosen is not None and chosen == len(points) - 1 and len(points) > 1:
+        yield Claim(
+            "the highest depth tried was chosen: throughput may still rise beyond it",
+            evidence=_steps(points[chosen]),
+        )
     off = tuple(point for point in points if not consistent(point.little_ratio))
     if off:
         yield Claim(
@@ -183,11 +188,11 @@ def _caveats(data: RunData, p: DepthSweepParams, points: tuple[Point, ...], chos
             evidence=_steps(*off),
             others={"tolerance": f"{TOLERANCE:.0%}"},
         )
-    judged = points[chosen].attribution
-    if judged is not None and judged.limit == "host":
+    judged = None if chosen is None else points[chosen].attribution
+    if chosen is not None and judged is not None and judged.limit == "host":
         yield Claim(
             "the host took part in the latencies at the chosen depth: {reasons}",
-            evidence=shown,
+            evidence=_steps(points[chosen]),
             others={"reasons": "; ".join(judged.reasons)},
         )
 
