@@ -11,6 +11,7 @@ import pytest
 from methods.on_simulated import SMALL
 from ssdlab.cli import main
 from ssdlab.methods.results.pts_verdict import Judgement
+from ssdlab.model.units import figure_text
 
 
 def told(
@@ -84,3 +85,25 @@ def test_the_lowest_percent_needs_ten_rows_below_it(tmp_path: Path) -> None:
 
     result = read_result(run("consistency", tmp_path, seconds="2"))
     assert {row[5].text for row in stretches(result).rows} == {"—"}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["qd1", "steady-random-write", "mixed-random"])
+def test_a_figure_whose_state_was_not_shown_is_nowhere_told_without_that(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In prose, on cards, and beside charts that draw what no mark can be put to."""
+    settings = ["--set", "depths=1,2"] if name == "steady-random-write" else []
+    found, shown, page = told([name, SMALL, *settings], tmp_path, capsys, page=True)
+    states, result = found["states"], found["result"]
+    assert isinstance(states, dict) and isinstance(result, dict)
+    figures = {each["name"]: figure_text(each["value"], each["unit"]) for each in result["scalars"]}
+    throughputs = [each for each in states if each.endswith(("_iops", "_mb_s"))]
+    assert throughputs, "the scene has figures that were not shown"
+    prose = [
+        each for each in shown.partition("Throughput")[0].split(". ") if "IOPS" in each or "MB/s" in each
+    ]
+    for figure in throughputs:
+        assert all(states[figure] in each for each in prose if f" {figures[figure]}" in each), figure
+    assert any(states[throughputs[0]] in each for each in prose)
+    if name == "qd1":
+        assert page.count("are of drive states that were not shown") >= 2

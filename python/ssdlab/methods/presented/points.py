@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.steady import check_claim, steady_claim
-from ssdlab.methods.results.figure_state import headline_label
+from ssdlab.methods.results.figure_state import headline_label, labelled, state_of
 from ssdlab.model.units import counted, latency_text, significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
@@ -184,6 +184,7 @@ def peak_findings(result: PeakResult) -> Iterator[Claim]:
 
 def _reported_depth(result: PeakResult) -> Iterator[Claim]:
     chosen, best = result.points[result.chosen], result.points[result.best]
+    state = state_of(result, result.scalars[0]) if result.scalars else ""
     share = f"{significant(result.share * 100, 2)} % of the best"
     shown = Evidence(tuple(each.ordinal for each in (chosen, best) if each.ordinal is not None))
     if chosen is best:
@@ -191,7 +192,7 @@ def _reported_depth(result: PeakResult) -> Iterator[Claim]:
     else:
         says = f"{{figure}} at {{depth}}, the lowest depth with at least {share} ({{best}} at {{best_depth}})"
     yield Claim(
-        says,
+        f"{says}{{state}}",
         figure=speed(chosen),
         bound=Bound("at least", Amount(result.threshold_iops, "IOPS"))
         if chosen.pattern == "random"
@@ -201,6 +202,7 @@ def _reported_depth(result: PeakResult) -> Iterator[Claim]:
             "depth": f"QD {chosen.in_flight_asked}",
             "best": speed(best),
             "best_depth": f"QD {best.in_flight_asked}",
+            "state": f" ({state})" if state else "",
         },
     )
     if chosen.attribution is not None and chosen.attribution.limit == "host":
@@ -218,12 +220,15 @@ def peak_tables(result: PeakResult) -> tuple[Table, ...]:
 
 
 def qd1_findings(result: Qd1Result) -> Iterator[Claim]:
-    """Yield each corner, and the states that writes were taken in."""
+    """Yield each corner, marked where its state was not shown, and the states that writes were taken in."""
+    states = {each.label: state_of(result, each) for each in result.scalars}
     for point in result.corners:
         if point.missing is None:
-            yield point_claim(point, f"{point.pattern} {point.direction}")
-    states = ("Sequential writes: ", "Random writes: ")
-    for name, proof in zip(states, result.steady, strict=False):
+            yield point_claim(
+                point, labelled(f"{point.pattern} {point.direction}", states.get(point.label, ""))
+            )
+    names = ("Sequential writes: ", "Random writes: ")
+    for name, proof in zip(names, result.steady, strict=False):
         yield steady_claim(proof, name)
 
 

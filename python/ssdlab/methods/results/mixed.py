@@ -49,14 +49,18 @@ class MixPoint(Stored):
         return self.mb_s / self.mean_w if self.mean_w else None
 
     @property
+    def name(self) -> str:
+        """What its throughput is called as a headline figure."""
+        return f"mixed_random_qd{self.depth}_mb_s"
+
+    @property
     def headlines(self) -> tuple[Scalar, ...]:
         """The figures that it is ranked by."""
-        name = f"mixed_random_qd{self.depth}"
         label = f"{self.read_pct}/{100 - self.read_pct} mix at QD {self.depth}"
         found = efficiency("mixed", self.iops, self.mb_s, self.mean_w)
         return (
-            Scalar.more(f"{name}_mb_s", label, self.mb_s, "MB/s"),
-            *power_scalars(name, f"{label},", found, self.mean_w),
+            Scalar.more(self.name, label, self.mb_s, "MB/s"),
+            *power_scalars(self.name.removesuffix("_mb_s"), f"{label},", found, self.mean_w),
         )
 
 

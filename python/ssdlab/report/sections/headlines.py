@@ -121,7 +121,8 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
 def moved(shown: Shown, checks: Sequence[StateCheck]) -> Headline:
     """Return that there is no figure, and what shows it."""
     why = tuple(sentence(check_claim(each)) for each in checks if not each.held)
-    return Headline(shown.index, "state moved", why)
+    known = any(not each.held and not each.by_host for each in checks)
+    return Headline(shown.index, "state moved" if known else "not judged", why)
 
 
 def _state(result: ResultBase, figure: Scalar) -> tuple[str, ...]:

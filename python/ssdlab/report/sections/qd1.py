@@ -63,10 +63,10 @@ def section(runs: Sequence[Shown]) -> Section:
         if point.missing is None and point.ordinal is not None
     ]
     figures = (
-        _bars(measured, (point_tables.throughput(corners),)),
+        _bars(measured, (point_tables.throughput(corners),), _unshown(ones)),
         percentiles.marks("qd1", "Latency at one I/O in flight", tails, point_tables.latencies(corners)),
         efficiency.figure("qd1", _worked(measured)),
-        _blocks(sizes),
+        _blocks(sizes, _unshown(ones)),
         percentiles.nines("qd1", tails, point_tables.latencies(corners)),
         over_time.figure("qd1", watched, ""),
     )
@@ -85,12 +85,25 @@ def _name(point: Point) -> str:
     return f"{point.pattern} {point.direction}"
 
 
-def _bars(corners: Corners, tables: Tables) -> Figure:
+def _unshown(ones: Sequence[One]) -> str:
+    """Return which runs have writes of a state that was not shown; nothing where all was."""
+    names = [one.shown.label for one in ones if not one.result.writes_shown]
+    if not names:
+        return ""
+    whose = "" if len(names) == len(ones) else f" of {', '.join(names)}"
+    return (
+        f" The writes{whose} are of drive states that were not shown: those of one workload, taken one after "
+        "another, may be of several."
+    )
+
+
+def _bars(corners: Corners, tables: Tables, unshown: str) -> Figure:
     views = _bars_views(corners)
     return Figure(
         id="qd1-bars",
         title="Throughput at one I/O in flight",
-        lead="Higher is better. Behind the value: the block size. Whisker: slowest to fastest interval.",
+        lead="Higher is better. Behind the value: the block size. Whisker: slowest to fastest interval."
+        + unshown,
         described="; ".join(
             f"{shown.label}, {_name(point)}: {rates.format_rate(point)}" for shown, point in corners
         ),
@@ -131,7 +144,7 @@ def _bars_view(corners: Corners, unit: Quantity, of: str) -> BarsView:
     return BarsView(rates.WORDS[unit] + of, rates.axis(unit), "higher", tuple(ranked))
 
 
-def _blocks(sizes: Corners) -> Figure | None:
+def _blocks(sizes: Corners, unshown: str) -> Figure | None:
     measured = [(shown, point) for shown, point in sizes if point.missing is None]
     if not measured:
         return None
@@ -152,7 +165,7 @@ def _blocks(sizes: Corners) -> Figure | None:
     return Figure(
         id="qd1-blocks",
         title="Throughput over block size",
-        lead=f"Higher is better. Reads are solid, writes dashed.{gaps}",
+        lead=f"Higher is better. Reads are solid, writes dashed.{gaps}{unshown}",
         described=f"Lines of {ends_text(block_text(blocks[0]), block_text(blocks[-1]))}.{gaps}",
         chart=XyChart(views),
         tables=point_tables.tables_of(sizes),
