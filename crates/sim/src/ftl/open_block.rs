@@ -191,7 +191,7 @@ impl OpenBlock {
         self.pad_lines(|last, units| flash.program_host(last, units))
     }
 
-    /// The same, each word line by its last place and the units it holds. The stripe continues the word lines that hold nothing.
+    /// The same, each word line by its last place and the units it holds. The stripe continues in the word lines that hold nothing.
     pub(crate) fn pad_lines(&mut self, mut program: impl FnMut(u32, u32)) -> u64 {
         if self.waiting() == 0 {
             return 0;
