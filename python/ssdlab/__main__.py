@@ -2,11 +2,19 @@
 
 import sys
 
-from ssdlab.host.programs import forget_working_folder
+
+def main() -> int:
+    """Run the command line of this process and return its exit status; signals are taken before all else."""
+    from ssdlab.host.ending_signals import EndingSignals
+
+    signals = EndingSignals().take()
+    from ssdlab.cli import main as run
+
+    return run(signals=signals)
+
 
 if __name__ == "__main__":
+    from ssdlab.host.programs import forget_working_folder
+
     forget_working_folder()
-
-    from ssdlab.cli import main
-
     sys.exit(main())

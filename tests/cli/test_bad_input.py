@@ -55,6 +55,16 @@ BAD = [
     (f"{MEASURE} --rate 5z", "unit of rate 'z' is not known", "Known: k, M"),
     (f"{MEASURE} --span 0..25", "span length 25 is not a multiple of 512", "use multiples of 512 B"),
     (f"{MEASURE} --threads many", "threads is 'many', not a whole number", "threads that issue I/O"),
+    (f"{MEASURE} --bs 4q", "--bs: unit of block size 'q' is not known in '4q'", "known: B, k"),
+    ("measure foreign.bin --seconds=-1", "--seconds: '-1' is negative", "such as 90s"),
+    ("measure foreign.bin --size=-4k", "--size: size '-4k' is negative", "such as 4k"),
+    ("runs --status done", "--status: there is no status 'done'", "finished"),
+    ("run qd1 foreign.bin --run-id x", "--run-id: 'x' is not formed as the id of a run", "six letters"),
+    ("run qd1 foreign.bin --set seconds=x", "seconds: 'x' is not a duration", "such as 90s"),
+    # several drives
+    ("run qd1 sim:tiny-test sim:tiny-test,scale=999", "sim:tiny-test,scale=999: scale is", "another scale"),
+    ("plan qd1 sim:tiny-test sim:tiny", "sim:tiny: there is no profile 'tiny'", "ssdlab sim list"),
+    ("run qd1 sim:tiny-test foreign.bin", "foreign.bin", "--destroy"),
     # contradictions
     (f"{MEASURE} --depth 8", "engine sync has one I/O in flight per thread", "Use --threads 8"),
     (f"{MEASURE} --batch 8", "engine sync submits one by one", "--engine uring"),
@@ -74,10 +84,10 @@ BAD = [
     ("measure foreign.bin --ramp 1s --bytes 4k", "a ramp would use up part of --bytes", "Use --seconds"),
     # not on this drive
     (f"{MEASURE} --bs 1000", "block of 1000 bytes is not a multiple of 512", "multiples of 512"),
-    (f"{MEASURE} --span 0..2MiB", "the span ends at byte 2097152, but the drive has 1048576", "0..25%"),
+    (f"{MEASURE} --span 0..2MiB", "the span ends at 2 MiB, but the drive has 1 MiB", "0..25%"),
     (f"{MEASURE} --span 100..1MiB", "span start 100 is not a multiple of", "multiples"),
-    (f"{MEASURE} --bs 2m", "the span is too small for a block of 2097152", "smaller blocks"),
-    (f"{MEASURE} --span 0.0001%", "too small for a block of 4096", "larger span"),
+    (f"{MEASURE} --bs 2m", "the span is too small for a block of 2 MiB", "smaller blocks"),
+    (f"{MEASURE} --span 0.0001%", "too small for a block of 4 KiB", "larger span"),
     # not a drive, not ours, not there
     ("measure folder", "is a directory", "folder/scratch.bin --size"),
     ("measure missing.bin", "does not exist", "--size"),
@@ -87,7 +97,7 @@ BAD = [
     ("measure foreign.bin --rw trim", "foreign.bin", "--destroy"),
     ("measure foreign.bin --precondition fill", "foreign.bin", "--destroy"),
     ("measure foreign.bin --rw randwrite --destroy wrong", "'wrong' is not the name", "'foreign.bin'"),
-    ("measure foreign.bin --size 2MiB", "--size asks for 2097152", "leave --size out"),
+    ("measure foreign.bin --size 2MiB", "exists with 1 MiB, and --size asks for 2 MiB", "leave --size out"),
     ("measure missing.bin --size 100", "is not a multiple of", "whole blocks"),
     ("measure missing.bin --size 4x", "unit of size 'x'", "known: B, k"),
     (f"{MEASURE} --log-ios foreign.bin", "foreign.bin exists and would be overwritten", "Name a new file"),
@@ -138,6 +148,8 @@ OF_THE_PARSER = [
     ),
     ("measure x -t", "there is no option -t", "see `ssdlab measure --help`"),
     ("run --xylophone=a b", "there is no option --xylophone", "see `ssdlab run --help`"),
+    ("report", "RUN and --output are missing", "see `ssdlab report --help`"),
+    ("run", "NAME and DRIVE are missing", "see `ssdlab run --help`"),
     ("trace show", "FILE is missing", "see `ssdlab trace show --help`"),
     ("report x --output", "--output needs a value", "see `ssdlab report --help`"),
     ("report x -o", "-o needs a value", "see `ssdlab report --help`"),
@@ -186,3 +198,20 @@ def test_a_library_that_cannot_be_written_is_refused_before_any_io(
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2
     assert "data" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("library", "why"),
+    [
+        ("/proc/lib", "the file system there takes no folders"),
+        ("notes.txt/lib", "it or what it lies in is no folder"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run qd1 sim:tiny-test", "run qd1 sim:tiny-test sim:tiny-test,seed=2"])
+def test_where_no_library_can_be_made(
+    place: Path, capsys: pytest.CaptureFixture[str], library: str, why: str, command: str
+) -> None:
+    assert main([*command.split(), "--library", library]) == 3
+    what, advice = capsys.readouterr().err.splitlines()[-2:]
+    assert "no library can be made at" in what and why in what
+    assert "Name another folder with --library" in advice

@@ -47,7 +47,7 @@ def test_a_device_is_not_touched(
     assert main(words) == 2, "it carries a file system, and nothing says that this may be lost"
     assert main([*words, "--wipe-signatures"]) == 0
     shown = capsys.readouterr().out
-    assert "wipes an ext4 file system: 2 bytes at 1080" in shown
+    assert "wipes an ext4 file system: 2 B at byte 1080" in shown
     for line in (
         " writes 128 KiB in order in bytes 0 to 67108864, 67.1 MB (67108864 bytes)",
         " discards bytes 0 to 67108864",

@@ -126,7 +126,7 @@ def test_last_is_the_run_that_was_begun_last_and_no_part_of_a_suite(library: Pat
     with pytest.raises(Exception, match="no run 'zz'") as caught:  # those of a minute by their manifests
         find_run("zz", library)
     named = [name.rpartition("-")[2] for name in caught.value.advice.partition(": ")[2].split(", ")]
-    assert named == ["000004", "000002", "000003"], "the newest last"
+    assert named == ["000003", "000002", "000004"], "the newest first"
     with pytest.raises(Exception, match="no run 'last'"):
         find_run("last", library / "none")
 

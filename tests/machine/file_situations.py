@@ -11,6 +11,7 @@ from machine.forked import NOBODY
 from machine.situations import READING, Situation
 from machine.staging import Stage, situation
 from ssdlab.drives import open_drive
+from ssdlab.model.units import bytes_text
 
 
 @situation
@@ -80,7 +81,7 @@ def open_for_writing(stage: Stage) -> Situation:
 @situation
 def other_size(stage: Stage) -> Situation:
     made = stage.file(b"x" * 4096)
-    return Situation(str(made), {"bytes": "4096"}, {"destroy": made.name, "size": 8192}, (made,))
+    return Situation(str(made), {"bytes": "4 KiB"}, {"destroy": made.name, "size": 8192}, (made,))
 
 
 @situation
@@ -144,7 +145,7 @@ def larger_than_its_file_system(stage: Stage) -> Situation:
     beside = point / "neighbour"
     beside.write_bytes(b"precious")
     free = shutil.disk_usage(point).free
-    names = {"bytes": str(64 << 20), "free": str(free)}
+    names = {"bytes": "64 MiB", "free": bytes_text(free)}
     return Situation(str(point / "new"), names, {"size": 64 << 20}, (beside,), message="no-space")
 
 

@@ -178,10 +178,10 @@ def test_streams_have_names_of_their_own_and_a_ramp_leaves_something() -> None:
     ("capacity", "logical", "fields", "what"),
     [
         (GIB, 4096, {"block": "512"}, "not a multiple of 4096, the logical block"),
-        (GIB, 512, {"span": "0..2GiB"}, "the span ends at byte 2147483648, but the drive has 1073741824"),
+        (GIB, 512, {"span": "0..2GiB"}, "the span ends at 2 GiB, but the drive has 1 GiB"),
         (GIB, 4096, {"span": "512..1MiB"}, "span start 512 is not a multiple of 4096"),
-        (4096, 512, {"block": "8k"}, "too small for a block of 8192"),
-        (GIB, 512, {"block": "1m", "span": "0.01%"}, "too small for a block of 1048576"),
+        (4096, 512, {"block": "8k"}, "too small for a block of 8 KiB"),
+        (GIB, 512, {"block": "1m", "span": "0.01%"}, "too small for a block of 1 MiB"),
     ],
 )
 def test_what_a_drive_cannot_address_is_refused(

@@ -25,14 +25,18 @@ from ssdlab.model.limits import WORD_CHARACTERS
 if TYPE_CHECKING:
     from cyclopts import App
 
+    from ssdlab.host.ending_signals import EndingSignals
 
-def main(arguments: Sequence[str] | None = None) -> int:
+
+def main(arguments: Sequence[str] | None = None, *, signals: EndingSignals | None = None) -> int:
     """Run a command line and return its exit status.
 
     Parameters
     ----------
     arguments
         Without the program's name; those of this process by default.
+    signals
+        Where they are taken already; by default they are now.
     """
     # Start-up makes no garbage to speak of, and looking for plug-ins of pydantic reads the metadata of every
     # installed package: together a quarter of the time until the first I/O.
@@ -41,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from ssdlab.cli.failures import guarded
 
     words = list(sys.argv[1:] if arguments is None else arguments)
-    return guarded(lambda: dispatch(words), as_json="--json" in words, words=words)
+    return guarded(lambda: dispatch(words), as_json="--json" in words, words=words, signals=signals)
 
 
 def build_app(asked: str = "") -> App:

@@ -10,6 +10,7 @@ from ssdlab.cli.output import say
 from ssdlab.cli.suites import suite_order
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError
+from ssdlab.model.naming_drives import of_drive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,10 +58,11 @@ def orders(
         attached = None if known is None else _attached(known)
         if attached is not None:
             text = attached
-        made = suite_order(name, text, words, quick=quick, repeat=repeat, as_suite=True, **own)
-        assert made is not None  # `as_suite`
-        made = replace(made, subject=number == 0)
-        found.append(made if known is None else _standing(made, known, library, attached is not None))
+        with of_drive(drive, drives):
+            made = suite_order(name, text, words, quick=quick, repeat=repeat, as_suite=True, **own)
+            assert made is not None  # `as_suite`
+            made = replace(made, subject=number == 0)
+            found.append(made if known is None else _standing(made, known, library, attached is not None))
     return found
 
 
@@ -115,7 +117,8 @@ def _consents(drives: Sequence[str], given: Sequence[str]) -> Mapping[str, str]:
 
     names: dict[str, str] = {}
     for drive in drives:
-        identity = look(drive).identity
+        with of_drive(drive, drives):
+            identity = look(drive).identity
         names[drive if identity is None else identity.consent_id] = drive
         names.setdefault(drive, drive)
     found = {}

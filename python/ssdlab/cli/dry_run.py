@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ssdlab.cli.failures import InDocument
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.cli.plan import plan_as_json, print_plan
+from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:
     from ssdlab.model.errors import LabError
@@ -70,9 +71,9 @@ def _print_effects(order: Order, planned: Plan) -> None:
     print_line("what reaches the drive", "dim")
     print_line(f"     claims {order.drive} for as long as the run lasts")
     if planned.preparation_bytes:
-        print_line(f"     makes the file and writes all of its {planned.preparation_bytes} bytes")
+        print_line(f"     makes the file and writes all of its {bytes_text(planned.preparation_bytes)}")
     for found in planned.signatures:
-        print_line(f"     wipes {found.words}: {found.length} bytes at {found.offset}")
+        print_line(f"     wipes {found.words}: {bytes_text(found.length)} at byte {found.offset}")
     for step in planned.steps:
         for effect in step.effects:
             number = step.ordinal + 1 - planned.own_steps

@@ -1,23 +1,21 @@
-"""The one place where errors are shown and turned into exit statuses, and where signals are taken."""
+"""The one place where errors are shown and turned into exit statuses."""
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.output import print_json
 from ssdlab.cli.streams import ReaderGone, prepare
-from ssdlab.model.errors import HostError
+from ssdlab.host.ending_signals import EndingSignals
+from ssdlab.model.errors import HostError, LabError
 from ssdlab.model.printable import styled
-from ssdlab.model.python_errors import TRACEBACK_VARIABLE, of_python
+from ssdlab.model.python_errors import TRACEBACK_VARIABLE, of_python, stopped
 
 if TYPE_CHECKING:
-    from types import FrameType
-
-    from ssdlab.model.errors import LabError, UsageError
+    from ssdlab.model.errors import UsageError
 
 
 class InDocument(Exception):
@@ -28,7 +26,13 @@ class InDocument(Exception):
         self.error = error
 
 
-def guarded(command: Callable[[], int], *, as_json: bool, words: Sequence[str] = ()) -> int:
+def guarded(
+    command: Callable[[], int],
+    *,
+    as_json: bool,
+    words: Sequence[str] = (),
+    signals: EndingSignals | None = None,
+) -> int:
     """Run a command; show what it raises and return the exit status.
 
     Parameters
@@ -39,10 +43,19 @@ def guarded(command: Callable[[], int], *, as_json: bool, words: Sequence[str] =
         Whether an error is printed as an object on stdout too.
     words
         Of the command line: options in an error's advice are told as those of its command.
+    signals
+        That do what Ctrl-C does: I/O in flight is drained, and what was measured is kept. By default they
+        are taken now.
     """
-    _take_signals()
+    if signals is None:
+        signals = EndingSignals().take()
+        try:
+            return guarded(command, as_json=as_json, words=words, signals=signals)
+        finally:
+            signals.give_back()
     prepare()
     try:
+        signals.release()
         status = command()
         sys.stdout.flush()
     except ReaderGone:
@@ -50,9 +63,13 @@ def guarded(command: Callable[[], int], *, as_json: bool, words: Sequence[str] =
     except InDocument as printed:
         return _end_with(printed.error, printed, as_json=False, words=words)
     except BaseException as error:
+        signals.hold()
         failure = as_lab_error(error)
         if failure is None:
             raise
+        if signals.came is not None and type(failure) is LabError:
+            # Who was interrupted made another exception of it, as pydantic does: no fault of ours.
+            failure = stopped()
         return _end_with(failure, error, as_json=as_json, words=words)
     return status
 
@@ -102,14 +119,3 @@ def print_error_object(failure: LabError) -> None:
         sys.stdout.flush()
     except (HostError, ReaderGone):
         pass
-
-
-def _take_signals() -> None:
-    """Let SIGTERM and SIGHUP do what Ctrl-C does: I/O in flight is drained, and what was measured is kept."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _interrupt)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt(signal.Signals(number).name)

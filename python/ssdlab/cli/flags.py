@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 from cyclopts import Parameter
 
+from ssdlab.cli.naming import of_option
 from ssdlab.model.frozen import marks
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ def chosen(model: type[_Model], options: Mapping[str, Any]) -> _Model:
         A value does not fit.
     """
     words = {field.alias or name for name, field in model.model_fields.items()}
-    return model(
-        **{word: value for word, value in options.items() if word in words and value not in (None, False)}
-    )
+    given = {word: value for word, value in options.items() if word in words and value not in (None, False)}
+    with of_option(*(f"--{word.replace('_', '-')}" for word in words), ""):
+        return model(**given)
 
 
 def flag_line(name: str, field: FieldInfo) -> tuple[str, str]:

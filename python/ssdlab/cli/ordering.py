@@ -86,6 +86,7 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
         A value does not fit.
     """
     from ssdlab.cli.flags import chosen
+    from ssdlab.cli.naming import of_option
     from ssdlab.cli.order_options import OrderOptions
     from ssdlab.model.drive_options import DriveOptions
     from ssdlab.results.store import check_run_id
@@ -93,7 +94,8 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
 
     opened, asked = chosen(DriveOptions, options), chosen(OrderOptions, options)
     of_drive = {name: getattr(opened, name) for name in DriveOptions.model_fields}
-    run_id = None if asked.run_id is None else check_run_id(asked.run_id)
+    with of_option("--run-id"):
+        run_id = None if asked.run_id is None else check_run_id(asked.run_id)
     of_run = {"seed": asked.seed, "rig": asked.rig, "meter": asked.meter, "run_id": run_id}
     return {**of_drive, **of_run, "variant": chosen(Variant, options)}
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
 from ssdlab.cli.commands import COMMANDS
+from ssdlab.model.units import and_listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -139,14 +140,9 @@ def _who_has(text: str) -> str:
     name, _, value = text.partition(" ")
     having = [command for command in COMMANDS if name in options_of(command)]
     having = [command for command in having if not value or value in choices_of(command, name)]
-    return _listed([f"ssdlab {command}" for command in having])
+    return and_listed([f"ssdlab {command}" for command in having])
 
 
 def _options_of(names: Sequence[str], who: str) -> str:
     are = "is an option" if len(names) == 1 else "are options"
-    return f"{_listed(names)} {are} of {who}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    *some, last = words
-    return f"{', '.join(some)}{' and ' if some else ''}{last}"
+    return f"{and_listed(names)} {are} of {who}"

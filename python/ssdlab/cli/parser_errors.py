@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum
+from inspect import Parameter, signature
 from typing import Any, Literal, get_args, get_origin
 
 from cyclopts import exceptions
 
 from ssdlab.cli.commands import COMMANDS
 from ssdlab.model.errors import UsageError, excerpt, nearest, unknown
+from ssdlab.model.units import and_listed
 
 _KINDS: dict[Any, str] = {int: "whole number", float: "number", bool: "yes or no"}
 
@@ -59,8 +61,25 @@ def _unknown_option(error: exceptions.UnknownOptionError, see: str) -> UsageErro
 
 def _missing(error: exceptions.MissingArgumentError, see: str) -> UsageError:
     name = _name(error.argument, error.keyword)
-    what = f"{name} needs a value" if error.keyword else f"{name} is missing"
-    return UsageError(what, see, parameter=name)
+    if error.keyword:
+        return UsageError(f"{name} needs a value", see, parameter=name)
+    names = _needed(error) or [name]
+    are = "is" if len(names) == 1 else "are"
+    return UsageError(f"{and_listed(names)} {are} missing", see, parameter=name)
+
+
+def _needed(error: exceptions.MissingArgumentError) -> list[str]:
+    """Return all that a command needs where it was given nothing; else nothing."""
+    words = len(error.command_chain or ())
+    if error.target is None or len(error.root_input_tokens or ()) > words:
+        return []
+    names = []
+    for each in signature(error.target).parameters.values():
+        if each.kind is Parameter.VAR_POSITIONAL:
+            names.append(each.name.removesuffix("s").upper())
+        elif each.kind is not Parameter.VAR_KEYWORD and each.default is Parameter.empty:
+            names.append(f"--{each.name}" if each.kind is Parameter.KEYWORD_ONLY else each.name.upper())
+    return names
 
 
 def _not_of_its_kind(error: exceptions.CoercionError, see: str) -> UsageError:
@@ -69,7 +88,10 @@ def _not_of_its_kind(error: exceptions.CoercionError, see: str) -> UsageError:
     choices = _choices(error.target_type)
     given = "" if token is None else token.value
     if choices and token is not None:
-        return unknown(name.lstrip("-").lower(), given, choices)
+        wrong = unknown(name.lstrip("-").lower(), given, choices)
+        if name.startswith("-"):
+            wrong.what = f"{name}: {wrong.what}"
+        return wrong
     kind = _KINDS.get(error.target_type, "value that fits here")
     what = f"{name} is {excerpt(given)!r}, not a {kind}".replace("not a yes or no", "neither yes nor no")
     return UsageError(what, see, parameter=name, given=given)

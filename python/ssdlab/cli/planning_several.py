@@ -9,6 +9,7 @@ from ssdlab.cli.output import print_fields, print_json, print_line, warn
 from ssdlab.cli.plan_texts import seconds_text, writes_text
 from ssdlab.cli.suite_plan import PLAN_SCHEMA, print_suite_effects, print_suite_plan, suite_plan_as_json
 from ssdlab.methods.verbs.bounds import NOTHING, Bounds
+from ssdlab.model.naming_drives import of_drive
 from ssdlab.runs.suites.session import plan_suite
 
 if TYPE_CHECKING:
@@ -46,13 +47,18 @@ def show_several_effects(orders: Sequence[SuiteOrder], library: Path, *, json: b
         print_json(_as_json(plans))
     else:
         _print(plans, effects=True)
-    for _, planned in plans:
+    for order, planned in plans:
         if planned.objection is not None:
-            raise planned.objection
+            with of_drive(order.drive, plans):
+                raise planned.objection
 
 
 def _plans(orders: Sequence[SuiteOrder], library: Path) -> list[Planned]:
-    return [(order, plan_suite(order, library)) for order in orders]
+    found = []
+    for order in orders:
+        with of_drive(order.drive, orders):
+            found.append((order, plan_suite(order, library)))
+    return found
 
 
 def _print(plans: Sequence[Planned], *, effects: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ssdlab.cli.kinds import Identifiers, Time
+from ssdlab.cli.naming import of_option
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
 from ssdlab.cli.progress import display
 from ssdlab.model import units
@@ -87,9 +88,12 @@ def purge(
 
 
 def _limit_s(text: str) -> float:
-    seconds = units.parse_duration(text, noun="limit") / units.NS_PER_S
+    with of_option("--limit"):
+        seconds = units.parse_duration(text) / units.NS_PER_S
     if not 0 < seconds <= _MAX_S:
-        raise UsageError(f"a limit of {text} is none", "give one of up to 30 days, such as 6h", given=text)
+        raise UsageError(
+            f"--limit {text} is no limit of time", "give one of up to 30 days, such as 6h", given=text
+        )
     return seconds
 
 
@@ -162,13 +166,17 @@ def _print_plan(found: DryRun, *, as_json: bool) -> None:
         print_json({"schema": SCHEMA, "dry_run": True, **found.as_dict()})
         return
     print_line(f"{found.drive}: nothing is changed by this", "bold")
+    sample = units.bytes_text(found.sample_bytes)
     print_fields(
         [
             ("would follow", found.following),
             ("would use", found.method),
             ("erased too", ", ".join(found.siblings)),
             ("time limit", None if found.limit_s is None else units.span_text(found.limit_s)),
-            ("marks", f"{found.marks} samples of {found.sample_bytes} bytes written and read back first"),
+            (
+                "marks",
+                f"{found.marks} samples of {sample} written and read back first",
+            ),
         ],
         indent=2,
     )

@@ -23,7 +23,7 @@ SHOWN = 40
 
 
 def rank(
-    figure: str,
+    figure: str | None = None,
     /,
     *,
     drive: Part = None,
@@ -44,7 +44,8 @@ def rank(
     Parameters
     ----------
     figure
-        Name of the figure, such as qd1_random_read_iops, or a part that one name alone has.
+        Name of the figure, such as qd1_random_read_iops, or a part that one name alone has. Without it the
+        figures that the library has are listed.
     drive
         Only drives with this in their identifier or name.
     method
@@ -60,13 +61,17 @@ def rank(
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
-        Print the ranking as JSON, schema ssdlab.rank/1.
+        Print the ranking, or the names, as JSON, schema ssdlab.rank/1.
     """
     from ssdlab.library.choosing import Choice, since_of
     from ssdlab.library.index import Index
     from ssdlab.library.ranking import rank as ranked
 
     folder = library_of(library)
+    if figure is None:
+        with Index(folder) as index:
+            _list(index.figures(), folder, json=json)
+        return
     choice = Choice(drive, method, tag, None if since is None else since_of(since), "finished")
     run = None if like is None else _folder_of(like, folder)
     with Index(folder) as index:
@@ -76,6 +81,17 @@ def rank(
         print_json({"schema": SCHEMA, "library": str(folder), **asdict(found), "left_out": left_out})
     else:
         _print(found)
+
+
+def _list(names: Sequence[str], folder: Path, *, json: bool) -> None:
+    """Print the figures that can be ranked."""
+    if json:
+        print_json({"schema": SCHEMA, "library": str(folder), "figures": list(names)})
+        return
+    for name in names:
+        print_line(name)
+    if not names:
+        print_line(f"{folder}: no finished run has figures")
 
 
 def _folder_of(run: str, library: Path) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ssdlab.host.output_files import followed
 from ssdlab.model.errors import Refused, UsageError, of_os
+from ssdlab.model.units import bytes_text
 
 SOCKET_PATH_BYTES = 107
 """As `sockaddr_un` has it, less its final zero."""
@@ -80,7 +81,7 @@ def data_place(path: Path, capacity_bytes: int) -> Path:
         raise of_os(error, f"{place} cannot hold the contents", "name another file") from error
     if not stat.S_ISREG(found.st_mode) or found.st_size != capacity_bytes:
         raise Refused(
-            f"{place} is there, and is not a file of {capacity_bytes} bytes",
+            f"{place} is there, and is not a file of {bytes_text(capacity_bytes)}",
             "name the file of this drive's contents, or a new one",
             path=str(place),
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_line, print_table
+from ssdlab.cli.showing_drives import only_run, print_beside
 from ssdlab.cli.showing_ratings import rating_json, rating_row, shares_of
 from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.methods.results.figure_state import headline_label, labelled
@@ -43,13 +44,16 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
             rows.append((each.part, "left out", each.left_out))
             continue
         figures = _headlines(runs[each.run_id])[: 1 if result.repeated else None]  # medians have the others
+        named = runs[each.run_id]
         if run.manifest.several_drives:
-            figures = [_drive_line(runs[each.run_id])]
-        rows.append((each.part, short_id(each.run_id), figures[0] if figures else ""))
+            figures, named = [_drive_line(named)], only_run(named)
+        rows.append((each.part, short_id(named.manifest.run_id), figures[0] if figures else ""))
         rows += [("", "", figure) for figure in figures[1:_FIGURES_SHOWN]]
         if len(figures) > _FIGURES_SHOWN:
             rows.append(("", "", f"and {len(figures) - _FIGURES_SHOWN} more figures"))
     print_table(rows, ("part", "run", "result"))
+    if run.manifest.several_drives:
+        print_beside({each.part: runs[each.run_id] for each in result.outcomes if each.left_out is None})
     if result.repeated:
         print_line()
         print_repeated(result)
@@ -65,7 +69,8 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
     _print_remarks(result, runs)
     first = next(each for each in result.outcomes if each.left_out is None)
     print_line()
-    print_line(f"All of one part: ssdlab show {short_id(first.run_id)}", "dim")
+    shown = only_run(runs[first.run_id]).manifest.run_id
+    print_line(f"All of one part: ssdlab show {short_id(shown)}", "dim")
 
 
 def _drive_line(suite: RunFolder) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from cyclopts import Parameter
 
 from ssdlab.cli.kinds import Port, Time
+from ssdlab.cli.naming import of_option
 from ssdlab.cli.output import print_fields, print_json, say, warn
 from ssdlab.cli.serve_places import check_port, data_place, socket_place
 from ssdlab.model.errors import UsageError
@@ -95,8 +96,10 @@ def serve(
         profile if profile.startswith(SIMULATED_PREFIX) else SIMULATED_PREFIX + profile
     )
     identity = identity_of(text)
-    memory_bytes = parse_bytes(memory, noun="memory")
-    cost_ns = None if early is None else parse_duration(early, noun="early")
+    with of_option("--memory"):
+        memory_bytes = parse_bytes(memory, noun="memory")
+    with of_option("--early"):
+        cost_ns = None if early is None else parse_duration(early)
     door = socket_place(socket or Path(f"{identity.name}.sock")) if tcp is None else None
     if tcp is not None:
         check_port(tcp)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ssdlab.cli.kinds import Name, Time
+from ssdlab.cli.naming import of_option
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
 from ssdlab.model.units import NS_PER_S, block_text, capacity_text, count_text, parse_duration, span_text
 
@@ -149,7 +150,8 @@ def record(
     from ssdlab.formats.traces.capture import capture
     from ssdlab.runs.stopping import StopFlag
 
-    length_s = None if seconds is None else parse_duration(seconds, noun="seconds") / NS_PER_S
+    with of_option("--seconds"):
+        length_s = None if seconds is None else parse_duration(seconds) / NS_PER_S
     with StopFlag() as stop:
         if not json:
             say(

@@ -159,7 +159,10 @@ def compare(library: Path, base: str, new: str, rules: Sequence[Rule] = ()) -> C
     figures = tuple(_compared(name, one.figures[name], other.figures[name]) for name in shared)
     only = tuple(sorted(set(one.figures) ^ set(other.figures)))
     by_name = {each.figure: each for each in figures}
-    judged = tuple(judge(rule, by_name[figure_among(rule.figure, shared)]) for rule in rules)
+    judged = tuple(
+        judge(rule, by_name[figure_among(rule.figure, shared, elsewhere="the comparison without --fail-if")])
+        for rule in rules
+    )
     return Comparison(one, other, figures, only, judged)
 
 

@@ -34,6 +34,8 @@ Columns = dict[str, Any]
 RUN_COLUMNS = tuple(name for name in COLUMNS if name != "gone" and not name.startswith("figure_"))
 ALIKE = f"hash({', '.join((*LIKE, *LIKE_FIGURES))})"
 """SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance)."""
+_ALL_NAMED, _CLOSE_NAMED = 8, 3
+"""So many names are listed whole where none is the one; of more, so many close ones are named."""
 _WORDS = ("label", "unit", "better")
 _NUMBERS = f"{ALIKE} AS kin, hash(drive_id) AS drive"
 _STANDINGS = (
@@ -324,13 +326,15 @@ def _open(library: Path) -> HeldFolder | None:
         raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
 
 
-def figure_among(text: str, names: Sequence[str]) -> str:
+def figure_among(
+    text: str, names: Sequence[str], *, elsewhere: str = "ssdlab rank, without a figure,"
+) -> str:
     """Return the figure that a text means: one of the names, or a part of one of them alone.
 
     Raises
     ------
     UsageError
-        There is none, or several; the nearest are named.
+        There is none, or several; the nearest are named, or all where they are few.
     """
     if text in names:
         return text
@@ -340,4 +344,11 @@ def figure_among(text: str, names: Sequence[str]) -> str:
     if parts:
         listed = ", ".join(parts[:12]) + (" ..." if len(parts) > 12 else "")
         raise UsageError(f"{len(parts)} figures have {text!r} in their names", f"give one of: {listed}")
-    raise unknown("figure", text, names)
+    error = unknown("figure", text, names)
+    if len(names) > _ALL_NAMED:
+        from difflib import get_close_matches  # only an error needs it
+
+        close = get_close_matches(text, names, n=_CLOSE_NAMED, cutoff=0.4)
+        like = f"did you mean {' or '.join(close)}? " if close else ""
+        error.advice = f"{like}{elsewhere} lists all {len(names)}"
+    raise error

@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import IO
 
 from ssdlab.host.durable import library_errors
-from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.library.redacting import Redaction
 from ssdlab.model.errors import Refused, excerpt, of_os
 from ssdlab.results import catalogue
 from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_sealed_manifest
+from ssdlab.results.store import hold_library
 from ssdlab.results.verifying import check_run
 
 INNER = ("steps", "states")
@@ -96,7 +97,7 @@ def unpack(archive: Path, library: Path) -> Unpacked:
     names = _look_through(archive)
     here = [name for name in names if (library / name).exists()]
     new = [name for name in names if name not in here]
-    with library_errors(library), HeldFolder(library, make=FOLDER_MODE) as place:
+    with library_errors(library), hold_library(library) as place:
         temporary = f".unpack-{secrets.token_hex(6)}"
         try:
             with place.new_folder(temporary) as staged:

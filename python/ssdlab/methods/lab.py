@@ -248,7 +248,8 @@ class Lab(LabBase):
         unit = self.logical_block_bytes
         if not unit <= usable_bytes <= self.capacity_bytes or usable_bytes % unit:
             raise UsageError(
-                f"a limit of {usable_bytes} bytes is not a part of this drive of {self.capacity_bytes}",
+                f"a limit of {units.bytes_text(usable_bytes)} is not a part of this drive of "
+                f"{units.bytes_text(self.capacity_bytes)}",
                 f"give a multiple of {units.block_text(unit)} up to its capacity",
                 usable_bytes=usable_bytes,
             )

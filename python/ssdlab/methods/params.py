@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field, JsonValue
 
 from ssdlab.model import units
 from ssdlab.model.errors import unknown
-from ssdlab.model.frozen import Frozen
 from ssdlab.model.limits import DURATION_NS
+from ssdlab.model.named_options import NamedOptions
 from ssdlab.results.schema import ParameterInfo
 
 
@@ -43,7 +43,7 @@ def param(
     return Field(default, description=reason, json_schema_extra=extra, **bounds)
 
 
-class Params(Frozen):
+class Params(NamedOptions):
     """Base of every method's parameters."""
 
     noun: ClassVar[str] = "parameter"

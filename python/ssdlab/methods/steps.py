@@ -19,6 +19,7 @@ from ssdlab.methods.verbs.foreign import check_verb
 from ssdlab.methods.verbs.verb import Verb
 from ssdlab.model.errors import UsageError
 from ssdlab.model.span import Span, span_unit_bytes
+from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:
     from ssdlab.drives.spare import Spare
@@ -199,8 +200,9 @@ class LabBase:
         length_bytes, rest = divmod(amount_bytes, count)
         if rest or length_bytes % unit or not unit <= length_bytes <= stride_bytes:
             raise UsageError(
-                f"{amount_bytes} bytes cannot be spread over {count} segments of {self._usable_bytes} bytes",
-                f"give a multiple of {count} x {unit} bytes that fits",
+                f"{bytes_text(amount_bytes)} cannot be spread over {count} segments of "
+                f"{bytes_text(self._usable_bytes)}",
+                f"give a multiple of {count} x {bytes_text(unit)} that fits",
                 amount_bytes=amount_bytes,
                 segments=count,
             )

@@ -11,7 +11,8 @@ from pydantic import BeforeValidator, Field
 
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
-from ssdlab.model.frozen import Bytes, Frozen, Metavar
+from ssdlab.model.frozen import Bytes, Metavar
+from ssdlab.model.named_options import NamedOptions
 
 
 def endurance_cap(text: str) -> float:
@@ -47,7 +48,7 @@ Endurance = Annotated[int | float, BeforeValidator(_read), Metavar("CAP")]
 """A share of a drive's rated endurance, where 0.1 is a tenth; or whole bytes, an `int`."""
 
 
-class DriveOptions(Frozen):
+class DriveOptions(NamedOptions):
     """How a drive is opened; names and text as on the command line."""
 
     noun: ClassVar[str] = "option of a drive"

@@ -84,9 +84,10 @@ def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
         whole = noun.removeprefix("entry of ")
         return UsageError(f"{whole} needs {place}", f"give {place}{meaning}", field=place)
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
-        return unknown(
-            _ITEM.sub("", place), fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"])
-        )
+        choices = re.findall(r"'([^']*)'", fault["ctx"]["expected"])
+        wrong_choice = unknown(_ITEM.sub("", place), fault["input"], choices)
+        wrong_choice.facts["field"] = place
+        return wrong_choice
     wrong = "not a text, a number, true or false" if several else _fault_text(fault, field)
     return UsageError(
         f"{place or noun} is {_shown(fault['input'], field)}, {wrong}",

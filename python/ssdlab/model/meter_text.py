@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError, excerpt
 from ssdlab.model.frozen import Frozen, Metavar
+from ssdlab.model.named_options import NamedOptions
 
 _WATTS = re.compile(r"(\d+(?:\.\d+)?)\s*(W|mW|uW|µW)")
 _SCALE = {"W": 1.0, "mW": 1e-3, "uW": 1e-6, "µW": 1e-6}
@@ -128,7 +129,7 @@ AnyMeter = Annotated[MeterText, BeforeValidator(_meter), Metavar("METER")]
 """A meter, as text or as a table."""
 
 
-class MeterOptions(Frozen):
+class MeterOptions(NamedOptions):
     """The option that names a meter, of every command that measures."""
 
     noun: ClassVar[str] = "option of a meter"

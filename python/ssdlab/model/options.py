@@ -10,7 +10,7 @@ from math import gcd
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from ssdlab.model import units
 from ssdlab.model.arrival import Closed, Open, Rate
@@ -30,6 +30,7 @@ Duration = Annotated[
 ]
 """A time: text with a unit, or a number of seconds; kept in ns."""
 
+_ARRIVALS = ("closed", "even", "poisson", "act6", "act2019")
 DEFAULT_TIME_NS = 10 * units.NS_PER_S
 _DIRECTIONS = {
     "read": (True, 100),
@@ -42,6 +43,13 @@ _DIRECTIONS = {
     "randtrim": (False, None),
 }
 """fio's names: whether the pattern is sequential, and the share of reads where the name fixes it."""
+
+
+def _known_arrival(text: str) -> str:
+    name = text.partition(":")[0]
+    if name not in _ARRIVALS:
+        raise unknown("arrival", name, _ARRIVALS)
+    return text
 
 
 def _percent(value: object) -> object:
@@ -80,7 +88,7 @@ class MeasureOptions(DriveOptions, MeterOptions):
     pattern: AnyPattern | None = Field(
         None, description="of random I/O: uniform, zipf:1.1, or hot:80/20 [default: uniform]"
     )
-    arrival: str | None = Field(
+    arrival: Annotated[str, AfterValidator(_known_arrival)] | None = Field(
         None,
         description="closed (the next I/O when one completes), or an open loop at --rate: even, poisson, "
         "act6, act2019 or act2019:QUEUES [default: closed; even with --rate]",
@@ -191,8 +199,6 @@ class MeasureOptions(DriveOptions, MeterOptions):
 
     def _arrival(self) -> Closed | Open:
         name, _, queues = (self.arrival or ("closed" if self.rate is None else "even")).partition(":")
-        if name not in ("closed", "even", "poisson", "act6", "act2019"):
-            raise unknown("arrival", name, ("closed", "even", "poisson", "act6", "act2019"))
         if name == "closed":
             if self.rate is not None:
                 raise UsageError(

@@ -16,7 +16,7 @@ def of_python(error: BaseException) -> LabError | None:
     if isinstance(error, LabError):
         return error
     if isinstance(error, KeyboardInterrupt):
-        return Interrupted("stopped by a signal", "run it again, or resume the run if it was one")
+        return stopped()
     if isinstance(error, SystemExit | GeneratorExit):
         return None
     if isinstance(error, OSError):
@@ -31,6 +31,11 @@ def of_python(error: BaseException) -> LabError | None:
         f"internal error: {type(error).__name__}: {error}",
         f"please report it, with the command and the output under {TRACEBACK_VARIABLE}=1",
     )
+
+
+def stopped() -> Interrupted:
+    """Return the error of what a signal ended, and nobody else has told."""
+    return Interrupted("stopped by a signal", "run it again, or resume the run if it was one")
 
 
 def _of_system(error: OSError) -> LabError:

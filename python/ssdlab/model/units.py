@@ -9,6 +9,7 @@ fractions a second, where ``k`` is a thousand. Text is printed as review tables 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from math import isfinite
@@ -51,6 +52,7 @@ RATE_UNITS: dict[str, int] = {"": 1, "k": 1_000, "M": 1_000_000}
 """Arrivals a second per unit."""
 
 _NUMBER = r"(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3})?"
+_NEGATIVE = re.compile(rf"-\s*{_NUMBER}", re.IGNORECASE)
 _QUANTITY = re.compile(rf"({_NUMBER})\s*([^\d\s.,;:+-]*)", re.IGNORECASE)
 
 
@@ -93,7 +95,8 @@ def parse_percent(text: str, *, noun: str = "share", beyond: bool = False) -> Fr
     text = _short(text, noun)
     match = re.fullmatch(rf"({_NUMBER}|\d+/0*[1-9]\d*)\s*%", text, re.IGNORECASE)
     if match is None:
-        raise UsageError(f"{noun} {text!r} is not a percentage", "give one such as 25%", given=text)
+        wrong = "is negative" if _NEGATIVE.match(text) else "is not a percentage"
+        raise UsageError(f"{noun} {text!r} {wrong}", "give one such as 25%", given=text)
     share = Fraction(match[1].replace("_", "")) / 100
     if share.denominator > SHARE_TERM or share.numerator > SHARE_TERM:
         raise UsageError(f"{noun} {text!r} is finer or larger than can be kept", "give one such as 25%")
@@ -102,7 +105,7 @@ def parse_percent(text: str, *, noun: str = "share", beyond: bool = False) -> Fr
     return share
 
 
-def parse_duration(text: str | float | Fraction, *, noun: str = "duration") -> int:
+def parse_duration(text: str | float | Fraction, *, noun: str = "") -> int:
     """Return nanoseconds: ``90s``, ``10m``, ``1h30m``, ``500us``; a plain number is seconds.
 
     Raises
@@ -113,7 +116,8 @@ def parse_duration(text: str | float | Fraction, *, noun: str = "duration") -> i
     example = "a duration such as 90s, 10m, 1h30m or 500us"
     if isinstance(text, int | float | Fraction) and not isinstance(text, bool):
         if (isinstance(text, float) and not isfinite(text)) or text < 0:
-            raise UsageError(f"{noun} {shown(text)} is not a duration", f"give {example}")
+            wrong = "is negative" if text < 0 else "is not a duration"
+            raise UsageError(f"{_of(noun)}{shown(text)} {wrong}", f"give {example}")
         seconds = Fraction(str(text)) if isinstance(text, float) else Fraction(text)
         return _whole_ns(seconds * NS_PER_S, noun, text)
     stripped = _short(text, noun)
@@ -126,7 +130,8 @@ def parse_duration(text: str | float | Fraction, *, noun: str = "duration") -> i
         total += Fraction(match[1].replace("_", "")) * _unit(match[2], DURATION_UNITS, "unit of time", text)
         position = match.end()
     if position == 0 or stripped[position:].strip():
-        raise UsageError(f"{noun} {text!r} is not a duration", f"give {example}", given=text)
+        wrong = "is negative" if _NEGATIVE.match(stripped) else "is not a duration"
+        raise UsageError(f"{_of(noun)}{text!r} {wrong}", f"give {example}", given=text)
     return _whole_ns(total, noun, text)
 
 
@@ -167,6 +172,11 @@ def shown(value: object) -> str:
     return excerpt(str(value))
 
 
+def _of(noun: str) -> str:
+    """Return the beginning of a sentence about a value: what it is of, where that is more than what it is."""
+    return f"{noun} " if noun else ""
+
+
 def _short(text: object, noun: str) -> str:
     """Return a number's text without blanks around it, once it is known to be short.
 
@@ -178,7 +188,7 @@ def _short(text: object, noun: str) -> str:
     stripped = str(text).strip()
     if len(stripped) > NUMBER_CHARACTERS:
         raise UsageError(
-            f"{noun} {excerpt(stripped)!r} is longer than {NUMBER_CHARACTERS} characters", "round it"
+            f"{_of(noun)}{excerpt(stripped)!r} is longer than {NUMBER_CHARACTERS} characters", "round it"
         )
     return stripped
 
@@ -187,7 +197,8 @@ def _quantity(text: object, units: dict[str, int], noun: str, example: str) -> F
     text = _short(text, noun)
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise UsageError(f"{noun} {text!r} is not a number with a unit", f"give {example}", given=text)
+        wrong = "is negative" if _NEGATIVE.match(text) else "is not a number with a unit"
+        raise UsageError(f"{noun} {text!r} {wrong}", f"give {example}", given=text)
     return Fraction(match[1].replace("_", "")) * _unit(match[2], units, f"unit of {noun}", text)
 
 
@@ -210,13 +221,24 @@ def _unit(unit: str, units: dict[str, int], noun: str, text: object) -> int:
 
 def _whole_ns(nanoseconds: Fraction, noun: str, text: object) -> int:
     if nanoseconds > DURATION_NS:
-        raise UsageError(f"{noun} {shown(text)} is longer than 11 days", "give a shorter one")
+        raise UsageError(f"{_of(noun)}{shown(text)} is longer than 11 days", "give a shorter one")
     if nanoseconds.denominator != 1:
-        raise UsageError(f"{noun} {shown(text)} is finer than a nanosecond", "give whole nanoseconds")
+        raise UsageError(f"{_of(noun)}{shown(text)} is finer than a nanosecond", "give whole nanoseconds")
     return nanoseconds.numerator
 
 
 # --- numbers into text ---
+
+
+def and_listed(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them.
+
+    >>> and_listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *some, last = words
+    return f"{', '.join(some)}{' and ' if some else ''}{last}"
+
 
 _BINARY = ("k", "m", "g", "t", "p")
 
@@ -329,6 +351,20 @@ def block_text(block_bytes: int) -> str:
     """Return a block size in binary units, exactly: ``512 B``, ``4 KiB``, ``1 MiB``, ``1536 B``."""
     text = size_text(block_bytes)
     return f"{text[:-1]} {text[-1].upper()}iB" if text[-1].isalpha() else f"{text} B"
+
+
+_READABLE_DIGITS = 4
+
+
+def bytes_text(size_bytes: int) -> str:
+    """Return a size in a message: in a unit where that is exact and short, else with the bytes in brackets.
+
+    >>> bytes_text(67_108_864), bytes_text(1536), bytes_text(480_103_981_056)
+    ('64 MiB', '1536 B', '480 GB (480103981056 bytes)')
+    """
+    text = block_text(size_bytes)
+    short = len(text.partition(" ")[0]) <= _READABLE_DIGITS
+    return text if short else f"{capacity_text(size_bytes)} ({size_bytes} bytes)"
 
 
 _MILLISECONDS_BELOW_S = 0.1

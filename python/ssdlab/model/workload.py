@@ -358,7 +358,8 @@ class Stream(Frozen):
         if length < largest:
             raise UsageError(
                 # A span in percent is rounded down to whole blocks: its length of 0 would say nothing.
-                f"the span{f' of {length} bytes' if length else ''} is too small for a block of {largest}",
+                f"the span{f' of {units.bytes_text(length)}' if length else ''} is too small for a block of "
+                f"{units.bytes_text(largest)}",
                 "use a larger span, a larger drive or smaller blocks",
                 span_bytes=length,
                 block_bytes=largest,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -84,10 +85,46 @@ def make_run_folder(library: Path, run_id: str) -> Path:
         return library / run_id
 
 
+_NOT_TO_BE_MADE = {
+    errno.ENOTDIR: "it or what it lies in is no folder",
+    errno.ENOENT: "the file system there takes no folders",
+    errno.EACCES: "this user may not write there",
+    errno.EPERM: "this user may not write there",
+    errno.EROFS: "the file system there is read-only",
+    errno.ELOOP: "links lead in a circle",
+    errno.ENAMETOOLONG: "a name in it is too long",
+}
+"""Why a folder cannot be made at a path, however often it is tried."""
+
+
+def hold_library(library: Path) -> HeldFolder:
+    """Open the folder of a library, and make it where there is none.
+
+    Raises
+    ------
+    HostError
+        No folder can be at that path.
+    OSError
+        The file system fails or is full.
+    """
+    try:
+        return HeldFolder(library, make=FOLDER_MODE)
+    except OSError as error:
+        why = _NOT_TO_BE_MADE.get(error.errno or 0)
+        if why is None:
+            raise
+        raise HostError(
+            f"no library can be made at {library}: {why}",
+            "name another folder with --library; it is made, with those above it",
+            path=str(library),
+            errno=error.errno,
+        ) from error
+
+
 @contextmanager
 def _new_folder(library: Path, run_id: str) -> Iterator[HeldFolder]:
     """Make the folder of a run, and remove it if the block fails."""
-    with HeldFolder(library, make=FOLDER_MODE) as place:
+    with hold_library(library) as place:
         folder = place.new_folder(run_id)
         try:
             folder.folder(STEPS, make=True).close()
@@ -127,6 +164,7 @@ def begin_run(
             library=str(library),
         )
     with library_errors(folder):
+        hold_library(library).close()
         try:
             with _new_folder(library, manifest.run_id) as held:
                 before(held)
@@ -208,7 +246,7 @@ def find_run(text: str, library: Path) -> Path:
     runs = (folder for folder in _newest_first(library) if (folder / MANIFEST).is_file())
     newest = [folder.name for folder in islice(runs, _NEWEST_NAMED)]
     advice = (
-        f"the newest there: {', '.join(reversed(newest))}"
+        f"the newest there: {', '.join(newest)}"
         if newest
         else "there is no run in it yet; name another with --library"
     )

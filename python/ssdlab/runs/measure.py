@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.output_files import OutputFile
 from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
 from ssdlab.model.fill import fill_workload
@@ -178,10 +178,11 @@ def _log(options: MeasureOptions) -> Iterator[_Log | None]:
 def _log_to_save(options: MeasureOptions, single: OutputFile | None) -> Iterator[_Log]:
     """Give a place in the library."""
     from ssdlab.host.durable import library_errors
+    from ssdlab.results.store import hold_library
 
     library = _library(options)
     with library_errors(library):
-        place = HeldFolder(library, make=FOLDER_MODE)
+        place = hold_library(library)
         name = f".measure-{secrets.token_hex(6)}"
         folder = place.new_folder(name)
     with place, folder:

@@ -19,7 +19,6 @@ from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.endurance import cap_of
 from ssdlab.drives.spare import spare_of
 from ssdlab.host.durable import library_errors
-from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.methods.results.figure_state import with_states
@@ -32,7 +31,7 @@ from ssdlab.results.live import LiveFile
 from ssdlab.results.metered import meter_of, with_errors
 from ssdlab.results.run_folder import STEPS, RunFolder
 from ssdlab.results.schema import Departure, Manifest, Warned
-from ssdlab.results.store import begin_run, run_words
+from ssdlab.results.store import begin_run, hold_library, run_words
 from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
 from ssdlab.runs.consent_record import Renewal, consented, record_consent
@@ -112,7 +111,7 @@ def start(
     """
     environment = environment or RunEnvironment()
     with library_errors(library):
-        HeldFolder(library, make=FOLDER_MODE).close()
+        hold_library(library).close()
     writing = order.method.writes(order.params) or order.variant.destroys
     check_before_made(order, environment.look, writing=writing)
     layout = layout_watch(order.size_bytes or 0, observers)

@@ -15,17 +15,23 @@ fn named<'a>(field: &'a str, value: f64, unit: &'a str) -> Named<'a> {
     Named { field, value, unit }
 }
 
-impl std::fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} of {} {}", self.field, short(self.value), self.unit)
+/// Below, a figure is told with an exponent.
+const LEAST_WITHOUT_EXPONENT: f64 = 1e-4;
+
+/// A number with as many digits as a reader needs: three behind the point, or three that are not zeros before them.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    if size > 0.0 && size < LEAST_WITHOUT_EXPONENT {
+        let text = format!("{value:.2e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{exponent}", without_zeros(digits));
     }
+    let places = if size > 0.0 && size < 0.1 { 6 } else { 3 };
+    without_zeros(&format!("{value:.places$}")).to_owned()
 }
 
-/// A number with as many digits as a reader needs.
-fn short(value: f64) -> String {
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    text.to_owned()
+fn without_zeros(text: &str) -> &str {
+    text.trim_end_matches('0').trim_end_matches('.')
 }
 
 /// One figure is at most another, in the same unit.
@@ -33,9 +39,17 @@ fn at_most(low: &Named<'_>, high: &Named<'_>, why: &str) -> Check {
     if low.value <= high.value {
         return Ok(());
     }
-    let why = format!("contradicts {high}: {why}");
-    let value = format!("{} {}", short(low.value), low.unit);
-    Err(ProfileError::new(low.field, value, why))
+    let (mut less, mut more) = (short(high.value), short(low.value));
+    if less == more {
+        (less, more) = (high.value.to_string(), low.value.to_string());
+    }
+    let (limit, unit) = (high.field, high.unit);
+    let why = format!("contradicts {limit} of {less} {unit}: {why}");
+    Err(ProfileError::new(
+        low.field,
+        format!("{more} {}", low.unit),
+        why,
+    ))
 }
 
 impl Profile {
@@ -172,6 +186,11 @@ impl Profile {
             &named("slc_cache.read_us", slc.read_us.value, "us"),
             &named("flash.read_us", flash.slowest_read_us(), "us"),
             "one bit a cell is read no slower than all of them",
+        )?;
+        at_most(
+            &named("slc_cache.read_us", slc.read_us.value, "us"),
+            &named("slc_cache.program_us", slc.program_us.value, "us"),
+            "a program reads what it has written, more than once",
         )?;
         at_most(
             &named(

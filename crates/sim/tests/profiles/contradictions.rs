@@ -186,6 +186,31 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             "43.4",
             "slc_cache.program_us of 40 us",
         ),
+        // Nothing is told as 0 that is more, and no two figures as one.
+        (
+            changed(TINY, "bandwidth_mb_s", "1e-9"),
+            "one die is programmed is 57.8",
+            "link.bandwidth_mb_s of 1e-9 MB/s",
+        ),
+        (
+            suspended("pulse_us", "1700.00001"),
+            "flash.pulse_us is 1700.00001 us",
+            "flash.program_us of 1700 us",
+        ),
+        (
+            changed(TINY, "read_us", "[5000.0]"),
+            "flash.read_us is 5000 us",
+            "flash.program_us of 1700 us",
+        ),
+        (
+            tiny(&changed(
+                &changed(SLC, "read_us", "59.0"),
+                "program_us",
+                "58.0",
+            )),
+            "slc_cache.read_us is 59 us",
+            "slc_cache.program_us of 58 us",
+        ),
         (
             tiny(&changed(SLC, "read_us", "61.0")),
             "slc_cache.read_us is 61 us",

@@ -22,6 +22,7 @@ from ssdlab.host.statx import file_details
 from ssdlab.host.sysfs import HostFiles, device_number
 from ssdlab.model.errors import Refused
 from ssdlab.model.queue_settings import Conditions
+from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:
     import ssdlab._core as _core
@@ -208,7 +209,8 @@ class FileDrive(RealDrive):
         gap = found[0]
         why = "a hole" if gap.kind == "hole" else "allocated but never written"
         raise Refused(
-            f"{self._path}: {gap.length} bytes at {gap.start} are {why}; reads would not reach the drive",
+            f"{self._path}: {bytes_text(gap.length)} at byte {gap.start} are {why}; "
+            "reads would not reach the drive",
             "write the span first (a file made with --size is), or time the tool itself: --allow-unwritten",
             reason="unwritten",
             target=str(self._path),
@@ -264,7 +266,7 @@ class FileDrive(RealDrive):
 
 def _no_space(path: Path, size_bytes: int, room: int) -> Refused:
     return Refused(
-        f"{path} needs {size_bytes} bytes, and its file system has {room} free",
+        f"{path} needs {bytes_text(size_bytes)}, and its file system has {bytes_text(room)} free",
         "make room, or use a smaller file",
         reason="no-space",
         target=str(path),

@@ -21,6 +21,7 @@ from ssdlab.host.reach import Pin, Place
 from ssdlab.host.statx import allocate
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError, excerpt, of_os
+from ssdlab.model.units import bytes_text
 
 _DEFAULT_BLOCK_BYTES = 4096
 _USAGE = {"no-size", "no-file", "no-folder", "size", "empty"}
@@ -119,7 +120,8 @@ def _made(place: Place, pin: Pin | None, intent: Intent, files: HostFiles, size_
         raise replaced(place.path)
     if size_bytes <= 0 or size_bytes % _DEFAULT_BLOCK_BYTES:
         raise UsageError(
-            f"--size {size_bytes} for {place.path} is not a multiple of {_DEFAULT_BLOCK_BYTES} bytes",
+            f"--size {bytes_text(size_bytes)} for {place.path} is not a multiple of "
+            f"{bytes_text(_DEFAULT_BLOCK_BYTES)}",
             "ask for a size in whole blocks, such as 4GiB",
             size_bytes=size_bytes,
         )

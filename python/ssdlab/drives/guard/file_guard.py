@@ -21,6 +21,7 @@ from ssdlab.host.openers import Opener
 from ssdlab.host.rights import Unseen
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.printable import quoted, shell_word
+from ssdlab.model.units import bytes_text
 
 _PATIENCE_S = 1.0
 """How long somebody who cannot be found may have it open before it counts: indexers open each new file."""
@@ -258,7 +259,8 @@ def _no_space(facts: FileFacts, size_bytes: int) -> Refusal | None:
         return None
     return Refusal(
         "no-space",
-        f"{facts.path} would need {size_bytes} bytes, and its file system has {facts.free_bytes} free",
+        f"{facts.path} would need {bytes_text(size_bytes)}, and its file system has "
+        f"{bytes_text(facts.free_bytes)} free",
         "ask for a smaller --size, or name a file on another file system",
     )
 
@@ -329,7 +331,8 @@ def _unfit(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
     if size_bytes is not None and size_bytes != facts.size_bytes:
         return Refusal(
             "size",
-            f"{facts.path} exists with {facts.size_bytes} bytes, and --size asks for {size_bytes}",
+            f"{facts.path} exists with {bytes_text(facts.size_bytes)}, and --size asks for "
+            f"{bytes_text(size_bytes)}",
             "leave --size out to use it as it is, or remove the file first",
         )
     if facts.size_bytes == 0:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.drives.trim.medium import Medium
 from ssdlab.drives.trim.samples import Kinds, kinds_of, places, read_all, unit_of
 from ssdlab.model.errors import DriveError, LabError, UsageError
+from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +79,7 @@ def check_range(start: int, length: int, capacity_bytes: int, unit_bytes: int) -
     """Raise `UsageError` for a range that is empty, beyond the drive, or not of whole logical blocks."""
     if length <= 0 or start < 0 or start + length > capacity_bytes:
         raise UsageError(
-            f"bytes {start} to {start + length} are no range of a drive of {capacity_bytes} bytes",
+            f"bytes {start} to {start + length} are no range of a drive of {bytes_text(capacity_bytes)}",
             "give a span within the drive, such as 0..25%",
             start=start,
             length=length,
@@ -86,7 +87,7 @@ def check_range(start: int, length: int, capacity_bytes: int, unit_bytes: int) -
         )
     if start % unit_bytes or length % unit_bytes:
         raise UsageError(
-            f"bytes {start} to {start + length} are not whole logical blocks of {unit_bytes} bytes",
+            f"bytes {start} to {start + length} are not whole logical blocks of {bytes_text(unit_bytes)}",
             f"use multiples of {unit_bytes}",
             start=start,
             length=length,
@@ -160,7 +161,8 @@ def reach_text(record: TrimRecord) -> str:
     source = by.get(str(record.evidence), "by the simulation")
     if record.reached_device:
         return f"it reached the device, {source}"
-    return f"it did not reach the device: {record.discarded_bytes} of {record.length} bytes, {source}"
+    discarded = "none" if record.discarded_bytes is None else bytes_text(record.discarded_bytes)
+    return f"it did not reach the device: {discarded} of {bytes_text(record.length)}, {source}"
 
 
 def _discard(medium: Medium, start: int, length: int, on_share: OnShare | None) -> None:

@@ -15,7 +15,7 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.span import SPAN_UNIT_BYTES, Span
 from ssdlab.model.summary import NO_SIDE
-from ssdlab.model.units import NS_PER_S, capacity_text
+from ssdlab.model.units import NS_PER_S, bytes_text, capacity_text
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
 
@@ -79,7 +79,8 @@ class Layout:
         """
         if burst < block:
             raise UsageError(
-                f"bursts of {burst} bytes hold no block of {block}", "set burst to as much as block at least"
+                f"bursts of {bytes_text(burst)} hold no block of {bytes_text(block)}",
+                "set burst to as much as block at least",
             )
         start = -(-span // SPAN_UNIT_BYTES) * SPAN_UNIT_BYTES
         room = (usable_bytes - start) // READ_BLOCK_BYTES * READ_BLOCK_BYTES

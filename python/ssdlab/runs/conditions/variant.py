@@ -20,7 +20,8 @@ from ssdlab.drives.settings.nvme_power import watts
 from ssdlab.drives.spare import usable_bytes
 from ssdlab.model import units
 from ssdlab.model.errors import LabError, Refused, UsageError
-from ssdlab.model.frozen import Bytes, Frozen, Metavar
+from ssdlab.model.frozen import Bytes, Metavar
+from ssdlab.model.named_options import NamedOptions
 from ssdlab.model.span import span_unit_bytes
 from ssdlab.results.schema import Usable, VariantInfo
 
@@ -47,7 +48,7 @@ Share = Annotated[float, BeforeValidator(_share), Metavar("PERCENT")]
 Watts = Annotated[float, BeforeValidator(_watts), PlainSerializer(lambda w: f"{w:g}W"), Metavar("WATTS")]
 
 
-class Variant(Frozen):
+class Variant(NamedOptions):
     """What the drive under test is to be; nothing of it given, it is taken as it is."""
 
     model_config = ConfigDict(populate_by_name=True)

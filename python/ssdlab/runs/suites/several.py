@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.naming_drives import of_drive
 from ssdlab.results.journal import now
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
@@ -54,10 +55,10 @@ def start_several(
         Member(suite=run_id, part=f"drive {number}", preparation_seed=0)
         for number, _ in enumerate(orders, start=1)
     ]
-    suites = [
-        ready(replace(order, member=member), environment)
-        for order, member in zip(orders, members, strict=True)
-    ]
+    suites = []
+    for order, member in zip(orders, members, strict=True):
+        with of_drive(order.drive, orders):
+            suites.append(ready(replace(order, member=member), environment))
     check_apart(suites)
     manifest = _manifest(run_id, orders, suites)
     folder = begin_run(library, manifest)

@@ -1,0 +1,95 @@
+"""Signals that end a command, from its first moment on: whatever they interrupt, they are told as such.
+
+A signal that raises `KeyboardInterrupt` wherever Python stands may be lost: a callback of the import system
+prints it and goes on, and pydantic, while it makes a model, turns it into a `SchemaError` that has it as text
+alone. So a signal waits until the command has begun, and later on while a module is loaded; and it is
+remembered that one came, whatever exception comes out.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any, Self
+
+TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LOOK_AGAIN_S = 0.01
+"""Between two looks at whether a module is still being loaded."""
+LONGEST_WAIT_S = 2.0
+"""For a module that is loaded; those of others may hang in that."""
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+
+
+class EndingSignals:
+    """Takes the signals that end a command, where nobody else has taken them or ignores them.
+
+    Attributes
+    ----------
+    came
+        The signal that came last; None: none has.
+    """
+
+    def __init__(self) -> None:
+        self.came: signal.Signals | None = None
+        self._held = True
+        self._wait_until = 0.0
+        self._before: dict[int, Any] = {}
+
+    def take(self) -> Self:
+        """Take the signals; until `release` one that comes is only remembered."""
+        for number in TAKEN:
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                self._before[number] = signal.signal(number, self._interrupt)
+        return self
+
+    def give_back(self) -> None:
+        """Let signals do what they did before: this process goes on."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def release(self) -> None:
+        """Let signals interrupt from here on.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            One has come already.
+        """
+        self._held = False
+        if self.came is not None:
+            raise KeyboardInterrupt(self.came.name)
+
+    def hold(self) -> None:
+        """Only remember what comes from here on: the command ends."""
+        self._held = True
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self.came is None:
+            self._wait_until = now + LONGEST_WAIT_S
+        self.came = signal.Signals(number)
+        if self._held:
+            return
+        if now < self._wait_until and _loads_a_module(frame):
+            signal.signal(signal.SIGALRM, self._send_again)
+            signal.setitimer(signal.ITIMER_REAL, LOOK_AGAIN_S)
+            return
+        raise KeyboardInterrupt(self.came.name)
+
+    def _send_again(self, number: int, frame: FrameType | None) -> None:
+        """Send the signal that waits once more: a run that has begun by now has taken it for itself."""
+        del number, frame
+        if self.came is not None:
+            signal.raise_signal(self.came)
+
+
+def _loads_a_module(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename == _IMPORT_SYSTEM:
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,91 @@
+"""A signal ends a command with its sentence, whenever it comes and whatever it interrupts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ssdlab.cli import failures
+from ssdlab.host.ending_signals import TAKEN, EndingSignals
+from ssdlab.model.errors import UsageError
+
+WITHIN = """
+import os, signal, sys
+from ssdlab.__main__ import main
+
+class Here:
+    '''Sends a signal when a module of this name is looked for, once.'''
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r} and not getattr(self, "sent", False):
+            self.sent = True
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Here())
+sys.argv = ["ssdlab", "run", "qd1", "sim:tiny-test", "--quick", "--library", {library!r}]
+sys.exit(main())
+"""
+
+
+MODULES = ("ssdlab.cli", "ssdlab.cli.failures", "cyclopts", "ssdlab.results.schema", "ssdlab.runs.session")
+
+
+@pytest.mark.parametrize(
+    ("module", "number"), [*((each, signal.SIGTERM) for each in MODULES), (MODULES[3], signal.SIGINT)]
+)
+def test_a_signal_while_a_module_is_loaded(module: str, number: int, tmp_path: Path) -> None:
+    code = WITHIN.format(module=module, number=int(number), library=str(tmp_path))
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 130, ended
+    assert ended.stderr.splitlines()[0] == "ssdlab: stopped by a signal", ended.stderr
+    assert "internal error" not in ended.stderr and "ignored" not in ended.stderr
+
+
+@pytest.mark.parametrize("number", TAKEN)
+def test_an_exception_that_swallowed_the_signal(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> int:
+        try:
+            os.kill(os.getpid(), number)
+            signal.pause()
+        except KeyboardInterrupt as interrupt:
+            raise RuntimeError(f"building the schema: {interrupt!r}") from None  # as pydantic does
+        return 0
+
+    assert failures.guarded(command, as_json=False) == 130
+    assert capsys.readouterr().err.startswith("ssdlab: stopped by a signal\n")
+
+
+def test_an_error_of_ours_is_told_though_a_signal_came(capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> int:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        except KeyboardInterrupt:
+            raise UsageError("the settings are not put back", "do so") from None
+        return 0
+
+    assert failures.guarded(command, as_json=False) == 2
+    assert "not put back" in capsys.readouterr().err
+
+
+def test_without_a_signal_a_fault_stays_one(capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> int:
+        raise RuntimeError("odd")
+
+    assert failures.guarded(command, as_json=False) == 70
+    assert "internal error: RuntimeError: odd" in capsys.readouterr().err
+
+
+def test_what_somebody_ignores_or_takes_stays_so() -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        taken = EndingSignals().take()
+        taken.give_back()
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

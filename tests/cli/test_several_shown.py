@@ -1,0 +1,82 @@
+"""`show` has figures of several drives side by side; lists of names stay short and say where all are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ssdlab.cli import main
+from ssdlab.library.index import figure_among
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.model.errors import UsageError
+from ssdlab.model.units import bytes_text, figure_text, parse_bytes
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.store import find_run, run_folders
+
+A, B = "sim:tiny-test", "sim:tiny-test,serial=B2,seed=9"
+
+
+def test_one_method_on_two_drives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--library", str(tmp_path)]
+    words = ["--set", "depths=1,8", "--set", "seconds=0.05", "--set", "ramp_seconds=0", "--set", "fill=true"]
+    assert main(["run", "peak-random-read", A, B, *words, *where]) == 0
+    capsys.readouterr()
+    folder = find_run("last", tmp_path)
+    assert main(["show", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    lines = [line.split("  ") for line in shown.splitlines()]
+    (head,) = (line for line in lines if line[0] == "figure")
+    assert [word.strip() for word in head if word] == ["figure", "drive 1", "drive 2"]
+    runs = [RunFolder(each) for each in run_folders(tmp_path)]
+    single = {run.manifest.drive.text: run for run in runs if not run.manifest.children}
+    assert len(single) == 2
+    results = [read_result(single[text]) for text in (A, B)]
+    assert results[0] is not None and results[1] is not None
+    for one, other in zip(results[0].scalars, results[1].scalars, strict=True):
+        if one.value is None and other.value is None:
+            continue  # a tail of too few I/Os
+        row = next(line for line in lines if line[0] == one.label)
+        assert [word.strip() for word in row[1:] if word] == [
+            figure_text(one.value, one.unit),
+            figure_text(other.value, other.unit),
+        ]
+    assert f"ssdlab show {single[A].manifest.run_id[-6:]}" in shown, "the run itself, not a suite of one"
+    with pytest.raises(UsageError) as caught:
+        find_run("zzzz", tmp_path)
+    named = caught.value.advice.removeprefix("the newest there: ").split(", ")
+    created = [RunFolder(tmp_path / name).manifest.created for name in named]
+    assert len(named) == 3 and created == sorted(created, reverse=True)
+
+
+def test_many_names_are_not_listed_in_one_line() -> None:
+    few = ["qd1_read_iops", "qd1_write_iops"]
+    with pytest.raises(UsageError) as caught:
+        figure_among("nonsense", few)
+    assert all(name in caught.value.advice for name in few)
+    many = [f"qd{depth}_read_iops" for depth in range(1, 60)]
+    with pytest.raises(UsageError) as caught:
+        figure_among("qd7_read_iop", many)
+    assert "did you mean qd7_read_iops or " in caught.value.advice and len(caught.value.advice) < 150
+    assert caught.value.advice.endswith("ssdlab rank, without a figure, lists all 59")
+
+
+def test_rank_without_a_figure_lists_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--library", str(tmp_path)]
+    words = ["--set", "depths=1,8", "--set", "seconds=0.05", "--set", "ramp_seconds=0"]
+    assert main(["run", "peak-random-read", A, *words, *where]) == 0
+    result = read_result(RunFolder(find_run("last", tmp_path)))
+    capsys.readouterr()
+    assert main(["rank", *where]) == 0
+    assert result is not None
+    assert capsys.readouterr().out.split() == sorted(each.name for each in result.scalars)
+
+
+@pytest.mark.parametrize(
+    "size_bytes", [0, 512, 1536, 4096, 1 << 26, 9999 << 20, 480_103_981_056, (1 << 40) + 1]
+)
+def test_a_size_as_it_is_read_is_exact(size_bytes: int) -> None:
+    text = bytes_text(size_bytes)
+    exact = text.partition("(")[2].removesuffix(" bytes)") or text
+    assert parse_bytes(exact.replace(" ", "")) == size_bytes
+    assert len(text.partition(" ")[0].lstrip("0")) <= 4
