@@ -88,7 +88,7 @@ def test_it_gets_the_span_and_the_seed_of_its_step(tmp_path: Path, measured: boo
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"usable": 16 * MIB, "start": 16 * MIB}, r"^salvo: the span ends at byte 17825792"),
+        ({"usable": 16 * MIB, "start": 16 * MIB}, r"^salvo: the span ends at 17 MiB"),
         ({"endless": True}, "of step 'salvo' would never stop"),
     ],
 )

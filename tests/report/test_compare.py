@@ -109,8 +109,8 @@ def test_parts_of_a_suite_at_another_size_are_of_one_drive(
     assert len({each.style for each in runs}) == looks
     head = header(runs)
     if looks == 1:
-        assert head.title == "simulated tiny-test"
+        assert head.title == "Simulated tiny-test"
         (row,) = (row for row in head.facts.rows if row[0].text == "Path")
         assert row[1].text == "sim:tiny-test,scale=4; sim:tiny-test", "both sizes stay told"
     else:
-        assert head.title == "simulated tiny-test, 1/4 of its size (also in full size)"
+        assert head.title == "Simulated tiny-test, 1/4 of its size (also in full size)"
