@@ -122,7 +122,7 @@ def test_a_dry_run_ends_as_the_purge_would_begin(ssdlab: Shell, small: Path) -> 
             "cannot be purged by ata-security-erase",
         ),
         (("--destroy", "NAME", "--limit", "soon"), 2, "soon"),
-        (("--destroy", "NAME", "--limit", "0"), 2, "a limit of 0 is none"),
+        (("--destroy", "NAME", "--limit", "0"), 2, "--limit 0 is no limit of time"),
     ],
 )
 def test_wrong_input_changes_nothing(
