@@ -23,6 +23,7 @@ from statistics import stdev
 from typing import Literal, Protocol
 
 from ssdlab.analysis.over_position import mean_speed
+from ssdlab.model.units import and_listed
 
 PASSES_FROM = 0.95
 TENTHS = 10
@@ -148,8 +149,8 @@ def _disturbed(passes: Sequence[Pass]) -> Iterator[str]:
         if each.limited:
             yield f"the host was the limit of the pass {each.name!r}: {each.limited}"
     if hot := [repr(each.name) for each in passes if each.throttled]:
-        named = hot[0] if len(hot) == 1 else f"{', '.join(hot[:-1])} and {hot[-1]}"
-        yield f"heat slowed the drive in the pass{'es' if len(hot) > 1 else ''} {named}, whatever TRIM did"
+        several = "es" if len(hot) > 1 else ""
+        yield f"heat slowed the drive in the pass{several} {and_listed(hot)}, whatever TRIM did"
     short = [each.real_s for each in passes if each.real_s is not None and each.real_s < MIN_PASS_S]
     if short:
         yield f"a pass took {min(short):.3g} s, and under {MIN_PASS_S:g} s other work on the host decides"

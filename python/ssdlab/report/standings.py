@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.analysis.places import LEVEL as LEVEL
 from ssdlab.analysis.places import places as places_of
 from ssdlab.methods.results.figure_state import state_of
 from ssdlab.model.units import counted, significant

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.places import LEVEL
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
-from ssdlab.report.standings import LEVEL, standings
+from ssdlab.report.standings import standings
 from ssdlab.report.view import Finding, Section
 from ssdlab.results import numbers
 
