@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from report.browser import Browser
+from ssdlab.analysis.places import LEVEL
 from ssdlab.cli import main
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import figure_text
@@ -20,7 +21,7 @@ from ssdlab.report.claims import UserClaim, read_claims
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.provenance import _alike
-from ssdlab.report.standings import LEVEL, standings
+from ssdlab.report.standings import standings
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.results.store import find_run
