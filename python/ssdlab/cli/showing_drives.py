@@ -9,6 +9,7 @@ from ssdlab.methods.results.figure_state import labelled, state_of
 from ssdlab.methods.results.kinds import SUITE
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.units import figure_text
+from ssdlab.results.numbers import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +51,7 @@ def print_beside(suites: Mapping[str, RunFolder]) -> None:
         print_line()
         print_table(
             [
-                _row(each, [texts[drive].get(key, "—") for drive in shown], several)
+                _row(each, [texts[drive].get(key, NOTHING) for drive in shown], several)
                 for key, each in rows.items()
             ],
             ("figure", *shown),
