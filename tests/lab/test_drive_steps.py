@@ -36,7 +36,7 @@ def test_a_trim_that_reaches_no_device_is_a_departure(tmp_path: Path) -> None:
     run = run_procedure(lambda lab: lab.trim(), FakeDrive(trims_reach=False), tmp_path)
     (departure,) = run.manifest.departures
     assert departure.code == "trim-not-passed-on"
-    assert departure.what.startswith("it did not reach the device: 0 of ")
+    assert departure.what.startswith("it did not reach the device: 0 B of ")
 
 
 def test_a_span_beyond_the_drive_is_refused_before_anything_is_done(tmp_path: Path) -> None:
