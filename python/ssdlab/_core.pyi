@@ -308,8 +308,9 @@ class Measurement:
 
         ``stream``, ``direction`` and ``kind`` are places in `streams`, in (read, write, trim) and in
         (service, response). A response that is the service, as in a closed loop without think time, is not
-        repeated. ``sum_ns`` is the exact sum of a histogram, beside its first bucket and 0 beside the others:
-        adding up the entries of whole histograms gives the sum of all their samples.
+        repeated. ``sum_ns`` is the sum of a histogram, a float beside its first bucket and 0 beside the
+        others: adding up the entries of whole histograms gives the sum of all their samples. It is exact
+        below 2**53 (an overloaded open loop waits centuries in all, more than 64 bits hold).
         """
 
 @final

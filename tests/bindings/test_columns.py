@@ -71,6 +71,7 @@ def test_interval_histograms_add_up_to_the_totals(measurement: _core.Measurement
         total_lows, total_counts = total.buckets()
         assert lows.tolist() == total_lows.tolist()
         assert counts.tolist() == total_counts.tolist()
+        assert columns["sum_ns"][wanted].sum() == total.sum_ns
 
 
 def test_an_unused_direction_reads_as_zeros(measurement: _core.Measurement) -> None:

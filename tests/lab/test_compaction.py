@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -140,6 +142,30 @@ def test_bucket_widths_are_those_of_the_histogram() -> None:
     assert buckets_of(lows) == lows
     assert buckets_of([low - 1 for low in lows[1:]]) == lows[:-1]
     assert buckets_of([overflow_ns << 1]) == [overflow_ns]
+
+
+def test_a_sum_of_waits_beyond_64_bits_is_no_hindrance() -> None:
+    """Fifty million I/Os that wait six minutes each in an overloaded open loop: 570 years in all."""
+    waits = _core.Histogram.from_buckets(
+        np.array([1 << 38], dtype=np.uint64), np.array([1 << 26], dtype=np.uint64)
+    )
+    assert waits.sum_ns > np.iinfo(np.int64).max
+
+    low, count = waits.buckets()
+    of_row = {
+        name: np.array([value]) for name, value in {"row": 0, "stream": 0, "direction": 1, "kind": 1}.items()
+    }
+    measured = Mock(streams=["writes"], histogram=lambda *_: waits)
+    measured.interval_histograms.return_value = {
+        **of_row,
+        "bucket_low_ns": low,
+        "count": count,
+        "sum_ns": np.array([float(waits.sum_ns)]),
+    }
+    attempt = Mock(ordinal=3, attempt=1, measured=measured)
+    attempt.key = partial(compaction._Attempt.key, attempt)
+    found = tables.concatenate(compaction._hist(attempt), tables.HIST_COLUMNS)
+    assert found["count"].sum() == 7 * (1 << 26), "three directions by two clocks, and the row"
 
 
 def test_the_runner_never_loads_duckdb(scratch: Path) -> None:

@@ -225,7 +225,7 @@ impl Measurement {
             };
             let place = (one.row, one.stream as u32, op_index(one.op), kind);
             let histogram = one.histogram();
-            let mut sum_ns = u64::try_from(histogram.sum_ns()).unwrap_or(u64::MAX);
+            let mut sum_ns = histogram.sum_ns() as f64;
             buckets.extend(histogram.nonzero().map(|(at, count)| {
                 let sum_ns = std::mem::take(&mut sum_ns);
                 (place, bucket_bounds_ns(at).start, count, sum_ns)

@@ -41,14 +41,14 @@ class Buckets:
     max_ns
         The greatest sample, exactly: no other can be above it, wherever its bucket ends.
     sum_ns
-        Of all samples, exactly; None where it is not known.
+        Of all samples, exact below 2**53; None where it is not known.
     """
 
     low_ns: npt.NDArray[Any]
     high_ns: npt.NDArray[Any]
     count: npt.NDArray[Any]
     max_ns: float
-    sum_ns: int | None = None
+    sum_ns: float | None = None
 
     @property
     def samples(self) -> int:
@@ -83,7 +83,7 @@ def merged(columns: Mapping[str, npt.NDArray[Any]], kept: npt.NDArray[Any], max_
     edges, which = np.unique(low, return_inverse=True)
     upper = np.zeros(edges.size, dtype=np.int64)
     upper[which] = high
-    total = int(columns["sum_ns"][kept].sum()) if "sum_ns" in columns else None
+    total = float(columns["sum_ns"][kept].sum()) if "sum_ns" in columns else None
     summed = np.bincount(which, weights=count, minlength=edges.size).astype(np.int64)
     return Buckets(edges, upper, summed, max_ns, total)
 

@@ -164,14 +164,12 @@ def buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
 def row_buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
     """Return the histogram buckets of each interval row of a step, likewise.
 
-    A column more than the table has, `sum_ns`: the exact sum of a histogram beside its first bucket, 0 beside
-    the others, so that adding up the lines of whole histograms gives that of all their samples.
+    A column more than the table has, `sum_ns`: the sum of a histogram beside its first bucket, 0 beside the
+    others, so that adding up the lines of whole histograms gives that of all their samples.
     """
     attempts = _attempts_of(folder, step, histograms=True)
-    columns = {**tables.HIST_COLUMNS, "sum_ns": "BIGINT"}
-    found = tables.concatenate([part for each in attempts for part in _hist(each)], columns)
-    kept = found["row"] != tables.TOTAL_ROW
-    return {name: column[kept] for name, column in found.items()}
+    columns = {**tables.HIST_COLUMNS, "sum_ns": "DOUBLE"}
+    return tables.concatenate([part for each in attempts for part in _row_hist(each)], columns)
 
 
 def ios_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
@@ -301,33 +299,34 @@ def _used(rows: tables.Columns) -> bool:
 
 
 def _hist(attempt: _Attempt) -> list[tables.Columns]:
+    return _whole_hist(attempt) + _row_hist(attempt)
+
+
+def _whole_hist(attempt: _Attempt) -> list[tables.Columns]:
     measured = attempt.measured
     parts = []
     for stream in measured.streams:
         for direction in DIRECTIONS:
             for clock in _CLOCKS:
-                histogram = measured.histogram(direction, clock, stream)
-                low, count = histogram.buckets()
+                low, count = measured.histogram(direction, clock, stream).buckets()
                 if len(low):
-                    whole = _buckets(attempt, stream, direction, tables.TOTAL_ROW, clock, low, count)
-                    parts.append({**whole, "sum_ns": _beside_the_first(histogram.sum_ns, len(low))})
-    found = measured.interval_histograms()
-    if len(found["row"]):
-        names = [np.array(values, dtype=np.object_) for values in (measured.streams, DIRECTIONS, _CLOCKS)]
-        streams, directions, clocks = (
-            names[i][found[key]] for i, key in enumerate(("stream", "direction", "kind"))
-        )
-        of_rows = _buckets(
-            attempt, streams, directions, found["row"], clocks, found["bucket_low_ns"], found["count"]
-        )
-        parts.append({**of_rows, "sum_ns": found["sum_ns"]})
+                    parts.append(_buckets(attempt, stream, direction, tables.TOTAL_ROW, clock, low, count))
     return parts
 
 
-def _beside_the_first(total: int, lines: int) -> Any:  # noqa: ANN401 - an array of integers
-    sums = np.zeros(lines, dtype=np.int64)
-    sums[0] = total
-    return sums
+def _row_hist(attempt: _Attempt) -> list[tables.Columns]:
+    measured = attempt.measured
+    found = measured.interval_histograms()
+    if not len(found["row"]):
+        return []
+    names = [np.array(values, dtype=np.object_) for values in (measured.streams, DIRECTIONS, _CLOCKS)]
+    streams, directions, clocks = (
+        names[i][found[key]] for i, key in enumerate(("stream", "direction", "kind"))
+    )
+    of_rows = _buckets(
+        attempt, streams, directions, found["row"], clocks, found["bucket_low_ns"], found["count"]
+    )
+    return [{**of_rows, "sum_ns": found["sum_ns"]}]
 
 
 def _ios(attempt: _Attempt) -> list[tables.Columns]:
