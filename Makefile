@@ -10,7 +10,7 @@ RUST_TEST_FLAGS := $(shell [ "$$(id -u)" = 0 ] && [ -d /sys/class/zram-control ]
 ARGS ?=
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
-PYTHON_SOURCES := $(shell find python -name '*.py')
+PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.j2')
 WEB_SOURCES := web/package.json web/package-lock.json web/build.mjs $(shell find web/src -type f)
 
 INTERPRETER := $(BIN)/python
@@ -125,9 +125,11 @@ $(EXTENSION): $(RUST_SOURCES) pyproject.toml $(DEPENDENCIES) | $(NODE_MODULES) $
 	@env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --locked
 	@touch $@
 
-# Where Python may not write bytecode (PYTHONDONTWRITEBYTECODE), each start would compile every module that it imports.
-$(BYTECODE): $(PYTHON_SOURCES) $(DEPENDENCIES)
+# Where Python may not write bytecode (PYTHONDONTWRITEBYTECODE), each start would compile every module that it imports,
+# and each page its templates.
+$(BYTECODE): $(PYTHON_SOURCES) $(EXTENSION)
 	@$(INTERPRETER) -m compileall -q -j 0 python/ssdlab
+	@env -u PYTHONDONTWRITEBYTECODE $(INTERPRETER) -c "from ssdlab.report.templating import compile_all; compile_all()"
 	@touch $@
 
 $(PAGE): $(WEB_SOURCES) $(NODE_MODULES)

@@ -16,6 +16,7 @@ from ssdlab.report import templating
 from ssdlab.report.engine import engine
 from ssdlab.report.pictures import Painter
 from ssdlab.results import tables
+from ssdlab.results.run_folder import RunFolder
 
 COLUMNS = {"row": "INTEGER", "value": "BIGINT"}
 PAGE = """
@@ -37,6 +38,11 @@ def test_a_page_loads_no_kind_of_result_that_it_has_not(
     shared = {"kinds", "outcome", "figure_state", "figures"}
     assert {name.rpartition(".")[2] for name in kinds} <= shared
     assert not done.stderr  # the engine's threads ended before Python did
+
+
+def test_what_a_step_ran_and_measured_is_read_back_once(make_run: Callable[..., Path]) -> None:
+    step = next(each for each in RunFolder(make_run()).steps() if each.result.measurement is not None)
+    assert step.ran is step.ran and step.measured is step.measured
 
 
 def test_engines_are_shared_and_draw_what_they_drew_before() -> None:
@@ -79,6 +85,13 @@ def test_templates_are_compiled_once_and_again_when_they_change(
         assert templating.template().render(word="two") == "one two"
     (templates / "page.html.j2").write_text("another {{ word }}")
     assert templating.template().render(word="two") == "another two"
+
+
+def test_all_templates_are_compiled_before_a_page_needs_them(templates: Path) -> None:
+    (templates / "parts.html.j2").write_text("two")
+    (templates / "README").write_text("no template")
+    templating.compile_all()
+    assert len(list((templates / "__pycache__").iterdir())) == 2
 
 
 def test_templates_are_kept_only_where_python_keeps_its_own(

@@ -293,7 +293,9 @@ def _scaled(value: float, scales: tuple[tuple[float, str], ...], digits: int = 3
     """Return `value` in the largest unit of `scales` (ascending) in which it is 1 or more after rounding."""
     chosen = scales[0]
     for factor, unit in scales[1:]:
-        if float(significant(abs(value) / factor, digits)) >= 1:
+        scaled = abs(value) / factor
+        # Below that nothing is rounded up to 1, and to round takes ten times as long as to compare.
+        if scaled >= 1 or (scaled > 0.9 and float(significant(scaled, digits)) >= 1):
             chosen = (factor, unit)
     return f"{significant(value / chosen[0], digits)}{chosen[1]}"
 

@@ -7,7 +7,8 @@ whose unit the axis names.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Literal
 
 from ssdlab.results.numbers import Quantity as Quantity
@@ -336,14 +337,25 @@ class Page:
 
 def plain(part: Chart | Page | Head | RunStyle) -> dict[str, Any]:
     """Return what the front end is handed as JSON holds it; what is None is left out."""
-    cleaned = _without_none(asdict(part))
+    cleaned = _without_none(part)
     assert isinstance(cleaned, dict)
     return cleaned
 
 
 def _without_none(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    if isinstance(value, dict):
-        return {name: _without_none(inner) for name, inner in value.items() if inner is not None}
+    # `dataclasses.asdict` copies every text and number, of which a page has ten thousands.
+    if isinstance(value, str | float | int):
+        return value
     if isinstance(value, list | tuple):
         return [_without_none(inner) for inner in value]
-    return value
+    named = value.items() if isinstance(value, dict) else _fields(value)
+    return {name: _without_none(inner) for name, inner in named if inner is not None}
+
+
+def _fields(value: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - any of the above
+    return [(name, getattr(value, name)) for name in _names(value.__class__)]
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

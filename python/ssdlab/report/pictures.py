@@ -33,6 +33,8 @@ PRINTED = (560, 330)
 FONT = "sans-serif"
 _VARIABLES = ("text", "muted", "rule", "grid", "paper")
 COLOURS = 8
+_ESCAPES = str.maketrans({"%": "%25", "#": "%23", "&": "&amp;", "\n": " "})
+"""Of an image in an address within an attribute."""
 
 
 @dataclass(frozen=True)
@@ -174,8 +176,7 @@ def views(figures: Sequence[Figure], runs: Sequence[RunStyle]) -> dict[str, list
 def _address(svg: str) -> Markup:
     """Return an image as an address for an attribute in double quotes, as short as text can be."""
     single = svg.replace("'", "&#39;").replace('"', "'")
-    escapes = {"%": "%25", "#": "%23", "&": "&amp;", "\n": " "}
-    return Markup("data:image/svg+xml;charset=utf-8," + "".join(escapes.get(each, each) for each in single))
+    return Markup("data:image/svg+xml;charset=utf-8," + single.translate(_ESCAPES))
 
 
 def _opened(chart: Chart, pressed: Pressed, columns: dict[str, list[float]]) -> Chart:

@@ -41,7 +41,18 @@ class Compiled(FileSystemBytecodeCache):
 
 def template(name: str = "page.html.j2") -> Template:
     """Return a template of the page's folder."""
-    environment = Environment(
+    return _environment().get_template(name)
+
+
+def compile_all() -> None:
+    """Compile what is not compiled yet: `make setup` does, for those who may not write beside the sources."""
+    environment = _environment()
+    for name in environment.list_templates(extensions=["j2"]):
+        environment.get_template(name)
+
+
+def _environment() -> Environment:
+    return Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
@@ -49,4 +60,3 @@ def template(name: str = "page.html.j2") -> Template:
         lstrip_blocks=True,
         bytecode_cache=Compiled(),
     )
-    return environment.get_template(name)

@@ -7,6 +7,7 @@ What is read is held against its seal first.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -52,7 +53,8 @@ class Step:
     args: dict[str, object]
     result: StepResult
 
-    @property
+    # A page asks each step ten times, and to read one back takes as long as to write its lines.
+    @cached_property
     def workload(self) -> Workload | None:
         """What the step ran; None of a step without a workload."""
         from ssdlab.model.workload import Workload
@@ -76,7 +78,7 @@ class Step:
             )
         return found
 
-    @property
+    @cached_property
     def summary(self) -> Summary | None:
         """What the step measured, in all; None of one that measured nothing."""
         stored = self.result.measurement

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,11 @@ from ssdlab.model.errors import UsageError, unknown
 
 def profiles() -> dict[str, str]:
     """Return the profiles that ssdlab brings along: name to TOML, in the order of names."""
+    return dict(_shipped())
+
+
+@cache
+def _shipped() -> dict[str, str]:
     folder = resources.files("ssdlab") / "profiles"
     found = {
         entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
