@@ -297,13 +297,13 @@ fn streams_end_on_their_own_and_share_the_drive() {
     let mut text = workload(json!({"name": "readers", "workers": 8}));
     let mut writer =
         workload(json!({"name": "writer", "ops": {"mix": {"read_pct": 0}}}))["streams"][0].clone();
-    writer["stop"]["ios"] = json!(500);
+    writer["stop"]["ios"] = json!(10_000);
     text["streams"][0]["stop"] =
         json!({"time_ns": 500_000_000, "bytes": null, "ios": null, "span_once": false});
     let alone = run_with(&text).measurement;
     text["streams"].as_array_mut().unwrap().push(writer);
     let both = run_with(&text).measurement;
-    assert_eq!(both.op(Op::Write).done, 500);
+    assert_eq!(both.op(Op::Write).done, 10_000);
     assert!(both.streams[1].measured_ns < both.streams[0].measured_ns);
     assert!(both.op(Op::Read).done < alone.op(Op::Read).done);
 }

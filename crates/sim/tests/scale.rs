@@ -47,6 +47,12 @@ struct Steady {
     mixed: Seen,
 }
 
+/// Erases of both frontiers fall together or apart, and how they do drifts over hundreds of superblocks. These are fewer in an hour
+/// of the whole drive than in one of a small one, so it has to be watched for longer.
+fn mixed_ios(scale: u32) -> u64 {
+    if scale == 1 { 6_400_000 } else { 1_600_000 }
+}
+
 fn steady(scale: u32) -> Steady {
     let spec = profile().spec(Size { scale, spare: None }).unwrap();
     let bytes = spec.user_bytes;
@@ -61,7 +67,7 @@ fn steady(scale: u32) -> Steady {
     let writes = random(&mut drive, bytes, 0, 32, 400_000);
     let cost = drive.ftl_counts().write_amplification().unwrap();
     let rho = 1.0 - drive.ftl().effective_spare();
-    let mixed = random(&mut drive, bytes, 70, 8, 400_000);
+    let mixed = random(&mut drive, bytes, 70, 8, mixed_ios(scale));
     Steady {
         spec,
         rho,

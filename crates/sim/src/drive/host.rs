@@ -119,7 +119,7 @@ impl Host {
         if self.turnaround_ns == 0 {
             return ready;
         }
-        self.up.reserve(now, ready, self.turnaround_ns)
+        self.up.share(now, ready, self.turnaround_ns)
     }
 
     /// Data to the host: there at the returned time.

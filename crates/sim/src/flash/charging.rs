@@ -41,9 +41,7 @@ impl Machine {
     /// Programs the word line that ends with `last_unit`. Returns its die, when the die's work ends, and when that ends which
     /// follows the data across the channel; it is in flash after both.
     ///
-    /// The die's time is taken from now on, not from when the data has crossed the channel: the page registers take the next
-    /// word line while one is being programmed, and collection reads ahead, so a die never idles for either. Of a word line
-    /// that is not full only what it holds crosses, page by page: the command clears the page registers first.
+    /// Of a word line that is not full only what it holds crosses, page by page: the command clears the page registers first.
     fn program(&mut self, last_unit: u32, held: u32, stream: usize) -> (u32, u64, u64) {
         self.counts.programs += 1;
         let place = self.place(last_unit);
@@ -54,12 +52,29 @@ impl Machine {
         };
         let block = self.reads_per_block.quotient(place.array_read);
         self.erase_if_due(place, block);
-        let here = self.carry(place.die, held.min(units));
-        let programmed = self.work(place.die, block, DieWork::Program, program_ns);
+        let ends = self.load_and_program(place.die, block, held.min(units), program_ns);
         if self.parity_lines > 0 {
             self.protect(place.die, block, stream, units, program_ns);
         }
-        (place.die, programmed, here + program_ns)
+        (place.die, ends.0, ends.1)
+    }
+
+    /// Units cross to a die, which then programs them. Returns when its work ends, and when that would which follows the data.
+    ///
+    /// The page registers take the next word line while one is being programmed. A die that has nothing else to do waits for the
+    /// data, and a read that comes meanwhile finds no program running.
+    pub(crate) fn load_and_program(
+        &mut self,
+        die: u32,
+        block: u32,
+        units: u32,
+        program_ns: u64,
+    ) -> (u64, u64) {
+        let crossed = self.carry(die, units);
+        let at = std::mem::replace(&mut self.at, crossed);
+        let worked = self.work(die, block, DieWork::Program, program_ns);
+        self.at = at;
+        (worked, crossed + program_ns)
     }
 
     /// A word line of a stream was given to a die: if it was the last of a stripe, the next die programs the parity of all of them.
@@ -72,8 +87,7 @@ impl Machine {
         let die = (die + 1) % self.geometry.dies();
         self.counts.programs += 1;
         self.counts.parity_units += u64::from(units);
-        self.carry(die, units);
-        self.work(die, block, DieWork::Program, program_ns);
+        self.load_and_program(die, block, units, program_ns);
     }
 
     /// Counts one more erase of a block. Returns whether it is one of those that take time.

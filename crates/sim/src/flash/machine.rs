@@ -363,8 +363,7 @@ impl Machine {
         self.counts.programs += 1;
         let die = page % self.geometry.dies();
         self.at = at;
-        self.carry(die, units);
-        self.work(die, 0, DieWork::Program, self.timing.program_ns);
+        self.load_and_program(die, 0, units, self.timing.program_ns);
     }
 
     /// When all that was moved is in flash, if no read delays it.

@@ -16,41 +16,20 @@ use crate::map::Map;
 const IOS: u64 = 60_000;
 const MEAN_TOLERANCE: f64 = 0.05;
 const P99_TOLERANCE: f64 = 0.15;
-/// Machines whose means are known to be off by more, with the reason as far as it is known. They are held to `KNOWN_TOLERANCE`,
-/// and their 99th percentiles to `KNOWN_P99_TOLERANCE`.
-const KNOWN: &[(u64, &str)] = &[
-    (
-        6,
-        "99th percentile of writes beside 90 % reads: a die is given to a program before its data has crossed the channel",
-    ),
-    (
-        5,
-        "the same: reads wait for programs that could not have begun yet",
-    ),
-    (
-        31,
-        "not explained: without suspend at 82 % load writes come 9 % sooner",
-    ),
-    (
-        36,
-        "this model's half-duplex link carries whole pieces in their order, the drive's small frames of who was submitted first",
-    ),
-];
-/// Machines that are further off, and what mean and 99th percentile are held to: no further than today.
-const FAR: &[(u64, [f64; 2], &str)] = &[
-    (
-        59,
-        [0.80, KNOWN_P99_TOLERANCE],
-        "the same link: a write of 4 KiB waits here behind all pieces of 128 KiB",
-    ),
-    (
-        67,
-        [MEAN_TOLERANCE, 0.25],
-        "99th percentile of writes at 87 % load: too few I/Os, 1.6 % over sixteen times as many",
-    ),
-];
-const KNOWN_TOLERANCE: f64 = 0.10;
-const KNOWN_P99_TOLERANCE: f64 = 0.20;
+/// Machines that are off by more, and why: the drive says at once when a write will be there, and the reads that come until then
+/// push out what makes room for it. In a trial that lengthened each promise as reads had those before, 31 came within 3.0 %; loads
+/// that run full fell out of tolerance. They are held to twice the tolerance of the mean and a third more of the percentile's.
+const PROMISED: &[u64] = &[31, 59];
+const PROMISED_TOLERANCES: [f64; 2] = [2.0 * MEAN_TOLERANCE, 4.0 / 3.0 * P99_TOLERANCE];
+/// What both models agree on is known no better than the exact figures: where the standard error of the mean or of the 99th
+/// percentile is above a third of the tolerance, as where a load runs full in rare stretches, the machine goes on for `LONGER` times
+/// as many I/Os, up to `MOST`.
+const MEAN_ERROR: f64 = MEAN_TOLERANCE / 3.0;
+const P99_ERROR: f64 = P99_TOLERANCE / 3.0;
+const LONGER: u64 = 4;
+const MOST: u64 = IOS * LONGER * LONGER;
+/// Parts of what was seen whose percentiles tell how well that of the whole is known.
+const PARTS: usize = 12;
 
 /// A machine and what it is asked for.
 pub struct Case {
@@ -80,7 +59,8 @@ fn used(spec: &DriveSpec, seed: u64) -> (Drive<Ftl<Greedy>>, Map) {
 }
 
 impl Case {
-    pub fn drawn(seed: u64) -> Self {
+    /// The machine of this number, asked for so many I/Os. At which rate they come to an open loop is that number's alone.
+    fn drawn(seed: u64, ios: u64) -> Self {
         let mut draw = Draw::new(seed);
         let spec = machine(seed, &mut draw);
         let read_pct = draw.one_of(&[0, 5, 10, 20, 30, 50, 70, 80, 90, 95, 100]);
@@ -88,30 +68,30 @@ impl Case {
         let depth = draw.one_of(&[1, 2, 4, 8, 16, 32, 64]);
         let open = draw.between(0, 1) == 1;
         let share = draw.between(10, 95);
-        let load = |arrival| {
+        let load = |arrival, ios| {
             let units = (spec.user_bytes / 4096) as u32;
             let streams = if seed >= PLAIN_UNITS && seed.is_multiple_of(2) {
                 Draw::new(!seed / 7).one_of(&[1, 3, 10, 30])
             } else {
                 0
             };
-            let mut load = Load::new(IOS, read_pct, block_units, units, arrival, seed);
+            let mut load = Load::new(ios, read_pct, block_units, units, arrival, seed);
             load.streams = streams;
             load
         };
-        let closed = load(Arrival::Closed { depth });
+        let closed = load(Arrival::Closed { depth }, ios);
         let mut text = format!("{read_pct} % reads of {block_units}");
         if closed.streams > 0 {
             text = format!("{text}, writes in {} streams", closed.streams);
         }
         if open {
-            let peak = load(Arrival::Closed { depth: 64 });
+            let peak = load(Arrival::Closed { depth: 64 }, IOS);
             let (mut drive, _) = used(&spec, seed);
             let begin = drive.now();
             peak.run(&mut drive);
             let every_ns = (drive.now() - begin) as f64 / IOS as f64 * 100.0 / share as f64;
             text = format!("{text}, {share} % load");
-            let load = load(Arrival::Open { every_ns });
+            let load = load(Arrival::Open { every_ns }, ios);
             return Self {
                 spec,
                 load,
@@ -129,20 +109,57 @@ impl Case {
     }
 }
 
+/// Latencies in one direction, in order of size.
+fn sorted(seen: &[Seen], read: bool) -> Vec<u64> {
+    let of = seen.iter().filter(|seen| seen.read == read);
+    let mut of: Vec<u64> = of.map(|seen| seen.latency_ns).collect();
+    of.sort_unstable();
+    of
+}
+
+fn p99(sorted: &[u64]) -> Option<f64> {
+    let at = sorted.len() * 99 / 100;
+    sorted.get(at).map(|&latency_ns| latency_ns as f64)
+}
+
+/// Those after the beginning.
+fn warm(seen: &[Seen]) -> &[Seen] {
+    &seen[seen.len() / 5..]
+}
+
+/// Mean and 99th percentile of those in order of size.
+fn mean_and_p99(sorted: &[u64]) -> Option<[f64; 2]> {
+    let mean = sorted.iter().sum::<u64>() as f64 / sorted.len() as f64;
+    Some([mean, p99(sorted)?])
+}
+
 /// Mean and 99th percentile of those after the beginning.
 fn figures(seen: &[Seen], read: bool) -> Option<[f64; 2]> {
-    let warm = &seen[seen.len() / 5..];
-    let mut of: Vec<u64> = warm
-        .iter()
-        .filter(|seen| seen.read == read)
-        .map(|seen| seen.latency_ns)
-        .collect();
-    if of.is_empty() {
-        return None;
-    }
-    of.sort_unstable();
-    let mean = of.iter().sum::<u64>() as f64 / of.len() as f64;
-    Some([mean, of[of.len() * 99 / 100] as f64])
+    mean_and_p99(&sorted(warm(seen), read))
+}
+
+/// The standard errors of both, as shares of them, in the direction that is known less well: from equal parts, one after the other.
+fn errors(seen: &[Seen]) -> [f64; 2] {
+    let of_parts = |read| -> Vec<[f64; 2]> {
+        let parts = warm(seen).chunks_exact(warm(seen).len() / PARTS);
+        parts
+            .filter_map(|part| mean_and_p99(&sorted(part, read)))
+            .collect()
+    };
+    let both = [of_parts(true), of_parts(false)];
+    // Of a direction that has none it is no number, which no other is less than.
+    [0, 1].map(|figure| {
+        let error = |of: &[[f64; 2]]| standard_error(of.iter().map(|part| part[figure]));
+        error(&both[0]).max(error(&both[1]))
+    })
+}
+
+/// Of a mean, as a share of it.
+fn standard_error(of: impl Iterator<Item = f64> + Clone) -> f64 {
+    let n = of.clone().count() as f64;
+    let mean = of.clone().sum::<f64>() / n;
+    let variance = of.map(|one| (one - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (variance / n).sqrt() / mean
 }
 
 /// The first I/Os that differ, for whoever looks for the cause.
@@ -158,15 +175,7 @@ fn show(slow: &[Seen], fast: &[Seen], at_most: usize) {
         );
     }
     for read in [true, false] {
-        let sorted = |seen: &[Seen]| {
-            let warm = seen[seen.len() / 5..]
-                .iter()
-                .filter(|seen| seen.read == read);
-            let mut of: Vec<u64> = warm.map(|seen| seen.latency_ns).collect();
-            of.sort_unstable();
-            of
-        };
-        let (s, f) = (sorted(slow), sorted(fast));
+        let (s, f) = (sorted(warm(slow), read), sorted(warm(fast), read));
         for per_mille in [0, 10, 100, 250, 500, 750, 900, 950, 990, 995, 999] {
             if !s.is_empty() {
                 let at = s.len() * per_mille / 1000;
@@ -179,71 +188,103 @@ fn show(slow: &[Seen], fast: &[Seen], at_most: usize) {
     }
 }
 
+/// What both models made of a machine.
+struct Compared {
+    case: Case,
+    slow: Vec<Seen>,
+    fast: Vec<Seen>,
+}
+
+/// Both models on a machine, for so many I/Os. They place the same units.
+fn both(number: u64, ios: u64) -> Compared {
+    let case = Case::drawn(number, ios);
+    let (mut drive, map) = used(&case.spec, case.seed);
+    let (slow, map) = Exact::new(&case.spec, map, drive.now(), &case.load).run();
+    let fast = case.load.run(&mut drive);
+    let counts = drive.ftl_counts();
+    if number < PLAIN_UNITS {
+        assert_eq!(
+            (counts.host_units, counts.moved_units),
+            (map.host_units, map.moved_units)
+        );
+    } else {
+        // Which part meets which hangs on when rests are there.
+        let placed = (counts.host_units + counts.moved_units) as f64;
+        let exact = (map.host_units + map.moved_units) as f64;
+        assert!(
+            (placed / exact - 1.0).abs() < 0.01,
+            "{placed} units placed, exact {exact}"
+        );
+    }
+    Compared { case, slow, fast }
+}
+
+/// Both models on a machine, for as many I/Os as its figures need.
+fn long_enough(number: u64) -> Compared {
+    let mut ios = IOS;
+    loop {
+        let compared = both(number, ios);
+        let [of_mean, of_p99] = errors(&compared.slow);
+        if ios >= MOST || (of_mean <= MEAN_ERROR && of_p99 <= P99_ERROR) {
+            return compared;
+        }
+        ios *= LONGER;
+    }
+}
+
+fn name(
+    number: u64,
+    Case {
+        spec, load, text, ..
+    }: &Case,
+) -> String {
+    let g = spec.geometry;
+    format!(
+        "{number:2}: {}x{} dies, {} units a page x {}, buffer {}, suspend {:?}, {}, stripe {}, {} together x {}; {text}; {} I/Os",
+        g.channels,
+        g.dies_per_channel,
+        g.units_per_read(),
+        g.bits_per_cell,
+        spec.buffer_bytes / 4096,
+        spec.timing.suspend_ns.map(|ns| ns / 1000),
+        if spec.host.half_duplex {
+            "SATA"
+        } else {
+            "NVMe"
+        },
+        spec.options.stripe_dies,
+        spec.options.units_together(),
+        spec.options.contexts(),
+        load.ios,
+    )
+}
+
 /// Compares both models on machines by their numbers, prints where they differ, and fails if that is too much.
 pub fn compare(machines: Range<u64>) {
     let mut wrong = 0;
     for number in machines {
-        let Case {
-            spec,
-            load,
-            text,
-            seed,
-        } = Case::drawn(number);
-        let (mut drive, map) = used(&spec, seed);
-        let before = (map.host_units, map.moved_units);
-        let now = drive.now();
-        let (slow, map) = Exact::new(&spec, map, now, &load).run();
-        let fast = load.run(&mut drive);
+        let Compared { case, slow, fast } = long_enough(number);
         if let Ok(limit) = std::env::var("SHOW") {
+            println!("{:#?}", case.spec);
             show(&slow, &fast, limit.parse().unwrap());
         }
-        let counts = drive.ftl_counts();
-        let g = spec.geometry;
+        let [of_mean, of_p99] = errors(&slow);
         println!(
-            "{number:2}: {}x{} dies, {} units a page x {}, buffer {}, suspend {:?}, {}, stripe {}, {} together x {}; {text}; moved {} host {}",
-            g.channels,
-            g.dies_per_channel,
-            g.units_per_read(),
-            g.bits_per_cell,
-            spec.buffer_bytes / 4096,
-            spec.timing.suspend_ns.map(|ns| ns / 1000),
-            if spec.host.half_duplex {
-                "SATA"
-            } else {
-                "NVMe"
-            },
-            spec.options.stripe_dies,
-            spec.options.units_together(),
-            spec.options.contexts(),
-            map.moved_units - before.1,
-            map.host_units - before.0,
+            "{}, standard errors {:.1} and {:.1} %",
+            name(number, &case),
+            of_mean * 100.0,
+            of_p99 * 100.0
         );
-        if number < PLAIN_UNITS {
-            assert_eq!(
-                (counts.host_units, counts.moved_units),
-                (map.host_units, map.moved_units)
-            );
+        let [mean_tolerance, p99_tolerance] = if PROMISED.contains(&number) {
+            PROMISED_TOLERANCES
         } else {
-            // Which part meets which hangs on when rests are there.
-            let placed = (counts.host_units + counts.moved_units) as f64;
-            let exact = (map.host_units + map.moved_units) as f64;
-            assert!(
-                (placed / exact - 1.0).abs() < 0.01,
-                "{placed} units placed, exact {exact}"
-            );
-        }
+            [MEAN_TOLERANCE, P99_TOLERANCE]
+        };
         for read in [true, false] {
             let (Some(fast), Some(slow)) = (figures(&fast, read), figures(&slow, read)) else {
                 continue;
             };
             let off = [fast[0] / slow[0] - 1.0, fast[1] / slow[1] - 1.0];
-            let known = KNOWN.iter().find(|(machine, _)| *machine == number);
-            let far = FAR.iter().find(|(machine, ..)| *machine == number);
-            let [mean_tolerance, p99_tolerance] = match (known, far) {
-                (Some(_), _) => [KNOWN_TOLERANCE, KNOWN_P99_TOLERANCE],
-                (None, Some((_, tolerances, _))) => *tolerances,
-                (None, None) => [MEAN_TOLERANCE, P99_TOLERANCE],
-            };
             let bad = off[0].abs() > mean_tolerance || off[1].abs() > p99_tolerance;
             wrong += u32::from(bad);
             println!(
@@ -255,11 +296,7 @@ pub fn compare(machines: Range<u64>) {
                 fast[1] / 1e3,
                 slow[1] / 1e3,
                 off[1] * 100.0,
-                match (bad, known) {
-                    (true, _) => "  <--",
-                    (false, Some((_, why))) if off[0].abs() > MEAN_TOLERANCE => why,
-                    _ => "",
-                },
+                if bad { "  <--" } else { "" },
             );
         }
     }

@@ -21,8 +21,10 @@ pub enum Event {
     Processed {
         command: usize,
     },
+    /// What began to cross the link at this number of turns is over.
     Carried {
         way: usize,
+        turn: u64,
     },
     Crossed {
         channel: usize,
@@ -114,11 +116,11 @@ impl<'a> Exact<'a> {
                 self.host.processed(&mut self.agenda);
                 self.processed(command);
             }
-            Event::Carried { way } => match self.host.carried(way, &mut self.agenda) {
+            Event::Carried { way, turn } => match self.host.carried(way, turn, &mut self.agenda) {
                 Some(Carried::Frames { command }) => self.sense(command),
                 Some(Carried::Up { command, .. }) => self.part_done(command),
                 Some(Carried::Down { command, .. }) => self.there(command),
-                None => unreachable!("what ends had begun"),
+                None => {}
             },
             Event::Crossed { channel } => {
                 let told = self.flash.crossed(channel, &mut self.agenda);

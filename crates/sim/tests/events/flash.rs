@@ -250,7 +250,10 @@ impl Flash {
         if channel.crossing.is_some() {
             return;
         }
-        let front = channel.front.pop_front().map(Cargo::Read);
+        let oldest = (0..channel.front.len()).min_by_key(|&at| (channel.front[at].command, at));
+        let front = oldest
+            .and_then(|at| channel.front.remove(at))
+            .map(Cargo::Read);
         let Some(cargo) = front.or_else(|| channel.behind.pop_front()) else {
             return;
         };

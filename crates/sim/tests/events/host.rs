@@ -28,10 +28,34 @@ impl From<Piece> for Carried {
     }
 }
 
+impl Carried {
+    fn command(self) -> usize {
+        match self {
+            Self::Frames { command } | Self::Up { command, .. } | Self::Down { command, .. } => {
+                command
+            }
+        }
+    }
+}
+
+/// What crosses or waits goes in small frames, those of the command that was submitted first before others.
 #[derive(Default)]
 struct Way {
-    carrying: Option<Carried>,
-    waiting: VecDeque<Carried>,
+    /// What is crossing, and until when if nothing goes before the rest of it.
+    carrying: Option<(Carried, u64)>,
+    /// What waits and how long it takes, in the order in which it came.
+    waiting: Vec<(Carried, u64)>,
+    /// How often something has begun to cross.
+    turn: u64,
+}
+
+impl Way {
+    /// Takes what goes first out of what waits.
+    fn first(&mut self) -> Option<(Carried, u64)> {
+        let order = |at: &usize| (self.waiting[*at].0.command(), *at);
+        let first = (0..self.waiting.len()).min_by_key(order)?;
+        Some(self.waiting.remove(first))
+    }
 }
 
 pub struct Host {
@@ -117,30 +141,52 @@ impl Host {
             Carried::Down { .. } if !self.spec.half_duplex => 1,
             _ => 0,
         };
-        self.ways[way].waiting.push_back(carried);
-        self.next(way, agenda);
-    }
-
-    fn next(&mut self, way: usize, agenda: &mut Agenda<Event>) {
-        if self.ways[way].carrying.is_some() {
-            return;
-        }
-        let Some(carried) = self.ways[way].waiting.pop_front() else {
-            return;
-        };
-        self.ways[way].carrying = Some(carried);
         let data_ns = |units| u64::from(units) * self.spec.unit_link_ns_x1024 / 1024;
-        let took_ns = match carried {
+        let takes_ns = match carried {
             Carried::Frames { .. } => self.turnaround_ns,
             Carried::Up { units, .. } => data_ns(units),
             Carried::Down { units, .. } => data_ns(units) + self.turnaround_ns,
         };
-        agenda.at(agenda.now + took_ns, Event::Carried { way });
+        self.ways[way].waiting.push((carried, takes_ns));
+        self.next(way, agenda);
     }
 
-    pub fn carried(&mut self, way: usize, agenda: &mut Agenda<Event>) -> Option<Carried> {
-        let carried = self.ways[way].carrying.take();
-        self.next(way, agenda);
-        carried
+    /// What goes first crosses; what was crossing goes on later if that is something else.
+    fn next(&mut self, number: usize, agenda: &mut Agenda<Event>) {
+        let way = &mut self.ways[number];
+        if let Some((carried, ends_ns)) = way.carrying {
+            if way
+                .waiting
+                .iter()
+                .all(|(other, _)| other.command() >= carried.command())
+            {
+                return;
+            }
+            way.waiting.insert(0, (carried, ends_ns - agenda.now));
+        }
+        let Some((carried, takes_ns)) = way.first() else {
+            return;
+        };
+        let ends_ns = agenda.now + takes_ns;
+        way.carrying = Some((carried, ends_ns));
+        way.turn += 1;
+        let turn = way.turn;
+        agenda.at(ends_ns, Event::Carried { way: number, turn });
+    }
+
+    /// What began to cross at this turn is over, unless something went before the rest of it.
+    pub fn carried(
+        &mut self,
+        number: usize,
+        turn: u64,
+        agenda: &mut Agenda<Event>,
+    ) -> Option<Carried> {
+        let way = &mut self.ways[number];
+        if way.turn != turn {
+            return None;
+        }
+        let (carried, _) = way.carrying.take()?;
+        self.next(number, agenda);
+        Some(carried)
     }
 }

@@ -30,14 +30,13 @@ fn machines_with_mapping_units_agree() {
     compare(50..54);
 }
 
-/// `make test-slow` runs it. Where it fails, `MACHINE=n` looks at one.
+/// `make test-slow` runs it. Where it fails, `MACHINE=n` looks at one, and `SHOW=20` at its first I/Os that differ.
 #[cfg(feature = "campaign")]
 #[test]
 fn seventy_random_small_machines_agree() {
     let machines = match std::env::var("MACHINE") {
         Ok(one) => {
             let one = one.parse().unwrap();
-            println!("{:#?}", compare::Case::drawn(one).spec);
             one..one + 1
         }
         Err(_) => 0..70,

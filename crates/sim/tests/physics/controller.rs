@@ -79,8 +79,8 @@ fn collection_moves_a_page_when_the_one_before_has_been_moved() {
             // Neighbouring pages of a victim lie on different dies.
             spec.options.stripe_dies = 8;
             // Short, so that hardly any read waits for one.
-            spec.timing.program_ns = 150_000;
-            spec.timing.erase_ns = 150_000;
+            spec.timing.program_ns = 100_000;
+            spec.timing.erase_ns = 100_000;
         });
         let mut drive = tortured(&spec);
         let before = drive.flash_counts().reads;
