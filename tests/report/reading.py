@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 
+def untied(html: str) -> str:
+    """A page with the spaces between figures and units as they are elsewhere: no reader sees a difference."""
+    return html.replace("\N{NO-BREAK SPACE}", " ")
+
+
 @dataclass
 class Page(HTMLParser):
     """What stands in a page."""
@@ -56,6 +61,7 @@ class Page(HTMLParser):
             self._script = None
 
     def handle_data(self, data: str) -> None:
+        data = untied(data)
         if self._script is not None:
             self.scripts[-1] = (self._script, self.scripts[-1][1] + data)
         else:

@@ -14,6 +14,10 @@ from ssdlab.report.charts import (
     Dot,
     Head,
     Line,
+    Mark,
+    MarksChart,
+    MarksRow,
+    MarksView,
     Measure,
     PackedColumn,
     RunStyle,
@@ -115,3 +119,33 @@ def test_a_name_that_several_lines_have_stands_once() -> None:
     chart = replace(chart, choices=(Choice("", tracks),))
     found = texts(Painter([run_style(at) for at in range(3)]).svg(chart, BARE))
     assert [found.count(name) for name in ("read", "write")] == [1, 1]
+
+
+def test_the_name_of_each_line_of_a_run_has_its_colour_beside_it() -> None:
+    """Three lines that end in one place: which is whose, only a colour beside the name can say."""
+    ended = lines(1, 3).views[0]
+    level = tuple(replace(line, points=(line.points[0], Dot(2.0, 110.0))) for line in ended.lines)
+    svg = Painter([run_style()]).svg(XyChart((replace(ended, lines=level),)), BARE)
+    beside = re.findall(r'fill="([^"]*)">●</text>\s*<text[^>]*>([^<]*)</text>', svg)
+    strokes = re.findall(r'<path[^>]*stroke="([^"]*)"[^>]*stroke-dasharray', svg)
+    assert [name for _, name in beside] == ["1 KiB", "2 KiB", "4 KiB"]
+    assert [colour for colour, _ in beside] == strokes and len(set(strokes)) == 3
+
+
+def test_lines_of_several_runs_have_names_alone() -> None:
+    assert "●" not in texts(Painter([run_style(0), run_style(1)]).svg(lines(2, 3), BARE))
+
+
+@pytest.mark.parametrize(
+    ("name", "below"), [("Elm", False), ("Elm of a name as long as a phone is wide, 1/64", True)]
+)
+def test_a_note_behind_a_name_is_never_cut(name: str, below: bool) -> None:
+    row = MarksRow(0, name, "4 KiB", (Mark("mean", 9e4), Mark("p99", 2e5)))
+    chart = MarksChart(Axis("response time, log", "ns", "log"), (MarksView("", (row,)),))
+    svg = Painter([RunStyle(name, name, 0, "circle", False)]).svg(chart, BARE, size=(390, 400))
+    places = {
+        text.strip(): (float(x or 0), float(y))
+        for x, y, text in re.findall(r'<text[^>]*?(?: x="([^"]*)")? y="([^"]*)"[^>]*>([^<]*)</text>', svg)
+    }
+    assert (places["4 KiB"][1] > places[name][1]) is below
+    assert (places["4 KiB"][0] > 0) is not below

@@ -9,6 +9,7 @@ import pytest
 from report.browser import Browser
 from report.conftest import invented
 from ssdlab.report import page, source
+from ssdlab.report.templating import tied
 
 SERIES = "Northwind Enterprise Data Centre Series NX"
 METHODS = ("qd1", "peak-random-read")
@@ -159,3 +160,36 @@ def test_iops_of_two_block_sizes_never_share_a_chart(web_browser: Browser, built
         ("IOPS, 128 KiB", {"128 KiB"}),
         ("MB/s, 128 KiB", {"128 KiB"}),
     ]
+
+
+def test_a_figure_and_its_unit_stay_in_one_line() -> None:
+    told = tied("99.9 % of 12.1k IOPS at 2 to 3 MB/s, p99 153 µs by --depth 32 --bs 4k")
+    assert told.replace("\N{NO-BREAK SPACE}", "_") == (
+        "99.9_% of 12.1k_IOPS at 2_to 3_MB/s, p99 153_µs by --depth 32 --bs 4k"
+    )
+
+
+ENDS = """(() => {
+  let [figures, broken] = [0, []];
+  const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    if (!node.parentElement.closest('.findings, .finding, .caveat, .card, .verdict, .lead')) continue;
+    for (const { index } of node.data.matchAll(/\\d\\s[%A-Za-z]/g)) {
+      const at = document.createRange();
+      at.setStart(node, index);
+      at.setEnd(node, index + 3);
+      const shown = [...at.getClientRects()].filter(({ width }) => width > 0);
+      const lines = new Set(shown.map(({ top }) => Math.round(top)));
+      figures += lines.size > 0;
+      if (lines.size > 1) broken.push(node.data);
+    }
+  }
+  return [figures, broken];
+})()"""
+
+
+def test_no_line_of_prose_ends_between_a_figure_and_its_unit(web_browser: Browser, built: Path) -> None:
+    for width in range(340, 440, 10):
+        web_browser.open(built, width=width)
+        figures, broken = web_browser.run(ENDS)
+        assert figures > 5 and broken == [], width

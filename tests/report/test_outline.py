@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from report.browser import Browser
+from report.reading import untied
 from ssdlab.analysis.places import LEVEL
 from ssdlab.cli import main
 from ssdlab.model.errors import UsageError
@@ -102,7 +103,7 @@ def scalars(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_tiles_are_the_figures_of_the_manifests_best_first(compared: Path, written: Path) -> None:
-    html, runs = written.read_text(), manifests(compared)
+    html, runs = untied(written.read_text()), manifests(compared)
     tiles = re.findall(r'<span data-figure="([^"]+)" data-run="(\d+)">([^<]*)</span>', html)
     assert tiles
     for name, run, text in tiles:
@@ -156,7 +157,7 @@ def test_steps_that_differ_by_their_seeds_alone_stand_once() -> None:
 def test_the_verdict_names_the_winner_and_by_how_much_and_leads_to_a_chart(
     compared: Path, written: Path
 ) -> None:
-    html, runs = written.read_text(), manifests(compared)
+    html, runs = untied(written.read_text()), manifests(compared)
     clauses = re.findall(r'<a href="#([^"]+)" data-figure="([^"]+)">([^<]*)</a>', html)
     assert [name for _, name, _ in clauses] == [
         "peak_random_read_iops",

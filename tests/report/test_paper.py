@@ -15,6 +15,7 @@ from report.browser import Browser
 from ssdlab.cli import main
 from ssdlab.report import page, paper, source
 from ssdlab.report.charts import SeriesChart
+from ssdlab.report.engine import static
 from ssdlab.report.pictures import pressings
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import Panel
@@ -142,3 +143,23 @@ def test_a_table_on_paper_names_a_run_so_that_its_row_is_one_line(make_run: Call
     cells = re.findall(r'<td[^>]*><span class="run"[^>]*>.*?</svg>([^<]*)</span>', html)
     assert cells and set(map(unescape, cells)) == {one.style.short for one in shown(runs)}
     assert html.count("The method in full: as of ") == 1
+
+
+def test_no_row_of_a_table_stands_alone_on_a_sheet(tmp_path: Path, chromium: str) -> None:
+    """Tables of 40 to 90 rows, each from the head of a sheet on: some would leave one row over."""
+    tables = "".join(
+        f"<h2 style='break-before: page'>{rows} rows</h2><table><tbody>"
+        + "".join(f"<tr><td>row{at}</td></tr>" for at in range(rows))
+        + "</tbody></table>"
+        for rows in range(40, 91)
+    )
+    file = tmp_path / "rows.pdf"
+    file.write_bytes(paper._printed(chromium, f"<style>{static('report.css')}</style>{tables}"))
+    program = shutil.which("pdftotext")
+    if program is None:
+        pytest.skip("pdftotext is not installed")
+    sheets = subprocess.run([program, file, "-"], capture_output=True, text=True, check=True).stdout.split(
+        "\f"
+    )
+    found = [len(re.findall(r"row\d+", sheet)) for sheet in sheets]
+    assert 1 not in found and found.count(2) > 0, found

@@ -48,6 +48,8 @@ export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Optio
   const values = chart.views.flatMap(({ rows }) => rows.flatMap((row) => row.marks.map(({ value }) => value)));
   const narrow = stacked(view, canvas);
   const names = rowNames(view, canvas);
+  // Beside a name over its row only where that leaves room for the longest.
+  const broken = !narrow || view.rows.some(({ note }, at) => textWidth(`${names[at]}  ${note}`, 13, theme.font) > width - 24);
   if (values.length > 0) values.push(...widened(extent(values), narrow ? LABEL / 2 : LABEL, width * 0.66));
   const common = base(theme);
   const xAxis = axisOption(chart.axis, { theme, side: "x", values, length: width });
@@ -62,7 +64,7 @@ export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Optio
     yAxis: {
       type: "category",
       inverse: true,
-      data: view.rows.map(({ note }, at) => (note === "" ? names[at] : `${names[at]}${narrow ? "  " : "\n"}{note|${note}}`)),
+      data: view.rows.map(({ note }, at) => (note === "" ? names[at] : `${names[at]}${broken ? "\n" : "  "}{note|${note}}`)),
       axisLine: { lineStyle: { color: theme.rule } },
       axisTick: { show: false },
       axisLabel: {

@@ -12,8 +12,8 @@ interface Datum extends Option {
   line: Line;
 }
 
-/** A line, and the look that it has among the lines of its view. */
-type Looked = Line & { look: RunStyle };
+/** A line, the look that it has among the lines of its view, and whether colours tell these apart. */
+type Looked = Line & { look: RunStyle; coloured: boolean };
 
 /** Of one run alone, lines of one direction are told apart by colour and marker; of several, the colour is the run's. */
 export function looked(view: XyView, canvas: Pick<Canvas, "runs">): Looked[] {
@@ -24,11 +24,12 @@ export function looked(view: XyView, canvas: Pick<Canvas, "runs">): Looked[] {
     const found = names.get(dashed) ?? [];
     if (!found.includes(name)) names.set(dashed, [...found, name]);
   }
+  const coloured = alone && [...names.values()].some((among) => among.length > 1);
   return view.lines.map((line) => {
     const run = runStyle(canvas, line.run);
     const among = names.get(line.dashed) ?? [];
     const tint = alone && among.length > 1 && !line.plain ? Math.max(0, among.indexOf(line.name)) : 0;
-    return { ...line, look: tinted(run, tint, canvas.runs) };
+    return { ...line, look: tinted(run, tint, canvas.runs), coloured };
   });
 }
 
@@ -135,16 +136,18 @@ function spread(view: XyView, yAxis: Option, height: number): Map<Dot[], number>
 function curve(view: XyView, line: Looked, canvas: Canvas, name: string, moved: number): Option {
   const run = line.look;
   const { text, paper } = canvas.theme;
-  const coloured = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 };
+  const stroked = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 };
+  // Lines that end in one place have their names beside each other: which is whose, their colour says.
+  const mark = line.coloured && name !== "" ? { formatter: `{mark|●}${name}`, rich: { mark: { color: line.plain ? text : colourOf(run, canvas.theme), fontSize: 9, padding: [0, 4, 0, 0] } } } : {};
   return {
     type: "line",
     data: data(view, line, canvas),
     ...marker(run, canvas.theme),
     symbolSize: 7,
     showAllSymbol: true,
-    lineStyle: line.plain ? { ...coloured, color: text } : coloured,
+    lineStyle: line.plain ? { ...stroked, color: text } : stroked,
     // Away from the line that it is compared with: the two often end in one place.
-    endLabel: { ...named(name, canvas.theme), verticalAlign: line.faint ? "top" : "bottom", offset: [0, moved === 0 && line.plain ? -8 : moved] },
+    endLabel: { ...named(name, canvas.theme), ...mark, verticalAlign: line.faint ? "top" : "bottom", offset: [0, moved === 0 && line.plain ? -8 : moved] },
     emphasis: { disabled: true },
     label: {
       show: line.points.some(({ label, chosen }) => label !== undefined && !chosen),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from jinja2.bccache import Bucket
 
 FOLDER = Path(__file__).parent / "templates"
+_FIGURE = re.compile(r"(?<=\d)([kMG]?) (?=[%°µA-Za-z])")
+"""The space between a figure and its unit or noun."""
+_TIED = "\\1\N{NO-BREAK SPACE}"
 
 
 class Compiled(FileSystemBytecodeCache):
@@ -51,8 +55,16 @@ def compile_all() -> None:
         environment.get_template(name)
 
 
+def tied(prose: str) -> str:
+    """Tie figures to what they are of, so that no line ends between `99.9` and `%`.
+
+    Not for commands, which readers copy.
+    """
+    return _FIGURE.sub(_TIED, prose)
+
+
 def _environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
@@ -60,3 +72,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         bytecode_cache=Compiled(),
     )
+    made.filters["tied"] = tied
+    return made

@@ -145,7 +145,7 @@ def _worked(shown: Shown, result: ActSearchResult) -> tuple[Worked, ...]:
 
 def _scores(kept: Sequence[Searched]) -> Figure:
     bars = [
-        Bar(shown.index, float(result.score or 0), "no load held" if result.score is None else "x")
+        Bar(shown.index, float(result.score or 0), "no load held" if result.score is None else "")
         for shown, result in kept
     ]
     ranked = BarGroup(SCORE, tuple(sorted(bars, key=lambda bar: -bar.value)))
