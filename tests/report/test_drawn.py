@@ -13,6 +13,8 @@ from ssdlab.report.charts import (
     Choice,
     Dot,
     Head,
+    HeatChart,
+    HeatView,
     Line,
     Mark,
     MarksChart,
@@ -27,6 +29,7 @@ from ssdlab.report.charts import (
     Track,
     XyChart,
     XyView,
+    plain,
 )
 from ssdlab.report.packing import pack
 from ssdlab.report.pictures import Painter, theme
@@ -149,3 +152,11 @@ def test_a_note_behind_a_name_is_never_cut(name: str, below: bool) -> None:
     }
     assert (places["4 KiB"][1] > places[name][1]) is below
     assert (places["4 KiB"][0] > 0) is not below
+
+
+def test_a_cell_that_was_not_measured_is_handed_over_as_such() -> None:
+    view = HeatView("", 0, "IOPS", "iops", ((1e3, None),), (1e3, 1e3), "higher", absent="not measured")
+    chart = HeatChart(("4 KiB",), ("100/0", "0/100"), "mix", (view,))
+    (handed,) = plain(chart)["views"]
+    assert handed["values"] == [[1e3, None]]
+    assert "1.00k" in texts(Painter([run_style()]).svg(chart, BARE))

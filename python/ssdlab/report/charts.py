@@ -344,7 +344,7 @@ def plain(part: Chart | Page | Head | RunStyle) -> dict[str, Any]:
 
 def _without_none(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     # `dataclasses.asdict` copies every text and number, of which a page has ten thousands.
-    if isinstance(value, str | float | int):
+    if value is None or isinstance(value, str | float | int):  # None: a cell that was not measured
         return value
     if isinstance(value, list | tuple):
         return [_without_none(inner) for inner in value]
