@@ -83,7 +83,7 @@ BAD = [
     (f"{MEASURE} --ramp 500ms", "500ms is not a multiple of the interval, 1s", "Use --interval 500ms"),
     ("measure foreign.bin --ramp 1s --bytes 4k", "a ramp would use up part of --bytes", "Use --seconds"),
     # not on this drive
-    (f"{MEASURE} --bs 1000", "block of 1000 bytes is not a multiple of 512", "multiples of 512"),
+    (f"{MEASURE} --bs 1000", "block of 1000 B is not a multiple of 512 B", "multiples of 512"),
     (f"{MEASURE} --span 0..2MiB", "the span ends at 2 MiB, but the drive has 1 MiB", "0..25%"),
     (f"{MEASURE} --span 100..1MiB", "span start 100 is not a multiple of", "multiples"),
     (f"{MEASURE} --bs 2m", "the span is too small for a block of 2 MiB", "smaller blocks"),

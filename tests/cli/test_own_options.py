@@ -97,6 +97,45 @@ def test_every_option_that_a_text_names_is_one_of_some_command() -> None:
     assert not unknown
 
 
+def commands_named(text: str) -> Iterator[str]:
+    """Yield what stands behind the program's name where a text tells what to type."""
+    for found in re.finditer(r"(?:`|: |with |see |use |run |try )ssdlab ([a-z-]+)(?: ([a-z-]+))?", text):
+        if found[1] not in ("of", "or", "sets"):  # a sentence about the program itself
+            yield " ".join(filter(None, found.groups()))
+
+
+def rust_texts() -> list[tuple[str, str]]:
+    """Return every text of the crates' sources, with the file that it stands in."""
+    crates = PACKAGE.parents[1] / "crates"
+    return [
+        (str(path.relative_to(crates)), text)
+        for path in sorted(crates.glob("*/src/**/*.rs"))
+        for line in path.read_text().splitlines()
+        if not line.lstrip().startswith("//")
+        for text in re.findall(r'"((?:[^"\\]|\\.)*)"', line)
+    ]
+
+
+def test_every_command_that_a_text_names_exists() -> None:
+    written = [
+        (str(path.relative_to(PACKAGE)), text)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for text in literals(ast.parse(path.read_text()))
+    ]
+    named_in = [(where, each) for where, text in (*written, *rust_texts()) for each in commands_named(text)]
+    assert len(named_in) > 50
+    groups = {command.split()[0] for command in COMMANDS}
+    assert not [
+        (where, each) for where, each in named_in if command_of(each.split()) is None and each not in groups
+    ]
+
+
+def test_every_option_that_the_crates_name_is_one_of_some_command() -> None:
+    every = frozenset().union(*(options_of(command) for command in COMMANDS))
+    found = [(where, option) for where, text in rust_texts() for option in OPTION.findall(text)]
+    assert not [(where, option) for where, option in found if option not in every]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_text_in_own_words_a_command_names_its_own_options(command: str) -> None:
     """What it lacks is said in its own words, or with the commands that have it."""

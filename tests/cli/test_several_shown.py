@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,17 @@ def test_one_method_on_two_drives(tmp_path: Path, capsys: pytest.CaptureFixture[
             figure_text(other.value, other.unit),
         ]
     assert f"ssdlab show {single[A].manifest.run_id[-6:]}" in shown, "the run itself, not a suite of one"
+    assert main(["show", str(folder), "--json"]) == 0
+    beside = {each["figure"]: each for each in json.loads(capsys.readouterr().out)["side_by_side"]}
+    measured = [
+        {
+            name: {"value": one.value, "state": ""}
+            for name, one in zip(("drive 1", "drive 2"), pair, strict=True)
+        }
+        for pair in zip(results[0].scalars, results[1].scalars, strict=True)
+        if pair[0].value is not None
+    ]
+    assert [each["drives"] for each in beside.values()] == measured
     with pytest.raises(UsageError) as caught:
         find_run("zzzz", tmp_path)
     named = caught.value.advice.removeprefix("the newest there: ").split(", ")

@@ -105,7 +105,7 @@ def test_beyond_the_cap_is_refused_with_the_way_to_lift_it() -> None:
         rating.check("/dev/x", 40 * TB + 1)
     assert caught.value.facts["reason"] == "endurance"
     assert caught.value.what.startswith(
-        "this run has written 60.0 TB to /dev/x: 10.0% of its rated endurance"
+        "this run has written 60.0 TB to /dev/x: 10.0 % of its rated endurance"
     )
     assert "--endurance-cap" in caught.value.advice
     with pytest.raises(Refused, match="would write"):

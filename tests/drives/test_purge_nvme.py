@@ -104,7 +104,7 @@ def test_a_failed_sanitize_is_told_and_the_drive_let_out_of_it(make: Make) -> No
 def test_a_sanitize_that_hangs_ends_the_waiting_with_what_to_do(make: Make) -> None:
     rig = make(FakeNvme(sanicap=0b010, stuck=True))
     error = rig.fails(DriveError, "hung", limit_s=1800)
-    assert error.what.endswith("31 min 00 s, at 0%, unchanged for 31 min 00 s")
+    assert error.what.endswith("31 min 00 s, at 0 %, unchanged for 31 min 00 s")
     assert "powered" in error.advice
     assert rig.kept[0]["status"] == "left"
 

@@ -161,7 +161,7 @@ def test_a_drive_opened_for_reading_is_not_written() -> None:
         ("sim:tiny-test,scale=3", "scale is 3"),
         ("sim:tiny-test,scale=1,scale=1", "twice"),
         ("sim:tiny-test,spare=2", "spare is 2"),
-        ("sim:tiny-test,spare=0", "spare is 0.00%: no spare is left"),
+        ("sim:tiny-test,spare=0", "spare is 0 %: no spare is left"),
         ("sim:tiny-test,seed=-1", "no whole number from 0 on"),
         ("sim:tiny-test,power", "gives power no value"),
         ("sim:tiny-test,power=-3W", "not a power limit"),
@@ -186,7 +186,7 @@ def test_bad_texts_are_refused(text: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("text", "what", "advice"),
     [
-        ("sim:nvme-tlc-client,spare=0%", "spare is 0.00%: no spare", "another spare area"),
+        ("sim:nvme-tlc-client,spare=0%", "spare is 0 %: no spare", "another spare area"),
         ("sim:nvme-tlc-client,power=1W", "power is 1 W: below what", "more watts"),
         ("sim:nvme-tlc-client,power=ps9", "has no power states", "set no limit"),
         ("sim:nvme-tlc-client,scale=63", "the largest that does is 128", "another scale"),

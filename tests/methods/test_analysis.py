@@ -156,5 +156,5 @@ def test_who_made_the_tail(figures: dict, limit: str) -> None:
 
 def test_the_reasons_tell_their_figures() -> None:
     reasons = " ".join(attribute(load(cpu_busy_share=0.97, run_queue_delay_share=0.33)).reasons)
-    assert "97%" in reasons and "33%" in reasons
+    assert "97.0 %" in reasons and "33.0 %" in reasons
     assert attribute(None).limit == "unknown"

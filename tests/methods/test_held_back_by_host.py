@@ -25,7 +25,7 @@ from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Attribution
 
 BUSY = HostLoad(cores=2, threads=8, cpu_busy_share=0.99, run_queue_delay_share=0.0)
-WHY = "the CPUs were 99% busy"
+WHY = "the CPUs were 99.0 % busy"
 STEADY = {"round_seconds": "0.5", "least_seconds": "1", "most_seconds": "120"}
 VERDICTS = (
     "Steady state reached",
@@ -93,7 +93,9 @@ def test_rounds_that_the_host_limited_are_no_proof_either_way() -> None:
         (group,) = conclude(scripted.data(), PtsIopsParams()).groups
         assert (group.steady, group.verdict) == (steady, verdict)
     assert group.by_host is not None
-    assert group.by_host.startswith("in 1 of 15 tracked steps, first round 3, 0/100 4 KiB: the CPUs were 99%")
+    assert group.by_host.startswith(
+        "in 1 of 15 tracked steps, first round 3, 0/100 4 KiB: the CPUs were 99.0 %"
+    )
 
 
 @pytest.mark.parametrize("by_host", [False, True])

@@ -23,7 +23,7 @@ def test_preparation_does_not_count_and_the_busiest_step_is_named() -> None:
     result = with_host_part(PointsResult(quick=False, points=(), caveats=("another",)), steps)
     assert result.caveats == (
         "the host, not the drive, was the limit in 2 of 3 measured steps: at step 4, load 82, the CPUs were "
-        "99% busy, 90% being near saturation",
+        "99.0 % busy, 90 % being near saturation",
         "another",
     )
 

@@ -79,10 +79,10 @@ def test_a_noisy_pass_is_judged_right_or_not_at_all(truth: float) -> None:
 def test_what_the_host_limited_or_was_too_short_is_not_judged() -> None:
     clean, before, after = level(500), level(200), level(500, name="after TRIM")
     assert judge_trim(clean, before, after).verdict == "works"
-    busy = judge_trim(clean, before, level(500, name="after TRIM", limited="the CPUs were 97% busy"))
+    busy = judge_trim(clean, before, level(500, name="after TRIM", limited="the CPUs were 97.0 % busy"))
     assert (busy.verdict, busy.why) == (
         "not judged",
-        "the host was the limit of the pass 'after TRIM': the CPUs were 97% busy",
+        "the host was the limit of the pass 'after TRIM': the CPUs were 97.0 % busy",
     )
     short = judge_trim(clean, before, level(500, real_s=0.4))
     assert short.verdict == "not judged"
@@ -104,7 +104,7 @@ def test_a_slow_beginning_of_a_small_drive_is_no_failure() -> None:
     assert judge_trim(clean, before, begun).verdict == "fails", "of a real drive it counts"
     small = judge_trim(clean, before, begun, scale=64)
     assert small.verdict == "not judged"
-    assert all(words in small.why for words in ("second half", "at 100.0 %", "64 times"))
+    assert all(words in small.why for words in ("second half", "at 100 %", "64 times"))
     assert judge_trim(clean, before, level(300), scale=64).verdict == "fails"
     late = Pass([500.0] * 50 + [300.0] * 50)
     assert judge_trim(clean, before, late, scale=64).verdict == "fails", "what comes late is no beginning"

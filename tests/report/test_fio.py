@@ -123,7 +123,7 @@ def test_what_fio_cannot_do_is_said() -> None:
             "no 2048 segments: it goes everywhere in the span",
         ),
         (Stream(pattern=Sequential(), workers=2), "round its own part"),
-        (Stream(pattern=Sequential(), workers=100, block="1m"), "the last 25165824 bytes are left out"),
+        (Stream(pattern=Sequential(), workers=100, block="1m"), "the last 24 MiB are left out"),
         (Stream(pattern=Sequential(cursors=(4096,))), "not where the step before ended"),
         (Stream(pattern=Sequential(), ops=50), "a place of their own"),
         (Stream(stop=Stop()), "until it is stopped"),

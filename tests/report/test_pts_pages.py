@@ -97,7 +97,7 @@ def test_the_map_has_a_value_in_every_cell_that_was_measured(section: Section) -
 
 def test_the_window_tells_allowed_and_measured_excursions(folder: Path) -> None:
     read = Page.of(page.render([source.read_run(folder)]))
-    for head in ("Data excursion", "Allowed, 20%", "Slope excursion", "Allowed, 10%", "Correlation"):
+    for head in ("Data excursion", "Allowed, 20 %", "Slope excursion", "Allowed, 10 %", "Correlation"):
         assert head in read.text
     assert read.text.count("page 1 of 4") == 1
     assert read.text.count("Page header") == 4

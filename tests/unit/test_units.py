@@ -208,3 +208,26 @@ def test_a_rate_that_no_workload_can_have_is_refused_where_it_is_read(text: str,
 def test_the_bounds_of_a_rate_are_rates() -> None:
     assert units.parse_rate("1000000000") == 10**9
     assert units.parse_rate("1/1000000") == Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.236, "23.6 %"),
+        (1, "100 %"),
+        (1.2, "120 %"),
+        (0.9999, "99.99 %"),
+        (0.99949, "99.9 %"),
+        (0.0039, "0.390 %"),
+        (1 - 2**-50, "100 %"),
+        (0, "0 %"),
+    ],
+)
+def test_a_share_is_the_whole_only_where_it_is(share: float, text: str) -> None:
+    assert units.share_text(share) == text
+    assert units.figure_text(100 * share, "%") == text
+
+
+def test_a_chosen_share_is_printed_as_chosen_and_a_change_with_its_sign() -> None:
+    assert [units.fixed_share_text(each) for each in (0.2, 0.07, 0.075)] == ["20 %", "7 %", "7.5 %"]
+    assert [units.change_text(each) for each in (0.0321, -0.004, 0)] == ["+3.21 %", "-0.400 %", "0 %"]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ssdlab.model.warning_texts import CATALOGUE
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "ssdlab"
 
@@ -220,3 +222,46 @@ def test_a_range_whose_ends_are_printed_alike_is_one_value() -> None:
     assert not [
         path.name for path in pages if re.search(r"(number|exact)\([^`]*\)\} to \$\{", path.read_text())
     ]
+
+
+def shares_in(text: str) -> Iterator[int]:
+    """Yield the lines where a number is made a percentage in place."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.JoinedStr):
+            continue
+        for value, after in zip(node.values, [*node.values[1:], None], strict=True):
+            if not isinstance(value, ast.FormattedValue):
+                continue
+            sign = isinstance(after, ast.Constant) and str(after.value).lstrip().startswith("%")
+            spec = "" if value.format_spec is None else ast.unparse(value.format_spec)
+            worked_out = re.search(r"\b100 \*|\* 100\b", ast.unparse(value.value))
+            if "%" in spec or (sign and (worked_out or spec)):
+                yield node.lineno
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('f"{share:.0%} busy"', [1]),
+        ('f"{100 * share:.3g} % spare"', [1]),
+        ('f"{significant(share * 100)}%"', [1]),
+        ('f"{share_text(share)} busy"', []),
+        ('f"{cell.read_pct} % reads"', []),
+    ],
+)
+def test_a_percentage_that_is_made_in_place_is_found(text: str, lines: list[int]) -> None:
+    assert list(shares_in(text)) == lines
+
+
+def test_a_share_is_printed_in_one_way() -> None:
+    """`99% busy` stood beside `23.6 %`, and `0.39%` beside `0.4 %`."""
+    units = PACKAGE / "model" / "units.py"
+    found = {
+        f"{path.relative_to(PACKAGE)}, line {line}: write share_text, fixed_share_text or change_text"
+        for path in PACKAGE.rglob("*.py")
+        if path != units
+        for line in shares_in(path.read_text())
+    }
+    assert not found
+    catalogue = "\n".join(f"{each.what} {each.advice} {each.in_step}" for each in CATALOGUE.values())
+    assert "%}" not in catalogue

@@ -26,6 +26,8 @@ from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.model.units import fixed_share_text, share_text
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -179,8 +181,10 @@ class SlowReads:
         for ms, limit in LIMITS.items():
             if (slow := self._slow.get(ms, 0)) and slow >= limit * (self._reads + to_come):
                 share = slow / (self._reads + to_come)
-                why = f"slice {number + 1}: {share:.2%} of all its reads took {ms} ms or longer already"
-                return GivenUp(row.end_s, f"{why}, not under {limit:.1%}", certain=True)
+                why = (
+                    f"slice {number + 1}: {share_text(share)} of all its reads took {ms} ms or longer already"
+                )
+                return GivenUp(row.end_s, f"{why}, not under {fixed_share_text(limit)}", certain=True)
         return None
 
 

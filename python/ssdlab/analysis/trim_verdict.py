@@ -23,7 +23,7 @@ from statistics import stdev
 from typing import Literal, Protocol
 
 from ssdlab.analysis.over_position import mean_speed
-from ssdlab.model.units import and_listed
+from ssdlab.model.units import and_listed, fixed_share_text, share_text
 
 PASSES_FROM = 0.95
 TENTHS = 10
@@ -158,14 +158,14 @@ def _disturbed(passes: Sequence[Pass]) -> Iterator[str]:
 
 def _too_wide(state: str, share: float, sure: float, where: str) -> str:
     return (
-        f"{state} the drive wrote {where} at {100 * share:.1f} ± {100 * sure:.1f} % of the clean speed, "
-        f"which does not tell whether it is {100 * PASSES_FROM:g} %"
+        f"{state} the drive wrote {where} at {share_text(share)} ± {share_text(sure)} of the clean speed, "
+        f"which does not tell whether it is {fixed_share_text(PASSES_FROM)}"
     )
 
 
 def _too_small(scale: int, late: float) -> str:
     return (
-        f"over the second half of the blocks the drive wrote at {100 * late:.1f} % of the clean speed after "
+        f"over the second half of the blocks the drive wrote at {share_text(late)} of the clean speed after "
         f"TRIM; what slowed it before lasts as long on a drive {scale} times as large, where it is next to "
         "nothing of a pass"
     )

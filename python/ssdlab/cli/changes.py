@@ -10,7 +10,7 @@ from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.cli.rank import left_out_json, print_left_out
 from ssdlab.cli.runs import Moment, Part, Word
-from ssdlab.model.units import counted, figure_text
+from ssdlab.model.units import change_text, counted, figure_text
 
 SCHEMA = "ssdlab.changes/1"
 
@@ -72,7 +72,7 @@ def changes(
     for each in found.series:
         for change in each.changes:
             before, after = (figure_text(value, found.unit) for value in (change.before, change.after))
-            share = f"{100 * change.share:+.3g} %"
+            share = change_text(change.share)
             rows.append((each.drive_name, each.drive_id, each.runs[change.at], before, after, share))
     print_table(rows, ("drive", "identifier", "since run", "before", "after", "change") if rows else ())
     looked = [each for each in found.series if each.enough]

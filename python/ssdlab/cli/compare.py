@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table
-from ssdlab.model.units import counted, ends_text, figure_text
+from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
 
 if TYPE_CHECKING:
     from ssdlab.library.comparing import Compared, Comparison
@@ -141,9 +141,9 @@ def _cells(each: Compared) -> tuple[object, ...]:
     interval = (
         "" if shift.low is None or shift.high is None else ends_text(_signed(shift.low), _signed(shift.high))
     )
-    could = "" if shift.detectable is None else f"{100 * shift.detectable:.2g} %"
+    could = "" if shift.detectable is None else share_text(shift.detectable)
     return each.figure, base, each.n_base, new, each.n_new, _signed(shift.share), interval, could
 
 
 def _signed(share: float) -> str:
-    return f"{100 * share:+.3g} %"
+    return change_text(share)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.output import print_fields, print_line
-from ssdlab.model.units import block_text, capacity_text
+from ssdlab.model.units import block_text, capacity_text, share_text
 
 if TYPE_CHECKING:
     from ssdlab.drives.admin.ata import AtaDevice, AtaStatistics, Security
@@ -174,7 +174,7 @@ def _record_fields(record: DriveRecord, capacity_bytes: int) -> Fields:
         record.spare_share(capacity_bytes), record.endurance_bytes(capacity_bytes), record.hold_up_j()
     )  # fmt: skip
     if spare is not None:
-        fields.append(("spare", f"{spare:.1%}"))
+        fields.append(("spare", share_text(spare)))
     if endurance is not None:
         fields.append(("rated endurance", capacity_text(endurance)))
     if energy is not None:

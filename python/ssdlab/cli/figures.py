@@ -15,6 +15,7 @@ from ssdlab.model.units import (
     duration_text,
     latency_text,
     rate_text,
+    share_text,
     significant,
     span_text,
     throughput_text,
@@ -85,7 +86,7 @@ def stream_text(stream: Stream) -> str:
     total = sum(block.weight for block in sizes)
     blocks = block_text(sizes[0].bytes)
     if len(sizes) > 1:
-        blocks = ", ".join(f"{block_text(each.bytes)} {100 * each.weight / total:.3g} %" for each in sizes)
+        blocks = ", ".join(f"{block_text(each.bytes)} {share_text(each.weight / total)}" for each in sizes)
     threads = f"{stream.workers} thread{'s' if stream.workers > 1 else ''}"
     depth = f" x depth {stream.depth}" if stream.engine == "uring" else ""
     parts = [_ops_text(stream), blocks, f"{threads}{depth} ({stream.engine})", _arrival_text(stream)]
@@ -114,7 +115,7 @@ def model_text(summary: Summary) -> str:
     size = f"at 1/{drive.scale} of its size" if drive.scale > 1 else "at scale 1"
     text = [f"simulated {size}"]
     if drive.effective_spare is not None:
-        text.append(f"effective spare {100 * drive.effective_spare:.1f} %")
+        text.append(f"effective spare {share_text(drive.effective_spare)}")
     else:
         text.append("effective spare not judged: not all of the flash was written since it was erased")
     if drive.write_amplification is not None:

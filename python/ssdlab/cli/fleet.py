@@ -11,7 +11,7 @@ from ssdlab.cli.kinds import Amount, DriveTexts
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say
 from ssdlab.cli.progress import bytes_text, range_text
-from ssdlab.model.units import counted, ends_text
+from ssdlab.model.units import counted, ends_text, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,7 +207,7 @@ def print_destroyed(made: FleetPlan) -> None:
 def _share(job: FleetJob) -> str:
     if job.endurance_share is None:
         return ""
-    lower, upper = (f"{share:.2%}" for share in job.endurance_share)
+    lower, upper = (share_text(share) for share in job.endurance_share)
     return ends_text(lower, upper)
 
 

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.model.errors import LabError
-from ssdlab.model.units import significant
+from ssdlab.model.units import fixed_share_text, significant
 
 if TYPE_CHECKING:
     from ssdlab.model.meter_text import MeterText
@@ -93,7 +93,7 @@ class _Shown:
         if info is None:
             now = self.note if self.error is None else "cannot be had, see below"
             return (self.use, "", "", "", "", now)
-        share = "" if info.accuracy is None else f"{info.accuracy * 100:g} %"
+        share = "" if info.accuracy is None else fixed_share_text(info.accuracy)
         offset = f"{info.offset_w:g} W" if info.offset_w else ""
         now = "nothing" if self.watts is None else f"{significant(sum(self.watts))} W"
         if self.recorded_s is not None:

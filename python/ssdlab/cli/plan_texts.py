@@ -53,5 +53,5 @@ def endurance_text(planned: Plan | SuitePlan) -> str:
             return unknown
         cap = units.capacity_text(planned.cap_bytes)
         return f"{unknown}; the run ends after {cap} unless --endurance-cap says more, such as 200TB"
-    shares = units.ends_text(f"{written.lower / rated:.2%}", f"{written.upper / rated:.2%}")
+    shares = units.ends_text(units.share_text(written.lower / rated), units.share_text(written.upper / rated))
     return f"{shares} of the rated {units.capacity_text(rated)}"

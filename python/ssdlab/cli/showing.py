@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.output import one_line, paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_ratings import rating_json, rating_row, shares_of
 from ssdlab.cli.showing_result import print_kind, print_tables
-from ssdlab.methods.presented.departures import gathered_departures
+from ssdlab.methods.presented.departures import departure_text, gathered_departures
 from ssdlab.methods.presented.points import of_points
 from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.kinds import SUITE
@@ -159,7 +159,9 @@ def _variant(variant: VariantInfo) -> str:
     words, usable = list(variant.words), variant.usable
     if usable is not None:
         size = units.capacity_text(usable.length)
-        words.append(f"{size} used, {100 * usable.spare:.3g} % of the {usable.of} spare by the {usable.by}")
+        words.append(
+            f"{size} used, {units.share_text(usable.spare)} of the {usable.of} spare by the {usable.by}"
+        )
     return ", ".join(words)
 
 
@@ -216,7 +218,7 @@ def _print_remarks(run: RunFolder) -> None:
     manifest = run.manifest
     result = read_result(run)
     lines = [("caveat", text) for text in (result.caveats if result is not None else ())]
-    lines += [("departure", f"{each.what}. {each.why}") for each in gathered_departures(manifest)]
+    lines += [("departure", departure_text(each)) for each in gathered_departures(manifest)]
     lines += [("warning", text) for text in _warned(run)]
     if torn := torn_bytes(run, actual_status(run.path, manifest)):
         lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))

@@ -26,7 +26,14 @@ class _Figure(NamedTuple):
     part: str
     name: str
     label: str
-    text: str
+    value: float
+    unit: str
+    state: str
+
+    @property
+    def text(self) -> str:
+        """The figure in words, with the state where that was not shown."""
+        return labelled(figure_text(self.value, self.unit), self.state)
 
 
 def only_run(suite: RunFolder) -> RunFolder:
@@ -39,27 +46,53 @@ def only_run(suite: RunFolder) -> RunFolder:
 
 def print_beside(suites: Mapping[str, RunFolder]) -> None:
     """Print the headline figures of several drives, by what each drive is called, in one table."""
-    found = {drive: list(_figures(suite)) for drive, suite in suites.items()}
-    rows = {(each.part, each.name): each for figures in found.values() for each in figures}
+    rows = _beside(suites)
     if not rows:
         return
     several = len({part for part, _ in rows}) > 1
-    texts = {drive: {(each.part, each.name): each.text for each in own} for drive, own in found.items()}
-    drives = list(found)
+    drives = list(suites)
     for first in range(0, len(drives), _COLUMNS):
         shown = drives[first : first + _COLUMNS]
         print_line()
         print_table(
             [
-                _row(each, [texts[drive].get(key, NOTHING) for drive in shown], several)
-                for key, each in rows.items()
+                _row(own, [own[drive].text if drive in own else NOTHING for drive in shown], several)
+                for own in rows.values()
             ],
             ("figure", *shown),
             right=range(1, len(shown) + 1),
         )
 
 
-def _row(figure: _Figure, texts: Sequence[str], several: bool) -> tuple[str, ...]:
+def beside_json(suites: Mapping[str, RunFolder]) -> list[dict[str, object]]:
+    """Return the same as JSON has it: for each figure the value of every drive that has it."""
+    return [
+        {
+            "part": part,
+            "figure": name,
+            "label": _first(own).label,
+            "unit": _first(own).unit,
+            "drives": {drive: {"value": each.value, "state": each.state} for drive, each in own.items()},
+        }
+        for (part, name), own in _beside(suites).items()
+    ]
+
+
+def _beside(suites: Mapping[str, RunFolder]) -> dict[tuple[str, str], dict[str, _Figure]]:
+    """Return by part and name what each drive has of a figure, under what the drive is called."""
+    rows: dict[tuple[str, str], dict[str, _Figure]] = {}
+    for drive, suite in suites.items():
+        for each in _figures(suite):
+            rows.setdefault((each.part, each.name), {})[drive] = each
+    return rows
+
+
+def _first(own: Mapping[str, _Figure]) -> _Figure:
+    return next(iter(own.values()))
+
+
+def _row(own: Mapping[str, _Figure], texts: Sequence[str], several: bool) -> tuple[str, ...]:
+    figure = _first(own)
     return (f"{figure.part}, {figure.label}" if several else figure.label, *texts)
 
 
@@ -70,9 +103,8 @@ def _figures(suite: RunFolder) -> Iterator[_Figure]:
     result = read_result(suite)
     if result is not None and SUITE.holds(result) and result.repeated:
         for each in result.repeated:
-            yield _Figure(
-                each.part, each.label, f"{each.label}, median", _text(each.median, each.unit, each.state)
-            )
+            label = f"{each.label}, median"
+            yield _Figure(each.part, each.label, label, each.median, each.unit, each.state)
         return
     parts = {child.run_id: child.part for child in suite.manifest.children}
     for run in finished_children(suite.path.parent, suite.manifest.children):
@@ -81,9 +113,6 @@ def _figures(suite: RunFolder) -> Iterator[_Figure]:
             continue
         for figure in found.scalars:
             if figure.value is not None:
-                text = _text(figure.value, figure.unit, state_of(found, figure))
-                yield _Figure(parts[run.path.name], figure.name, figure.label, text)
-
-
-def _text(value: float, unit: str, state: str) -> str:
-    return labelled(figure_text(value, unit), state)
+                state = state_of(found, figure)
+                part = parts[run.path.name]
+                yield _Figure(part, figure.name, figure.label, figure.value, figure.unit, state)

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
     """Return a row that tells a result as a share of its rating."""
+    rated = units.figure_text(each.rated.value, each.unit)
     return (
         name,
         units.figure_text(each.figure.value, each.figure.unit),
-        f"{each.share:.0%} of the rated {units.figure_text(each.rated.value, each.unit)}{each.direction}",
+        f"{units.share_text(each.share)} of the rated {rated}{each.direction}",
         f"{each.rated.state or 'state not said'}, {each.rated.source}",
     )
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_line, print_table
-from ssdlab.cli.showing_drives import only_run, print_beside
+from ssdlab.cli.showing_drives import beside_json, only_run, print_beside
 from ssdlab.cli.showing_ratings import rating_json, rating_row, shares_of
-from ssdlab.methods.presented.departures import gathered_departures
+from ssdlab.methods.presented.departures import departure_text, gathered_departures
 from ssdlab.methods.results.figure_state import headline_label, labelled
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.model import units
-from ssdlab.model.units import counted
+from ssdlab.model.units import counted, share_text
 from ssdlab.results.claim import sentence
 from ssdlab.results.kind import loaded
 from ssdlab.results.run_folder import MANIFEST, read_manifest
@@ -97,7 +97,7 @@ def _print_remarks(result: SuiteResult, runs: Mapping[str, RunFolder]) -> None:
 
 
 def suite_json(run: RunFolder) -> dict[str, list[dict[str, object]]]:
-    """Return the ratings and the remarks of the parts of a suite, as JSON has what the terminal prints."""
+    """Return ratings and remarks of a suite's parts, and of several drives the figures side by side."""
     from ssdlab.runs.suites.outcome import finished_children
 
     names = {child.run_id: child.part for child in run.manifest.children}
@@ -109,7 +109,8 @@ def suite_json(run: RunFolder) -> dict[str, list[dict[str, object]]]:
     remarks: list[dict[str, object]] = [
         {"kind": kind, "what": text, "parts": whose} for (kind, text), whose in _gathered(parts)
     ]
-    return {"rated": rated, "remarks": remarks}
+    beside = {"side_by_side": beside_json(parts)} if run.manifest.several_drives else {}
+    return {"rated": rated, "remarks": remarks, **beside}
 
 
 def _gathered(parts: Mapping[str, RunFolder]) -> list[tuple[tuple[str, str], list[str]]]:
@@ -126,7 +127,7 @@ def _remarks(run: RunFolder) -> Iterator[tuple[str, str]]:
     for caveat in () if result is None else result.caveats:
         yield "caveat", caveat
     for departure in gathered_departures(run.manifest):
-        yield "departure", f"{departure.what}. {departure.why}"
+        yield "departure", departure_text(departure)
     for warned in warned_steps(run.manifest.warnings, run.steps()):
         if warned.code in _OF_FIGURES:
             yield "warning", warned.line
@@ -139,7 +140,7 @@ def print_repeated(result: SuiteResult) -> None:
             f"{each.part}, {labelled(each.label, each.state)}",
             units.figure_text(each.median, each.unit),
             units.ends_text(units.figure_text(each.low, each.unit), units.figure_text(each.high, each.unit)),
-            f"{each.confidence:.1%}",
+            share_text(each.confidence),
             len(each.values),
         )
         for each in result.repeated

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table
-from ssdlab.model.units import capacity_text
+from ssdlab.model.units import capacity_text, share_text
 
 
 def list_profiles(*, json: bool = False) -> None:
@@ -139,8 +139,8 @@ def _made(scale: int, made: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "superblocks", _superblocks(made)
     if generation := made["generation"]:
         yield "NAND", _generation(generation)
-    yield "spare", f"{100 * made['spare']:.1f} %"
-    yield "effective spare", f"{100 * made['effective_spare']:.1f} % when full, in its steady state"
+    yield "spare", share_text(made["spare"])
+    yield "effective spare", f"{share_text(made['effective_spare'])} when full, in its steady state"
     yield "power limit", f"{made['power_cap_w']:g} W" if made["power_cap_w"] is not None else None
     yield "trims", "honoured" if made["honours_trim"] else "ignored"
     yield "write cache", "on" if made["write_cache"] else "off"

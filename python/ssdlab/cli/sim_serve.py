@@ -23,6 +23,7 @@ from ssdlab.model.units import (
     latency_text,
     parse_bytes,
     parse_duration,
+    share_text,
     span_text,
 )
 
@@ -234,7 +235,7 @@ def _uri(ready: dict[str, Any]) -> str:
 def _print(record: dict[str, Any]) -> None:
     late = f"{record['late']}"
     if record["late"]:
-        late += f" ({record['late_pct']:.3g} %)"
+        late += f" ({share_text(record['late_pct'] / 100)})"
     fields: list[tuple[str, object]] = [
         ("I/Os", f"{record['ios']} ({_counts(record)})"),
         ("read", capacity_text(record["read_bytes"])),
@@ -289,7 +290,7 @@ def _warn(record: dict[str, Any]) -> None:
             f"{count_text(ceiling)} that a null drive reaches here"
         )
     else:
-        what = f"{record['late_pct']:.3g} % of the replies were sent after the drive's own moment"
+        what = f"{share_text(record['late_pct'] / 100)} of the replies were sent after the drive's own moment"
     warn(
         what,
         "a client measured this host, in part, and not the drive; run the workload in virtual time: "

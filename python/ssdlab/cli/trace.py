@@ -11,7 +11,15 @@ from cyclopts import Parameter
 from ssdlab.cli.kinds import Name, Time
 from ssdlab.cli.naming import of_option
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
-from ssdlab.model.units import NS_PER_S, block_text, capacity_text, count_text, parse_duration, span_text
+from ssdlab.model.units import (
+    NS_PER_S,
+    block_text,
+    capacity_text,
+    count_text,
+    parse_duration,
+    share_text,
+    span_text,
+)
 
 if TYPE_CHECKING:
     from ssdlab.formats.traces.overview import Overview
@@ -116,7 +124,7 @@ def _print_bursts(found: Overview) -> None:
 def _sizes(sizes: dict[int, int], ios: int) -> str:
     """Return the commonest sizes with their shares."""
     common = sorted(sizes.items(), key=lambda each: -each[1])
-    shares = [f"{block_text(size)} {100 * count / ios:.3g} %" for size, count in common[:_SIZES_SHOWN]]
+    shares = [f"{block_text(size)} {share_text(count / ios)}" for size, count in common[:_SIZES_SHOWN]]
     return ", ".join(shares) + (
         f" and {len(common) - _SIZES_SHOWN} more" if len(common) > _SIZES_SHOWN else ""
     )

@@ -20,7 +20,14 @@ from ssdlab.fleet.inventory import inventories_in
 from ssdlab.fleet.population import FALSE_ALARMS, MIN_SIGMA, model_of, populations, without_figures
 from ssdlab.fleet.series import rate_over_time
 from ssdlab.model.errors import UsageError, unknown
-from ssdlab.model.units import counted, figure_text, significant, span_text
+from ssdlab.model.units import (
+    change_text,
+    counted,
+    figure_text,
+    fixed_share_text,
+    share_text,
+    span_text,
+)
 from ssdlab.report.engine import static
 from ssdlab.report.templating import template
 from ssdlab.results.numbers import Cell, Table, words
@@ -291,10 +298,10 @@ def _spread_words(each: Population) -> str:
     """Return the spread that was measured, and the one that drives are judged by where that is another."""
     if len(each.samples) < 2:
         return ""
-    measured = f", spread (robust) {significant(100 * math.expm1(each.spread.sigma))} %"
+    measured = f", spread (robust) {share_text(math.expm1(each.spread.sigma))}"
     if not each.spread.judged or each.spread.judged_sigma == each.spread.sigma:
         return measured
-    return f"{measured} (judged as if it were {100 * MIN_SIGMA:g} %, the least that counts)"
+    return f"{measured} (judged as if it were {fixed_share_text(MIN_SIGMA)}, the least that counts)"
 
 
 def _too_few_words(drives: int) -> str:
@@ -368,18 +375,19 @@ def _badges(found: Sequence[Population]) -> tuple[str, ...]:
 
 
 def _rule(found: Sequence[Population]) -> str:
+    chance, lowest = fixed_share_text(FALSE_ALARMS), fixed_share_text(MIN_SIGMA)
     return (
         "A drive is named where the logarithm of a figure is far from the median of all, by their median "
         "absolute deviation, or its runs came to no figure. The limit is set so that of drives which only "
-        f"vary by chance (normally) any is named on at most {FALSE_ALARMS:.0%} of pages, over all "
+        f"vary by chance (normally) any is named on at most {chance} of pages, over all "
         f"{len(found)} figures together; as much again where drives were repeated. At least {VALUES_MIN} "
-        f"drives are needed, and a spread below {100 * MIN_SIGMA:g} % is judged as that. Reasons are what "
+        f"drives are needed, and a spread below {lowest} is judged as that. Reasons are what "
         "such a drive has otherwise than typical ones: a hint, no proof."
     )
 
 
 def _percent(share: float) -> str:
-    return f"{'+' if share > 0 else _MINUS if share < 0 else ''}{significant(abs(100 * share))} %"
+    return change_text(share).replace("-", _MINUS)
 
 
 def _percent_of(share: float) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.analysis.places import places
 from ssdlab.model.errors import UsageError
+from ssdlab.model.units import share_text
 from ssdlab.results.catalogue_columns import LIKE, LIKE_FIGURES
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def _shown(name: str, value: object) -> str:
     if value in ("", None):
         return "the drive's own" if name == "spare" else "none" if name != "settings" else "the preset's"
     if name == "spare" and isinstance(value, float):
-        return f"{100 * value:.4g} %"
+        return share_text(value)
     return str(value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from fractions import Fraction
 from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field
@@ -112,7 +113,7 @@ class MeterText(Frozen):
 
     def __str__(self) -> str:
         set_here = {
-            "accuracy": None if self.accuracy is None else f"{self.accuracy * 100:g}%",
+            "accuracy": None if self.accuracy is None else units.percent_text(Fraction(str(self.accuracy))),
             "offset": None if self.offset is None else f"{self.offset:g}W",
             "calibrated": self.calibrated,
             "rails": "+".join(self.rails) or None,

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes, Frozen, Metavar
+from ssdlab.model.units import bytes_text
 
 
 class Sequential(Frozen):
@@ -47,7 +48,7 @@ class Stepped(Frozen):
     def _check(self) -> Self:
         if self.step_bytes % 512:
             raise UsageError(
-                f"a step of {self.step_bytes} bytes is not a multiple of 512", "use multiples of 512 bytes"
+                f"a step of {bytes_text(self.step_bytes)} is not a multiple of 512 B", "use multiples of 512"
             )
         return self
 

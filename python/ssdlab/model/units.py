@@ -289,6 +289,32 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{rounded:.{places}f}"
 
 
+_SHARE_DIGITS = 8
+"""A share that fewer digits do not tell from the whole is the whole, or the rounding of the machine."""
+
+
+def share_text(share: float) -> str:
+    """Return a measured share as a percentage of three digits, or as many as tell it from the whole.
+
+    >>> share_text(0.236), share_text(1), share_text(0.99996), share_text(1.2)
+    ('23.6 %', '100 %', '99.996 %', '120 %')
+    """
+    percent = 100 * share
+    texts = (significant(percent, digits) for digits in range(3, _SHARE_DIGITS))
+    distinct = (text for text in texts if share >= 1 or float(text) < 100)
+    return f"{next(distinct, '100')} %"
+
+
+def fixed_share_text(share: float) -> str:
+    """Return a share that was chosen, not measured, as it was chosen: ``20 %``, ``7.5 %``."""
+    return f"{100 * share:.6g} %"
+
+
+def change_text(share: float) -> str:
+    """Return by what share something changed, with its sign: ``+3.21 %``, ``-0.400 %``."""
+    return f"{'+' if share > 0 else ''}{significant(100 * share)} %"
+
+
 def _scaled(value: float, scales: tuple[tuple[float, str], ...], digits: int = 3) -> str:
     """Return `value` in the largest unit of `scales` (ascending) in which it is 1 or more after rounding."""
     chosen = scales[0]
@@ -409,6 +435,8 @@ def figure_text(value: float | None, unit: str) -> str:
             return span_text(value)
         case "x":
             return f"{value:g}x" if value == int(value) else f"{significant(value)}x"
+        case "%":
+            return share_text(value / 100)
         case "":
             return str(int(value)) if value == int(value) else count_text(value)
         case _:

@@ -21,13 +21,13 @@ class Entry:
 
 CATALOGUE: dict[str, Entry] = {
     "host-limited": Entry(
-        "the CPUs were {busy:.0%} busy with {threads} threads on {cores} cores: the host may be the limit",
+        "the CPUs were {busy} busy with {threads} threads on {cores} cores: the host may be the limit",
         "threads that wait for a CPU submit late and stamp completions late",
         "use fewer threads with --engine uring and more depth, stop other work, or take more cores",
         in_step="stop other work, take more cores, or ask for fewer threads and more depth",
     ),
     "host-shared": Entry(
-        "other work kept the CPUs {busy:.0%} busy, all but {own:.0%}: the host may be the limit",
+        "other work kept the CPUs {busy} busy, all but {own}: the host may be the limit",
         "threads that wait for a CPU submit late and stamp completions late, whoever has it",
         "stop other work on this host, or take more cores; fewer threads change nothing",
     ),
@@ -82,7 +82,7 @@ CATALOGUE: dict[str, Entry] = {
         "see to the meter and run it again where its power counts; later measurements have none either",
     ),
     "meter-gap": Entry(
-        "{meter} covers {covered:.0%} of the time that was measured: there is no figure of power",
+        "{meter} covers {covered} of the time that was measured: there is no figure of power",
         "samples are missing, and what was drawn meanwhile is not known",
         "see that the meter and its network keep up, or use a lower rate of samples",
     ),

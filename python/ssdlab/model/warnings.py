@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab.model.errors import nearest
 from ssdlab.model.summary import NO_DRIVE, NO_WORKERS
-from ssdlab.model.units import NS_PER_S, block_text, latency_text, significant
+from ssdlab.model.units import NS_PER_S, block_text, latency_text, share_text, significant
 from ssdlab.model.warning_texts import CATALOGUE
 from ssdlab.model.workload import Bursts, Closed, Pulses, Stream, Workload
 
@@ -122,9 +122,11 @@ def _judge_host(summary: Summary, workload: Workload, around: HostContext) -> It
     if busy is not None and cores is not None and busy >= CPU_BUSY and threads >= cores:
         own = _own_share(summary, cores)
         if own is not None and own < busy / 2:
-            yield Warning.of("host-shared", busy=busy, own=own)
+            words = {"busy": share_text(busy), "own": share_text(own)}
+            yield Warning.of("host-shared", words, busy=busy, own=own)
         else:
-            yield Warning.of("host-limited", busy=busy, threads=threads, cores=cores)
+            words = {"busy": share_text(busy)}
+            yield Warning.of("host-limited", words, busy=busy, threads=threads, cores=cores)
     done = summary.ios
     waited_ns = (summary.workers or NO_WORKERS).run_queue_wait_ns
     tails = [side.response_ns["p99"] for side in summary.sides.values()]
@@ -144,7 +146,7 @@ def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> It
     requested = float(sum((rate for rate in rates if rate is not None), Fraction()))
     if requested and None not in rates and summary.iops < _min_iops(requested, summary, workload):
         words = {"achieved": significant(summary.iops, 5), "requested": significant(requested, 5)}
-        words["share"] = f"{100 * summary.iops / requested:.1f} %"
+        words["share"] = share_text(summary.iops / requested)
         yield Warning.of("rate-not-reached", words, achieved=summary.iops, requested=requested)
     sides = summary.sides.values()
     late, done = sum(side.late for side in sides), summary.ios
@@ -161,7 +163,7 @@ def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> It
         if asked > 1:
             yield _depth("depth-not-reached", reached, asked)
         else:
-            yield Warning.of("host-between", {"share": f"{reached:.0%}"}, reached=reached)
+            yield Warning.of("host-between", {"share": share_text(reached)}, reached=reached)
     elif around.device_in_flight is not None:
         due = reached - _in_host(summary)
         if around.device_in_flight < DEPTH_REACHED * due:

@@ -24,7 +24,7 @@ from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen, Metavar, Nanoseconds
 from ssdlab.model.pattern import AnyPattern, Band, Bands, Recording, Sequential, Stepped, Uniform, Zipf
 from ssdlab.model.span import AnySpan, Span
-from ssdlab.model.units import NS_PER_S
+from ssdlab.model.units import NS_PER_S, bytes_text
 
 __all__ = [
     "AsRecorded",
@@ -65,7 +65,7 @@ class Block(Frozen):
     def _check(self) -> Self:
         if self.bytes % SECTOR_BYTES:
             raise UsageError(
-                f"block of {self.bytes} bytes is not a multiple of {SECTOR_BYTES}",
+                f"block of {bytes_text(self.bytes)} is not a multiple of {SECTOR_BYTES} B",
                 "use multiples of 512 bytes; 4k is 4096 and 4kB is 4000",
                 block_bytes=self.bytes,
             )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.analysis.places import places as places_of
 from ssdlab.methods.results.figure_state import state_of
-from ssdlab.model.units import counted, significant
+from ssdlab.model.units import counted, share_text, significant
 from ssdlab.report.drive_count import among
 from ssdlab.results.numbers import of_unit
 from ssdlab.results.rated_shares import RatedShare, rated_shares
@@ -195,4 +195,4 @@ def ordinal(rank: int) -> str:
 
 def percent(share: float) -> str:
     """Return a share in words; from twice on as so many times."""
-    return f"{100 * share:.2g} %" if share < 0.995 else f"{significant(1 + share)} times"
+    return share_text(share) if share < 0.995 else f"{significant(1 + share)} times"

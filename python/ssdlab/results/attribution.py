@@ -22,6 +22,7 @@ L. Kleinrock, "Queueing Systems" vol. 1 (1975), M/M/1; kernel Documentation/sche
 from __future__ import annotations
 
 from ssdlab.model.host_load import HostLoad
+from ssdlab.model.units import fixed_share_text, share_text
 from ssdlab.results.schema import Attribution
 
 BUSY_SHARE = 0.90
@@ -37,11 +38,13 @@ def attribute(load: HostLoad | None) -> Attribution:
     reasons = []
     busy, delay = load.cpu_busy_share, load.run_queue_delay_share
     if busy is not None and busy >= BUSY_SHARE:
-        reasons.append(f"the CPUs were {busy:.0%} busy, {BUSY_SHARE:.0%} being near saturation")
+        reasons.append(
+            f"the CPUs were {share_text(busy)} busy, {fixed_share_text(BUSY_SHARE)} being near saturation"
+        )
     elif busy is not None and load.threads > load.cores and busy >= CROWDED_BUSY_SHARE:
-        reasons.append(f"{load.threads} threads shared {load.cores} cores that were {busy:.0%} busy")
+        reasons.append(f"{load.threads} threads shared {load.cores} cores that were {share_text(busy)} busy")
     if delay is not None and delay >= RUN_QUEUE_DELAY_SHARE:
-        reasons.append(f"threads waited for a CPU during {delay:.0%} of the time they wanted one")
+        reasons.append(f"threads waited for a CPU during {share_text(delay)} of the time they wanted one")
     if reasons:
         return Attribution(limit="host", reasons=tuple(reasons))
     if busy is None and delay is None:

@@ -140,5 +140,9 @@ def clauses(claims: Iterable[Claim]) -> tuple[str, ...]:
 
 def sentence(claim: Claim) -> str:
     """Return a claim as a sentence, with a capital and a full stop."""
-    text = clause(claim)
-    return f"{text[:1].upper()}{text[1:]}."
+    return as_sentence(clause(claim))
+
+
+def as_sentence(text: str) -> str:
+    """Return words that have neither a capital nor a full stop with both; of no words none."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.model.stored import Stored
-from ssdlab.model.units import significant, span_text
+from ssdlab.model.units import fixed_share_text, significant, span_text
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -96,7 +96,7 @@ class MeterRecord(Stored, extra="ignore"):
     @property
     def _error_words(self) -> str:
         offset = f" + {self.offset_w:g} W" if self.offset_w else ""
-        return "not known" if self.accuracy is None else f"{self.accuracy * 100:g} %{offset}"
+        return "not known" if self.accuracy is None else f"{fixed_share_text(self.accuracy)}{offset}"
 
 
 def drawn(energy_j: float, metered_s: float, highest_w: float) -> dict[str, JsonValue]:

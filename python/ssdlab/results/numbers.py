@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ssdlab.model.units import block_text, count_text, figure_text, latency_text, significant, span_text
+from ssdlab.model.units import (
+    block_text,
+    count_text,
+    figure_text,
+    latency_text,
+    share_text,
+    significant,
+    span_text,
+)
 
 Quantity = Literal["iops", "mb_s", "ns", "s", "bytes", "capacity", "count", "plain", "text"]
 """What a value is of, which says how it is written."""
@@ -94,7 +102,7 @@ def plain(value: float | None) -> Cell:
 
 def share(value: float | None) -> Cell:
     """Return a share as a percentage."""
-    return Cell(NOTHING, "") if value is None else Cell(f"{significant(value * 100)} %", repr(value))
+    return Cell(NOTHING, "") if value is None else Cell(share_text(value), repr(value))
 
 
 def seconds(value: float | None) -> Cell:

@@ -125,7 +125,7 @@ def _amplification(placed: Sequence[Placed]) -> Claim | None:
         return None
     return Claim(
         "by the drive's own count the flash was written {figure} what the host wrote",
-        Amount(sums["nand_written_bytes"] / sums["host_written_bytes"], "x"),
+        Amount(sums["nand_written_bytes"] / sums["host_written_bytes"], "times"),
         evidence=Evidence(tuple(shown)),
     )
 

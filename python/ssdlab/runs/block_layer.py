@@ -20,6 +20,7 @@ from ssdlab.host.tracefs import Tracing
 from ssdlab.model.block_times import BlockTimes
 from ssdlab.model.errors import LabError
 from ssdlab.model.pattern import Recording
+from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +107,9 @@ class BlockWatch:
         if unmatched > UNMATCHED_MAX * found.count:
             return f"of {unmatched} of {found.count} requests only one end was seen"
         if abs(found.bytes - moved_bytes) > BYTES_DIFFER_MAX * moved_bytes:
-            return f"the block layer told of {found.bytes} bytes, and {moved_bytes} were moved"
+            return (
+                f"the block layer told of {bytes_text(found.bytes)}, and {bytes_text(moved_bytes)} were moved"
+            )
         return None
 
     def _watch(self, path: str) -> None:

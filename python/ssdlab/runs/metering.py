@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import LabError
 from ssdlab.model.meter_text import MeterText
-from ssdlab.model.units import significant, span_text
+from ssdlab.model.units import share_text, significant, span_text
 from ssdlab.model.warnings import Warning
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def fault_of(info: MeterInfo, drawn: Drawn | None, window_ns: int) -> Warning | 
         words = {"window": span_text(window_ns / 1e9), "bound": span_text(info.bound_ns / 1e9)}
         return Warning.of("meter-window", words, meter=info.use, window_ns=window_ns, bound_ns=info.bound_ns)
     if drawn is None or covered < MIN_COVERED:
-        return Warning.of("meter-gap", meter=info.use, covered=covered)
+        return Warning.of("meter-gap", {"covered": share_text(covered)}, meter=info.use, covered=covered)
     if drawn.mean_w <= 0:
         words = {"watts": significant(drawn.mean_w)}
         return Warning.of("meter-nothing", words, meter=info.use, mean_w=drawn.mean_w)

@@ -16,7 +16,7 @@ from ssdlab.drives.drive_record import find_record
 from ssdlab.host.identity import Identity
 from ssdlab.model.capabilities import is_made_up
 from ssdlab.model.errors import Refused
-from ssdlab.model.units import capacity_text
+from ssdlab.model.units import capacity_text, fixed_share_text, share_text
 
 DEFAULT_SHARE = 0.10
 """A tenth of its life: 180 capacities of a drive of one drive write a day over five years, 18 of one of 0.1.
@@ -98,9 +98,9 @@ class Rating:
         cap = capacity_text(self.max_bytes)
         if self.endurance_bytes is None:
             return f"its rated endurance is not on record, and the cap is {cap}"
-        share = f"{total / self.endurance_bytes:.1%} of its rated endurance"
+        share = f"{share_text(total / self.endurance_bytes)} of its rated endurance"
         rated = capacity_text(self.endurance_bytes)
-        cap = f"{self.cap.share:.0%}" if self.cap.max_bytes is None else cap
+        cap = fixed_share_text(self.cap.share) if self.cap.max_bytes is None else cap
         return f"{share}, {rated}, and the cap is {cap}"
 
     def _advice(self, total: int) -> str:

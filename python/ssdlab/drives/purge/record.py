@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from ssdlab.model.errors import unknown
+from ssdlab.model.units import share_text
 
 PurgeMethodName = Literal[
     "nvme-sanitize-block",
@@ -58,7 +59,7 @@ class PurgeProgress:
     @property
     def text(self) -> str:
         """Say it in words."""
-        share = "" if self.share is None else f", {self.share:.0%}"
+        share = "" if self.share is None else f", {share_text(self.share)}"
         return f"{self.method}: {self.what}{share}"
 
 

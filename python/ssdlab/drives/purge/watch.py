@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from ssdlab.drives.purge.record import SUBSTITUTES, PurgeMethodName, PurgeProgress
 from ssdlab.model.errors import DriveError
-from ssdlab.model.units import span_text
+from ssdlab.model.units import share_text, span_text
 
 T = TypeVar("T")
 
@@ -115,7 +115,7 @@ class Watch:
         return running.result()
 
     def _hung(self, now: float) -> DriveError:
-        reached = "" if self._share is None else f", at {self._share:.0%}"
+        reached = "" if self._share is None else f", at {share_text(self._share)}"
         still = now - self._moved
         stood = f", unchanged for {span_text(round(still))}" if still > _LOOK_S else ""
         return DriveError(

@@ -11,6 +11,7 @@ from typing import Any
 
 from ssdlab.host.documents import parse_toml, read_document, user_path, with_name
 from ssdlab.model.errors import UsageError, unknown
+from ssdlab.model.units import share_text
 
 
 def profiles() -> dict[str, str]:
@@ -92,7 +93,7 @@ def naming(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
         if field == "capacity_bytes" and settings.get("spare") is not None:
             why = error.what.partition(": ")[2]
             raise UsageError(
-                f"spare is {settings['spare']:.2%}: {why}", _OF_DRIVE["spare"], **error.facts
+                f"spare is {share_text(settings['spare'])}: {why}", _OF_DRIVE["spare"], **error.facts
             ) from error
         if field in _OF_DRIVE:
             raise UsageError(error.what, _OF_DRIVE[field], **error.facts) from error

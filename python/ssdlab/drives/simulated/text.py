@@ -22,7 +22,7 @@ from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.profiles import is_path, profile_text
 from ssdlab.host.documents import user_path
 from ssdlab.model.errors import UsageError, unknown
-from ssdlab.model.units import parse_percent
+from ssdlab.model.units import parse_percent, share_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class SimulatedText:
         if self.scale > 1:
             yield f"1/{self.scale} of its size"
         if self.spare is not None:
-            yield f"{100 * made['spare']:.3g} % spare"
+            yield f"{share_text(made['spare'])} spare"
         if self.power is not None:
             yield f"at most {made['power_cap_w']:g} W"
         if self.trim is not None:

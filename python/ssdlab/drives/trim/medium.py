@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ssdlab.host.reach import reopen
 from ssdlab.model.closing import Closing
+from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:
     import ssdlab._core as _core
@@ -93,7 +94,7 @@ class DeviceMedium(Closing):
             with memoryview(buffer)[: len(content)] as view:
                 done = os.pwritev(self._descriptor, [view], at)
         if done != len(content):
-            raise OSError(f"only {done} of {len(content)} bytes at {at} were taken")
+            raise OSError(f"only {bytes_text(done)} of {bytes_text(len(content))} at byte {at} were taken")
 
     def discard(self, at: int, length: int) -> None:
         """See `Medium.discard`."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.formats.fio.shares import percents
 from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
+from ssdlab.model.units import bytes_text, duration_text
 from ssdlab.model.workload import Mix, Ratio
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ def arrival(stream: Stream, jobs: int) -> tuple[list[str], list[str]]:
             return options, ["fio counts its rests from when the I/O ends, so that pulses drift"]
         case Bursts(bytes=size, every_ns=every):
             mean = stream.requested_iops or Fraction(0)
+            bursts = f"{bytes_text(size)} every {duration_text(every)}"
             return [_bytes_a_second(stream, mean, jobs)], [
-                f"fio has no bursts on a clock; this is the mean rate of {size} bytes every {every} ns"
+                f"fio has no bursts on a clock; this is the mean rate of {bursts}"
             ]
     return [], []
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ssdlab.formats.fio.shares import share
 from ssdlab.model.arrival import Bursts, Open
 from ssdlab.model.pattern import Sequential, Stepped
+from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:
     from ssdlab.model.workload import Stream
@@ -76,7 +77,7 @@ def _parts(
     workers = min(workers, blocks)
     if blocks % workers and workers > _MAX_SECTIONS:
         left_out = blocks % workers * unit
-        notes.append(f"the parts of so many jobs must be equal: the last {left_out} bytes are left out")
+        notes.append(f"the parts of so many jobs must be equal: the last {bytes_text(left_out)} are left out")
         blocks -= blocks % workers
     edges = [start + unit * (blocks * index // workers) for index in range(workers + 1)]
     parts = [Jobs(first, end - first) for first, end in pairwise(edges)]

@@ -14,6 +14,7 @@ from ssdlab.methods.parts.state_checks import Taken, Unit, checks_of, heat_check
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.methods.results.figures import quick_claim
 from ssdlab.methods.results.steady import caveats_of, moved_caveats
+from ssdlab.model.units import fixed_share_text
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import PeakResult, Scalar
 
@@ -186,7 +187,7 @@ def _caveats(
         yield Claim(
             "at some depths IOPS x latency differs from the I/Os in flight by over {tolerance}",
             evidence=_steps(*off),
-            others={"tolerance": f"{TOLERANCE:.0%}"},
+            others={"tolerance": fixed_share_text(TOLERANCE)},
         )
     judged = None if chosen is None else points[chosen].attribution
     if chosen is not None and judged is not None and judged.limit == "host":

@@ -13,6 +13,11 @@ _PARAMETER = "parameter-"
 """What the code of a departure begins with that is a parameter's value; its name follows."""
 
 
+def departure_text(departure: Departure) -> str:
+    """Return what and why in one, as caveats and warnings are told: without a capital or a full stop."""
+    return f"{departure.what}: {departure.why}" if departure.why else departure.what
+
+
 def gathered_departures(manifest: Manifest) -> tuple[Departure, ...]:
     """Return the departures to show; the manifest keeps each by itself.
 

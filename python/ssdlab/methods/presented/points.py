@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.steady import check_claim, steady_claim
 from ssdlab.methods.results.figure_state import headline_label, labelled, state_of
-from ssdlab.model.units import counted, latency_text, significant
+from ssdlab.model.units import counted, fixed_share_text, latency_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Cell, Table
@@ -185,7 +185,7 @@ def peak_findings(result: PeakResult) -> Iterator[Claim]:
 def _reported_depth(result: PeakResult) -> Iterator[Claim]:
     chosen, best = result.points[result.chosen], result.points[result.best]
     state = state_of(result, result.scalars[0]) if result.scalars else ""
-    share = f"{significant(result.share * 100, 2)} % of the best"
+    share = f"{fixed_share_text(result.share)} of the best"
     shown = Evidence(tuple(each.ordinal for each in (chosen, best) if each.ordinal is not None))
     if chosen is best:
         says = "{figure} at {depth}, the best of the sweep"

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
-from ssdlab.model.units import block_text, latency_text, numbered_text, significant
+from ssdlab.model.units import (
+    block_text,
+    fixed_share_text,
+    latency_text,
+    numbered_text,
+    share_text,
+    significant,
+)
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table, of_unit
@@ -229,9 +236,9 @@ def window_table(found: Sequence[Window]) -> Table:
         "Within both limits",
         "Mean",
         "Data excursion",
-        f"Allowed, {MAX_RANGE:.0%}",
+        f"Allowed, {fixed_share_text(MAX_RANGE)}",
         "Slope excursion",
-        f"Allowed, {MAX_RISE:.0%}",
+        f"Allowed, {fixed_share_text(MAX_RISE)}",
         "Fitted line",
         "Correlation",
         "Steady state, all variables",
@@ -269,7 +276,7 @@ def _window_value(each: TrackedVariable, share: float | None, *, percent: bool =
     if share is None or each.mean is None:
         return numbers.words(numbers.NOTHING)
     value = share * each.mean
-    text = mean_text(value, each.unit) + (f" = {significant(100 * share)} %" if percent else "")
+    text = mean_text(value, each.unit) + (f" = {share_text(share)}" if percent else "")
     return numbers.Cell(text, repr(value))
 
 

@@ -15,7 +15,7 @@ from ssdlab.methods.presented.pts import (
     window_claim,
     window_table,
 )
-from ssdlab.model.units import significant
+from ssdlab.model.units import share_text, significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table
@@ -144,7 +144,7 @@ def idle_caveats(samples: PtsSamples) -> Iterator[Claim]:
 def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
     """Yield the gain of each rest against the baseline."""
     gains = ", ".join(
-        f"{significant(100 * wait.of_baseline)} % after {Amount(wait.idle_s, 's')}" for wait in result.waits
+        f"{share_text(wait.of_baseline)} after {Amount(wait.idle_s, 's')}" for wait in result.waits
     )
     steady = "" if result.samples.steady else f"; its steady state was {result.samples.verdict}"
     yield Claim(

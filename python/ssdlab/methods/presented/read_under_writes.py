@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.steady import steady_claim
 from ssdlab.methods.results.read_under_writes import HEADLINE, times
+from ssdlab.model.units import counted
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
@@ -22,13 +23,14 @@ def findings(result: ReadUnderWritesResult) -> Iterator[Claim]:
     if (cell := result.cell(*HEADLINE)) is not None:
         yield _headline(result, cell)
     yield from saturated(result.cells)
+    yield from _unlike(result)
     yield steady_claim(result.steady)
 
 
 def cells(result: ReadUnderWritesResult) -> Table:
     """Return every cell."""
     head = (
-        *("Reads, % of peak", "Writes, % of steady", "Reads/s", "Writes/s", "Read mean", "Read p99"),
+        *("Reads, % of peak", "Writes, % of alone", "Reads/s", "Writes/s", "Read mean", "Read p99"),
         *("Read p99.9", "Read response p99", "Read p99 / alone", "W", "Held"),
     )
     rows = tuple(
@@ -84,7 +86,7 @@ def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
         return Claim("{load} take {mean}; too few for a p99", evidence=shown, judged=False, others=others)
     ratio = times(cell, result.cell(cell.read_pct, 0))
     if ratio is not None:
-        others["alone"] = f", {Amount(ratio, 'x')} that of the same reads alone"
+        others["alone"] = f", {Amount(ratio, 'times')} that of the same reads alone"
     return Claim(
         "{load} take {mean}, p99 {figure}{alone}",
         figure=Amount(cell.service_ns.get("p99"), "ns"),
@@ -101,18 +103,38 @@ def saturated(cells: Sequence[LoadCell]) -> Iterator[Claim]:
         return
     lightest = [each for each in found if not any(_is_less(other, each) for other in found)]
     are = "is saturated," if len(found) == 1 else "are saturated, the lightest"
-    where = " and ".join(f"at {each.read_pct} % reads and {each.write_pct} % writes" for each in lightest)
+    where = (f"at {each.read_pct} % reads and {each.write_pct} % writes: {each.why}" for each in lightest)
     yield Claim(
-        f"{{count}} of {{all}} cells {are} {{where}}: {{why}}",
+        f"{{count}} of {{all}} cells {are} {{where}}",
         figure=Amount(len(found), "cells"),
         evidence=Evidence(tuple(each.ordinal for each in found)),
         others={
             "count": str(len(found)),
             "all": str(len(cells)),
-            "where": where,
-            "why": "; ".join(dict.fromkeys(each.why for each in lightest)),
+            "where": "; ".join(where),
         },
     )
+
+
+def _unlike(result: ReadUnderWritesResult) -> Iterator[Claim]:
+    """Yield that cells held which ask for more than a saturated one: time or chance decided there."""
+    found = [
+        each
+        for each in result.cells
+        if each.held and any(_is_less(other, each) for other in result.cells if not other.held)
+    ]
+    if found:
+        yield Claim(
+            "{count} held although {asks} for more than a saturated one: {length} at each cell did not tell "
+            "where the drive saturates",
+            evidence=Evidence(tuple(each.ordinal for each in found)),
+            judged=False,
+            others={
+                "count": counted(len(found), "cell"),
+                "asks": "it asks" if len(found) == 1 else "they ask",
+                "length": Amount(result.seconds, "s"),
+            },
+        )
 
 
 def _is_less(one: LoadCell, other: LoadCell) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.trim import VERDICTS
-from ssdlab.model.units import span_text
+from ssdlab.model.units import fixed_share_text, span_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table, words
@@ -55,7 +55,7 @@ def _regained(share: float | None) -> str:
     if share is None:
         return ""
     if share < HARDLY_ANY:
-        return f"; over all blocks under {100 * HARDLY_ANY:.0f} % of what was lost came back"
+        return f"; over all blocks under {fixed_share_text(HARDLY_ANY)} of what was lost came back"
     return "; over all blocks {regained} of what was lost came back"
 
 

@@ -55,7 +55,7 @@ from ssdlab.methods.results.pts import (
     Stimulus,
 )
 from ssdlab.methods.steps import Until
-from ssdlab.model.units import NS_PER_S, block_text, significant, span_text
+from ssdlab.model.units import NS_PER_S, block_text, share_text, significant, span_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.schema import Scalar
 
@@ -389,7 +389,7 @@ def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -
             figure=Amount(100 * share, "%"),
             bound=Bound("under", Amount(100 * MIN_SHARE_NAMED, "%")),
             evidence=Evidence((writes.ordinal,)),
-            others={"share": f"{100 * share:.2g} %"},
+            others={"share": share_text(share)},
         )
 
 

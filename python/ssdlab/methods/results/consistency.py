@@ -186,7 +186,7 @@ class ConsistencyEntry(Stored):
         found = efficiency("random", self.iops, self.mb_s, self.mean_w)
         return (
             Scalar.more(f"{name}_iops", f"{self.name}, {self.of_last}", last.mean, "IOPS"),
-            *power_scalars(name, f"{self.name}, all of it,", found, self.mean_w),
+            *power_scalars(name, f"{self.name}, whole run,", found, self.mean_w),
         )
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
-from ssdlab.model.units import count_text
+from ssdlab.model.units import count_text, share_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
@@ -144,7 +144,7 @@ def failure_of(
             figure=Amount(100 * share, "%"),
             bound=Bound("at least", Amount(100 * SHARE_DONE, "%")),
             evidence=shown,
-            others={"share": f"{share:.1%}"},
+            others={"share": share_text(share)},
         )
     if latency.value is None:
         return Claim("no I/O was done", evidence=shown, judged=False)

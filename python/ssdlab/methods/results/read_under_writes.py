@@ -14,6 +14,7 @@ from ssdlab.methods.results.rate_limit import SHARE_DONE
 from ssdlab.methods.results.steady import caveats_of
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import NO_SIDE
+from ssdlab.model.units import share_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.drive_states import AnyProof, SteadyProof
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
@@ -165,7 +166,7 @@ class ReadUnderWritesResult(ResultBase):
         return (
             Scalar.less(f"{name}_mean_ns", f"{label}, mean", cell.service_ns.get("mean"), "ns"),
             Scalar.less(f"{name}_p99_ns", f"{label}, p99", cell.service_ns.get("p99"), "ns"),
-            Scalar.less(f"{name}_p99_times", f"{label}, p99 against alone", times(cell, alone), "x"),
+            Scalar.less(f"{name}_p99_times", f"{label}, p99 against alone", times(cell, alone), "times"),
             *power_scalars(name, f"{label},", found, held_w),
         )
 
@@ -205,7 +206,7 @@ def saturation(direction: Side_, side: Side, waits: list[float], ordinal: int) -
             figure=Amount(100 * share, "%"),
             bound=Bound("at least", Amount(100 * SHARE_DONE, "%")),
             evidence=shown,
-            others={**others, "share": f"{share:.1%}"},
+            others={**others, "share": share_text(share)},
         )
     if backlog_grows(waits):
         return Claim(

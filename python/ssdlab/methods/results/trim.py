@@ -14,7 +14,7 @@ from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.verbs.trim import TrimFacts
 from ssdlab.model.stored import Stored
-from ssdlab.model.units import span_text
+from ssdlab.model.units import share_text, span_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.host_part import by_the_host
 from ssdlab.results.schema import ResultBase, Scalar
@@ -218,4 +218,5 @@ def _limits_of(step: Step) -> Iterator[str]:
         yield limited
     own_s, took_s = (step.result.host.own_cpu_s if step.result.host else None), float(step.measured.elapsed_s)
     if own_s and took_s and own_s / took_s >= OWN_CPU_SHARE:
-        yield f"its one thread was on a CPU for {own_s / took_s:.0%} of the time: the host did the work"
+        share = share_text(own_s / took_s)
+        yield f"its one thread was on a CPU for {share} of the time: the host did the work"

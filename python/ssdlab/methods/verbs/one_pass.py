@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ssdlab.methods.verbs.verb import StateRole
 from ssdlab.methods.verbs.workload_verb import WorkloadVerb
+from ssdlab.model.units import share_text
 from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class OnePass(WorkloadVerb):
         result = super().do(at)
         departure = Departure(
             code="one-pass",
-            what=f"steady state was prepared by one random pass, for a spare of {self.spare:.2%} "
+            what=f"steady state was prepared by one random pass, for a spare of {share_text(self.spare)} "
             f"({self.spare_from}), in place of SNIA's preconditioning",
             why="it takes one writing of the flash where the full procedure takes several",
         )

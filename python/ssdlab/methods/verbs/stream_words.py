@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.model.pattern import Segmented, Sequential
-from ssdlab.model.units import block_text, capacity_text, duration_text
+from ssdlab.model.units import block_text, bytes_text, duration_text
 from ssdlab.model.workload import RecordedOps
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _until(stream: Stream) -> str:
     stop = stream.stop
     ends = [
         f"for {duration_text(stop.time_ns)}" if stop.time_ns is not None else "",
-        f"{capacity_text(stop.bytes)} ({stop.bytes} bytes)" if stop.bytes is not None else "",
+        bytes_text(stop.bytes) if stop.bytes is not None else "",
         f"{stop.ios} I/Os" if stop.ios is not None else "",
         "once over" if stop.span_once else "",
     ]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from ssdlab.methods.verbs.bounds import STEP_MAX_S, Bounds, Planned, Planning
 from ssdlab.methods.verbs.verb import Facts, StateRole, Verb
+from ssdlab.model.units import share_text
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import Departure
 
@@ -66,7 +67,7 @@ class Trim(Verb):
         """Trim; one that did not reach the device is a departure."""
         from ssdlab.drives.trim.trimming import reach_text
 
-        record = at.drive.trim(self.start, self.length, on_share=lambda share: at.look(f"{share:.0%}"))
+        record = at.drive.trim(self.start, self.length, on_share=lambda share: at.look(share_text(share)))
         facts: dict[str, JsonValue] = {"trim": json.loads(json.dumps(record.as_dict()))}
         if record.reached_device is False:
             why = "a driver, a volume or a file system between did not pass it on"

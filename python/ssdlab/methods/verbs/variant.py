@@ -11,6 +11,7 @@ from ssdlab.methods.verbs.conditions import SettingsFacts, describe_settings
 from ssdlab.methods.verbs.trim import TrimFacts, describe_trim
 from ssdlab.methods.verbs.verb import Verb
 from ssdlab.model.errors import DriveError
+from ssdlab.model.units import share_text
 from ssdlab.results.schema import Departure, Usable
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Variant(Verb):
         if not rest:
             return "", {"trim": None}
         try:
-            record = at.drive.trim(length, rest, on_share=lambda share: at.look(f"{share:.0%}"))
+            record = at.drive.trim(length, rest, on_share=lambda share: at.look(share_text(share)))
         except DriveError as error:
             return error.what, {}
         lost = "the trim did not reach it" if record.reached_device is False else ""
@@ -81,6 +82,6 @@ def share_of_user_capacity(share: float) -> Departure:
     """Return that a share of spare is not one of raw flash, as it is meant to be."""
     return Departure(
         code="spare-of-user-capacity",
-        what=f"the spare of {100 * share:.3g} % is a share of the user capacity",
+        what=f"the spare of {share_text(share)} is a share of the user capacity",
         why="the raw capacity is not known: write raw_bytes into the drive's record",
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.model.units import counted
 from ssdlab.results.catalogue_row import size_of
+from ssdlab.results.claim import as_sentence
 from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _departures(runs: Sequence[Shown]) -> list[Notice]:
     for shown in runs:
         for departure in gathered_departures(shown.run.manifest):
             raised_by.setdefault((departure.what, departure.why), []).append(shown.index)
-    return [_notice(runs, what, why, at) for (what, why), at in raised_by.items()]
+    return [_notice(runs, what, as_sentence(why), at) for (what, why), at in raised_by.items()]
 
 
 def _warnings(runs: Sequence[Shown]) -> list[Notice]:
@@ -88,7 +89,7 @@ def _warnings(runs: Sequence[Shown]) -> list[Notice]:
         notices.append(
             Notice(
                 first.what if alike else f"{_point(runs, raised[0][0], first)}; alike at other steps",
-                first.advice,
+                as_sentence(first.advice),
                 _looks(runs, at),
                 _methods(runs, at),
                 () if alike and not where else points,

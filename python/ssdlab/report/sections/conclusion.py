@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import LEVEL
+from ssdlab.model.units import fixed_share_text
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
 from ssdlab.report.standings import standings
@@ -85,7 +86,8 @@ def _against(places: Sequence[Place]) -> Iterator[str]:
         for place, each in rated
         if (each.share < 1 - LEVEL if each.above_is_better else each.share > 1 + LEVEL)
     ]
-    yield f"{len(rated) - len(missed)} of {len(rated)} rated figures are reached, to within {100 * LEVEL:g} %"
+    reached = len(rated) - len(missed)
+    yield f"{reached} of {len(rated)} rated figures are reached, to within {fixed_share_text(LEVEL)}"
     for place, each in missed[:_NAMED]:
         title, share = place.shown.run.manifest.method.title, numbers.share(each.share).text
         yield f"{title} ({place.figure.label}) is {share} of the rating"

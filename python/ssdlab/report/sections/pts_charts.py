@@ -14,7 +14,7 @@ import numpy as np
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW
 from ssdlab.methods.presented import pts
 from ssdlab.methods.presented.pts import Window
-from ssdlab.model.units import latency_text, significant, span_text
+from ssdlab.model.units import fixed_share_text, latency_text, significant, span_text
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.together import joined
 from ssdlab.report.view import Buttons, Figure
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 RULE = (
-    f"Steady: largest minus smallest at most {MAX_RANGE:.0%} of the mean, and the line rises or falls by at "
-    f"most {MAX_RISE:.0%} of it over the window (section 2.1.24)."
+    f"Steady: largest minus smallest at most {fixed_share_text(MAX_RANGE)} of the mean, and the line rises "
+    f"or falls by at most {fixed_share_text(MAX_RISE)} of it over the window (section 2.1.24)."
 )
 LEAD = "Five values and their least-squares line; dotted: their mean, and 90 and 110 % of it for the eye."
 MAX_TICKS = 15

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented import pts_demand
 from ssdlab.methods.results.pts import DemandResult
-from ssdlab.model.units import ends_text, span_text
+from ssdlab.model.units import ends_text, fixed_share_text, span_text
 from ssdlab.report.charts import Axis, Choice, Dot, HeatChart, HeatView, Line, SeriesChart, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time
@@ -152,7 +152,8 @@ def _load(kept: Sequence[Tested]) -> Exhibit:
         rows, begun = [], 0.0
         for each in result.ranges:
             ends = begun + each.range_share
-            rows.append((numbers.words(ends_text(f"{begun:.0%}", f"{ends:.0%}")), numbers.share(each.share)))
+            places = ends_text(fixed_share_text(begun), fixed_share_text(ends))
+            rows.append((numbers.words(places), numbers.share(each.share)))
             begun = ends
         tables.append(Table("Places", ("LBAs in use", "Share of the I/Os"), tuple(rows)))
     lead = f"At random, {result.read_pct} % reads in the rounds and histograms; writes only before them."

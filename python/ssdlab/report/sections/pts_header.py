@@ -19,11 +19,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ssdlab.methods.presented.departures import departure_text
 from ssdlab.methods.presented.pts_demand import findings as demand_findings
 from ssdlab.methods.results.pts import DemandResult, PtsBase
 from ssdlab.methods.verbs.conditions import SettingsFacts
 from ssdlab.methods.verbs.purge import PurgeFacts
-from ssdlab.model.units import block_text, capacity_text, significant
+from ssdlab.model.units import block_text, capacity_text, share_text, significant
 from ssdlab.report.charts import HeatChart, XyChart
 from ssdlab.report.runs import engine_words
 from ssdlab.report.together import caveats, leads
@@ -87,7 +88,7 @@ def sheet(shown: Shown, result: PtsBase, page: int, of: int, group: str = "") ->
             ("Set-up", _setup(manifest, result, group)),
             ("Test", _test(result, group)),
         ),
-        departures=tuple((each.code, f"{each.what}: {each.why}") for each in manifest.departures),
+        departures=tuple((each.code, departure_text(each)) for each in manifest.departures),
         left_open=result.open_points,
     )
 
@@ -205,7 +206,7 @@ def _amount(manifest: Manifest, result: PtsBase) -> str:
     if usable is None and result.active_range_bytes is not None:
         pieces = manifest.params.get("active_range_segments", 1)
         return capacity_text(result.active_range_bytes) + ("" if pieces == 1 else f" in {pieces} segments")
-    share = f"{significant(100 * capacity_bytes / manifest.drive.capacity_bytes)} % of the LBAs"
+    share = f"{share_text(capacity_bytes / manifest.drive.capacity_bytes)} of the LBAs"
     amount = capacity_text(capacity_bytes * result.active_range_pct // 100)
     return amount if usable is None else f"{amount} of {share}"
 

@@ -57,7 +57,7 @@ def _map(kept: Sequence[Loaded]) -> Figure:
         chart=HeatChart(
             tuple(f"{share} % reads" for share in reads),
             tuple(f"{share} %" for share in writes),
-            "writes, % of the steady rate",
+            "writes, % of their rate alone",
             views,
         ),
         tables=(together(kept, presented.cells),),
@@ -116,7 +116,7 @@ def _lines(kept: Sequence[Loaded]) -> Figure:
     every = [v for _, result in kept for cell in result.cells for v in _pair(cell) if v is not None]
     reach = (min(every, default=1.0), max(every, default=1.0))
     ticks = tuple((float(share), f"{share} %") for share in writes)
-    x = Axis("writes, % of the steady rate", "plain", ticks=ticks)
+    x = Axis("writes, % of their rate alone", "plain", ticks=ticks)
     y = Axis("service time of reads, log", "ns", "log", range=reach)
     views = tuple(
         XyView(f"{share} % reads", x, y, tuple(line for one in kept for line in _of_run(one, share)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.points import peak_findings
-from ssdlab.model.units import block_text, ends_text, latency_text, significant, span_text
+from ssdlab.model.units import block_text, ends_text, fixed_share_text, latency_text, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates, ratings, steady
@@ -56,7 +56,7 @@ class Sweep:
     @property
     def share(self) -> str:
         """What the reported depth must reach: `95 % of the best`."""
-        return f"{significant(self.result.share * 100, 2)} % of the best"
+        return f"{fixed_share_text(self.result.share)} of the best"
 
     @property
     def workload(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.methods.presented import trim
 from ssdlab.methods.results.trim import VERDICTS, TrimResult
-from ssdlab.model.units import block_text, significant, span_text
+from ssdlab.model.units import block_text, share_text, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
@@ -112,7 +112,7 @@ def _bars(kept: Sequence[Trimmed]) -> Figure:
     for shown, result in kept:
         for plot in trim.plots(result):
             share = plot.sustained_mb_s / result.clean.sustained_mb_s
-            note = "" if plot is result.clean else f"{significant(100 * share)} % of clean"
+            note = "" if plot is result.clean else f"{share_text(share)} of clean"
             groups.setdefault(plot.name, []).append(Bar(shown.index, plot.sustained_mb_s, note))
     view = BarsView(
         "MB/s",

@@ -97,7 +97,7 @@ class Variant(NamedOptions):
             word
             for word, given in (
                 (f"{units.capacity_text(usable or 0)} usable", usable is not None),
-                (f"{100 * (self.spare or 0):g} % spare", self.spare is not None),
+                (f"{units.fixed_share_text(self.spare or 0)} spare", self.spare is not None),
                 (f"{self.power_limit_w:g} W" if self.power_limit_w else "", self.power_limit_w is not None),
                 (f"write cache {self.write_cache}", self.write_cache is not None),
                 (f"{units.block_text(block or 0)} blocks", block is not None),
@@ -147,7 +147,7 @@ def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, wr
         raise UsageError(
             f"{units.capacity_text(asked)} of {identity.path} cannot be used: it has "
             f"{units.capacity_text(capacity)}",
-            f"give less --usable, or a --spare from {100 * min_spare:.3g} % on",
+            f"give less --usable, or a --spare from {units.share_text(min_spare)} on",
             asked_bytes=asked,
             capacity_bytes=capacity,
         )
