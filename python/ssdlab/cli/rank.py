@@ -10,7 +10,7 @@ from ssdlab.cli.kinds import Count, RunText
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
-from ssdlab.model.units import counted, ends_text, figure_text, share_text
+from ssdlab.model.units import counted, ends_text, figure_text, fixed_share_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,6 +134,6 @@ def _common(like: Columns) -> str:
     words = [f"{like['method']} version {like['version']}", f"engine {like['engine']}"]
     words += ["quick"] if like["quick"] else []
     words += [] if like["scale"] == 1 else [f"scale {like['scale']}"]
-    words += [] if like["spare"] is None else [f"spare {share_text(like['spare'])}"]
+    words += [] if like["spare"] is None else [f"spare {fixed_share_text(like['spare'])}"]
     words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures", "meter") if like[name]]
     return ", ".join(words)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.analysis.places import places
 from ssdlab.model.errors import UsageError
-from ssdlab.model.units import share_text
+from ssdlab.model.units import fixed_share_text
 from ssdlab.results.catalogue_columns import LIKE, LIKE_FIGURES
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def _shown(name: str, value: object) -> str:
     if value in ("", None):
         return "the drive's own" if name == "spare" else "none" if name != "settings" else "the preset's"
     if name == "spare" and isinstance(value, float):
-        return share_text(value)
+        return fixed_share_text(value)
     return str(value)
 
 

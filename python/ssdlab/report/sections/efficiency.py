@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import share_text
+from ssdlab.model.units import fixed_share_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.view import Buttons, Exhibit, Figure
 from ssdlab.results import numbers
@@ -142,7 +142,7 @@ def _table(worked: Sequence[Worked]) -> Table:
             numbers.plain(each.found.value),
             numbers.words(each.found.unit),
             numbers.plain(each.mean_w),
-            *((numbers.words("not known" if error is None else share_text(error)),) if known else ()),
+            *((numbers.words("not known" if error is None else fixed_share_text(error)),) if known else ()),
         )
         for each, error in zip(worked, errors, strict=True)
     )
