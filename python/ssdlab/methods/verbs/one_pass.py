@@ -39,6 +39,6 @@ class OnePass(WorkloadVerb):
             code="one-pass",
             what=f"steady state was prepared by one random pass, for a spare of {share_text(self.spare)} "
             f"({self.spare_from}), in place of SNIA's preconditioning",
-            why="it takes one writing of the flash where the full procedure takes several",
+            why="it was asked for in place of the full procedure, which writes the drive several times",
         )
         return result.model_copy(update={"facts": {**result.facts, "departures": [departure.model_dump()]}})
