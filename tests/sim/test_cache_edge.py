@@ -70,6 +70,16 @@ def test_elsewhere_the_page_says_that_there_is_none(
     assert "No end of a cache was found" in page.read_text(encoding="utf-8")
 
 
+def test_where_heat_has_begun_to_slow_the_drive_no_cache_is_told(tmp_path: Path) -> None:
+    """Its flash is faster than its link without a cache; its controller gets hot while it is filled."""
+    result = filled("samsung-950-pro-512gb", 4, tmp_path)
+    assert (result.cache_bytes, result.before_mb_s, result.after_mb_s) == (None, None, None)
+    assert result.hot_drop_bytes is not None
+    said = [sentence(claim) for claim in findings(result)]
+    assert any(each.startswith("Whether a cache ends is not judged: the speed drops after") for each in said)
+    assert not any("No end of a cache" in each for each in said)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nvme-tlc-enterprise", "dramless-client", "samsung-983-dct-960gb"])
 def test_a_write_buffer_is_no_cache(name: str, tmp_path: Path) -> None:

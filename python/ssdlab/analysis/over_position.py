@@ -61,6 +61,14 @@ def speeds_over(
     return [float(part_bytes / each / 1e6) for each in seconds], part_bytes
 
 
+def written_ns(rows: Mapping[str, npt.NDArray[Any]], position_bytes: float) -> int:
+    """Return by when so much of what one step wrote was written, in ns since it began."""
+    import numpy as np
+
+    written, ends_s = written_over_time([rows])
+    return round(float(np.interp(position_bytes, written, ends_s)) * NS_PER_S)
+
+
 def drop_bytes(speeds: Sequence[float], part_bytes: float, at: int) -> float:
     """Return after how many bytes the speed drops, finer than a part.
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.change import find_drop
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.analysis.over_position import MIN_PARTS, drop_bytes, mean_speed, speeds_over
+from ssdlab.analysis.over_position import MIN_PARTS, drop_bytes, mean_speed, speeds_over, written_ns
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, once, row_ns, write_over
 from ssdlab.methods.parts.points import power_scalars
@@ -35,6 +35,7 @@ from ssdlab.methods.results.fill import FillResult, last_parts
 from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import Scalar
+from ssdlab.results.warned_steps import hot_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,6 +75,10 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
     speeds, part_bytes = speeds_over(rows, p.parts)
     fine, fine_bytes = speeds_over(rows, p.parts, EDGE_PARTS)
     drop = find_drop(fine)
+    hot_drop_bytes = None
+    if drop is not None and hot_by(step, written_ns(rows, (drop.at + 1) * fine_bytes)):
+        hot_drop_bytes = round(drop.at * fine_bytes)
+        drop = None
     summary = step.measured
     last = last_parts(part_bytes, len(speeds))
     mean_w = summary.mean_w
@@ -90,6 +95,7 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
         cache_bytes=None if drop is None else round(drop_bytes(fine, fine_bytes, drop.at)),
         before_mb_s=None if drop is None else mean_speed(fine[: drop.at]),
         after_mb_s=None if drop is None else mean_speed(fine[drop.at :]),
+        hot_drop_bytes=hot_drop_bytes,
         mean_w=mean_w,
         caveats=clauses(_caveats(data)),
         scalars=(

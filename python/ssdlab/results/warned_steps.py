@@ -99,6 +99,13 @@ def throttled(step: Step) -> bool:
     return any(each.code == "throttled" for each in step.result.warnings)
 
 
+def hot_by(step: Step, at_ns: int) -> bool:
+    """Whether heat had begun to slow the drive by a time of a step; where nothing tells when, by any."""
+    telemetry = step.result.telemetry
+    marks = () if telemetry is None else [mark for mark in telemetry.marks if mark.code == "throttled"]
+    return any(mark.at_ns <= at_ns for mark in marks) if marks else throttled(step)
+
+
 def heat_after(step: Step) -> float | None:
     """Return the drive's temperature when a step had ended, in °C; None where it does not tell."""
     summary, telemetry = step.summary, step.result.telemetry

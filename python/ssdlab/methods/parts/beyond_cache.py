@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from ssdlab.analysis.change import find_drop
-from ssdlab.analysis.over_position import speeds_over
+from ssdlab.analysis.over_position import speeds_over, written_ns
 from ssdlab.methods.parts.desktop_load import Layout, judge_rates
 from ssdlab.methods.steps import Finding
 from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Workload
+from ssdlab.results.warned_steps import hot_by
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -45,10 +46,11 @@ class FoundCache(BaseModel):
 
     looked: bool = False
     cache_bytes: int | None = None
+    hot: bool = False
 
 
 def look_for_cache(lab: Lab, filled: Step) -> FoundCache:
-    """Work out where the fill's speed dropped for good; unknown of a fill that was interrupted."""
+    """Work out where the fill's speed dropped for good; unknown if it was interrupted, or hot by then."""
 
     def value(tables: Tables) -> dict[str, int | bool | None]:
         rows = tables.rows(filled)
@@ -56,6 +58,8 @@ def look_for_cache(lab: Lab, filled: Step) -> FoundCache:
             return {"looked": True, "cache_bytes": None}
         speeds, part_bytes = speeds_over(rows, PARTS)
         drop = find_drop(speeds)
+        if drop is not None and hot_by(filled, written_ns(rows, (drop.at + 1) * part_bytes)):
+            return {"looked": True, "cache_bytes": None, "hot": True}
         return {"looked": True, "cache_bytes": None if drop is None else round(drop.at * part_bytes)}
 
     finding = Finding("end of a cache", {"of": filled.ordinal}, value)  # type: ignore[arg-type]

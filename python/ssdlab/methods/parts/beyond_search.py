@@ -80,7 +80,9 @@ def beyond_facts(data: RunData, most_seconds: float, most: int) -> dict[str, Any
     rates = tuple(beyond_rates(data.steps, lowest, most))
     why = ""
     if not rates:
-        if cache.cache_bytes is None:
+        if cache.hot:
+            why = "the drive throttled itself for heat before its speed dropped in the fill"
+        elif cache.cache_bytes is None:
             why = "the fill found no end of a cache"
         elif not most_seconds:
             why = "writing twice the cache was not asked for"
@@ -90,6 +92,7 @@ def beyond_facts(data: RunData, most_seconds: float, most: int) -> dict[str, Any
     spans = [step.ran.streams[0].span_bytes(data.capacity_bytes, 1)[1] for step in steps]
     return {
         "cache_bytes": cache.cache_bytes,
+        "hot_fill": cache.hot or None,
         "beyond": rates,
         "beyond_span_bytes": spans[0] if spans else None,
         "beyond_why": why,

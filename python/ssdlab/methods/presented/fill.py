@@ -31,7 +31,15 @@ def findings(result: FillResult) -> Iterator[Claim]:
         )
     else:
         yield Claim("{figure} over the whole drive", figure=mean, evidence=shown)
-    if result.cache_bytes is None:
+    if result.hot_drop_bytes is not None:
+        yield Claim(
+            "Whether a cache ends is not judged: the speed drops after {figure}, and by then the drive had "
+            "throttled itself for heat",
+            figure=Amount(result.hot_drop_bytes, "bytes"),
+            evidence=shown,
+            judged=False,
+        )
+    elif result.cache_bytes is None:
         yield Claim("No end of a cache was found", evidence=shown)
     else:
         yield Claim(
@@ -43,6 +51,12 @@ def findings(result: FillResult) -> Iterator[Claim]:
                 "after": Amount(result.after_mb_s, "MB/s"),
             },
         )
+
+
+def _cache_text(result: FillResult) -> str:
+    if result.hot_drop_bytes is not None:
+        return "not judged"
+    return "none" if result.cache_bytes is None else capacity_text(result.cache_bytes)
 
 
 def speeds(result: FillResult) -> Table:
@@ -63,7 +77,7 @@ def speeds(result: FillResult) -> Table:
         numbers.throughput(result.last_mb_s),
         numbers.throughput(min(result.parts_mb_s)),
         numbers.throughput(max(result.parts_mb_s)),
-        numbers.words("none" if result.cache_bytes is None else capacity_text(result.cache_bytes)),
+        numbers.words(_cache_text(result)),
         numbers.throughput(result.before_mb_s),
         numbers.throughput(result.after_mb_s),
         numbers.plain(result.mean_w),

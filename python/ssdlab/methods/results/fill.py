@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ssdlab.model.stored import absent
 from ssdlab.results.schema import ResultBase
 
 LAST_BYTES = 16 * 10**9
@@ -34,6 +35,12 @@ class FillResult(ResultBase):
     before_mb_s: float | None
     after_mb_s: float | None
     mean_w: float | None = Field(default=None, description="mean power over the fill; None: no meter")
+    hot_drop_bytes: int | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="bytes after which the speed drops for good when heat had begun to slow the drive, so "
+        "that whether a cache ends is not judged; absent: it does not",
+    )
 
     @property
     def last_bytes(self) -> float:

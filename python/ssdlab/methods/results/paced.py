@@ -12,7 +12,7 @@ from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.percentiles import of_time
 from ssdlab.methods.results.figures import NONE_FAILED, power_scalars
 from ssdlab.model.direction import Direction
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Amount, Claim, Evidence, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
@@ -156,6 +156,12 @@ class PacedBurstResult(ResultBase):
     beyond_span_bytes: int | None = Field(default=None, description="span of these writes")
     beyond_why: str = Field(default="", description="why none was tried there")
     safe_beyond_mb_s: int | None = Field(default=None, description="highest rate that held beyond the cache")
+    hot_fill: bool | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whether heat had begun to slow the drive when the fill's speed dropped, so that no "
+        "cache is told; absent: it had not",
+    )
 
     @classmethod
     def of(
@@ -204,6 +210,13 @@ class PacedBurstResult(ResultBase):
                 evidence=tried,
                 judged=False,
                 others={"cache": Amount(self.cache_bytes, "bytes"), "why": self.beyond_why},
+            )
+        if self.hot_fill:
+            yield Claim(
+                "the drive throttled itself for heat before its speed dropped in the fill: whether the safe "
+                "rate is that of a cache is not judged",
+                evidence=tried,
+                judged=False,
             )
         if self.quick:
             yield Claim(
