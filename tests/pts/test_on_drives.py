@@ -11,7 +11,7 @@ from methods.on_simulated import run
 from ssdlab.cli import main
 from ssdlab.cli.ordering import print_run
 from ssdlab.methods import find_method
-from ssdlab.methods.presented.departures import gathered_departures
+from ssdlab.methods.presented.departures import departure_text, gathered_departures
 from ssdlab.methods.pts.iops import BLOCKS, MIXES
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsResult
@@ -58,7 +58,7 @@ def test_quick_on_a_file_lists_every_departure(
     # What a host's queue in front of the file may add; nothing else can be.
     assert {each.code for each in departures} <= expected | {"condition-scheduler"}
     told = gathered_departures(found.manifest)
-    assert all(f"{each.what}. {each.why}" in printed.replace("\n", " ") for each in told)
+    assert all(departure_text(each) in printed.replace("\n", " ") for each in told)
     assert all(any(each.what in one.what for one in told) for each in departures)
     result = read_result(found)
     assert isinstance(result, PtsResult) and not result.purged

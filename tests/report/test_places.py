@@ -50,7 +50,7 @@ def test_a_tile_says_who_is_level_and_ranks_them_alike(make_run: Callable[..., P
     assert [place.rank for place in standing.places] == [1, 1, 3]
     says = [standing.distance(place) for place in standing.places]
     assert says[:2] == ["1st of 3, level with 1 other"] * 2
-    assert says[2] == "3rd of 3, 50 % behind the one before"
+    assert says[2] == "3rd of 3, 49.8 % behind the one before"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import share_text
+from ssdlab.model.units import fixed_share_text
 from ssdlab.results.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ def _link(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
 def _spare(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
     others = _middle(typical, lambda each: each.spare_pct)
     if own.spare_pct is not None and others is not None and own.spare_pct < (1 - LESS_SHARE) * others:
-        yield f"spare: {share_text(own.spare_pct / 100)}; typical drives {share_text(others / 100)}"
+        left, typically = (fixed_share_text(each / 100) for each in (own.spare_pct, others))
+        yield f"spare: {left}; typical drives {typically}"
 
 
 def _middle(typical: Sequence[Facts], of: Callable[[Facts], float | None]) -> float | None:

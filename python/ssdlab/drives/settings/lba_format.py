@@ -17,7 +17,7 @@ from ssdlab.drives.settings import nvme_pages
 from ssdlab.drives.settings.setting import no_such, refused_by_drive
 from ssdlab.host.sysfs import number
 from ssdlab.model.errors import DriveError, HostError, Refused
-from ssdlab.model.units import block_text, parse_bytes
+from ssdlab.model.units import parse_bytes
 
 NAME = "lba_format"
 _FORMAT_LIMIT_S = 600.0
@@ -51,7 +51,7 @@ class LbaFormat:
         formats = self._namespace().formats
         if _best(formats, data_bytes) is None:
             known = ", ".join(dict.fromkeys(_text(form) for form in formats if not form.metadata_bytes))
-            why = f"it has no format of {block_text(data_bytes)} without metadata"
+            why = f"it has no format of {data_bytes} bytes without metadata"
             raise no_such(NAME, self.disk.name, why, f"it has {known}")
         return str(data_bytes)
 
@@ -76,7 +76,7 @@ class LbaFormat:
         state = self.read().partition("+")[0]
         if believed is None or str(believed) == state:
             return None
-        return f"the kernel still takes the logical block for {block_text(believed)}"
+        return f"the kernel still takes the logical block for {believed} bytes"
 
     def _check_alone(self) -> None:
         try:
@@ -97,8 +97,7 @@ class LbaFormat:
         while number(self.disk / "queue" / "logical_block_size") != block_bytes:
             if time.monotonic() > deadline:
                 raise HostError(
-                    f"{self.disk.name} was formatted to blocks of {block_text(block_bytes)}, but the kernel "
-                    "does not see it",
+                    f"{self.disk.name} was formatted to {block_bytes} bytes, but the kernel does not see it",
                     "rescan the controller (nvme ns-rescan), then start again",
                     reason="stale",
                     setting=NAME,

@@ -22,7 +22,7 @@ from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.profiles import is_path, profile_text
 from ssdlab.host.documents import user_path
 from ssdlab.model.errors import UsageError, unknown
-from ssdlab.model.units import parse_percent, share_text
+from ssdlab.model.units import fixed_share_text, parse_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,8 @@ class SimulatedText:
         if self.scale > 1:
             yield f"1/{self.scale} of its size"
         if self.spare is not None:
-            yield f"{share_text(made['spare'])} spare"
+            # As chosen, to a hundredth of a percent: whole units are a little less or more.
+            yield f"{fixed_share_text(round(made['spare'], 4))} spare"
         if self.power is not None:
             yield f"at most {made['power_cap_w']:g} W"
         if self.trim is not None:

@@ -103,7 +103,10 @@ def saturated(cells: Sequence[LoadCell]) -> Iterator[Claim]:
         return
     lightest = [each for each in found if not any(_is_less(other, each) for other in found)]
     are = "is saturated," if len(found) == 1 else "are saturated, the lightest"
-    where = (f"at {each.read_pct} % reads and {each.write_pct} % writes: {each.why}" for each in lightest)
+    places: dict[str, list[str]] = {}
+    for each in lightest:
+        places.setdefault(each.why, []).append(f"at {each.read_pct} % reads and {each.write_pct} % writes")
+    where = (f"{' and '.join(of_one)}: {why}" for why, of_one in places.items())
     yield Claim(
         f"{{count}} of {{all}} cells {are} {{where}}",
         figure=Amount(len(found), "cells"),
