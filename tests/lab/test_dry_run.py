@@ -49,7 +49,7 @@ def test_a_device_is_not_touched(
     shown = capsys.readouterr().out
     assert "wipes an ext4 file system: 2 B at byte 1080" in shown
     for line in (
-        " writes 128 KiB in order in bytes 0 to 67108864, 67.1 MB (67108864 bytes)",
+        " writes 128 KiB in order in bytes 0 to 67108864, 64 MiB",
         " discards bytes 0 to 67108864",
         " flushes the drive's cache (fsync)",
         " reads and writes 8 KiB at random in bytes 0 to 67108864, for 1s",
