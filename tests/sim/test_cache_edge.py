@@ -14,6 +14,7 @@ from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.methods.presented.fill import findings
 from ssdlab.methods.results.fill import FillResult
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.paced import PacedBurstResult
 from ssdlab.results.claim import sentence
 
 
@@ -78,6 +79,15 @@ def test_where_heat_has_begun_to_slow_the_drive_no_cache_is_told(tmp_path: Path)
     said = [sentence(claim) for claim in findings(result)]
     assert any(each.startswith("Whether a cache ends is not judged: the speed drops after") for each in said)
     assert not any("No end of a cache" in each for each in said)
+
+
+@pytest.mark.slow
+def test_paced_bursts_take_no_heat_for_a_cache_either(tmp_path: Path) -> None:
+    result = read_result(run("paced-burst", tmp_path, "sim:samsung-950-pro-512gb,scale=4"))
+    assert isinstance(result, PacedBurstResult)
+    assert result.hot_fill
+    assert (result.cache_bytes, result.beyond) == (None, ())
+    assert any("whether the safe rate is that of a cache is not judged" in each for each in result.caveats)
 
 
 @pytest.mark.slow

@@ -40,7 +40,10 @@ _SUFFIX = " MB/s paced, beyond the cache"
 
 
 class FoundCache(BaseModel):
-    """What the fill showed; nothing in a plan."""
+    """What the fill showed; nothing in a plan.
+
+    `hot`: heat had begun to slow the drive when its speed dropped, and no cache is told.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
