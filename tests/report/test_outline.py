@@ -15,7 +15,7 @@ from report.reading import untied
 from ssdlab.analysis.places import LEVEL
 from ssdlab.cli import main
 from ssdlab.model.errors import UsageError
-from ssdlab.model.units import figure_text
+from ssdlab.model.units import figure_text, share_text
 from ssdlab.report import page, source
 from ssdlab.report.bounds import parse_bound
 from ssdlab.report.claims import UserClaim, read_claims
@@ -178,7 +178,7 @@ def test_the_verdict_names_the_winner_and_by_how_much_and_leads_to_a_chart(
         if apart < LEVEL:
             assert "level" in text
         else:
-            assert f"{100 * apart:.2g} %" in text or "times" in text
+            assert share_text(apart) in text or "times" in text
             assert figure_text(other, own[0]["unit"]) in text
 
 
