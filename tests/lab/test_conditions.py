@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -410,6 +411,17 @@ def test_spare_is_of_the_raw_capacity_where_that_is_known() -> None:
         usable_of(Variant(spare="5%"), identity, 1024 * 1024**3, writing=True)
     same = usable_of(Variant(usable="800GB"), identity, None, writing=True)
     assert same is not None and same.of == "user capacity" and same.length <= 800 * 10**9
+
+
+@pytest.mark.parametrize("gigabytes", [960, 997, 1000, 1003, 1024, 1099])
+def test_the_spare_that_is_advised_is_not_refused(gigabytes: int) -> None:
+    identity, raw = FakeDrive(capacity_bytes=gigabytes * 10**9).identity, 1024 * 1024**3
+    with pytest.raises(UsageError) as refused:
+        usable_of(Variant(usable="2TB"), identity, raw, writing=True)
+    advised = re.search(r"a --spare from ([0-9.]+ %) on", refused.value.advice)
+    assert advised is not None
+    taken = usable_of(Variant(spare=advised[1]), identity, raw, writing=True)
+    assert taken is not None and taken.length == pytest.approx(gigabytes * 10**9, rel=0.005)
 
 
 def test_options_of_a_variant() -> None:

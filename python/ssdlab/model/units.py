@@ -280,27 +280,27 @@ def percent_text(share: Fraction) -> str:
     return f"{rate_text(share * 100)}%" if share else "0%"
 
 
-def significant(value: float, digits: int = 3) -> str:
+def significant(value: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) -> str:
     """Return `value` to `digits` significant digits, without an exponent: ``64.3``, ``1.05``, ``388``."""
     if value == 0 or not isfinite(value):
         return "0" if value == 0 else str(value)
-    rounded = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(repr(float(value)))
+    rounded = Context(prec=digits, rounding=rounding).create_decimal(repr(float(value)))
     places = max(0, digits - 1 - rounded.adjusted())
     return f"{rounded:.{places}f}"
 
 
-_SHARE_DIGITS = 8
+SHARE_DIGITS = 8
 """A share that fewer digits do not tell from the whole is the whole, or the rounding of the machine."""
 
 
-def share_text(share: float) -> str:
-    """Return a measured share as a percentage of three digits, or as many as tell it from the whole.
+def share_text(share: float, digits: int = 3) -> str:
+    """Return a measured share as a percentage of so many digits, or as many as tell it from the whole.
 
     >>> share_text(0.236), share_text(1), share_text(0.99996), share_text(1.2)
     ('23.6 %', '100 %', '99.996 %', '120 %')
     """
     percent = 100 * share
-    texts = (significant(percent, digits) for digits in range(3, _SHARE_DIGITS))
+    texts = (significant(percent, each) for each in range(digits, SHARE_DIGITS))
     distinct = (text for text in texts if share >= 1 or float(text) < 100)
     return f"{next(distinct, '100')} %"
 

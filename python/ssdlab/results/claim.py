@@ -9,9 +9,17 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isclose
 from typing import Literal
 
-from ssdlab.model.units import block_text, capacity_text, figure_text
+from ssdlab.model.units import (
+    SHARE_DIGITS,
+    block_text,
+    capacity_text,
+    figure_text,
+    share_text,
+    significant,
+)
 
 Sense = Literal["at least", "at most", "under"]
 _SECTOR = 512
@@ -130,7 +138,22 @@ class Claim:
 
 def clause(claim: Claim) -> str:
     """Return a claim in words, as caveats and reasons are stored: without a capital or a full stop."""
-    return claim.says.format_map({name: str(each) for name, each in claim.amounts().items()})
+    words = {name: str(each) for name, each in claim.amounts().items()}
+    if claim.figure is not None and claim.bound is not None:
+        words["figure"] = _beside(claim.figure, claim.bound)
+    return claim.says.format_map(words)
+
+
+def _beside(figure: Amount, bound: Bound) -> str:
+    """Return a figure in words; a share of as many digits as show whether it keeps its bound."""
+    value, kept, limit = figure.value, bound.kept_by(figure), bound.amount.value
+    if figure.unit != "%" or value is None or limit is None or isclose(value, limit, rel_tol=1e-12):
+        return str(figure)
+
+    def shown(digits: int) -> bool:
+        return bound.kept_by(Amount(float(significant(value, digits)), figure.unit)) == kept
+
+    return share_text(value / 100, next(filter(shown, range(3, SHARE_DIGITS)), 3))
 
 
 def clauses(claims: Iterable[Claim]) -> tuple[str, ...]:

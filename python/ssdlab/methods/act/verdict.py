@@ -18,7 +18,7 @@ from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
 from ssdlab.methods.method import RunData
 from ssdlab.methods.results.act import RULES, ActDelivery, ActResult, ActSlice, ActTry, ActVerdict, Rule
 from ssdlab.methods.verbs.idle import Idle
-from ssdlab.model.units import NS_PER_S, fixed_share_text, share_text
+from ssdlab.model.units import NS_PER_S, fixed_share_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Scalar
 
@@ -67,12 +67,12 @@ def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
             share = getattr(each, RULES[rule])[str(ms)]
             if share >= limit:
                 yield Claim(
-                    f"slice {{slice}}: {{share}} of the reads took {ms} ms or longer, not under "
+                    f"slice {{slice}}: {{figure}} of the reads took {ms} ms or longer, not under "
                     f"{fixed_share_text(limit)}",
                     figure=Amount(100 * share, "%"),
                     bound=Bound("under", Amount(100 * limit, "%")),
                     evidence=Evidence(rows=(each.number - 1, each.number - 1)),
-                    others={"slice": str(each.number), "share": share_text(share)},
+                    others={"slice": str(each.number)},
                 )
 
 
@@ -81,11 +81,11 @@ def shortfalls(slices: Sequence[ActSlice]) -> Iterator[Claim]:
     for each in slices:
         for name in sorted(each.short, key=lambda name: each.given[name]):
             yield Claim(
-                "slice {slice}: {stream} did only {share} of what was due",
+                "slice {slice}: {stream} did only {figure} of what was due",
                 figure=Amount(100 * each.given[name], "%"),
                 bound=Bound("at least", Amount(100 * MIN_DONE, "%")),
                 evidence=Evidence(rows=(each.number - 1, each.number - 1)),
-                others={"slice": str(each.number), "stream": name, "share": share_text(each.given[name])},
+                others={"slice": str(each.number), "stream": name},
             )
 
 

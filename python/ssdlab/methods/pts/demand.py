@@ -55,7 +55,7 @@ from ssdlab.methods.results.pts import (
     Stimulus,
 )
 from ssdlab.methods.steps import Until
-from ssdlab.model.units import NS_PER_S, block_text, share_text, significant, span_text
+from ssdlab.model.units import NS_PER_S, block_text, significant, span_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.schema import Scalar
 
@@ -384,12 +384,11 @@ def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -
     share = unwritten_reads(fills, parts)
     if share >= MIN_SHARE_NAMED:
         yield Claim(
-            "up to {share} of the reads went where nothing had been written since the purge: the test has no "
-            "sequential preconditioning, and such reads touch no flash",
+            "up to {figure} of the reads went where nothing had been written since the purge: the test has "
+            "no sequential preconditioning, and such reads touch no flash",
             figure=Amount(100 * share, "%"),
             bound=Bound("under", Amount(100 * MIN_SHARE_NAMED, "%")),
             evidence=Evidence((writes.ordinal,)),
-            others={"share": share_text(share)},
         )
 
 

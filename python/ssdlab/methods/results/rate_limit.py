@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
-from ssdlab.model.units import count_text, share_text
+from ssdlab.model.units import count_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
@@ -140,11 +140,10 @@ def failure_of(
         return Claim("{dropped} I/Os were dropped", evidence=shown, others={"dropped": str(dropped)})
     if share < SHARE_DONE:
         return Claim(
-            "only {share} of what arrived was done",
+            "only {figure} of what arrived was done",
             figure=Amount(100 * share, "%"),
             bound=Bound("at least", Amount(100 * SHARE_DONE, "%")),
             evidence=shown,
-            others={"share": share_text(share)},
         )
     if latency.value is None:
         return Claim("no I/O was done", evidence=shown, judged=False)

@@ -14,7 +14,6 @@ from ssdlab.methods.results.rate_limit import SHARE_DONE
 from ssdlab.methods.results.steady import caveats_of
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import NO_SIDE
-from ssdlab.model.units import share_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.drive_states import AnyProof, SteadyProof
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
@@ -202,11 +201,11 @@ def saturation(direction: Side_, side: Side, waits: list[float], ordinal: int) -
     share = side.ios / side.requested if side.requested else 1.0
     if share < SHARE_DONE:
         return Claim(
-            "only {share} of the {of} that arrived were done",
+            "only {figure} of the {of} that arrived were done",
             figure=Amount(100 * share, "%"),
             bound=Bound("at least", Amount(100 * SHARE_DONE, "%")),
             evidence=shown,
-            others={**others, "share": share_text(share)},
+            others=others,
         )
     if backlog_grows(waits):
         return Claim(

@@ -11,6 +11,7 @@ where nobody knows it, a share is one of the user capacity, and that is a depart
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
@@ -143,11 +144,12 @@ def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, wr
     unit = span_unit_bytes(capacity, max(identity.logical_block_bytes, 4096))
     length = asked // unit * unit
     if not unit <= length <= capacity:
-        min_spare = (whole - capacity) / whole
+        # Rounded up: what is advised must not be refused in turn.
+        min_spare = float(units.significant(100 * (whole - capacity) / whole, rounding=ROUND_CEILING)) / 100
         raise UsageError(
             f"{units.capacity_text(asked)} of {identity.path} cannot be used: it has "
             f"{units.capacity_text(capacity)}",
-            f"give less --usable, or a --spare from {units.share_text(min_spare)} on",
+            f"give less --usable, or a --spare from {units.fixed_share_text(min_spare)} on",
             asked_bytes=asked,
             capacity_bytes=capacity,
         )
