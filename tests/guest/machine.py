@@ -9,6 +9,7 @@ memory.
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -23,6 +24,8 @@ from machine.offspring import dies_with_parent
 NVME_SERIAL, SATA_SERIAL, VIRTIO_SERIAL = "GUEST-NVME-1", "GUEST-SATA-1", "GUEST-VIRTIO-1"
 _BOOT_LIMIT_S = 120.0
 _MEMORY_MIB = 1536
+_BELLS = ("bell1", "bell2")
+"""Serial ports on which the guest is told that there is an order: of its shell, of its server."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ class Guest:
         self.orders = folder / "orders"
         self.orders.mkdir()
         self._count = 0
+        self._bells: list[socket.socket] = []
         kernel = find_kernel()
         arguments = _arguments(folder, boot_files(kernel), kernel.modules.parent, disk_bytes, nvme_iops)
         with (folder / "qemu.log").open("wb") as log:
@@ -94,6 +98,7 @@ class Guest:
         try:
             self.monitor = Monitor(folder / "monitor")
             self.boot_s = self._booted()
+            self._bells = [_connected(folder / name) for name in _BELLS]
             server = Path(__file__).with_name("server.py")
             self.start(f"{_reachable(server.parents[2])}exec {sys.executable} {server}")
         except BaseException:
@@ -126,6 +131,8 @@ class Guest:
         draft = self.orders / f"{name}.draft"
         draft.write_text(content)
         draft.rename(self.orders / f"{name}.{kind}")
+        for bell in self._bells:
+            bell.sendall(b"\n")
         return Command(self, name)
 
     def run(self, command: str, limit_s: float = 60.0) -> Done:
@@ -185,6 +192,14 @@ class Guest:
         # Its disks are thrown away: nothing is lost by pulling the plug.
         self._process.kill()
         self._process.wait()
+        for bell in self._bells:
+            bell.close()
+
+
+def _connected(path: Path) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX)
+    made.connect(str(path))
+    return made
 
 
 def _reachable(checkout: Path) -> str:
@@ -215,6 +230,8 @@ def _arguments(
              # Beside other work the emulated timer comes late, which the kernel takes for a fault and panics.
              " no_timer_check"]  # fmt: skip
     line += ["-serial", f"file:{folder / 'console'}", "-qmp", f"unix:{folder / 'monitor'},server=on,wait=off"]
+    for bell in _BELLS:
+        line += ["-serial", f"unix:{folder / bell},server=on,wait=off"]
     for tag, path, more in (
         ("host", "/", ",readonly=on,multidevs=remap"),
         ("orders", folder / "orders", ""),
