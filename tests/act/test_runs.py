@@ -137,6 +137,15 @@ def test_a_certificate_needs_the_stress_test_to_reach_its_end(tmp_path: Path) ->
     assert "max-lag-sec" in over.stress_stopped
 
 
+def test_less_than_a_slice_is_held_against_nothing(tmp_path: Path) -> None:
+    """No share reached a limit, and none could have: neither kept nor failed."""
+    result = result_of(run("act", tmp_path, FLAT, test_duration_sec="2", slice_sec="4", prepare="no"))
+    assert not result.slices and not result.held
+    assert [each.passed for each in result.verdicts] == [None, None]
+    told = [sentence(each) for each in findings(result)][:2]
+    assert all("was not held against the limits" in each and "shorter than one slice" in each for each in told)
+
+
 def test_writes_alone_give_no_verdict(tmp_path: Path) -> None:
     settings = {"test_duration_sec": "2", "slice_sec": "2", "prepare": "no", "read_reqs_per_sec": "0"}
     result = result_of(run("act", tmp_path, FLAT, **settings))

@@ -99,12 +99,17 @@ def self_text(summary: Summary, workload: Workload | None) -> str:
     """Return what the tool says of itself: I/Os in flight, CPU time per I/O."""
     closed = workload is not None and _closed(workload)
     asked = sum(stream.in_flight for stream in workload.streams) if workload and closed else None
-    reached = "unknown" if summary.in_flight is None else significant(summary.in_flight)
+    reached = "unknown" if summary.in_flight is None else _in_flight_text(summary.in_flight)
     in_flight = f"in flight {reached}" + (f" of {asked}" if asked else "")
     cpu = summary.cpu or Cpu()
     per_io = "" if cpu.per_io_ns is None else f"CPU {latency_text(cpu.per_io_ns)} per I/O, "
     times = f"user {significant(cpu.user_s)} s, system {significant(cpu.sys_s)} s"
     return f"{in_flight}; {per_io}{times}; measured for {span_text(summary.elapsed_s)}"
+
+
+def _in_flight_text(mean: float) -> str:
+    # Whole from a thousand on: three digits of 4096 would be more than was asked for.
+    return f"{mean:.0f}" if mean >= 1000 else significant(mean)
 
 
 def model_text(summary: Summary) -> str:

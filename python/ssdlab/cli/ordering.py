@@ -111,7 +111,7 @@ def library_of(library: Path | None) -> Path:
 def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
     """Print the result of a run, as `ssdlab show` does; returns the exit status that its verdict makes.
 
-    With `require_steady` steady state that was judged and not achieved is a failed verdict too.
+    With `require_steady` steady state that was not shown, judged or not, is a failed verdict too.
     """
     from ssdlab.cli.showing import as_json, print_result
     from ssdlab.methods.results.outcome import read_result
@@ -133,13 +133,13 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
         say(f"the verdict of {run.manifest.method.name} is a fail: exit status 1")
     if require_steady:
         for where in unsteady(run):
-            say(f"steady state was not achieved, and --require-steady asks for it: {where}")
+            say(f"steady state was not shown, and --require-steady asks for it: {where}")
             failed = True
     return 1 if failed else 0
 
 
 def unsteady(run: RunFolder) -> list[str]:
-    """Name what a run, or the runs of a suite, judged and did not find steady."""
+    """Name of what a run, or the runs of a suite, steady state was not shown."""
     from ssdlab.methods.results.outcome import read_result
     from ssdlab.runs.suites.outcome import finished_children
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from math import ceil, floor
 from typing import TYPE_CHECKING, Protocol
 
 from ssdlab.cli.output import on_terminal, one_line, say
@@ -17,6 +18,8 @@ from ssdlab.model import units
 from ssdlab.model.printable import styled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
     from ssdlab.results.progress import Progress
@@ -218,11 +221,16 @@ def status_lines(progress: Progress) -> tuple[str, ...]:
 
 def range_text(min_s: float, max_s: float) -> str:
     """Return a range of time: `4 min 10 s to 6 min 00 s`, or one figure where both ends are near."""
+    # Rounded outward: a run that ends within its bounds ends within what is told of them.
+    lower, upper = units.span_text(_whole(min_s, floor)), units.span_text(_whole(max_s, ceil))
     if max_s - min_s <= _SAME_SHARE * max_s:
-        return units.span_text(round(max_s))
-    if min_s < 1:
-        return f"at most {units.span_text(round(max_s))}"
-    return units.ends_text(units.span_text(round(min_s)), units.span_text(round(max_s)))
+        return upper
+    return f"at most {upper}" if min_s < 1 else units.ends_text(lower, upper)
+
+
+def _whole(seconds: float, rounded: Callable[[float], int]) -> float:
+    """Round to whole seconds; to tenths where these are many of it."""
+    return rounded(10 * seconds) / 10 if seconds < 10 else rounded(seconds)
 
 
 def bytes_text(lower: float, upper: float) -> str:

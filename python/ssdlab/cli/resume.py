@@ -38,7 +38,7 @@ def resume(
     endurance_cap
         Share of its rated endurance, or bytes, that may be written, where consent is given again: 50%.
     require_steady
-        Exit with status 1 where steady state is judged and was not achieved; by default that is a result.
+        Exit with status 1 where steady state was asked for and not shown; by default that is a result.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json

@@ -43,7 +43,7 @@ def run(
         Block devices such as /dev/nvme0n1, or a file (with --size when it must be made). An identifier of a
         drive in the library stands for its runs: only what is missing of it is run, if it is attached.
     require_steady
-        Exit with status 1 where steady state is judged and was not achieved; by default that is a result.
+        Exit with status 1 where steady state was asked for and not shown; by default that is a result.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """

@@ -345,7 +345,7 @@ class ResultBase(Stored):
 
     @property
     def unsteady(self) -> tuple[str, ...]:
-        """What was judged and not found steady, each a noun phrase."""
+        """Of what steady state was not shown, judged or not, each a noun phrase."""
         return () if all(proof.reached for proof in self.proofs) else ("the writing before the measurement",)
 
 

@@ -43,15 +43,19 @@ DAY_VERDICT = "verdict of the first day"
 def verdict_of(
     data: Tables, step: Step, p: LoadParams, rule: Rule, slices: Sequence[ActSlice], stopped: GivenUp | None
 ) -> ActVerdict:
-    """Judge all slices by one rule of ACT's: each has to pass, and the test to reach its end."""
+    """Judge all slices by one rule of ACT's: each has to pass, and the test to reach its end.
+
+    Without a whole slice, or a read in one, there is nothing that the rule could have against it, or for it.
+    """
     shares = [getattr(each, RULES[rule]) for each in slices] or [part_of(data, step, p, rule)]
     worst = {str(ms): max(one[str(ms)] for one in shares) for ms in THRESHOLDS_MS}
     why = stopped.why if stopped is not None else next(map(clause, failures(rule, slices)), "")
-    if not why and not slices:
-        why = "the test is shorter than one slice"
-    if not why and not sum(each.ios[rule] for each in slices):
-        why = "the load has no reads, and the limits are theirs"
-    return ActVerdict(rule=rule, passed=not why, worst=worst, why=why)
+    passed: bool | None = not why
+    if passed and not slices:
+        passed, why = None, "the test is shorter than one slice"
+    elif passed and not sum(each.ios[rule] for each in slices):
+        passed, why = None, "the load has no reads, and the limits are theirs"
+    return ActVerdict(rule=rule, passed=passed, worst=worst, why=why)
 
 
 def times_of(reads: int, writes: int) -> int:
@@ -230,11 +234,11 @@ def day_passed(data: Tables, step: Step, p: LoadParams) -> bool:
     """Say whether a test ran to its end, passed by the rule of its name, and was delivered."""
     stopped, slices = given_up(data, step, p), slices_of(data, step, p)
     verdict = verdict_of(data, step, p, p.rule, slices, stopped)
-    return verdict.passed and delivery_of(slices).delivered is True
+    return verdict.passed is True and delivery_of(slices).delivered is True
 
 
 def _passed(verdicts: tuple[ActVerdict, ...], p: LoadParams) -> bool:
-    return next(each.passed for each in verdicts if each.rule == p.rule)
+    return any(each.passed is True for each in verdicts if each.rule == p.rule)
 
 
 def _scalar(load: int | None, p: LoadParams, *, judged: bool) -> Scalar:

@@ -53,8 +53,10 @@ def findings(result: ActResult) -> Iterator[Claim]:
         )
 
 
-def verdict_word(passed: bool, *, judged: bool) -> str:
+def verdict_word(passed: bool | None, *, judged: bool) -> str:
     """Return what a load did by a rule: less than an hour passes nothing."""
+    if passed is None:
+        return "was not judged" if judged else "was not held against"
     if judged:
         return "passed" if passed else "FAILED"
     return "kept" if passed else "did NOT keep"
@@ -62,6 +64,8 @@ def verdict_word(passed: bool, *, judged: bool) -> str:
 
 def verdict_words(result: ActResult, verdict: ActVerdict) -> str:
     """Return what a rule says, for a card."""
+    if verdict.passed is None:
+        return f"by the rule of {verdict.rule}: not judged ({verdict.why})"
     word = verdict_word(verdict.passed, judged=result.judged)
     return f"by the rule of {verdict.rule}: {word}{'' if result.judged else ' the limits, not judged'}"
 
@@ -75,8 +79,8 @@ def delivered(delivery: ActDelivery) -> Claim:
     share = Amount(100 * MIN_DONE, "%")
     if delivery.delivered:
         return Claim(
-            "The load was delivered: at least {share} of it in every slice, but for what may be in flight "
-            "as it begins and ends (our own test)",
+            "The load was delivered: at least {share} of it in every slice, but for what may be due together "
+            "or in flight as it begins and ends (our own test)",
             others={"share": share},
         )
     return Claim(
@@ -105,7 +109,7 @@ def slices(result: ActResult, rule: Rule) -> Table:
         for each in result.slices
     ]
     verdict = next(each for each in result.verdicts if each.rule == rule)
-    word = verdict_word(verdict.passed, judged=result.judged)
+    word = "not judged" if verdict.passed is None else verdict_word(verdict.passed, judged=result.judged)
     blank = numbers.words("")
     rows.append((numbers.words("worst"), *_shares(verdict.worst), blank, blank, numbers.words(word)))
     return Table(f"% of reads by the rule of {rule}; {CLOCKS[rule]}", head, tuple(rows))
@@ -123,7 +127,10 @@ def load(result: ActResult) -> Table:
         *((f"{name}, asked a second", f"{rate:g}") for name, rate in result.asked.items()),
         ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
         ("ended early", result.stopped or "no"),
-        ("due at the end and not done a second later", str(result.undone)),
+        (
+            "due at the end and not done a second later",
+            str(result.undone) if result.completed else numbers.NOTHING,
+        ),
         ("mean power", of_unit(result.mean_w, "W") if result.mean_w is not None else numbers.NOTHING),
     ]
     rows = tuple((numbers.words(name), numbers.words(text)) for name, text in fields)
@@ -167,6 +174,8 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
 def _failed(result: ActSearchResult, load: int) -> str:
     """Say what became of the lowest load that did not hold: ACT's rule and our own test are told apart."""
     tried = next((each for each in reversed(result.tries) if each.load == load), None)
+    if tried is not None and tried.passed is None:
+        return f"{load}x was not judged: {tried.why}"
     if tried is None or not tried.passed:
         return f"{load}x {'did not pass' if result.judged else 'did not keep the limits'}"
     word = "passed" if result.judged else "kept the limits"

@@ -42,7 +42,7 @@ class ActVerdict(Stored):
     """What one rule says."""
 
     rule: Rule
-    passed: bool
+    passed: bool | None = Field(description="None: there was no whole slice, or no read in one")
     worst: dict[str, float] = Field(
         description="worst share of any slice at each threshold; of what ran, where no slice is whole"
     )
@@ -64,7 +64,7 @@ class ActTry(Stored):
     ran_s: float
     completed: bool = Field(description="whether it ran to its end")
     abandoned: bool = Field(description="whether it was ended because it was certain to fail")
-    passed: bool = Field(description="by the rule of the search")
+    passed: bool | None = Field(description="by the rule of the search; as in `ActVerdict`")
     why: str = Field(default="", description="why it did not pass")
     delivery: ActDelivery | None = Field(default=None, description="as in `ActResult`")
     worst: dict[str, float] = Field(description="as in `ActVerdict`")
@@ -76,7 +76,7 @@ class ActTry(Stored):
     @property
     def held(self) -> bool:
         """Whether the load was done and passed: what the search goes by."""
-        return self.passed and (self.delivery is None or self.delivery.delivered is not False)
+        return self.passed is True and (self.delivery is None or self.delivery.delivered is not False)
 
     @property
     def min_done(self) -> float:
@@ -144,7 +144,7 @@ class ActResult(ResultBase):
     @property
     def held(self) -> bool:
         """Whether all limits were kept and the load was done, for whatever time it ran."""
-        held = self.completed and next(each.passed for each in self.verdicts if each.rule == self.rule)
+        held = self.completed and any(each.passed is True for each in self.verdicts if each.rule == self.rule)
         held = held and (self.delivery is None or self.delivery.delivered is not False)
         return held and self.stress_completed is not False
 

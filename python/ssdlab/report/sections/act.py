@@ -73,8 +73,8 @@ def _slices(kept: Sequence[Tested], name: str) -> Figure:
                 f"{result.service_threads} service threads, slices of {span_text(result.slice_s)}."
                 for _, result in kept
             ),
-            "Whether 99.5 % of what was due of each stream was done in every slice, but for what its "
-            "threads may have in flight as it begins and ends, is a test of our own, beside ACT's rules.",
+            "Whether 99.5 % of what was due of each stream was done in every slice, but for what may be "
+            "due together or in flight as it begins and ends, is a test of our own, beside ACT's rules.",
             "Shares come from histograms with 64 buckets an octave; the bucket that a limit cuts counts by "
             "its part above.",
         ),
