@@ -105,6 +105,33 @@ def test_a_result_is_held_against_the_rating_of_its_own_state() -> None:
     assert (only.rated.state, only.share) == ("fresh", 0.3)
 
 
+def test_power_is_held_against_the_rating_of_its_load_or_the_most_that_any_draws() -> None:
+    """A maker who states no power of the load itself states what no load draws more than."""
+    watts = ("peak_random_read_w", "peak_sequential_read_w", "steady_random_write_w", "fill_w", "idle_w")
+    figures = [scalar(name, 2.0, "W").model_copy(update={"better": "lower"}) for name in watts]
+    active, most_read, most_write, idle = (
+        Rated(metric=metric, value=value, source="x")
+        for metric, value in (
+            ("active_read_w", 2.5),
+            ("max_read_w", 4.0),
+            ("max_write_w", 1.9),
+            ("idle_w", 2.0),
+        )
+    )
+    found = rated_shares(figures, [active, most_read, most_write, idle])
+    assert {each.figure.name: each.rated.metric for each in found} == {
+        "peak_random_read_w": "max_read_w",
+        "peak_sequential_read_w": "active_read_w",
+        "steady_random_write_w": "max_write_w",
+        "fill_w": "max_write_w",
+        "idle_w": "idle_w",
+    }
+    assert {each.holds for each in found} == {"power at most"}
+    assert [each.kept(0.01) for each in found] == [True, True, False, False, True]
+    by_most = {each.figure.name: each.rated.metric for each in rated_shares(figures, [most_read])}
+    assert by_most == {"peak_random_read_w": "max_read_w", "peak_sequential_read_w": "max_read_w"}
+
+
 def test_a_drive_record_rates_a_real_drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "ssdlab" / "drives"
     folder.mkdir(parents=True)

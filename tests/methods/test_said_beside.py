@@ -8,7 +8,8 @@ from ssdlab.methods.presented.pts import found_text, moving_cells
 from ssdlab.methods.presented.pts_series import window_of
 from ssdlab.methods.presented.rate_limit import rates
 from ssdlab.methods.presented.read_under_writes import saturated
-from ssdlab.methods.results.pts import PtsCell, PtsRounds, PtsSamples, TrackedVariable
+from ssdlab.methods.results.pts import PtsSamples
+from ssdlab.methods.results.pts_rounds import PtsCell, PtsRounds, TrackedVariable
 from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult
 from ssdlab.methods.results.read_under_writes import LoadCell
 from ssdlab.results.claim import sentence

@@ -160,10 +160,10 @@ def test_the_verdict_names_the_winner_and_by_how_much_and_leads_to_a_chart(
     html, runs = untied(written.read_text()), manifests(compared)
     clauses = re.findall(r'<a href="#([^"]+)" data-figure="([^"]+)">([^<]*)</a>', html)
     assert [name for _, name, _ in clauses] == [
+        "peak_sequential_read_mb_s",
         "peak_random_read_iops",
         "peak_random_read_w",
-        "peak_sequential_read_mb_s",
-    ]
+    ], "in the order of the chapters, and within one in that of the tiles"
     for anchor, name, text in clauses:
         assert f'id="{anchor}"' in html
         own = [scalars(run)[name] for run in runs if name in scalars(run)]
@@ -243,7 +243,7 @@ def test_runs_that_are_not_alike_are_not_ranked(compared: Path, tmp_path: Path) 
     assert main(words) == 0
     runs = [*source.read(compared).runs, source.read_run(find_run("last", tmp_path))]  # type: ignore[union-attr]
     standing = standings(shown(runs))["peak_random_read_iops"]
-    assert not standing.alike and standing.ranked == ()
+    assert standing.unlike and standing.ranked == ()
     assert all("not taken alike" in standing.distance(place) for place in standing.places)
     html = page.render(runs)
     assert '<a href="#peak-random-read-bars" data-figure=' not in html, "no verdict on them"

@@ -103,13 +103,17 @@ def outline(
     charts = charts_of([section for section, _ in found], sections)
     declared = [str(name) for name in review.get("tiles", ())]
     first, more = tiles(cards, ranks, declared)
+    chapters = _chapters(found, review)
+    titles = {section.id: own[0].run.manifest.method.title for section, own in found}
+    order = [titles[section.id] for chapter in chapters for section in chapter.sections if chapter.title]
+    charts |= {title: section_id for section_id, title in titles.items()}
     return Outline(
-        verdict=verdict(first, ranks, charts),
+        verdict=verdict(first, ranks, charts, order, runs),
         tiles=first,
         more=more,
         lacking=tuple(name for name in declared if name not in ranks),
         claims=judged(claims, runs, charts),
-        chapters=(*_chapters(found, review), Chapter("", "", "", tuple(behind))),
+        chapters=(*chapters, Chapter("", "", "", tuple(behind))),
         standings=ranks,
     )
 

@@ -1,18 +1,22 @@
 """Who stands where in a figure, and by how much: what tiles, the verdict and the conclusion are made of.
 
-Only runs that are alike are ranked, and only figures whose drive state was shown; all others say why not. Of
-several runs of one entry the first that is on the page counts.
+Only runs that are alike are ranked, latencies only where they were taken at the same depth, and only figures
+whose drive state was shown and that the host did not limit; all others say why not. Of several runs of one
+entry the first that is on the page counts, and how far the others lie from it says what counts as level.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from ssdlab.analysis.places import LEVEL, Variation, largest
 from ssdlab.analysis.places import places as places_of
 from ssdlab.methods.results.figure_state import state_of
-from ssdlab.model.units import counted, share_text, significant
+from ssdlab.model.units import and_listed, counted, share_text, significant
 from ssdlab.report.drive_count import among
+from ssdlab.results.basis import METER, RUNS, Basis, spread_of
+from ssdlab.results.host_part import by_the_host, host_part
 from ssdlab.results.numbers import of_unit
 from ssdlab.results.rated_shares import RatedShare, rated_shares
 
@@ -22,7 +26,9 @@ if TYPE_CHECKING:
     from ssdlab.report.runs import Shown
     from ssdlab.results.schema import Scalar
 
-UNLIKE = "not ranked: these runs were not taken alike"
+UNLIKE = "these runs were not taken alike"
+HOST_LIMITED = "limited by the host"
+_DEPTH = "depth "
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,12 @@ class Place:
         As the result has it.
     state
         What stands behind it; empty: its state was shown.
+    by_host
+        That the host, not the drive, was its limit; empty: it was not.
+    at
+        The load that the run chose itself and a latency depends on, as `depth 4`; empty: there is none.
+    varies
+        How far it varies by its own evidence; None: nothing shows it.
     rank
         From 1; those that are level share one. None: it is not ranked.
     ahead
@@ -48,6 +60,9 @@ class Place:
     shown: Shown
     figure: Scalar
     state: str
+    by_host: str
+    at: str
+    varies: Variation | None
     rank: int | None
     ahead: float = 0.0
     behind: float = 0.0
@@ -60,13 +75,13 @@ class Place:
 
     @property
     def text(self) -> str:
-        """The figure in the words of its unit."""
-        return of_unit(self.figure.value, self.figure.unit)
+        """The figure in the words of its unit, and where it was taken."""
+        return " at ".join(filter(None, (of_unit(self.figure.value, self.figure.unit), self.at)))
 
     @property
     def rated(self) -> RatedShare | None:
-        """The figure as a share of its rating; None where there is none, or its state was not shown."""
-        shown = self.shown.run.result.shows(self.figure)
+        """The figure as a share of its rating; None: it has none, or is not shown to be the drive's."""
+        shown = self.shown.run.result.shows(self.figure) and not self.by_host
         shares = rated_shares([self.figure], self.shown.run.manifest.ratings) if shown else ()
         return shares[0] if shares else None
 
@@ -80,12 +95,15 @@ class Standing:
     method: str
     better: Literal["higher", "lower"]
     places: tuple[Place, ...]
-    alike: bool
+    unlike: str = ""
+    """Why none of them is ranked; empty: they can be."""
+    example: bool = False
+    """Whether it was measured with a made-up example."""
 
     @property
     def words(self) -> str:
         """What it is of, where a page has several methods."""
-        return f"{self.method} ({self.label})"
+        return f"{self.method}{' of a made-up example' if self.example else ''} ({self.label})"
 
     @property
     def ranked(self) -> tuple[Place, ...]:
@@ -96,22 +114,44 @@ class Standing:
         """Return the place of a run."""
         return next((place for place in self.places if place.shown.index == run), None)
 
+    @property
+    def unranked(self) -> str:
+        """Why none of several drives is ranked, in the words of all reasons; empty: some are."""
+        if len(self.places) < 2 or self.ranked:
+            return ""
+        return self.unlike or "; ".join(dict.fromkeys(place.by_host or place.state for place in self.places))
+
+    def sharing(self, place: Place) -> tuple[Place, ...]:
+        """Return the places that are level with one, itself among them."""
+        return tuple(each for each in self.ranked if each.rank == place.rank)
+
+    def why_level(self, place: Place) -> str:
+        """Say why places are level that differ by more than samples do; empty where they do not."""
+        own = self.sharing(place)
+        best, apart = abs(own[0].value), spread_of([each.value for each in own])
+        varies = largest(each.varies for each in own)
+        if not best or varies is None or apart < LEVEL * best:
+            return ""
+        why = varies.words.format(share=share_text(varies.amount / best))
+        return f"{share_text(apart / best)} apart, and {why}"
+
     def distance(self, place: Place) -> str:
         """Say where a place stands: ``1st of 3, 12 % ahead of the next``; empty where nothing is compared.
 
         Of drives that stand there in several states also how many drives they are: ``1st of 3 (2 drives)``.
         """
-        if not self.alike:
-            return UNLIKE
+        if self.unlike:
+            return f"not ranked: {self.unlike}"
         if place.rank is None:
-            return f"not ranked: {place.state}"
+            return f"not ranked: {place.by_host or place.state}"
         total = len(self.ranked)
         if total < 2:
             return ""
         drives = among(each.shown.drive for each in self.ranked)
         rank = f"{ordinal(place.rank)} of {total}{f' ({drives})' if drives else ''}"
-        if others := sum(each.rank == place.rank for each in self.ranked) - 1:
-            return f"{rank}, level with {'the other' if total == 2 else counted(others, 'other')}"
+        if others := len(self.sharing(place)) - 1:
+            level = f"level with {'the other' if total == 2 else counted(others, 'other')}"
+            return ": ".join(filter(None, (f"{rank}, {level}", self.why_level(place))))
         first = place.rank == 1
         return f"{rank}, {_ahead(place.ahead, self.better) if first else _behind(place.behind, self.better)}"
 
@@ -139,34 +179,71 @@ def standings(runs: Sequence[Shown]) -> dict[str, Standing]:
 
 
 def _standing(name: str, found: Sequence[tuple[Shown, Scalar]]) -> Standing:
-    first_of: dict[object, tuple[Shown, Scalar]] = {}
+    of_entry: dict[object, list[tuple[Shown, Scalar]]] = {}
     for shown, figure in found:
-        first_of.setdefault((shown.drive.id, shown.drive.name), (shown, figure))
-    kept = list(first_of.values())
-    shown, figure = kept[0]
-    alike = len({_kin(each) for each, _ in kept}) == 1
-    title = shown.run.manifest.method.title
-    states = [state_of(each.run.result, own) for each, own in kept]
-    weighed = [
-        (each, own, state, alike and each.run.result.shows(own))
-        for (each, own), state in zip(kept, states, strict=True)
-    ]
-    sign = -1.0 if figure.better == "higher" else 1.0
-    weighed.sort(key=lambda one: (not one[3], sign * (one[1].value or 0.0)))
-    values = [own.value or 0.0 for _, own, _, ranks in weighed if ranks]
-    ranks_of = places_of(values)
+        of_entry.setdefault((shown.drive.id, shown.drive.name), []).append((shown, figure))
+    weighed = [_place(runs) for runs in of_entry.values()]
+    first = weighed[0]
+    unlike = _unlike(weighed)
+    example = any(place.shown.run.result.basis_of(place.figure).example for place in weighed)
+    sign = -1.0 if first.figure.better == "higher" else 1.0
+    weighed.sort(key=lambda one: (not _ranks(one, unlike), sign * one.value))
+    ranked = [one for one in weighed if _ranks(one, unlike)]
+    values = [one.value for one in ranked]
+    ranks = places_of(values, [one.varies for one in ranked])
     places = tuple(
-        Place(
-            each,
-            own,
-            state or "state not shown",
-            ranks_of[at] if ranks else None,
-            ahead=_apart(values, at, at + 1),
-            behind=_apart(values, at, at - 1),
-        )
-        for at, (each, own, state, ranks) in enumerate(weighed)
+        replace(one, rank=rank, ahead=_apart(values, at, at + 1), behind=_apart(values, at, at - 1))
+        for at, (one, rank) in enumerate(zip(ranked, ranks, strict=True))
     )
-    return Standing(name, figure.label, title, figure.better, places, alike)
+    title = first.shown.run.manifest.method.title
+    whole = (*places, *weighed[len(ranked) :])
+    return Standing(name, first.figure.label, title, first.figure.better, whole, unlike, example)
+
+
+def _place(runs: Sequence[tuple[Shown, Scalar]]) -> Place:
+    """Return the place of an entry, not yet ranked, by its first run and by others that are like it."""
+    shown, figure = runs[0]
+    result = shown.run.result
+    basis = result.basis_of(figure)
+    alike = [own.value or 0.0 for each, own in runs if _kin(each) == _kin(shown)]
+    varies = largest(
+        (
+            basis.varies,
+            None if figure.error is None else Variation(figure.error, METER),
+            Variation(spread_of(alike), RUNS),
+        )
+    )
+    state = state_of(result, figure) or "state not shown"
+    return Place(shown, figure, state, _by_host(shown, basis), basis.at, varies, None)
+
+
+def _by_host(shown: Shown, basis: Basis) -> str:
+    """Say that the host limited a figure; of one whose steps are not known, in how many of the run."""
+    if basis.by_host is not None:
+        return HOST_LIMITED if basis.by_host else ""
+    steps = shown.run.steps
+    if basis.steps:
+        own = (step for step in steps if step.ordinal in basis.steps)
+        return HOST_LIMITED if any(map(by_the_host, own)) else ""
+    part = host_part(steps)
+    return "" if part is None else f"{HOST_LIMITED} {part.share}".strip()
+
+
+def _unlike(places: Sequence[Place]) -> str:
+    """Say why places cannot be compared; empty where they can."""
+    if len({_kin(place.shown) for place in places}) > 1:
+        return UNLIKE
+    taken = list(dict.fromkeys(place.at for place in places))
+    if len(taken) < 2:
+        return ""
+    depths = [each.removeprefix(_DEPTH) for each in taken]
+    if all(each.startswith(_DEPTH) for each in taken):
+        return f"taken at depths {and_listed(sorted(depths, key=int))}"
+    return f"taken at {and_listed(taken)}"
+
+
+def _ranks(place: Place, unlike: str) -> bool:
+    return not unlike and not place.by_host and place.shown.run.result.shows(place.figure)
 
 
 def _kin(shown: Shown) -> tuple[object, ...]:

@@ -28,20 +28,27 @@ class _Held(NamedTuple):
 
 
 _IOPS_OF_MB_S = 1e6 / 4096
-_BY_FIGURE: dict[str, _Held] = {
-    "peak_random_read_iops": _Held("random_read_iops", 1.0, "fresh"),
-    "steady_random_write_iops": _Held("random_write_iops", 1.0, "steady"),
-    "peak_sequential_read_mb_s": _Held("sequential_read_mb_s", 1.0, "fresh"),
-    "steady_sequential_write_mb_s": _Held("sequential_write_mb_s", 1.0, "steady"),
-    "fill_mb_s": _Held("sequential_write_mb_s", 1.0, "fresh"),
-    "mixed_random_qd32_mb_s": _Held("mixed_70_30_iops", _IOPS_OF_MB_S, "steady"),
-    "consistency_stock_iops": _Held("random_write_iops", 1.0, "steady"),
-    "qd1_random_read_mean_ns": _Held("depth_1_read_us", 1e-3, "fresh"),
-    "qd1_random_write_mean_ns": _Held("depth_1_write_us", 1e-3, "steady"),
-    "peak_sequential_read_w": _Held("active_read_w", 1.0, "fresh"),
-    "steady_sequential_write_w": _Held("active_write_w", 1.0, "steady"),
+_MAX_READ = _Held("max_read_w", 1.0, "fresh")
+_MAX_WRITE = _Held("max_write_w", 1.0, "fresh")
+"""What no load of the direction draws more than."""
+_BY_FIGURE: dict[str, tuple[_Held, ...]] = {
+    "peak_random_read_iops": (_Held("random_read_iops", 1.0, "fresh"),),
+    "steady_random_write_iops": (_Held("random_write_iops", 1.0, "steady"),),
+    "peak_sequential_read_mb_s": (_Held("sequential_read_mb_s", 1.0, "fresh"),),
+    "steady_sequential_write_mb_s": (_Held("sequential_write_mb_s", 1.0, "steady"),),
+    "fill_mb_s": (_Held("sequential_write_mb_s", 1.0, "fresh"),),
+    "mixed_random_qd32_mb_s": (_Held("mixed_70_30_iops", _IOPS_OF_MB_S, "steady"),),
+    "consistency_stock_iops": (_Held("random_write_iops", 1.0, "steady"),),
+    "qd1_random_read_mean_ns": (_Held("depth_1_read_us", 1e-3, "fresh"),),
+    "qd1_random_write_mean_ns": (_Held("depth_1_write_us", 1e-3, "steady"),),
+    "peak_sequential_read_w": (_Held("active_read_w", 1.0, "fresh"), _MAX_READ),
+    "peak_random_read_w": (_MAX_READ,),
+    "steady_sequential_write_w": (_Held("active_write_w", 1.0, "steady"), _MAX_WRITE),
+    "steady_random_write_w": (_MAX_WRITE,),
+    "fill_w": (_Held("active_write_w", 1.0, "fresh"), _MAX_WRITE),
+    "idle_w": (_Held("idle_w", 1.0, "fresh"),),
 }
-"""Headline figures that makers rate drives by, by their names."""
+"""Headline figures that makers rate drives by, by their names: of several metrics the first that is rated."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,17 @@ class RatedShare:
         return self.figure.better == "higher"
 
     @property
+    def holds(self) -> str:
+        """What a rating promises, in words: so much throughput at least, so much latency or power at most."""
+        if self.above_is_better:
+            return "throughput at least"
+        return "power at most" if self.unit == "W" else "latency at most"
+
+    def kept(self, tolerance: float) -> bool:
+        """Whether the result is as good as rated, to within a share."""
+        return self.share >= 1 - tolerance if self.above_is_better else self.share <= 1 + tolerance
+
+    @property
     def direction(self) -> str:
         """What follows a share where less is better; a share alone reads as if more were."""
         return "" if self.above_is_better else ", lower is better"
@@ -80,8 +98,11 @@ def rated_shares(figures: Iterable[Scalar], ratings: Sequence[Rated]) -> tuple[R
     """Return each headline figure that has a rating, with its share of it; the others are left out."""
     found = []
     for figure in figures:
-        held = _BY_FIGURE.get(figure.name)
-        rated = None if held is None else _rating_of(held, ratings)
+        metrics = _BY_FIGURE.get(figure.name, ())
+        held, rated = next(
+            ((each, rated) for each in metrics if (rated := _rating_of(each, ratings)) is not None),
+            (None, None),
+        )
         if held is None or rated is None or figure.value is None:
             continue
         unit = METRICS[held.metric].unit

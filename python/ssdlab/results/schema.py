@@ -9,20 +9,24 @@ after a release no field is added without a new number.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.drives.rated import Rated
 from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of, words_of
 from ssdlab.model.direction import Direction
-from ssdlab.model.host_load import HostLoad
-from ssdlab.model.stored import Stored, absent
+from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Summary
+from ssdlab.results.basis import Basis, points_basis
 from ssdlab.results.drive_states import AnyProof, StateCheck, SteadyProof
 from ssdlab.results.members import Child as Child
 from ssdlab.results.members import Member as Member
+from ssdlab.results.points import Attribution as Attribution
+from ssdlab.results.points import Latencies as Latencies
+from ssdlab.results.points import Point as Point
+from ssdlab.results.points import Scalar as Scalar
+from ssdlab.results.points import Spread as Spread
 from ssdlab.results.seal import Sealed
 
 RUN_SCHEMA = "ssdlab.run/2"
@@ -33,8 +37,6 @@ SealState = Literal["sealed", "unfinished", "not sealed"]
 Status = Literal["running", "interrupted", "finished", "failed"]
 ActualStatus = Status | Literal["not begun"]
 """Not begun: a suite on record that waits for its turn, as those of a comparison do."""
-Latencies = dict[str, float | None]
-"""`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None where fewer than 10 samples lie beyond."""
 
 
 # --- manifest.json ----------------------------------------------------------------------------------------
@@ -221,91 +223,6 @@ class Note(Stored):
 # --- results of methods -----------------------------------------------------------------------------------
 
 
-class Spread(Stored):
-    """How a figure varied over the full interval rows of one step."""
-
-    n: int
-    min: float
-    max: float
-    mean: float
-    sd: float
-
-
-class Scalar(Stored):
-    """A headline figure: what the catalogue ranks by."""
-
-    name: str = Field(description="stable key, e.g. random_read_iops")
-    label: str
-    value: float | None
-    unit: str
-    better: Literal["higher", "lower"]
-    error: float | None = Field(None, exclude_if=absent, description="the meter's, in the unit")
-    unshown: str | None = Field(
-        None,
-        exclude_if=absent,
-        description="why the drive state that it is named after counts as not shown; absent: it was shown",
-    )
-
-    @classmethod
-    def more(cls, name: str, label: str, value: float | None, unit: str) -> Self:
-        """Return a figure of which more is better."""
-        return cls(name=name, label=label, value=value, unit=unit, better="higher")
-
-    @classmethod
-    def less(cls, name: str, label: str, value: float | None, unit: str) -> Self:
-        """Return a figure of which less is better."""
-        return cls(name=name, label=label, value=value, unit=unit, better="lower")
-
-
-class Attribution(Stored):
-    """Whether host or drive made the tail of a point."""
-
-    limit: Literal["drive", "host", "unknown"]
-    reasons: tuple[str, ...] = Field(default=(), description="each a sentence with its figures")
-
-
-class Point(Stored):
-    """One measured point: a row of a result's table, a dot of its chart."""
-
-    label: str = Field(description="e.g. 'depth 8' or 'random read'")
-    direction: Direction
-    pattern: Literal["random", "sequential"]
-    block_bytes: int
-    workers: int
-    depth: int = Field(description="per worker; I/Os in flight asked for = workers x depth")
-    engine: str
-    missing: str | None = Field(
-        default=None, description="why there is no measurement; all below is then None"
-    )
-    ordinal: int | None = None
-    seconds: float | None = None
-    ios: int | None = None
-    failed: int | None = None
-    iops: float | None = None
-    mb_s: float | None = None
-    spread_iops: Spread | None = Field(default=None, description="over the interval rows")
-    in_flight: float | None = Field(default=None, description="mean I/Os in flight that was reached")
-    little_ratio: float | None = Field(
-        default=None, description="IOPS x mean service time / I/Os in flight; 1 when the bookkeeping is right"
-    )
-    service_ns: Latencies | None = None
-    response_ns: Latencies | None = None
-    cpu_per_io_ns: float | None = None
-    mean_w: float | None = Field(default=None, description="mean power over the same window; None: no meter")
-    host: HostLoad | None = None
-    attribution: Attribution | None = None
-
-    @property
-    def in_flight_asked(self) -> int:
-        """I/Os in flight that the point asked for."""
-        return self.workers * self.depth
-
-    @property
-    def efficiency(self) -> Efficiency | None:
-        """Work for each watt: kIOPS/W of random I/O, MB/s/W of sequential; None without a meter."""
-        return efficiency(self.pattern, self.iops, self.mb_s, self.mean_w)
-
-
 class ResultBase(Stored):
     """What every Result has."""
 
@@ -333,10 +250,10 @@ class ResultBase(Stored):
         """Return what stands behind a figure that is not shown; see `methods.results.figure_state`."""
         return "" if self.shows(figure) else "state not shown"
 
-    def steps_of(self, figure: Scalar) -> tuple[int, ...]:
-        """Return the steps that a figure is of; empty: all that were measured."""
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return what a figure rests on; by default all that was measured."""
         del figure
-        return ()
+        return Basis()
 
     @property
     def shown_scalars(self) -> tuple[Scalar, ...]:
@@ -377,11 +294,10 @@ class PeakResult(ResultBase):
         del figure
         return self.direction == "read" or (self.steady is not None and self.steady.reached)
 
-    def steps_of(self, figure: Scalar) -> tuple[int, ...]:
-        """Return the step of the reported depth."""
-        del figure
-        ordinal = self.points[self.chosen].ordinal
-        return () if ordinal is None else (ordinal,)
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the reported depth, which each drive has its own of."""
+        at = f"depth {self.chosen_depth}" if figure.unit == "ns" else ""
+        return points_basis(figure, [self.points[self.chosen]], self.proofs, at)
 
     @property
     def proofs(self) -> tuple[SteadyProof, ...]:
@@ -413,10 +329,11 @@ class Qd1Result(ResultBase):
         """Return whether steady state was shown, which the figures of writes are of."""
         return "_write_" not in figure.name or self.writes_shown
 
-    def steps_of(self, figure: Scalar) -> tuple[int, ...]:
-        """Return the step of the corner that a figure is of."""
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the corner that a figure is of."""
         own = [each for each in self.corners if figure.label.startswith(each.label)]
-        return tuple(each.ordinal for each in own if each.ordinal is not None)
+        written = self.steady[:1] if "_sequential_" in figure.name else self.steady[-1:]
+        return points_basis(figure, own, written if "_write_" in figure.name else ())
 
     @property
     def writes_shown(self) -> bool:

@@ -21,15 +21,8 @@ from ssdlab.results.numbers import Table, of_unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ssdlab.methods.results.pts import (
-        FiveNines,
-        PtsBase,
-        PtsCell,
-        PtsResult,
-        PtsRounds,
-        PtsSamples,
-        TrackedVariable,
-    )
+    from ssdlab.methods.results.pts import PtsBase, PtsResult, PtsSamples
+    from ssdlab.methods.results.pts_rounds import FiveNines, PtsCell, PtsRounds, TrackedVariable
     from ssdlab.results.numbers import Quantity
 
 NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}

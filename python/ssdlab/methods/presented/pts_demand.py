@@ -23,14 +23,8 @@ from ssdlab.results.numbers import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ssdlab.methods.results.pts import (
-        DemandCell,
-        DemandPoint,
-        DemandResult,
-        PointName,
-        PtsRounds,
-        PtsSamples,
-    )
+    from ssdlab.methods.results.pts import DemandCell, DemandPoint, DemandResult, PointName, PtsSamples
+    from ssdlab.methods.results.pts_rounds import PtsRounds
     from ssdlab.results.numbers import Cell
 
 

@@ -50,10 +50,10 @@ from ssdlab.methods.results.pts import (
     PointName,
     PtsHistogram,
     PtsRecords,
-    PtsRounds,
     PtsSamples,
     Stimulus,
 )
+from ssdlab.methods.results.pts_rounds import PtsRounds
 from ssdlab.methods.steps import Until
 from ssdlab.model.units import NS_PER_S, block_text, significant, span_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
@@ -61,7 +61,7 @@ from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
-    from ssdlab.methods.results.pts import PtsCell
+    from ssdlab.methods.results.pts_rounds import PtsCell
     from ssdlab.results.run_folder import Step
 
 

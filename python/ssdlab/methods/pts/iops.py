@@ -27,11 +27,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, Params, RunData, param
-from ssdlab.methods.pts.rounds import Cell, Tracked, access, cell_label, iops, needed, run_rounds
+from ssdlab.methods.pts.rounds import Cell, Tracked, access, iops, needed, run_rounds
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
 from ssdlab.methods.pts.window import conclude_rounds
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.pts import PtsCell, PtsResult
+from ssdlab.methods.results.pts import PtsResult
+from ssdlab.methods.results.pts_rounds import PtsCell, cell_label
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab

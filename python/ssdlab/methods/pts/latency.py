@@ -22,11 +22,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ssdlab.methods.method import Method, RunData, Seconds, param
-from ssdlab.methods.pts.rounds import Cell, Tracked, access, cell_label, mean_ns, needed, run_rounds
+from ssdlab.methods.pts.rounds import Cell, Tracked, access, mean_ns, needed, run_rounds
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
 from ssdlab.methods.pts.window import conclude_rounds
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.pts import PtsCell, PtsResult, Stimulus
+from ssdlab.methods.results.pts import PtsResult, Stimulus
+from ssdlab.methods.results.pts_rounds import PtsCell, cell_label
 from ssdlab.model.units import significant
 
 if TYPE_CHECKING:

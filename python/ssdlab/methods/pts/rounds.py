@@ -183,11 +183,6 @@ def access(
     return Workload.of(stream, interval_ns=max(1_000_000, min(NS_PER_S, length_ns // 10)))
 
 
-def cell_label(read_pct: int, block_bytes: int) -> str:
-    """Return a cell's name as the specification writes it: R/W mix and block."""
-    return f"{read_pct}/{100 - read_pct} {block_text(block_bytes)}"
-
-
 def needed(block_bytes: int, logical_block_bytes: int) -> str:
     """Return why a block cannot be asked of the drive; empty if it can."""
     if block_bytes % logical_block_bytes:

@@ -23,8 +23,8 @@ from ssdlab.methods.results.pts import (
     PtsWait,
     RangeShare,
     Stimulus,
-    TrackedVariable,
 )
+from ssdlab.methods.results.pts_rounds import TrackedVariable
 from ssdlab.model.pattern import Bands, Sequential, Uniform
 from ssdlab.model.units import NS_PER_S, block_text, numbered_text, span_text
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload

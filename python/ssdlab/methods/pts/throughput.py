@@ -22,10 +22,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.pts.rounds import Cell, Tracked, access, cell_label, mb_s, run_rounds
+from ssdlab.methods.pts.rounds import Cell, Tracked, access, mb_s, run_rounds
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
 from ssdlab.methods.pts.window import Group, conclude_rounds
 from ssdlab.methods.results import kinds
+from ssdlab.methods.results.pts_rounds import cell_label
 from ssdlab.model.units import block_text
 
 if TYPE_CHECKING:

@@ -34,7 +34,8 @@ from ssdlab.methods.pts.specification import (
     fills_until,
     written_bytes,
 )
-from ssdlab.methods.results.pts import FiveNines, PtsCell, PtsResult, PtsRounds, Stimulus, TrackedVariable
+from ssdlab.methods.results.pts import PtsResult, Stimulus
+from ssdlab.methods.results.pts_rounds import FiveNines, PtsCell, PtsRounds, TrackedVariable
 from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.model.units import block_text, counted, ends_text, numbered_text, significant
 from ssdlab.results.claim import Claim, clauses

@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 
 from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
+from ssdlab.results.basis import Basis, of_search
 from ssdlab.results.schema import ResultBase, Scalar
 
 Rule = Literal["2019", "6.x"]
@@ -186,3 +187,10 @@ class ActSearchResult(ResultBase):
         if not self.judged:
             return "not judged"
         return NONE_FAILED if self.score is not None and self.resolution is None else ""
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the two loads that the score lies between; its power is that of the lower."""
+        failed = None if self.score is None or self.resolution is None else self.score + self.resolution
+        between = {self.score, failed if figure.name == "act_score" else None} - {None}
+        steps = tuple(each.ordinal for each in self.tries if each.load in between)
+        return Basis(steps, varies=of_search(self.score, failed) if figure.name == "act_score" else None)

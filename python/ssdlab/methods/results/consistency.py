@@ -9,10 +9,12 @@ from pydantic import Field
 
 from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S, Stretch, steady_from, stretch
 from ssdlab.analysis.efficiency import efficiency
+from ssdlab.analysis.places import largest
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.basis import Basis, of_deviation
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.host_part import by_the_host
 from ssdlab.results.schema import ResultBase, Scalar
@@ -209,9 +211,13 @@ class ConsistencyResult(ResultBase):
         hot = any(entry.throttled for entry in self._of(figure))
         return THROTTLED if hot else super().unshown(figure)
 
-    def steps_of(self, figure: Scalar) -> tuple[int, ...]:
-        """Return the long write that a figure is of."""
-        return tuple(entry.ordinal for entry in self._of(figure))
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the long write that a figure is of; its seconds tell how far its IOPS vary."""
+        own = list(self._of(figure))
+        varies = (of_deviation(figure.value, entry.last.mean, entry.last.deviation) for entry in own)
+        return Basis(
+            tuple(entry.ordinal for entry in own), varies=largest(varies) if figure.unit == "IOPS" else None
+        )
 
     def _of(self, figure: Scalar) -> Iterator[ConsistencyEntry]:
         """Yield the entry that a figure is of: its IOPS, its efficiency or its power."""

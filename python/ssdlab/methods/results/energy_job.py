@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
 
+from ssdlab.methods.results.replay import MADE_UP
 from ssdlab.methods.results.steady import caveats_of
 from ssdlab.model.units import capacity_text
-from ssdlab.results.claim import Claim, Evidence, clauses
+from ssdlab.results.basis import Basis
+from ssdlab.results.claim import Claim, Evidence, clause, clauses
 from ssdlab.results.drive_states import AnyProof, SteadyProof
 from ssdlab.results.schema import ResultBase, Scalar
 
@@ -62,6 +64,11 @@ class EnergyJobResult(ResultBase):
         """Return whether steady state was shown, where the job asks for it."""
         del figure
         return not self.job.startswith("steady") or (self.steady is not None and self.steady.reached)
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the step of the job."""
+        del figure
+        return Basis((self.ordinal,), example=clause(MADE_UP) in self.caveats)
 
     @classmethod
     def of(

@@ -7,7 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from ssdlab.model.stored import absent
-from ssdlab.results.schema import ResultBase
+from ssdlab.results.basis import Basis
+from ssdlab.results.schema import ResultBase, Scalar
 
 LAST_BYTES = 16 * 10**9
 """As the review has it: what a drive does at its end."""
@@ -51,3 +52,8 @@ class FillResult(ResultBase):
     def mb_s_per_w(self) -> float | None:
         """Efficiency."""
         return self.mean_mb_s / self.mean_w if self.mean_w else None
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the writing of the whole drive."""
+        del figure
+        return Basis((self.ordinal,))

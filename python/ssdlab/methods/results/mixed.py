@@ -9,6 +9,7 @@ from pydantic import Field
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored
+from ssdlab.results.basis import Basis, of_writing
 from ssdlab.results.drive_states import AnyProof, StateCheck, SteadyProof
 from ssdlab.results.schema import ResultBase, Scalar
 
@@ -90,3 +91,9 @@ class MixedResult(ResultBase):
     def proofs(self) -> tuple[SteadyProof, ...]:
         """The writing before the mixes."""
         return () if self.steady is None else (self.steady,)
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the step of the mix that a figure is of; power varies by other things than throughput."""
+        own = [each for each in self.points if figure.name in {scalar.name for scalar in each.headlines}]
+        steps = tuple(each.ordinal for each in own if each.read_pct == self.headline_read_pct)
+        return Basis(steps, varies=None if figure.unit == "W" else of_writing(figure.value, self.proofs))

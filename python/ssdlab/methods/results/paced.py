@@ -14,6 +14,7 @@ from ssdlab.methods.results.figures import NONE_FAILED, power_scalars
 from ssdlab.model.direction import Direction
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.basis import Basis, of_search
 from ssdlab.results.claim import Amount, Claim, Evidence, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
@@ -240,6 +241,16 @@ class PacedBurstResult(ResultBase):
         searched = {"paced_safe_mb_s": self.rates, "paced_safe_beyond_mb_s": self.beyond}
         tried = searched.get(figure.name, ())
         return NONE_FAILED if tried and all(each.held for each in tried) else ""
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the paced load; of a safe rate the two rates that it lies between."""
+        searched = {"paced_safe_mb_s": self.rates, "paced_safe_beyond_mb_s": self.beyond}
+        tried = searched.get(figure.name)
+        if tried is None:
+            return Basis((self.loads[0].ordinal,))
+        failed = min((each.rate for each in tried if not each.held), default=None)
+        steps = tuple(each.ordinal for each in tried if each.rate in (figure.value, failed))
+        return Basis(steps, varies=of_search(figure.value, failed))
 
     def _headlines(self) -> tuple[Scalar, ...]:
         """Return the figures that it is ranked by."""

@@ -11,90 +11,14 @@ from typing import Literal, Self
 
 from pydantic import Field
 
+from ssdlab.analysis.places import largest
+from ssdlab.methods.results.pts_rounds import FiveNines, PtsRounds, TrackedVariable
 from ssdlab.methods.results.pts_verdict import Judgement, SteadyWindow, gravest, too_few
 from ssdlab.model.stored import Stored
+from ssdlab.results.basis import Basis, of_rounds
 from ssdlab.results.schema import ResultBase, Scalar
 
 PointName = Literal["MaxIOPS", "MidIOPS", "MinIOPS"]
-
-
-class FiveNines(Stored):
-    """The 99.999 % response time of the I/Os of several rounds together, and what it stands on."""
-
-    value_ns: float = Field(description="order statistic: the nearest rank")
-    ios: int = Field(description="how many I/Os it is of")
-    low_ns: float | None = Field(
-        description="order statistic above which the true value lies; it and its counterpart enclose it at "
-        "95 %; None: the I/Os are too few to say"
-    )
-    high_ns: float | None = Field(description="likewise below which")
-
-
-class PtsCell(Stored):
-    """One access pattern: its figures in every round."""
-
-    read_pct: int
-    block_bytes: int
-    ordinals: tuple[int, ...] = ()
-    iops: tuple[float, ...] = ()
-    mb_s: tuple[float, ...] = ()
-    mean_ns: tuple[float, ...] = Field(
-        default=(), description="mean response time, reads and writes by count"
-    )
-    five_nines_ns: tuple[float | None, ...] = Field(
-        default=(), description="99.999 % of each round; None: too few I/Os for it"
-    )
-    pooled: FiveNines | None = Field(
-        default=None, description="of the I/Os of all reported rounds; None: the test does not report it"
-    )
-    max_ns: tuple[float | None, ...] = ()
-    written_bytes: tuple[int, ...] = ()
-    missing: str | None = Field(default=None, description="why it could not be measured")
-
-
-class TrackedVariable(Stored):
-    """A variable that steady state is judged by, and what the rule finds in the window."""
-
-    name: str
-    unit: str
-    values: tuple[float, ...] = Field(description="of each round")
-    mean: float | None = None
-    range_share: float | None = Field(default=None, description="largest minus smallest / mean; at most 0.20")
-    rise_share: float | None = Field(default=None, description="rise of the fitted line / mean; at most 0.10")
-    slope: float | None = Field(default=None, description="of the fitted line, a round")
-    intercept: float | None = Field(
-        default=None, description="of the fitted line, at the window's first round"
-    )
-    correlation: float | None = Field(
-        default=None, description="of value and round in the window; None: the values are alike"
-    )
-
-
-class PtsRounds(Judgement):
-    """The rounds of one group of cells."""
-
-    group: str = Field(description="what tells it from the other groups of the test; empty: it has one")
-    rounds: int
-    cuts: tuple[int, ...] = Field(
-        default=(),
-        description="rounds that were the first after an interruption which let the drive's state change: "
-        "the window is of rounds after the last of them",
-    )
-    first: int = Field(description="first round of the window, from 1")
-    last: int
-    reported: tuple[int, int] = Field(description="first and last round whose mean is given of each cell")
-    tracked: tuple[TrackedVariable, ...]
-    cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
-
-    def of_window(self, values: tuple[float, ...]) -> float | None:
-        """Return the mean over the reported rounds; by the specification those of the window."""
-        found = values[self.reported[0] - 1 : self.reported[1]]
-        return fmean(found) if found else None
-
-    def max_of_window(self, values: tuple[float | None, ...]) -> float | None:
-        """Return the greatest value within the reported rounds."""
-        found = [each for each in values[self.reported[0] - 1 : self.reported[1]] if each is not None]
-        return max(found, default=None)
 
 
 class Stimulus(Stored):
@@ -182,6 +106,14 @@ class PtsResult(PtsBase):
         if of is None:
             return super().unshown(figure)
         return "" if of.steady else f"steady state {of.verdict}"
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the rounds that are reported of what a figure tracks: by their range it varies."""
+        for group in self.groups:
+            for each in group.tracked:
+                if each.name == figure.label:
+                    return Basis(group.steps_of(each.name), varies=group.range_of(figure.value, each.values))
+        return super().basis_of(figure)
 
 
 class PtsRecords(Stored):
@@ -288,6 +220,11 @@ class PtsSaturationResult(PtsSeriesResult):
         found = self.samples
         judged = found.variable.mean is not None
         return (SteadyWindow.of("the test", found),) if judged else ()
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the load; its samples of the window tell how far its records vary."""
+        window = self.samples.variable.values[self.samples.first - 1 : self.samples.last]
+        return Basis((self.records.ordinal,), varies=of_rounds(figure.value, window))
 
     def unshown(self, figure: Scalar) -> str:
         """Return that of the samples also where they were too few."""
@@ -434,3 +371,22 @@ class DemandResult(PtsSeriesResult):
             SteadyWindow.of("the preconditioning", self.samples),
             SteadyWindow.of("the rounds", self.rounds),
         )
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the reported rounds of the demand that a figure was chosen at: each drive has its own."""
+        latency = figure.better == "lower"
+        for point in self.points:
+            if figure.name.removesuffix("_art").endswith(f"_{point.name.lower()}"):
+                own = [
+                    each for each in self.cells if (each.threads, each.depth) == (point.threads, point.depth)
+                ]
+                first, last = self.rounds.reported
+                return Basis(
+                    tuple(step for each in own for step in each.ordinals[first - 1 : last]),
+                    at=f"TC{point.threads} QD{point.depth}" if latency else "",
+                    varies=largest(
+                        self.rounds.range_of(figure.value, each.mean_ns if latency else each.iops)
+                        for each in own
+                    ),
+                )
+        return super().basis_of(figure)

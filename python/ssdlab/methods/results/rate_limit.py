@@ -10,6 +10,7 @@ from pydantic import Field
 from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import count_text
+from ssdlab.results.basis import Basis, of_search
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
@@ -105,6 +106,13 @@ class RateLimitResult(ResultBase):
         """Return that the limit is one from below, where no rate failed."""
         del figure
         return NONE_FAILED if self.highest_held is not None and self.lowest_failed is None else ""
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the two rates that the limit lies between."""
+        del figure
+        between = {self.highest_held, self.lowest_failed}
+        steps = tuple(each.ordinal for each in self.tries if each.rate in between)
+        return Basis(steps, varies=of_search(self.highest_held, self.lowest_failed))
 
     def limits(self) -> Iterator[Claim]:
         """Yield what stands between these figures and the question."""

@@ -14,6 +14,7 @@ from ssdlab.methods.results.rate_limit import SHARE_DONE
 from ssdlab.methods.results.steady import caveats_of
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import NO_SIDE
+from ssdlab.results.basis import Basis
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.drive_states import AnyProof, SteadyProof
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
@@ -143,6 +144,13 @@ class ReadUnderWritesResult(ResultBase):
         """Return whether the writing before is proven to have reached steady state."""
         del figure
         return self.in_steady_state
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the cell that comparisons use, and, where a figure is a share of it, that of reads alone."""
+        reads, writes = HEADLINE
+        shares = [(reads, writes), *([(reads, 0)] if figure.unit == "times" else [])]
+        found = [cell for each in shares if (cell := self.cell(*each)) is not None]
+        return Basis(tuple(cell.ordinal for cell in found))
 
     @property
     def in_steady_state(self) -> bool:

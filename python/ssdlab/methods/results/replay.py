@@ -13,7 +13,8 @@ from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Workers
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.attribution import attribute
-from ssdlab.results.claim import Claim, Evidence, clauses
+from ssdlab.results.basis import Basis
+from ssdlab.results.claim import Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Attribution, Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -168,6 +169,15 @@ class TraceResult(ResultBase):
             done=done,
             caveats=clauses((*notes, *_of_trace(source, laid), *_of_replay(done))),
             scalars=_scalars(done),
+        )
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the replay; whether its times are the host's too follows from who took them."""
+        del figure
+        return Basis(
+            (self.done.ordinal,),
+            by_host="; ".join(self.done.by_host),
+            example=clause(MADE_UP) in self.caveats,
         )
 
 

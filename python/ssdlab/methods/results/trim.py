@@ -10,11 +10,13 @@ from pydantic import Field
 
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.over_position import speed_until, speeds_over
+from ssdlab.analysis.places import Variation
 from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.verbs.trim import TrimFacts
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import share_text, span_text
+from ssdlab.results.basis import INTERVAL, Basis
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.host_part import by_the_host
 from ssdlab.results.schema import ResultBase, Scalar
@@ -201,6 +203,13 @@ class TrimResult(ResultBase):
     def unshown(self, figure: Scalar) -> str:
         """Return that nothing was judged."""
         return "" if self.shows(figure) else "not judged"
+
+    def basis_of(self, figure: Scalar) -> Basis:
+        """Return the passes that a figure is of, and the uncertainty of what came back."""
+        if figure.name != RECOVERED:
+            return Basis((self.clean.ordinal,))
+        sure = None if self.uncertainty is None else Variation(100 * self.uncertainty, INTERVAL)
+        return Basis((self.clean.ordinal, self.after.ordinal), varies=sure)
 
     @property
     def passed(self) -> bool | None:

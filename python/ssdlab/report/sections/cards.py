@@ -45,7 +45,7 @@ def _throttled(shown: Shown, headline: Headline) -> tuple[str, ...]:
     """Return whether the drive throttled itself in the steps that a figure is of, or in how many of a run."""
     found = warned_steps(shown.run.manifest.warnings, shown.run.steps)
     figure = next((each for each in shown.run.result.scalars if each.name == headline.scalar), None)
-    own = () if figure is None else shown.run.result.steps_of(figure)
+    own = () if figure is None else shown.run.result.basis_of(figure).steps
     if not own:
         return tuple(f"{THROTTLED} {each.share}".strip() for each in found if each.code == "throttled")
     hot = any(throttled(step) for step in shown.run.steps if step.ordinal in own)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import LEVEL
-from ssdlab.model.units import fixed_share_text
+from ssdlab.model.units import and_listed, fixed_share_text
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
 from ssdlab.report.standings import standings
@@ -55,6 +55,18 @@ def _lines(runs: Sequence[Shown]) -> Iterator[str]:
         if parts:
             sentences = "; ".join(parts)
             yield Finding(entry.runs[0].index, entry.style.label, f"{sentences[:1].upper()}{sentences[1:]}.")
+    yield from _unranked(ranks)
+
+
+def _unranked(ranks: Sequence[Standing]) -> Iterator[str]:
+    """Yield which figures of several drives nobody is ranked by, and why."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for standing in ranks:
+        if standing.unranked and not standing.name.endswith(_OF_POWER):
+            reasons.setdefault((standing.method, standing.unranked), []).append(standing.label)
+    found = [f"{method} ({and_listed(labels)}), {why}" for (method, why), labels in reasons.items()]
+    if found:
+        yield f"Not ranked: {'; '.join(found)}."
 
 
 def _ends(own: Sequence[tuple[Standing, Place]], *, several: bool) -> Iterator[str]:
@@ -64,7 +76,7 @@ def _ends(own: Sequence[tuple[Standing, Place]], *, several: bool) -> Iterator[s
         ends = [
             standing
             for standing, place in counted
-            if standing.ranked[at] is place and (place.behind if at else place.ahead) >= LEVEL
+            if standing.ranked[at] is place and len(standing.sharing(place)) == 1
         ]
         found = [standing.words if several else standing.label for standing in ends]
         if found:
@@ -77,17 +89,14 @@ def _counts(standing: Standing) -> bool:
 
 
 def _against(places: Sequence[Place]) -> Iterator[str]:
-    """Yield how many ratings are reached, to 1 %, and which are not."""
+    """Yield how many figures keep their ratings, to 1 %, and which do not."""
     rated = [(place, each) for place in places if (each := place.rated) is not None]
     if not rated:
         return
-    missed = [
-        (place, each)
-        for place, each in rated
-        if (each.share < 1 - LEVEL if each.above_is_better else each.share > 1 + LEVEL)
-    ]
-    reached = len(rated) - len(missed)
-    yield f"{reached} of {len(rated)} rated figures are reached, to within {fixed_share_text(LEVEL)}"
+    missed = [(place, each) for place, each in rated if not each.kept(LEVEL)]
+    kept = len(rated) - len(missed)
+    holds = and_listed(list(dict.fromkeys(each.holds for _, each in rated)))
+    yield f"{kept} of {len(rated)} ratings are kept, to within {fixed_share_text(LEVEL)} ({holds})"
     for place, each in missed[:_NAMED]:
         title, share = place.shown.run.manifest.method.title, numbers.share(each.share).text
         yield f"{title} ({place.figure.label}) is {share} of the rating"

@@ -13,6 +13,7 @@ from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.figure_state import state_of
 from ssdlab.methods.results.figures import FROM_BELOW
 from ssdlab.model.units import latency_text
+from ssdlab.report.links import attribution_of
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import rates, ratings
 from ssdlab.report.sections.measure import sides
@@ -51,14 +52,14 @@ def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
         yield shown.run.manifest.method.title, moved(shown, result.checks)
         return
     chosen = result.points[result.chosen]
-    limit = chosen.attribution.limit if chosen.attribution else "unknown"
+    attribution = attribution_of(chosen, shown.style.link_mb_s)
     name = f"{'peak' if result.direction == 'read' else 'steady'}_{result.pattern}_{result.direction}"
     beside = (
         f"at QD {chosen.in_flight_asked}",
         *_latency(chosen.response_ns),
         *_power(chosen),
         *_rated(shown, (f"{name}_iops", f"{name}_mb_s")),
-        f"limit: {limit}",
+        f"limit: {attribution.limit if attribution else 'unknown'}",
         *(_state(result, result.scalars[0]) if result.scalars else ()),
     )
     unit = "iops" if result.pattern == "random" else "mb_s"

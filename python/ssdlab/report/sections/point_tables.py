@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented import points
+from ssdlab.report.links import attribution_of
 from ssdlab.report.together import joined
 from ssdlab.report.view import Exhibit
 from ssdlab.results.numbers import Table
@@ -52,6 +53,10 @@ def host(rows: Rows) -> tuple[Exhibit, ...]:
     rows = [(shown, point) for shown, point in rows if not shown.run.manifest.drive.capabilities.virtual_time]
     if not rows:
         return ()
+    rows = [
+        (shown, point.model_copy(update={"attribution": attribution_of(point, shown.style.link_mb_s)}))
+        for shown, point in rows
+    ]
     measured = [(shown, point) for shown, point in rows if point.missing is None]
     limits = Counter(point.attribution.limit for _, point in rows if point.attribution is not None)
     counts = ", ".join(f"{name} {times}" for name, times in limits.most_common())

@@ -24,7 +24,8 @@ from ssdlab.results.numbers import Table
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from ssdlab.methods.results.pts import PtsHistogram, PtsRecords, PtsSeriesResult, TrackedVariable
+    from ssdlab.methods.results.pts import PtsHistogram, PtsRecords, PtsSeriesResult
+    from ssdlab.methods.results.pts_rounds import TrackedVariable
     from ssdlab.report.charts import Quantity
     from ssdlab.report.runs import Shown
 

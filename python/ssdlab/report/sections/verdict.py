@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import ends_text
+from ssdlab.model.units import and_listed, ends_text
 from ssdlab.report.drive_count import among
-from ssdlab.report.standings import percent
+from ssdlab.report.runs import entries
+from ssdlab.report.standings import UNLIKE, ordinal, percent
 from ssdlab.results import numbers
+from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from ssdlab.report.runs import Shown
     from ssdlab.report.sections.cards import Card
     from ssdlab.report.standings import Place, Standing
     from ssdlab.report.view import Section
 
+_ALL = "all "
 _CHARTS = ("-bars", "-score", "-load", "-sustained", "-throughput")
 """Ends of the ids of charts that show a headline figure."""
 
@@ -28,13 +32,30 @@ class Clause:
     text: str
     chart: str
     name: str
-    """Of the figure."""
+    """Of the figure; of a method without one its title."""
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """A sentence, and the drives that it names."""
+
+    text: str
+    of: str
+    """Name of the figure; of a method without one its title."""
+    drives: tuple[str, ...]
 
 
 def verdict(
-    tiles: Sequence[Card], standings: Mapping[str, Standing], charts: Mapping[str, str]
+    tiles: Sequence[Card],
+    standings: Mapping[str, Standing],
+    charts: Mapping[str, str],
+    order: Sequence[str] = (),
+    runs: Sequence[Shown] = (),
 ) -> tuple[Clause, ...]:
     """Return a clause for each tile: who wins and by how much; of one drive, how it stands to its rating.
+
+    Every drive is named, and every method that passes a drive or fails it. What was measured with a made-up
+    example comes last.
 
     Parameters
     ----------
@@ -43,50 +64,100 @@ def verdict(
     standings
         Their ranks.
     charts
-        For each figure the id of its chart, or of its section.
+        For each figure the id of its chart, or of its section; for each method that of its section.
+    order
+        Methods in the order of the review's chapters; empty: there is none, and tiles keep theirs.
+    runs
+        Of the page.
     """
     names = dict.fromkeys(name for tile in tiles for name in tile.names)
     found = [standings[name] for name in names if name in standings]
+    at = {method: number for number, method in enumerate(order)}
+    found.sort(key=lambda each: (each.example, at.get(each.method, len(at))))
     one_method = len({standing.method for standing in found}) == 1
     many = any(len(standing.places) > 1 for standing in standings.values())
-    return tuple(
-        Clause(text, charts.get(standing.name, ""), standing.name)
-        for standing in found
-        for text in _words(standing, standing.label if one_method else standing.words, many=many)
-    )
+    titles = {each.name: each.label if one_method and not each.example else each.words for each in found}
+    sentences = [one for each in found for one in _findings(each, titles[each.name], many=many)]
+    sentences += _of_the_others(found, titles, {drive for one in sentences for drive in one.drives}, runs)
+    sentences += _passed({each.method for each in found}, runs)
+    return tuple(Clause(_sentence(one.text), charts.get(one.of, ""), one.of) for one in sentences)
 
 
-def _words(standing: Standing, what: str, *, many: bool) -> Iterator[str]:
+def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding]:
     places = standing.ranked
     if len(places) > 1:
-        first, second = places[0], places[1]
-        one, other = first.shown.style.short, second.shown.style.short
-        level = _level(places)
-        if len(level) > 2 and len(level) == len(places):
-            drives = among(place.shown.drive for place in level)
-            whole = f"{len(level)} ({drives})" if drives else str(len(level))
-            yield f"{_sentence(what)}: all {whole} are level at {_texts(level)}"
-        elif len(level) > 1:
-            *before, last = (place.shown.style.short for place in level)
-            yield f"{_sentence(what)}: {', '.join(before)} and {last} are level at {_texts(level)}"
+        level = standing.sharing(places[0])
+        if len(level) > 1:
+            why = f" ({reason})" if (reason := standing.why_level(places[0])) else ""
+            text = f"{_whole(level, places)} level at {_texts(level)}{why}"
+            named = () if text.startswith(_ALL) else _names(level)
+            yield _Finding(f"{what}: {text}", standing.name, named)
         else:
+            (one, other), (first, second) = _names(places[:2]), places[:2]
             lead = _lead(first.ahead, standing.better)
-            yield f"{_sentence(what)}: {one} wins with {first.text}, {lead} {other} ({second.text})"
+            text = f"{one} wins with {first.text}, {lead} {other} ({second.text})"
+            yield _Finding(f"{what}: {text}", standing.name, (one, other))
     elif len(standing.places) == 1 and places:
         rated = places[0].rated
         share = "" if rated is None else f", {numbers.share(rated.share).text} of what it is rated for"
         whose = f"{places[0].shown.style.short} alone has " if many else ""
-        yield f"{_sentence(what)}: {whose}{places[0].text}{share}"
+        yield _Finding(
+            f"{what}: {whose}{places[0].text}{share}", standing.name, () if many else _names(places)
+        )
+    elif standing.unranked and standing.unlike != UNLIKE:
+        first, last = standing.places[0], standing.places[-1]
+        one, other = (f"{place.text} ({place.shown.style.short})" for place in (first, last))
+        text = f"not ranked ({standing.unranked}), {one} to {other}"
+        yield _Finding(f"{what}: {text}", standing.name, _names((first, last)))
+
+
+def _whole(level: Sequence[Place], places: Sequence[Place]) -> str:
+    """Return who is level: all of them by their number, else by their names."""
+    if len(level) > 2 and len(level) == len(places):
+        drives = among(place.shown.drive for place in level)
+        return f"{_ALL}{len(level)}{f' ({drives})' if drives else ''} are"
+    return f"{and_listed(_names(level))} are"
+
+
+def _of_the_others(
+    found: Sequence[Standing], titles: Mapping[str, str], named: set[str], runs: Sequence[Shown]
+) -> Iterator[_Finding]:
+    """Yield where the drives stand that no sentence has named, each in the first figure that it has."""
+    left = [entry.style.short for entry in entries(runs) if entry.style.short not in named]
+    for standing in found:
+        own = [place for place in standing.places if place.shown.style.short in left]
+        if own:
+            others = and_listed([f"{_names([each])[0]} {_stands(each)}" for each in own])
+            yield _Finding(f"{titles[standing.name]}, the others: {others}", standing.name, _names(own))
+        left = [drive for drive in left if drive not in _names(own)]
+    if left and found:
+        yield _Finding(f"none of these figures of {and_listed(left)}", found[0].name, tuple(left))
+
+
+def _stands(place: Place) -> str:
+    return place.text if place.rank is None else f"{ordinal(place.rank)} with {place.text}"
+
+
+def _passed(above: set[str], runs: Sequence[Shown]) -> Iterator[_Finding]:
+    """Yield which drives passed the methods that pass or fail one, of those that no figure has told of."""
+    judged: dict[str, dict[str, list[str]]] = {}
+    for shown in runs:
+        result, title = shown.run.result, shown.run.manifest.method.title
+        if title not in above and type(result).passed is not ResultBase.passed:
+            how = {True: "passed by", False: "failed by", None: "not judged of"}[result.passed]
+            judged.setdefault(title, {}).setdefault(how, []).append(shown.style.short)
+    for title, verdicts in judged.items():
+        ways = "; ".join(f"{how} {and_listed(drives)}" for how, drives in verdicts.items())
+        yield _Finding(f"{title}: {ways}", title, ())
+
+
+def _names(places: Sequence[Place]) -> tuple[str, ...]:
+    return tuple(place.shown.style.short for place in places)
 
 
 def _texts(level: Sequence[Place]) -> str:
     """Return the best and the last of figures that are level; one text where they do not differ."""
     return ends_text(level[0].text, level[-1].text)
-
-
-def _level(places: Sequence[Place]) -> list[Place]:
-    """Return the first and those that differ from it by less than what counts."""
-    return [place for place in places if place.rank == 1]
 
 
 def _lead(share: float, better: str) -> str:

@@ -1,0 +1,100 @@
+"""What results are made of: headline figures, and measured points with what limited them."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field
+
+from ssdlab.analysis.efficiency import Efficiency, efficiency
+from ssdlab.model.direction import Direction
+from ssdlab.model.host_load import HostLoad
+from ssdlab.model.stored import Stored, absent
+
+Latencies = dict[str, float | None]
+"""`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None where fewer than 10 samples lie beyond."""
+
+
+class Spread(Stored):
+    """How a figure varied over the full interval rows of one step."""
+
+    n: int
+    min: float
+    max: float
+    mean: float
+    sd: float
+
+
+class Scalar(Stored):
+    """A headline figure: what the catalogue ranks by."""
+
+    name: str = Field(description="stable key, e.g. random_read_iops")
+    label: str
+    value: float | None
+    unit: str
+    better: Literal["higher", "lower"]
+    error: float | None = Field(None, exclude_if=absent, description="the meter's, in the unit")
+    unshown: str | None = Field(
+        None,
+        exclude_if=absent,
+        description="why the drive state that it is named after counts as not shown; absent: it was shown",
+    )
+
+    @classmethod
+    def more(cls, name: str, label: str, value: float | None, unit: str) -> Self:
+        """Return a figure of which more is better."""
+        return cls(name=name, label=label, value=value, unit=unit, better="higher")
+
+    @classmethod
+    def less(cls, name: str, label: str, value: float | None, unit: str) -> Self:
+        """Return a figure of which less is better."""
+        return cls(name=name, label=label, value=value, unit=unit, better="lower")
+
+
+class Attribution(Stored):
+    """Whether host or drive made the tail of a point."""
+
+    limit: Literal["drive", "link", "host", "unknown"]
+    reasons: tuple[str, ...] = Field(default=(), description="each a sentence with its figures")
+
+
+class Point(Stored):
+    """One measured point: a row of a result's table, a dot of its chart."""
+
+    label: str = Field(description="e.g. 'depth 8' or 'random read'")
+    direction: Direction
+    pattern: Literal["random", "sequential"]
+    block_bytes: int
+    workers: int
+    depth: int = Field(description="per worker; I/Os in flight asked for = workers x depth")
+    engine: str
+    missing: str | None = Field(
+        default=None, description="why there is no measurement; all below is then None"
+    )
+    ordinal: int | None = None
+    seconds: float | None = None
+    ios: int | None = None
+    failed: int | None = None
+    iops: float | None = None
+    mb_s: float | None = None
+    spread_iops: Spread | None = Field(default=None, description="over the interval rows")
+    in_flight: float | None = Field(default=None, description="mean I/Os in flight that was reached")
+    little_ratio: float | None = Field(
+        default=None, description="IOPS x mean service time / I/Os in flight; 1 when the bookkeeping is right"
+    )
+    service_ns: Latencies | None = None
+    response_ns: Latencies | None = None
+    cpu_per_io_ns: float | None = None
+    mean_w: float | None = Field(default=None, description="mean power over the same window; None: no meter")
+    host: HostLoad | None = None
+    attribution: Attribution | None = None
+
+    @property
+    def in_flight_asked(self) -> int:
+        """I/Os in flight that the point asked for."""
+        return self.workers * self.depth
+
+    @property
+    def efficiency(self) -> Efficiency | None:
+        """Work for each watt: kIOPS/W of random I/O, MB/s/W of sequential; None without a meter."""
+        return efficiency(self.pattern, self.iops, self.mb_s, self.mean_w)

@@ -1,0 +1,251 @@
+"""What is ranked and what is not: unlike depths, what differs by less than it varies, the host's part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdlab.analysis.places import Variation, places
+from ssdlab.drives.rated import Rated
+from ssdlab.methods.results.replay import MADE_UP, Replayed, TraceResult
+from ssdlab.model.host_load import HostLoad
+from ssdlab.report import source
+from ssdlab.report.runs import Shown, shown
+from ssdlab.report.sections import conclusion, verdict
+from ssdlab.report.sections.cards import Card
+from ssdlab.report.sections.headlines import Headline
+from ssdlab.report.source import Run
+from ssdlab.report.standings import standings
+from ssdlab.results.basis import Basis, of_search
+from ssdlab.results.claim import clause
+from ssdlab.results.schema import PeakResult, Scalar, Spread
+
+BUSY = HostLoad(cores=2, threads=8, cpu_busy_share=0.99, run_queue_delay_share=0.0)
+Make = Callable[..., Path]
+
+
+def swept(
+    make_run: Make, drive: int, depth_at: int = 3, iops: float = 100_000.0, deviation: float = 0.0
+) -> Run:
+    """Return a depth sweep reported at one of its points, with figures of its own."""
+    run = source.read_run(make_run(drive={"id": str(drive), "name": f"N{drive}", "kind": "block"}))
+    result = run.result
+    assert isinstance(result, PeakResult)
+    spread = Spread(n=60, min=0.0, max=2 * iops, mean=iops, sd=deviation * iops)
+    points = [point.model_copy(update={"spread_iops": spread}) for point in result.points]
+    depth = points[depth_at].in_flight_asked
+    figures = (
+        Scalar.more("peak_random_read_iops", "IOPS", iops, "IOPS"),
+        Scalar.less("peak_random_read_mean_ns", "mean latency", depth / iops * 1e9, "ns"),
+        Scalar.less("peak_random_read_p99_ns", "p99", 2 * depth / iops * 1e9, "ns"),
+    )
+    changes: dict[str, Any] = {"points": tuple(points), "chosen": depth_at, "scalars": figures}
+    return replace(run, result=result.model_copy(update=changes))
+
+
+def verdict_of(runs: tuple[Shown, ...], name: str) -> str:
+    tile = Card("x", (Headline(0, "", (), name),))
+    return " ".join(clause.text for clause in verdict.verdict([tile], standings(runs), {}))
+
+
+def test_latencies_at_unlike_depths_are_shown_with_them_and_not_ranked(make_run: Make) -> None:
+    """Each drive's lowest depth of 95 % is its own: half the depth is half the wait, whatever the drive."""
+    runs = shown([swept(make_run, 0, 2), swept(make_run, 1, 3, 200_000.0), swept(make_run, 2, 3)])
+    found = standings(runs)
+    for name in ("peak_random_read_mean_ns", "peak_random_read_p99_ns"):
+        standing = found[name]
+        assert standing.ranked == ()
+        assert {standing.distance(each) for each in standing.places} == {
+            "not ranked: taken at depths 4 and 8"
+        }
+        assert [standing.of(at).text.rpartition(" at ")[2] for at in range(3)] == [  # type: ignore[union-attr]
+            "depth 4",
+            "depth 8",
+            "depth 8",
+        ]
+    assert len(found["peak_random_read_iops"].ranked) == 3, "throughput at the reported depth is the method"
+    section = conclusion.section(runs)
+    assert section is not None
+    assert section.lead[-1] == "Not ranked: peak random read (mean latency and p99), taken at depths 4 and 8."
+    assert not any("latency" in line for line in section.lead[:-1])
+
+
+def test_latencies_at_one_depth_are_ranked(make_run: Make) -> None:
+    runs = shown([swept(make_run, 0), swept(make_run, 1, iops=200_000.0)])
+    standing = standings(runs)["peak_random_read_mean_ns"]
+    assert [place.shown.index for place in standing.ranked] == [1, 0]
+    assert standing.unranked == ""
+
+
+@pytest.mark.parametrize(("deviation", "level"), [(0.001, False), (0.03, True)])
+def test_what_differs_by_less_than_its_own_rows_deviate_is_level(
+    make_run: Make, deviation: float, level: bool
+) -> None:
+    runs = shown([swept(make_run, 0, iops=101_300.0), swept(make_run, 1, deviation=deviation)])
+    standing = standings(runs)["peak_random_read_iops"]
+    first, second = standing.places
+    assert [first.rank, second.rank] == ([1, 1] if level else [1, 2])
+    says = standing.distance(second)
+    why = "1.28 % apart, and within a run it deviates by 2.96 %"
+    assert says == (
+        f"1st of 2, level with the other: {why}" if level else "2nd of 2, 1.28 % behind the one before"
+    )
+    text = verdict_of(runs, "peak_random_read_iops")
+    assert ("wins" in text) is not level and (why in text) is level
+    section = conclusion.section(runs)
+    assert (section is None or not any("first in" in line.lower() for line in section.lead)) is level
+
+
+def test_runs_of_one_drive_tell_how_far_its_figure_varies(make_run: Make) -> None:
+    again = [swept(make_run, 0, iops=each) for each in (100_000.0, 104_000.0)]
+    standing = standings(shown([*again, swept(make_run, 1, iops=102_000.0)]))["peak_random_read_iops"]
+    assert [place.rank for place in standing.places] == [1, 1]
+    assert standing.distance(standing.places[1]).endswith("runs of one drive differ by up to 3.92 %")
+
+
+def test_a_figure_that_the_host_limited_is_no_drives_rank(make_run: Make) -> None:
+    fast, slow, third = (swept(make_run, at, iops=(3 - at) * 50_000.0) for at in range(3))
+    assert isinstance(slow.result, PeakResult)
+    (of_figure,) = slow.result.basis_of(slow.result.scalars[0]).steps
+    limited = [
+        replace(step, result=step.result.model_copy(update={"host": BUSY}))
+        if step.ordinal == of_figure
+        else step
+        for step in slow.steps
+    ]
+    runs = shown([fast, replace(slow, steps=tuple(limited)), third])
+    standing = standings(runs)["peak_random_read_iops"]
+    assert [place.shown.index for place in standing.ranked] == [0, 2]
+    own = standing.of(1)
+    assert own is not None and standing.distance(own) == "not ranked: limited by the host"
+    assert own.rated is None, "what the host did is held against no rating"
+    assert "N1" not in verdict_of(runs, "peak_random_read_iops")
+
+
+def test_the_host_in_another_step_takes_no_rank(make_run: Make) -> None:
+    run = swept(make_run, 0)
+    assert isinstance(run.result, PeakResult)
+    (of_figure,) = run.result.basis_of(run.result.scalars[0]).steps
+    limited = [
+        step
+        if step.ordinal == of_figure
+        else replace(step, result=step.result.model_copy(update={"host": BUSY}))
+        for step in run.steps
+    ]
+    runs = shown([replace(run, steps=tuple(limited)), swept(make_run, 1)])
+    assert len(standings(runs)["peak_random_read_iops"].ranked) == 2
+
+
+@pytest.mark.parametrize(
+    ("found", "ranks"),
+    [
+        ([(880, 960), (800, 880)], [1, 2]),  # what one held the other did not
+        ([(880, 960), (840, 900)], [1, 1]),
+        ([(440, None), (400, 440)], [1, 2]),
+    ],
+)
+def test_ends_of_a_search_are_level_where_their_true_values_may_be(
+    found: list[tuple[float, float | None]], ranks: list[int]
+) -> None:
+    assert places([held for held, _ in found], [of_search(*each) for each in found]) == ranks
+
+
+def test_a_place_is_shared_with_its_best_by_the_larger_variation_of_both() -> None:
+    wide, narrow = Variation(5.0, "{share}"), Variation(0.5, "{share}")
+    assert places([100.0, 96.0, 94.0], [narrow, wide, narrow]) == [1, 1, 3]
+    assert places([100.0, 96.0, 94.0], [wide, narrow, narrow]) == [1, 1, 3]
+    assert places([100.0, 96.0, 94.0]) == [1, 2, 3]
+
+
+def test_the_conclusion_counts_every_rating_that_has_a_figure_and_says_which_way_it_holds(
+    make_run: Make,
+) -> None:
+    run = swept(make_run, 0, iops=100_000.0)
+    power = Scalar.less("peak_random_read_w", "power", 5.0, "W")
+    ratings = tuple(
+        Rated(metric=metric, value=value, source="x")
+        for metric, value in (("random_read_iops", 100_500.0), ("max_read_w", 4.0))
+    )
+    result = run.result.model_copy(update={"scalars": (*run.result.scalars, power)})
+    rated = replace(run, result=result, manifest=run.manifest.model_copy(update={"ratings": ratings}))
+    section = conclusion.section(shown([rated]))
+    assert section is not None
+    assert section.lead[0].endswith(
+        "1 of 2 ratings are kept, to within 1 % (throughput at least and power at most); "
+        "peak random read (power) is 125 % of the rating."
+    )
+
+
+def told(runs: tuple[Shown, ...], *figures: str, order: tuple[str, ...] = ()) -> list[str]:
+    tiles = [Card(name, (Headline(0, "", (), name),)) for name in figures]
+    return [each.text for each in verdict.verdict(tiles, standings(runs), {}, order, runs)]
+
+
+def of_method(run: Run, title: str, figure: str) -> Run:
+    """Return a run as one of another method, with one figure of another name."""
+    manifest = run.manifest.model_copy(
+        update={"method": run.manifest.method.model_copy(update={"name": title, "title": title})}
+    )
+    scalar = run.result.scalars[0].model_copy(update={"name": figure})
+    return replace(run, manifest=manifest, result=run.result.model_copy(update={"scalars": (scalar,)}))
+
+
+def test_clauses_stand_in_the_order_of_the_chapters(make_run: Make) -> None:
+    first, second = (of_method(swept(make_run, 0), title, title) for title in ("one", "two"))
+    runs = shown([first, second])
+    for order in (("two", "one"), ("one", "two")):
+        texts = told(runs, "one", "two", order=order)
+        assert [each.split()[0].lower() for each in texts] == list(order)
+
+
+def test_a_made_up_example_never_leads_the_verdict_and_is_called_one(
+    make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay, sweep = (of_method(swept(make_run, 0), title, title) for title in ("replay", "sweep"))
+    monkeypatch.setattr(PeakResult, "basis_of", lambda self, figure: Basis(example=figure.name == "replay"))
+    texts = told(shown([replay, sweep]), "replay", "sweep", order=("replay", "sweep"))
+    assert texts == ["Sweep (IOPS): 100k IOPS", "Replay of a made-up example (IOPS): 100k IOPS"]
+
+
+@pytest.mark.parametrize("example", [False, True])
+def test_a_replay_rests_on_an_example_where_it_says_so(example: bool) -> None:
+    done = Replayed.model_construct(ordinal=3, times_from="block layer")
+    caveats = (clause(MADE_UP),) if example else ("another",)
+    result = TraceResult.model_construct(done=done, caveats=caveats)
+    basis = result.basis_of(Scalar.more("trace_mb_s", "x", 1.0, "MB/s"))
+    assert (basis.example, basis.steps, basis.by_host) == (example, (3,), "")
+
+
+def test_every_drive_is_named_with_its_place_and_what_is_not_ranked_says_why(make_run: Make) -> None:
+    runs = shown([swept(make_run, at, 2 + at % 2, 400_000.0 / (at + 1)) for at in range(5)])
+    text = told(runs, "peak_random_read_iops")
+    assert all(any(f"N{at} " in each for each in text) for at in range(5))
+    assert (
+        text[-1]
+        == "IOPS, the others: N2 3rd with 133k IOPS, N3 4th with 100k IOPS and N4 5th with 80.0k IOPS"
+    )
+    (only,) = told(runs[:2], "peak_random_read_mean_ns")
+    assert only == (
+        "Mean latency: not ranked (taken at depths 4 and 8), "
+        "10.0 µs at depth 4 (N0) to 40.0 µs at depth 8 (N1)"
+    )
+
+
+class Certified(PeakResult):
+    """A result that passes a drive."""
+
+    @property
+    def passed(self) -> bool | None:
+        """It does."""
+        return True
+
+
+def test_a_method_that_passes_or_fails_a_drive_is_told_without_a_figure(make_run: Make) -> None:
+    run = of_method(swept(make_run, 0), "certificate", "none")
+    result = Certified.model_construct(**{**dict(run.result), "scalars": ()})
+    runs = shown([replace(run, result=result), swept(make_run, 1)])
+    assert "Certificate: passed by N0" in told(runs, "peak_random_read_iops")
