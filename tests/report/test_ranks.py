@@ -206,7 +206,9 @@ def test_a_made_up_example_never_leads_the_verdict_and_is_called_one(
     make_run: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replay, sweep = (of_method(swept(make_run, 0), title, title) for title in ("replay", "sweep"))
-    monkeypatch.setattr(PeakResult, "basis_of", lambda self, figure: Basis(example=figure.name == "replay"))
+    monkeypatch.setattr(
+        PeakResult, "basis_of", lambda self, figure: Basis(by_host="", example=figure.name == "replay")
+    )
     texts = told(shown([replay, sweep]), "replay", "sweep", order=("replay", "sweep"))
     assert texts == ["Sweep (IOPS): 100k IOPS", "Replay of a made-up example (IOPS): 100k IOPS"]
 

@@ -123,7 +123,8 @@ def _of_the_others(
     found: Sequence[Standing], titles: Mapping[str, str], named: set[str], runs: Sequence[Shown]
 ) -> Iterator[_Finding]:
     """Yield where the drives stand that no sentence has named, each in the first figure that it has."""
-    left = [entry.style.short for entry in entries(runs) if entry.style.short not in named]
+    drives = [entry.style.short for entry in entries(runs)]
+    left = [drive for drive in drives if len(drives) > 1 and drive not in named]
     for standing in found:
         own = [place for place in standing.places if place.shown.style.short in left]
         if own:
