@@ -101,6 +101,9 @@ def test_a_result_is_held_against_the_rating_of_its_own_state() -> None:
     assert format_share(read).endswith(", lower is better")
     assert rating_row("", read)[2].endswith(", lower is better")
     assert not format_share(found[0]).endswith("better")
+    mix = scalar("mixed_random_qd32_mb_s", 2048.0, "MB/s")
+    (mixed,) = rated_shares([mix], [Rated(metric="mixed_70_30_iops", value=400_000.0, source="x")])
+    assert rating_row("", mixed)[1:3] == ("500k IOPS", "125 % of the rated 400k IOPS"), "one unit in a row"
     (only,) = rated_shares(figures[:1], [fresh])
     assert (only.rated.state, only.share) == ("fresh", 0.3)
 

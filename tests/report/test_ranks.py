@@ -18,6 +18,7 @@ from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion, verdict
 from ssdlab.report.sections.cards import Card
 from ssdlab.report.sections.headlines import Headline
+from ssdlab.report.sections.tiles import tiles
 from ssdlab.report.source import Run
 from ssdlab.report.standings import standings
 from ssdlab.results.basis import Basis, of_search
@@ -251,3 +252,14 @@ def test_a_method_that_passes_or_fails_a_drive_is_told_without_a_figure(make_run
     result = Certified.model_construct(**{**dict(run.result), "scalars": ()})
     runs = shown([replace(run, result=result), swept(make_run, 1)])
     assert "Certificate: passed by N0" in told(runs, "peak_random_read_iops")
+
+
+def test_why_a_figure_is_not_ranked_is_told_once(make_run: Make) -> None:
+    runs = shown([swept(make_run, at) for at in range(2)])
+    standing = standings(runs)["peak_random_read_iops"]
+    unshown = tuple(replace(place, rank=None, state="not judged") for place in standing.places)
+    lines = tuple(Headline(at, "1", ("at QD 8", "not judged"), standing.name) for at in range(2))
+    ((tile,), _) = tiles([Card("x", lines)], {standing.name: replace(standing, places=unshown)}, ())
+    assert [(line.place, line.beside) for line in tile.headlines] == [
+        ("not ranked: not judged", ("at QD 8",))
+    ] * 2

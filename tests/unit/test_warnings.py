@@ -312,7 +312,15 @@ def test_no_warning_is_outside_the_catalogue() -> None:
 def test_a_step_of_a_run_is_given_no_option_that_only_measure_has(code: str) -> None:
     entry = CATALOGUE[code]
     names = {name: name for _, name, _, _ in string.Formatter().parse(entry.advice) if name}
-    told = Warning(code, "what", entry.advice.format(**names)).in_step
-    assert told, "each says what to do"
+    warning = Warning(code, "what", entry.advice.format(**names))
     taken = options_of("run") | {"release"}
-    assert not [name for name in re.findall(r"(?<![\w-])--([a-z][a-z-]*)", told) if name not in taken]
+    for told in (warning.in_step(simulated=False), warning.in_step(simulated=True)):
+        assert told, "each says what to do"
+        assert not [name for name in re.findall(r"(?<![\w-])--([a-z][a-z-]*)", told) if name not in taken]
+
+
+@pytest.mark.parametrize("code", ["late", "rate-not-reached"])
+def test_no_advice_for_a_simulated_drive_asks_what_a_host_has_left(code: str) -> None:
+    warning = Warning(code, "what", CATALOGUE[code].advice)
+    assert "CPU" in warning.in_step(simulated=False)
+    assert "host" not in warning.in_step(simulated=True)

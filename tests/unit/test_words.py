@@ -263,5 +263,7 @@ def test_a_share_is_printed_in_one_way() -> None:
         for line in shares_in(path.read_text())
     }
     assert not found
-    catalogue = "\n".join(f"{each.what} {each.advice} {each.in_step}" for each in CATALOGUE.values())
+    catalogue = "\n".join(
+        f"{each.what} {each.advice} {each.in_step} {each.simulated}" for each in CATALOGUE.values()
+    )
     assert "%}" not in catalogue

@@ -19,7 +19,7 @@ def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
     rated = units.figure_text(each.rated.value, each.unit)
     return (
         name,
-        units.figure_text(each.figure.value, each.figure.unit),
+        units.figure_text(each.in_unit, each.unit),
         f"{units.share_text(each.share)} of the rated {rated}{each.direction}",
         f"{each.rated.state or 'state not said'}, {each.rated.source}",
     )

@@ -10,13 +10,14 @@ class Entry:
     """One kind of warning: what is said, why it matters, what to do. `{names}` are filled in with facts.
 
     `advice` is for `ssdlab measure` and may name its options; `in_step` says it of a step of a run, whose
-    command has others. Empty: the same.
+    command has others; `simulated` says that where no host stands between thread and drive. Empty: the same.
     """
 
     what: str
     cause: str
     advice: str
     in_step: str = ""
+    simulated: str = ""
 
 
 CATALOGUE: dict[str, Entry] = {
@@ -41,6 +42,7 @@ CATALOGUE: dict[str, Entry] = {
         "the drive or the host could not follow the schedule; latencies count from the schedule all the same",
         "lower --rate; where the host has CPU time left, allow more in flight with --threads or --depth",
         in_step="ask for a lower rate; where the host has CPU time left, allow more I/Os in flight",
+        simulated="ask for a lower rate, or allow more I/Os in flight",
     ),
     "depth-not-reached": Entry(
         "{reached} I/Os were in flight on average, not the {asked} asked for",
@@ -64,6 +66,7 @@ CATALOGUE: dict[str, Entry] = {
         "submission independent of completions",
         in_step="judge by response time; where the host has CPU time left, with more I/Os in flight "
         "submission waits less for completions",
+        simulated="judge by response time; with more I/Os in flight submission waits less for completions",
     ),
     "dropped": Entry(
         "{count} never issued although due",

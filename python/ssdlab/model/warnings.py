@@ -72,11 +72,15 @@ class Warning:
         """Why it matters."""
         return CATALOGUE[self.code].cause if self.code in CATALOGUE else ""
 
-    @property
-    def in_step(self) -> str:
-        """What to do where a step of a run raised it, which has none of the options of `ssdlab measure`."""
+    def in_step(self, *, simulated: bool) -> str:
+        """Return what to do where a step of a run raised it: that has no option of `ssdlab measure`.
+
+        On a simulated drive no host stands between: what its CPUs have left is no matter.
+        """
         entry = CATALOGUE.get(self.code)
-        return self.advice if entry is None or not entry.in_step else entry.in_step
+        if entry is None:
+            return self.advice
+        return (entry.simulated if simulated else "") or entry.in_step or self.advice
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as a result holds it."""

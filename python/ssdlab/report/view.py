@@ -19,6 +19,11 @@ class Buttons:
     pressed: int = 0
 
     @property
+    def several(self) -> bool:
+        """Whether there is anything to choose: one choice alone is no button."""
+        return len(self.choices) > 1
+
+    @property
     def names(self) -> tuple[str, ...]:
         """What stands on them, no two alike."""
         counts = [self.choices[: at + 1].count(choice) for at, choice in enumerate(self.choices)]

@@ -78,6 +78,11 @@ class RatedShare:
         return self.figure.better == "higher"
 
     @property
+    def in_unit(self) -> float:
+        """The result in the unit of its rating, for a row that has both."""
+        return self.share * self.rated.value
+
+    @property
     def holds(self) -> str:
         """What a rating promises, in words: so much throughput at least, so much latency or power at most."""
         if self.above_is_better:

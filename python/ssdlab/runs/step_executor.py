@@ -344,10 +344,11 @@ def _warned(
         # Late because the drive was, and not because the host was.
         found = [each for each in found if each.code not in (*_OVERRUN, "late")]
     found += judge_telemetry(telemetry, [each.code for each in found])
-    return _kept(ordinal, (*found, *metered))
+    return _kept(ordinal, (*found, *metered), simulated=summary.engine == "sim")
 
 
-def _kept(ordinal: int, found: Sequence[Warning]) -> tuple[Warned, ...]:
+def _kept(ordinal: int, found: Sequence[Warning], *, simulated: bool = False) -> tuple[Warned, ...]:
     return tuple(
-        Warned(code=each.code, what=each.what, advice=each.in_step, ordinal=ordinal) for each in found
+        Warned(code=each.code, what=each.what, advice=each.in_step(simulated=simulated), ordinal=ordinal)
+        for each in found
     )

@@ -12,7 +12,6 @@ from ssdlab.model.units import (
     latency_text,
     numbered_text,
     share_text,
-    significant,
 )
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
@@ -184,9 +183,9 @@ def moving_cells(group: PtsRounds) -> Claim | None:
     worst, cell = max(found, key=lambda each: max(each[0].range_share, abs(each[0].rise_share)))
     name = f"{group.group}: " if group.group else ""
     return Claim(
-        "{name}steady by the variables that are tracked; {count} of {all} cells were not in those rounds, "
-        "most of all {cell}, with a range of {figure} and a rise of {rise}: such a mean is of rounds that "
-        "move",
+        "{name}steady by the variables that are tracked; {count} of {all} cells were not steady in those "
+        "rounds, most of all {cell}, with a range of {figure} and a rise of {rise}: such a mean is of rounds "
+        "that move",
         figure=Amount(100 * worst.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
         evidence=Evidence(cell.ordinals[first:last], (first, last - 1)),
@@ -278,8 +277,8 @@ def _window_line(window: Window) -> str:
     if each.slope is None or each.intercept is None:
         return "—"
     sign = "+" if each.slope >= 0 else "-"
-    slope = significant(abs(each.slope))
-    return f"{significant(each.intercept)} {sign} {slope} · ({window.unit} - {window.first})"
+    begins, slope = (mean_text(value, each.unit) for value in (each.intercept, abs(each.slope)))
+    return f"{begins} {sign} {slope} · ({window.unit} - {window.first})"
 
 
 @dataclass(frozen=True)

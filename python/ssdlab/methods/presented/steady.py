@@ -31,7 +31,8 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             others=lasted(steady),
         )
     return Claim(
-        f"{of}{_verdict(steady)}: range {{figure}} ({{bound}}), rise {{rise}} ({{max_rise}}) of the mean",
+        f"{of}{_verdict(steady)}: range {{figure}} ({{bound}}), rise {{rise}} ({{max_rise}}) of the mean "
+        f"over rounds {{first}} to {{last}}, each {{round}}",
         figure=Amount(100 * steady.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
         evidence=Evidence((steady.ordinal,), (steady.first, steady.first + WINDOW - 1)),
@@ -39,6 +40,9 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             **lasted(steady),
             "rise": Amount(100 * steady.rise_share, "%"),
             "max_rise": str(Bound("at most", Amount(100 * MAX_RISE, "%"))),
+            "first": str(steady.first + 1),
+            "last": str(steady.first + WINDOW),
+            "round": Amount(steady.round_s, "s"),
         },
     )
 

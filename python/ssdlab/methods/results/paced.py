@@ -13,7 +13,7 @@ from ssdlab.analysis.percentiles import of_time
 from ssdlab.methods.results.figures import NONE_FAILED, power_scalars
 from ssdlab.model.direction import Direction
 from ssdlab.model.stored import Stored, absent
-from ssdlab.model.units import NS_PER_S
+from ssdlab.model.units import NS_PER_S, capacity_text
 from ssdlab.results.basis import Basis, of_search
 from ssdlab.results.claim import Amount, Claim, Evidence, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
@@ -263,7 +263,12 @@ class PacedBurstResult(ResultBase):
                 )
                 for side in paced.sides
             ),
-            Scalar.more("paced_safe_mb_s", "safe sustained write rate", self.safe_mb_s, "MB/s"),
+            Scalar.more(
+                "paced_safe_mb_s",
+                f"safe sustained write rate within {capacity_text(self.span_bytes)}",
+                self.safe_mb_s,
+                "MB/s",
+            ),
             *(
                 (
                     Scalar.more(

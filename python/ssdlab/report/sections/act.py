@@ -169,13 +169,21 @@ def _scores(kept: Sequence[Searched]) -> Figure:
     )
 
 
+def _ringed(kept: Sequence[Searched]) -> str:
+    """Say which loads have a ring: the scores that were judged."""
+    judged = sum(result.judged for _, result in kept)
+    if not judged:
+        return "No score has a ring, as none was judged."
+    return "Ring: the score." if judged == len(kept) else "Ring: the score, where it was judged."
+
+
 def _trail(kept: Sequence[Searched]) -> Figure:
     views = (*(_trail_view(kept, ms) for ms in LIMITS), _done_view(kept))
     return Figure(
         id="act-search-trail",
         title="Worst slice of every load tried",
-        lead="A load holds that was done and stays below all limits. Ring: the score, where judged. Of a "
-        "load that ended before its first slice did, what ran.",
+        lead=f"A load holds that was done and stays below all limits. {_ringed(kept)} Of a load that ended "
+        "before its first slice did, what ran.",
         described=" ".join(leads(kept, act.search_findings)),
         chart=XyChart(views),
         tables=each_of(kept, lambda result: act.tries(result.tries, result.score, judged=result.judged)),

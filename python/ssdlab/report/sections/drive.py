@@ -88,18 +88,18 @@ def _figure(shown: Sequence[Shown]) -> Figure | None:
     panels = tuple(panel for panel in _PANELS if panel.key in keys)
     happened = sum(len(view.spells) for view in views)
     marked = (
-        "Nothing happened to the drive."
+        "The drives told of no heat that slowed them, and of nothing else that happened."
         if not happened
-        else f"Marks show what happened to it: {happened} in all."
+        else f"Shaded where heat slowed the drive; a line where something else happened: {happened} in all."
     )
     drawn = ", ".join(panel.label for panel in panels)
     return Figure(
         id="drive-time-line",
         title="The run on one time line",
-        lead=f"Shaded where heat slowed the drive; a line where something else happened. {marked}",
+        lead=marked,
         described=f"Time line of {drawn}. {marked}",
         chart=TimelineChart(panels, views),
-        tables=tuple(_marks(each) for each in shown),
+        tables=tuple(table for each in shown if (table := _marks(each)).rows),
         measured=(
             "Steps in the order in which they were done, with the pauses between them.",
             "The drive is asked once a second; in steps in which it is left alone it is not asked.",

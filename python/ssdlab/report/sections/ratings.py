@@ -56,7 +56,7 @@ def _table(rows: Sequence[tuple[Shown, RatedShare]]) -> Table:
             numbers.of_run(shown.label, shown.index),
             words(shown.run.manifest.method.title),
             words(headline_label(shown.run.result, each.figure)),
-            words(of_unit(each.figure.value, each.figure.unit)),
+            words(of_unit(each.in_unit, each.unit)),
             words(of_unit(each.rated.value, each.unit)),
             numbers.share(each.share),
             words(each.rated.state or "not said"),

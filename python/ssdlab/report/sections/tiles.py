@@ -83,7 +83,10 @@ def _with_place(headline: Headline, standing: Standing | None) -> Headline:
     place = None if standing is None else standing.of(headline.run)
     if standing is None or place is None or len(standing.places) < 2:
         return headline
-    return replace(headline, place=standing.distance(place))
+    # Why it is not ranked is said once: not again in the lines below.
+    reason = "" if place.rank is not None else place.state
+    beside = tuple(line for line in headline.beside if line != reason)
+    return replace(headline, place=standing.distance(place), beside=beside)
 
 
 def _order(headline: Headline, standing: Standing | None) -> int:
