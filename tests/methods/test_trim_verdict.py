@@ -18,7 +18,8 @@ from ssdlab.analysis.trim_verdict import judge_trim, tenths, uncertainty
 from ssdlab.methods import find_method
 from ssdlab.methods.presented.trim import findings
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.trim import QUICK, RECOVERED, TrimResult
+from ssdlab.methods.results.trim import RECOVERED, TrimResult, quick_reason
+from ssdlab.report import page, source
 from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
@@ -56,6 +57,16 @@ def test_what_is_slow_in_both_passes_is_no_uncertainty() -> None:
 @pytest.mark.parametrize("parts", [1, 7, 10, 13, 50, 2000])
 def test_tenths_hold_the_speed_of_the_pass(parts: int) -> None:
     assert tenths(Pass([100.0] * parts)) == pytest.approx([100.0] * 10)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 9])
+def test_fewer_parts_than_tenths_give_no_interval_and_no_verdict(parts: int) -> None:
+    """A part that stands for two tenths is one sample, and of one part no spread is known."""
+    clean, before, after = (Pass([speed] * parts) for speed in (500.0, 200.0, 500.0))
+    found = judge_trim(clean, before, after)
+    assert (found.uncertainty, found.verdict) == (None, "not judged")
+    assert f"has {parts} part{'s' if parts > 1 else ''}, and a 95 % interval needs 10" in found.why
+    assert uncertainty(level(500), after) is uncertainty(after, level(500)) is None
 
 
 @pytest.mark.parametrize("truth", [1.0, 0.6])
@@ -179,9 +190,18 @@ def test_a_quick_run_gives_no_verdict_either_way(tmp_path: Path, options: str) -
     folder = start(Order(method, params, drive, destroy=drive, seed=1, quick=True), tmp_path)
     result = read_result(RunFolder(folder))
     assert isinstance(result, TrimResult)
-    assert (result.passed, result.verdict, result.why) == (None, "not judged", QUICK)
-    assert sentence(next(iter(findings(result)))).startswith(f"TRIM is not judged ({QUICK})")
+    why = quick_reason(result.torture_s)
+    assert (result.passed, result.verdict, result.why) == (None, "not judged", why)
+    assert why.endswith("took 2.00 s"), "as long as the random writes were"
+    assert sentence(next(iter(findings(result)))).startswith(f"TRIM is not judged ({why})")
     assert [result.unshown(each) for each in result.scalars if each.name == RECOVERED] == ["not judged"]
+    target = tmp_path / "page.html"
+    page.write([source.read_run(folder)], target)
+    told, steps = target.read_text(), RunFolder(folder).steps()
+    assert any(step.verb == "back" for step in steps), "the scene is a drive that went back to its state"
+    assert "TRIM from the state that these had left" in told and "cycle of its own" not in told
+    on = any(step.label.endswith(", going on") for step in steps)
+    assert ("begun anew at the end" in told) is on
 
 
 def shrunk(drive: str, scale: int, options: str, library: Path) -> TrimResult:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ssdlab.results.records import StepResult
+from types import SimpleNamespace
+from typing import Any
+
+from ssdlab.methods.results.remarks import run_warnings, warnings_of
+from ssdlab.results.records import EndRecord, StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Warned
 from ssdlab.results.warned_steps import warned_steps
-from ssdlab.runs.remarks import warnings_of
 
 HOT, HOTTER = ("throttled itself: 70.1 °C", "throttled itself: 70.2 °C")
 
@@ -68,3 +71,18 @@ def test_a_line_gives_the_figures_of_one_step_as_those_of_that_step() -> None:
     same = [step(n, ("governor", "powersave")) for n in (1, 2)]
     (found,) = warned_steps(warnings_of(same), same)
     assert found.line == "powersave (in 2 of 2 steps)"
+
+
+def test_an_unfinished_run_warns_of_the_steps_that_count() -> None:
+    """Its manifest is of its last orderly end: a step was voided since, and done again with other figures."""
+    voided, again = step(0, ("depth", "76.3 were in flight")), step(0, ("depth", "64.6 were in flight"))
+    left = Warned(code="settings-left", what="left")
+    stale = SimpleNamespace(status="interrupted", warnings=(*warnings_of([voided]), left))
+    ends = [
+        EndRecord(ordinal=0, attempt=number, at="", result=each.result)
+        for number, each in enumerate((voided, again), 1)
+    ]
+    run: Any = SimpleNamespace(manifest=stale, journal=lambda: ends, steps=lambda: [again])
+    assert [each.what for each in run_warnings(run)] == ["64.6 were in flight", "left"]
+    stale.status = "finished"
+    assert run_warnings(run) == stale.warnings

@@ -7,7 +7,8 @@ random writes hardly slowed, there is nothing that TRIM could give back, and no 
 A verdict is given only where the passes tell it: each was long enough, the host was not its limit, and the
 share lies further from the limit than its uncertainty. That comes from the passes themselves: each tenth of
 the positions gives a share of its own, and their mean is known to within Student's t times its standard
-error. What is slow at the same place in both passes, such as the end of a cache, cancels.
+error; where a pass was too short for ten parts that is not known. What is slow at the same place in both
+passes, such as the end of a cache, cancels.
 
 Source: AnandTech, review of the Samsung XP941 (2014), "TRIM Validation": after TRIM about as fast as clean;
 that 95 % is about the same is ours. Student's interval of a mean is textbook statistics.
@@ -23,7 +24,7 @@ from statistics import stdev
 from typing import Literal, Protocol
 
 from ssdlab.analysis.over_position import mean_speed
-from ssdlab.model.units import and_listed, fixed_share_text, share_text
+from ssdlab.model.units import and_listed, counted, fixed_share_text, share_text
 
 PASSES_FROM = 0.95
 TENTHS = 10
@@ -79,7 +80,7 @@ class TrimVerdict:
     recovered
         Speed after TRIM as a share of clean.
     uncertainty
-        Half the width of its 95 % interval.
+        Half the width of its 95 % interval; None where a pass has too few parts to tell.
     regained
         Of the speed over all blocks that was lost, the share that came back; None without a contrast.
     verdict
@@ -89,7 +90,7 @@ class TrimVerdict:
     """
 
     recovered: float
-    uncertainty: float
+    uncertainty: float | None
     regained: float | None
     verdict: Verdict
     why: str = ""
@@ -109,6 +110,8 @@ def judge_trim(clean: Pass, before: Pass, after: Pass, scale: int = 1) -> TrimVe
     contrast, contrast_sure = before.mean_mb_s / clean.mean_mb_s, uncertainty(clean, before)
     if contrast >= PASSES_FROM:
         return TrimVerdict(recovered, sure, None, "no contrast")
+    if sure is None or contrast_sure is None:
+        return TrimVerdict(recovered, sure, None, "not judged", too_few_parts((clean, before, after)))
     if contrast + contrast_sure >= PASSES_FROM:
         why = _too_wide("before TRIM", contrast, contrast_sure, _OVER_ALL)
         return TrimVerdict(recovered, sure, None, "not judged", why)
@@ -123,10 +126,21 @@ def judge_trim(clean: Pass, before: Pass, after: Pass, scale: int = 1) -> TrimVe
     return TrimVerdict(recovered, sure, regained, "fails")
 
 
-def uncertainty(clean: Pass, other: Pass) -> float:
-    """Return half the width of the 95 % interval of a pass's share of the clean one, from their tenths."""
+def uncertainty(clean: Pass, other: Pass) -> float | None:
+    """Return half the width of the 95 % interval of a pass's share of the clean one, from their tenths.
+
+    None where either has fewer parts than tenths: the same part twice is no second sample.
+    """
+    if min(len(clean.parts_mb_s), len(other.parts_mb_s)) < TENTHS:
+        return None
     shares = [theirs / ours for ours, theirs in zip(tenths(clean), tenths(other), strict=True)]
     return STUDENT_T * stdev(shares) / sqrt(len(shares))
+
+
+def too_few_parts(passes: Sequence[Pass]) -> str:
+    """Return in words that no interval can be given, of passes of which one has fewer parts than tenths."""
+    fewest = min(len(each.parts_mb_s) for each in passes)
+    return f"the shortest pass has {counted(fewest, 'part')}, and a 95 % interval needs {TENTHS}"
 
 
 def tenths(one: Pass) -> list[float]:

@@ -12,6 +12,7 @@ from ssdlab.methods.presented.points import of_points
 from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.kinds import SUITE
 from ssdlab.methods.results.outcome import read_result, shown_by
+from ssdlab.methods.results.remarks import run_warnings
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
@@ -33,6 +34,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
     """Return a run as JSON holds it: manifest, finished steps, voided attempts, notes."""
     manifest = run.manifest.model_dump(mode="json", by_alias=True)
     manifest["status"] = actual_status(run.path, run.manifest)
+    manifest["warnings"] = [each.model_dump(mode="json") for each in run_warnings(run)]
     return {
         "schema": SCHEMA,
         "run": run.manifest.run_id,
@@ -195,7 +197,7 @@ def _print_unfinished_suite(run: RunFolder, status: str) -> None:
 
 def _warned(run: RunFolder) -> list[str]:
     """Return one line for each kind of warning, with its steps; all is in --json and on the report page."""
-    return [each.line for each in warned_steps(run.manifest.warnings, run.steps())]
+    return [each.line for each in warned_steps(run_warnings(run), run.steps())]
 
 
 def _print_proofs(run: RunFolder) -> None:

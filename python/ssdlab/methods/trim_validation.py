@@ -69,7 +69,7 @@ class TrimValidationParams(Params):
 
 
 def procedure(lab: Lab, p: TrimValidationParams) -> None:
-    """Write the clean drive, torture and trim it, write it again; the contrast from a cycle of its own."""
+    """Write the clean drive, torture and trim it, write it again; and what it is like without TRIM."""
     lab.conditions(scheduler="none")
     lab.trim(length=min(_TRIAL_BYTES, lab.usable_bytes), label="trial of TRIM")
     lab.purge(if_able=True)

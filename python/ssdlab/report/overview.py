@@ -99,6 +99,7 @@ def _brief(folder: Path) -> source.Run:
         hist=tables.empty(tables.HIST_COLUMNS),
         telemetry=tables.empty(tables.TELEMETRY_COLUMNS),
         power=tables.empty(tables.POWER_COLUMNS),
+        warnings=found.manifest.warnings,
         notes=(),
         voided=(),
     )

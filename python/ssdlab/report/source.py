@@ -10,6 +10,7 @@ import numpy as np
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.remarks import run_warnings
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_manifest, step_logs
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.methods.results.suite import SuiteResult
-    from ssdlab.results.schema import Manifest, Note, ResultBase
+    from ssdlab.results.schema import Manifest, Note, ResultBase, Warned
 
 
 _POWER_SHOWN = ("ordinal", "attempt", "end_ns", "mean_w")
@@ -59,6 +60,7 @@ class Run:
     telemetry: tables.Columns
     power: tables.Columns
     """Mean W by second, of a run that was metered; see `tables.power_by_second`."""
+    warnings: tuple[Warned, ...]
     notes: tuple[Note, ...]
     voided: tuple[str, ...]
     """Attempts that do not count, each a sentence."""
@@ -141,6 +143,7 @@ def _run(found: RunFolder, result: ResultBase, series: tables.Columns, hist: tab
         hist=hist,
         telemetry=_counting(_samples(found), _attempts(found)),
         power=_counting(_power(found), _attempts(found)),
+        warnings=run_warnings(found),
         notes=tuple(found.notes()),
         voided=tuple(
             f"step {v.ordinal + 1} ({v.label}), attempt {v.attempt}: {v.why}" for v in found.voided()

@@ -29,13 +29,21 @@ def leads(kept: Sequence[tuple[Shown, R]], findings: Callable[[R], Iterable[Clai
 
 def caveats(kept: Iterable[tuple[Shown, ResultBase]]) -> tuple[str, ...]:
     """Return what is to be minded, once; where not all runs of the section have it, behind those that do."""
+    return _once([(shown, tuple(dict.fromkeys(result.caveats))) for shown, result in kept])
+
+
+def texts_of(found: Sequence[tuple[Shown, str]]) -> tuple[str, ...]:
+    """Return a text of each run, once; where not all have it, behind those that do."""
+    return _once([(shown, (text,) if text else ()) for shown, text in found])
+
+
+def _once(found: Sequence[tuple[Shown, tuple[str, ...]]]) -> tuple[str, ...]:
     of: dict[str, list[str]] = {}
-    runs = list(kept)
-    for shown, result in runs:
-        for text in dict.fromkeys(result.caveats):
+    for shown, texts in found:
+        for text in texts:
             of.setdefault(text, []).append(shown.label)
     return tuple(
-        text if len(labels) == len(runs) else f"{', '.join(dict.fromkeys(labels))}: {text}"
+        text if len(labels) == len(found) else f"{', '.join(dict.fromkeys(labels))}: {text}"
         for text, labels in of.items()
     )
 

@@ -22,6 +22,7 @@ from ssdlab.host.durable import library_errors
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.methods.results.figure_state import with_states
+from ssdlab.methods.results.remarks import departures_of, warnings_of
 from ssdlab.methods.shortened import with_shortened
 from ssdlab.model.errors import Refused
 from ssdlab.results.host_part import with_host_part
@@ -43,7 +44,6 @@ from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
 from ssdlab.runs.provenance import drive_info, first_manifest, measured_under, metered_by
 from ssdlab.runs.recorded_power import marked
-from ssdlab.runs.remarks import departures_of, warnings_of
 from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method, written_by_run
 from ssdlab.runs.runner import Rewind, Runner
 from ssdlab.runs.session_record import SessionRecord, nothing_left, resumed_manifest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.methods.results.trim import LbaPlot
+from ssdlab.methods.results.trim import LbaPlot, going_on
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
@@ -51,14 +51,12 @@ def write_on(lab: Lab, name: str, min_seconds: float) -> None:
     took_s = 0.0 if passed.summary is None else passed.summary.elapsed_s
     left_ns = round((min_seconds - took_s) * NS_PER_S)
     if left_ns > 0:
-        lab.run(write_over(Stop(time_ns=left_ns), depth=1, engine="sync"), label=_on(name), certain=False)
+        lab.run(
+            write_over(Stop(time_ns=left_ns), depth=1, engine="sync"), label=going_on(name), certain=False
+        )
 
 
 def lba_plot(data: RunData, name: str, sustained_s: float, max_parts: int) -> LbaPlot:
     """Return what `write_on` found, with the mean of its first seconds."""
-    steps = [step for label in (name, _on(name)) if (step := data.step(label)) is not None]
+    steps = [step for label in (name, going_on(name)) if (step := data.step(label)) is not None]
     return LbaPlot.of(name, [(step, data.rows(step)) for step in steps], sustained_s, max_parts)
-
-
-def _on(name: str) -> str:
-    return f"{name}, going on"

@@ -11,7 +11,7 @@ from pydantic import Field
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.over_position import speed_until, speeds_over
 from ssdlab.analysis.places import Variation
-from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim
+from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim, too_few_parts
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.verbs.trim import TrimFacts
 from ssdlab.model.stored import Stored
@@ -33,8 +33,6 @@ VERDICTS: dict[Verdict, str] = {
     "not judged": "is not judged",
 }
 """What the verdicts on TRIM are in words."""
-QUICK = "quick: seconds of random writes in place of an hour hardly wear a drive's free blocks"
-"""Why a quick run does not judge, whatever its passes show."""
 RECOVERED = "trim_recovered"
 
 OWN_CPU_SHARE = 0.5
@@ -113,7 +111,7 @@ class TrimResult(ResultBase):
     sustained_s: float
     clean: LbaPlot
     after: LbaPlot
-    before: LbaPlot | None = Field(description="the contrast; from a cycle of its own")
+    before: LbaPlot | None = Field(description="the contrast")
     recovered: float = Field(
         description="speed after TRIM / clean: of sustained and whole pass the lesser share"
     )
@@ -123,7 +121,7 @@ class TrimResult(ResultBase):
     passes_from: float = Field(description="`recovered` from which TRIM is said to work: 0.95")
     verdict: Verdict
     uncertainty: float | None = Field(
-        default=None, description="half the width of the 95 % interval of `recovered`; None: not worked out"
+        default=None, description="half the width of the 95 % interval of `recovered`; None: not known"
     )
     why: str = Field(default="", description="why it is not judged")
     trim: TrimEffect
@@ -146,7 +144,7 @@ class TrimResult(ResultBase):
         found = judge_trim(clean, before, after, 1 if facts["quick"] else scale)
         compared = found.verdict != "not judged"
         if facts["quick"] and found.verdict in ("works", "fails"):
-            found = replace(found, verdict="not judged", why=QUICK)
+            found = replace(found, verdict="not judged", why=quick_reason(facts["torture_s"]))
         result = cls(
             clean=clean,
             after=after,
@@ -176,8 +174,17 @@ class TrimResult(ResultBase):
             yield Claim("whether the discard reached the device is not known", judged=False)
         if self.why:
             yield Claim("TRIM is not judged: {why}", judged=False, others={"why": self.why})
+        if self.uncertainty is None:
+            yield from self._no_interval()
         if self.verdict == "no contrast":
             yield from self._no_contrast()
+
+    def _no_interval(self) -> Iterator[Claim]:
+        """Yield that how sure the share is is not known, unless that is why there is no verdict."""
+        why = too_few_parts([each for each in (self.clean, self.before, self.after) if each is not None])
+        if why != self.why:
+            says = "how far to trust the share of the clean speed is not known: {why}"
+            yield Claim(says, judged=False, others={"why": why})
 
     def _no_contrast(self) -> Iterator[Claim]:
         """Yield what is left of the contrast, and where there is one that the verdict does not go by."""
@@ -215,6 +222,16 @@ class TrimResult(ResultBase):
     def passed(self) -> bool | None:
         """Whether TRIM works; None where it could not be judged, as in a quick run."""
         return self.verdict == "works" if self.verdict in ("works", "fails") else None
+
+
+def going_on(name: str) -> str:
+    """Return the label of the step that writes on after the pass of that name."""
+    return f"{name}, going on"
+
+
+def quick_reason(torture_s: float) -> str:
+    """Return why a quick run does not judge, whatever its passes show."""
+    return f"quick: the verdict is on an hour of random writes, and these took {span_text(torture_s)}"
 
 
 def _recovered(share: float) -> Scalar:

@@ -78,7 +78,7 @@ def _warnings(runs: Sequence[Shown]) -> list[Notice]:
     """Gather warnings by their code, for a sweep may raise one at every depth; those of whole runs first."""
     raised_by: dict[str, list[tuple[Shown, WarnedSteps]]] = {}
     for shown in runs:
-        for each in warned_steps(shown.run.manifest.warnings, shown.run.steps):
+        for each in warned_steps(shown.run.warnings, shown.run.steps):
             raised_by.setdefault(each.code, []).append((shown, each))
     notices = []
     for raised in sorted(raised_by.values(), key=lambda raised: any(each.steps for _, each in raised)):

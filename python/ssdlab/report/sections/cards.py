@@ -43,7 +43,7 @@ def cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
 
 def _throttled(shown: Shown, headline: Headline) -> tuple[str, ...]:
     """Return whether the drive throttled itself in the steps that a figure is of, or in how many of a run."""
-    found = warned_steps(shown.run.manifest.warnings, shown.run.steps)
+    found = warned_steps(shown.run.warnings, shown.run.steps)
     figure = next((each for each in shown.run.result.scalars if each.name == headline.scalar), None)
     own = () if figure is None else shown.run.result.basis_of(figure).steps
     if not own:

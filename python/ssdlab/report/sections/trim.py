@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.methods.presented import trim
-from ssdlab.methods.results.trim import VERDICTS, TrimResult
-from ssdlab.model.units import block_text, share_text, span_text
+from ssdlab.methods.results.trim import VERDICTS, TrimResult, going_on
+from ssdlab.methods.verbs.back import Back
+from ssdlab.model.units import and_listed, block_text, share_text, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.headlines import Headline, of_scalars
-from ssdlab.report.together import caveats, leads, together
+from ssdlab.report.together import caveats, leads, texts_of, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import NOTHING, Table, words
@@ -92,7 +93,7 @@ def _over_lba(kept: Sequence[Trimmed]) -> Figure:
         tables=(together(kept, trim.speeds),),
         measured=(
             f"{block_text(first.block_bytes)} sequential writes, one in flight.",
-            f"Before TRIM: after {span_text(first.torture_s)} of random writes, in a cycle of its own.",
+            *texts_of([(shown, _contrast(shown, result)) for shown, result in kept]),
             "Reads of trimmed blocks touch no flash, so none are shown.",
         ),
         buttons=(Buttons("view", "Drive", tuple(view.label for view in views)),) if len(views) > 1 else (),
@@ -129,9 +130,24 @@ def _bars(kept: Sequence[Trimmed]) -> Figure:
         chart=BarsChart((view,)),
         tables=(together(kept, trim.speeds),),
         measured=(
-            f"Mean of the first {seconds} of the same sequential writes, which begin anew at the end.",
+            f"Mean of the first {seconds} of the same sequential writes.",
+            *texts_of([(shown, _written_on(shown, result)) for shown, result in kept]),
         ),
     )
+
+
+def _contrast(shown: Shown, result: TrimResult) -> str:
+    """Return how the contrast came about: on a state that was kept, or in a cycle of its own."""
+    kept = any(step.verb == Back.verb for step in shown.run.steps)
+    where = "and TRIM from the state that these had left" if kept else "in a cycle of its own"
+    return f"Before TRIM: after {span_text(result.torture_s)} of random writes, {where}."
+
+
+def _written_on(shown: Shown, result: TrimResult) -> str:
+    """Return which passes were shorter than the time compared and begun anew; empty if none was."""
+    done = {step.label for step in shown.run.steps}
+    anew = [plot.name for plot in trim.plots(result) if going_on(plot.name) in done]
+    return f"Shorter than that, and so begun anew at the end: {and_listed(anew)}." if anew else ""
 
 
 def _conditions(kept: Sequence[Trimmed]) -> Table:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES, PASSING
+from ssdlab.methods.results.remarks import CONDITION
 from ssdlab.methods.verbs.outcome import Outcome
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported
 from ssdlab.model.warnings import Warning
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import Departure, Warned
 from ssdlab.runs.conditions.ledger import Change, Ended, Ledger, change_of
-from ssdlab.runs.remarks import CONDITION
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -1,4 +1,4 @@
-"""What the steps of a run say together: its warnings and its departures. Pure."""
+"""What the steps of a run say together: its warnings and its departures."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.verbs.verb import Facts
+from ssdlab.results.records import EndRecord
 from ssdlab.results.schema import Departure, Warned
 
 if TYPE_CHECKING:
-    from ssdlab.results.run_folder import Step
+    from ssdlab.results.run_folder import RunFolder, Step
 
 CONDITION = "condition-"
 """What the code of a departure begins with that is a setting other than the method asks for."""
@@ -29,6 +30,24 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
     return tuple(
         each[0] if len(each) == 1 else each[0].model_copy(update={"ordinal": None}) for each in found.values()
     )
+
+
+def run_warnings(run: RunFolder) -> tuple[Warned, ...]:
+    """Return what a run warns of, by the steps that count.
+
+    The manifest of a run without an end is as its last orderly session left it: steps may have been voided
+    since, and others finished. What no attempt has said is of the whole run and stays.
+    """
+    if run.manifest.status == "finished":
+        return run.manifest.warnings
+    raised = {
+        (warned.code, warned.what)
+        for record in run.journal()
+        if isinstance(record, EndRecord)
+        for warned in record.result.warnings
+    }
+    whole = (each for each in run.manifest.warnings if (each.code, each.what) not in raised)
+    return (*warnings_of(run.steps()), *whole)
 
 
 def departures_of(steps: Sequence[Step]) -> list[Departure]:
