@@ -72,5 +72,5 @@ def test_no_time_is_left_behind_the_last_step_when_points_were_left_out() -> Non
     tracker = Tracker(Plan(tuple(planned(*POINTS))), [seen])  # type: ignore[list-item]
     for ordinal, label in enumerate(("depth 1", "depth 2", "verify")):
         tracker.began(request(ordinal, label))
-    assert seen.last.ordinal == 4
+    assert (seen.last.ordinal, seen.last.steps) == (2, 3), "numbered as its journal and its warnings are"
     assert 0.5 < seen.last.remaining_least_s <= 1.0

@@ -38,7 +38,7 @@ def test_a_cell_that_is_not_tracked_and_slides_is_named() -> None:
     claim = moving_cells(rounds_of(level, slides))
     assert claim is not None
     said = sentence(claim)
-    assert "1 of 2 cells were not steady in those rounds" in said
+    assert "1 of 2 cells was not steady in those rounds" in said
     assert "8 KiB 0/100" in said
     assert moving_cells(rounds_of(level)) is None
     assert moving_cells(rounds_of(level, slides, steady=False)) is None, "its rounds are no window"

@@ -79,3 +79,9 @@ def test_the_end_of_a_fill_is_as_large_as_the_drive_has_it(parts: int, words: st
         {"quick": False, "block_bytes": 131072, "depth": 32, "ordinal": 2, "part_bytes": 1e9} | figures | more
     )
     assert sentence(next(iter(findings(result)))).rstrip(".").endswith(words)
+
+
+def test_one_of_what_is_counted_stands_in_the_singular() -> None:
+    params = find_method("steady-random-write").params.build({"overwrites": "1"}, quick=False)
+    found = with_shortened(ResultBase(kind="peak", quick=False), params, (), quick=False)
+    assert found.caveats == (f"{SHORT}: overwrites 1 span instead of 2 spans",)

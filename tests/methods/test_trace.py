@@ -100,7 +100,7 @@ def test_gaps_are_cut_and_io_beyond_the_end_is_wrapped(tmp_path: Path) -> None:
     assert (result.laid.gaps_cut, result.recording.duration_ns) == (1, 25_000_000)
     assert (result.laid.wrapped, result.laid.extent_bytes) == (1, (1 << 42) + 4096)
     assert any("wrapped" in caveat for caveat in result.caveats)
-    assert any("1 I/Os were left out: not in whole logical blocks" in caveat for caveat in result.caveats)
+    assert any("1 I/O was left out: not in whole logical blocks" in caveat for caveat in result.caveats)
 
 
 def test_the_plan_holds_and_knows_the_trace(tmp_path: Path, gaps: Path) -> None:

@@ -13,6 +13,8 @@ from methods.on_simulated import run as run_simulated
 from pts.interruptions import cost_of, mixed_rounds, rounds_of, voided_labels
 from pts.resting import BRIEF, StopAt, interrupted_run
 from ssdlab.cli import main
+from ssdlab.methods.presented.procedure import what_was_done
+from ssdlab.methods.presented.pts import rounds_since_cut
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import DemandResult
 from ssdlab.report import page, source
@@ -131,6 +133,18 @@ def test_the_page_and_the_table_mark_the_cut(tmp_path: Path, capsys: pytest.Capt
     assert any("interrupted, cut before round 4" in caveat for caveat in result.caveats)
     text = page.render([source.read_run(folder)])
     assert "rounds 4 to 8 of 8, cut before round 4" in text and "4, first after a cut" in text
+    assert rounds_since_cut(rounds_of(folder)[0]) == "5 rounds since the cut before round 4"
+
+
+def test_the_page_tells_steps_in_the_order_in_which_they_were_done(tmp_path: Path) -> None:
+    """The preparation that counts is the second, and came after the rounds in front of the cut."""
+    stop = run_of_cell("pts-throughput", 4, 2)
+    folder = RunFolder(stopped_in(tmp_path, "pts-throughput", stop, fixed_rounds="true", most_rounds="5"))
+    lines = what_was_done(folder.steps(), folder.manifest.drive.capacity_bytes)
+    again = next(at for at, line in enumerate(lines) if "“WIPC, 1 MiB”, done again after an interr" in line)
+    early, late = (next(at for at, line in enumerate(lines) if f"round {n}, " in line) for n in (1, 5))
+    assert early < again < late
+    assert not any("mib" in line for line in lines) and any("1 MiB, before round 1" in line for line in lines)
 
 
 def test_a_simulated_drive_is_cut_nowhere(tmp_path: Path) -> None:

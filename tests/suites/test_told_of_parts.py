@@ -18,6 +18,7 @@ from ssdlab.runs.suites.outcome import environment
 
 class _Manifest:
     several_drives = False
+    status = "finished"
     warnings = (Warned(code="throttled", what="throttled for heat"), Warned(code="governor", what="other"))
 
 

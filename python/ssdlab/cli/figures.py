@@ -12,6 +12,7 @@ from ssdlab.model.units import (
     block_text,
     capacity_text,
     count_text,
+    counted,
     duration_text,
     latency_text,
     rate_text,
@@ -122,7 +123,7 @@ def model_text(summary: Summary) -> str:
     if drive.effective_spare is not None:
         text.append(f"effective spare {share_text(drive.effective_spare)}")
     else:
-        text.append("effective spare not judged: not all of the flash was written since it was erased")
+        text.append("effective spare not judged: not all of the medium was written since it was erased")
     if drive.write_amplification is not None:
         text.append(f"write amplification {significant(drive.write_amplification)}")
     if power is not None:
@@ -145,7 +146,7 @@ def _print_direction(direction: Direction, side: Side, summary: Summary, closed:
 
 def _counts_text(side: Side) -> str:
     counts = {"failed": side.failed, "dropped": side.dropped, "late": side.late}
-    text = [f"{side.ios} I/Os"]
+    text = [counted(side.ios, "I/O")]
     text += [f"{count} {name}" for name, count in counts.items() if count]
     return ", ".join(text)
 

@@ -135,9 +135,9 @@ def _print_one(method: Method) -> None:
         print_line(f"Requires: {', '.join(f'{key} {value}' for key, value in info.conditions.items())}")
     print_line("Parameters (--set name=value):")
     for each in info.parameters:
-        unit = f" {each.unit}" if each.unit else ""
-        quick = f"; quick: {_value(each.quick)}{unit}" if each.quick != each.default else ""
-        print_line(f"  {each.name} = {_value(each.default)}{unit}{quick}")
+        default, quick = (f"{_value(of)} {each.unit_of(of)}".rstrip() for of in (each.default, each.quick))
+        shorter = f"; quick: {quick}" if each.quick != each.default else ""
+        print_line(f"  {each.name} = {default}{shorter}")
         for line in textwrap.wrap(each.reason, _WIDTH):
             print_line(f"      {line}", "dim")
 

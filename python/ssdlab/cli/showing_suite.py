@@ -51,7 +51,7 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
         rows.append((each.part, short_id(named.manifest.run_id), figures[0] if figures else ""))
         rows += [("", "", figure) for figure in figures[1:_FIGURES_SHOWN]]
         if len(figures) > _FIGURES_SHOWN:
-            rows.append(("", "", f"and {len(figures) - _FIGURES_SHOWN} more figures"))
+            rows.append(("", "", f"and {units.counted(len(figures) - _FIGURES_SHOWN, 'more figure')}"))
     print_table(rows, ("part", "run", "result"))
     if run.manifest.several_drives:
         print_beside({each.part: runs[each.run_id] for each in result.outcomes if each.left_out is None})

@@ -16,6 +16,7 @@ from ssdlab.model.units import (
     block_text,
     capacity_text,
     count_text,
+    counted,
     parse_duration,
     share_text,
     span_text,
@@ -170,7 +171,7 @@ def record(
     if json:
         print_json({"schema": RECORD_SCHEMA, **asdict(captured)})
         return
-    print_line(f"{captured.ios} I/Os in {span_text(captured.seconds)}: {captured.file}")
+    print_line(f"{counted(captured.ios, 'I/O')} in {span_text(captured.seconds)}: {captured.file}")
     if captured.lost:
         warn(
             f"{captured.lost} events were lost: the drive was asked faster than they could be taken away",

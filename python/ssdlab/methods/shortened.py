@@ -64,4 +64,4 @@ def _shorter(params: Params, *, quick: bool, departed: Collection[str]) -> Itera
 def _amount(each: ParameterInfo, value: JsonValue) -> str:
     if each.unit == "B" and isinstance(value, int):
         return capacity_text(value)
-    return f"{value:g} {each.unit}"
+    return f"{value:g} {each.unit_of(value)}"

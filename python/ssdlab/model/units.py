@@ -335,6 +335,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def counted_were(number: int, noun: str) -> str:
+    """Return how many of something were, in words: ``1 I/O was``, ``3 I/Os were``."""
+    return f"{counted(number, noun)} {'was' if number == 1 else 'were'}"
+
+
 def ends_text(lower: str, upper: str) -> str:
     """Return a range in words, of ends as they are printed; of ends that are printed alike that one.
 

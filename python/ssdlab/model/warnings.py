@@ -314,7 +314,11 @@ def _ios(count: int, direction: str = "") -> str:
 
 
 def _were(count: int, direction: str = "") -> str:
-    return f"{_ios(count, direction)} {'was' if count == 1 else 'were'}"
+    return f"{_ios(count, direction)} {_was(count)}"
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _max_in_flight(summary: Summary, workload: Workload) -> tuple[int, dict[str, str]]:
@@ -324,9 +328,9 @@ def _max_in_flight(summary: Summary, workload: Workload) -> tuple[int, dict[str,
     """
     if all(isinstance(stream.arrival, Closed | Pulses) for stream in workload.streams):
         asked = sum(stream.in_flight for stream in workload.streams)
-        return asked, {"in_flight": f"{asked} I/Os in flight were asked for"}
+        return asked, {"in_flight": f"{_ios(asked)} in flight {_was(asked)} asked for"}
     counted = summary.in_flight_max or 0
-    return counted, {"in_flight": f"up to {counted} I/Os were in flight"}
+    return counted, {"in_flight": f"up to {_were(counted)} in flight"}
 
 
 def _asked_depth(workload: Workload) -> int | None:

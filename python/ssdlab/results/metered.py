@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.model.stored import Stored
-from ssdlab.model.units import fixed_share_text, significant, span_text
+from ssdlab.model.units import counted, fixed_share_text, significant, span_text
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -88,7 +88,7 @@ class MeterRecord(Stored, extra="ignore"):
         if self.calibrated:
             parts.append(f"calibrated {self.calibrated}")
         if self.lost_samples:
-            parts.append(f"{self.lost_samples} samples lost")
+            parts.append(f"{counted(self.lost_samples, 'sample')} lost")
         if self.gone:
             parts.append("gone in mid-run")
         return ", ".join(parts)

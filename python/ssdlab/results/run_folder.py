@@ -6,7 +6,7 @@ What is read is held against its seal first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -52,6 +52,8 @@ class Step:
     label: str
     args: dict[str, object]
     result: StepResult
+    place: int = field(default=0, compare=False)
+    """In the journal: what an interruption has done again came after later steps."""
 
     # A page asks each step ten times, and to read one back takes as long as to write its lines.
     @cached_property
@@ -382,13 +384,19 @@ def finished_steps(records: list[AnyRecord]) -> list[Step]:
     """Work out from journal records which steps are finished and count."""
     begun: dict[tuple[int, int], BeginRecord] = {}
     ended: dict[int, Step] = {}
-    for record in records:
+    for place, record in enumerate(records):
         if isinstance(record, BeginRecord):
             begun[record.ordinal, record.attempt] = record
         elif isinstance(record, EndRecord):
             begin = begun[record.ordinal, record.attempt]
             ended[record.ordinal] = Step(
-                record.ordinal, record.attempt, begin.verb, begin.label, dict(begin.args), record.result
+                record.ordinal,
+                record.attempt,
+                begin.verb,
+                begin.label,
+                dict(begin.args),
+                record.result,
+                place,
             )
         elif isinstance(record, VoidRecord):
             step = ended.get(record.ordinal)

@@ -42,6 +42,19 @@ ActualStatus = Status | Literal["not begun"]
 # --- manifest.json ----------------------------------------------------------------------------------------
 
 
+_OF_ONE = {
+    "I/Os": "I/O",
+    "bursts": "burst",
+    "reads": "read",
+    "records": "record",
+    "spans": "span",
+    "threads": "thread",
+    "times": "time",
+    "user capacities": "user capacity",
+}
+"""Units that are things counted, by what one of them is called."""
+
+
 class ParameterInfo(Stored):
     """One parameter of a method, as `ssdlab methods NAME` explains it."""
 
@@ -50,6 +63,10 @@ class ParameterInfo(Stored):
     reason: str = Field(description="what it is and why the default is what it is")
     default: JsonValue
     quick: JsonValue = Field(description="its value under --quick")
+
+    def unit_of(self, value: object) -> str:
+        """Return the unit as it stands behind a value: ``span`` behind 1, ``spans`` behind 2."""
+        return _OF_ONE.get(self.unit, self.unit) if value == 1 else self.unit
 
 
 class MethodInfo(Stored):

@@ -124,7 +124,7 @@ def _amplification(placed: Sequence[Placed]) -> Claim | None:
     if sums["host_written_bytes"] < _MIN_BYTES:
         return None
     return Claim(
-        "by the drive's own count the flash was written {figure} what the host wrote",
+        "by the drive's own count the medium was written {figure} what the host wrote",
         Amount(sums["nand_written_bytes"] / sums["host_written_bytes"], "times"),
         evidence=Evidence(tuple(shown)),
     )

@@ -131,8 +131,9 @@ class Tracker:
         row = None if snapshot is None else snapshot.latest
         tails = [] if row is None else [cell.latency("response") for cell in row.cells if cell.ios]
         return Progress(
-            ordinal=self._whereabouts.past - 1,
-            steps=len(self._plan.steps),
+            ordinal=self._ordinal,
+            # A plan has the longest way, without what is done again: what the run has more or less by now.
+            steps=len(self._plan.steps) + self._ordinal - (self._whereabouts.past - 1),
             own_steps=self._plan.own_steps,
             verb="" if current is None else current.verb,
             label="" if current is None else current.label,

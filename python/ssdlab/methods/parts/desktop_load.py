@@ -15,7 +15,7 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.span import SPAN_UNIT_BYTES, Span
 from ssdlab.model.summary import NO_SIDE
-from ssdlab.model.units import NS_PER_S, bytes_text, capacity_text
+from ssdlab.model.units import NS_PER_S, bytes_text, capacity_text, counted
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
 
@@ -220,7 +220,9 @@ def _failure(dropped: int, p99_ns: float | None, unloaded_ns: float | None, show
     """Return why a rate does not hold; None if it does."""
     if dropped:
         return Claim(
-            "{dropped} writes could not be done in time", evidence=shown, others={"dropped": str(dropped)}
+            "{dropped} could not be done in time",
+            evidence=shown,
+            others={"dropped": counted(dropped, "write")},
         )
     if unloaded_ns is None or p99_ns is None or p99_ns <= FACTOR * unloaded_ns:
         return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model.units import block_text, capacity_text, ends_text, significant, span_text
 from ssdlab.model.workload import Mix, Ratio, RecordedOps
+from ssdlab.results.claim import as_sentence
 
 if TYPE_CHECKING:
     from ssdlab.model.workload import Stream
@@ -26,8 +27,8 @@ _RUNS = {"fill": "Filled", "precondition": "Prepared", "run": "Measured"}
 
 
 def what_was_done(steps: Iterable[Step], capacity_bytes: int) -> tuple[str, ...]:
-    """Return in sentences what the finished steps of a run did, in their order."""
-    shown = [step for step in steps if step.verb not in _SILENT]
+    """Return in sentences what the finished steps of a run did, in the order in which they were done."""
+    shown = sorted((step for step in steps if step.verb not in _SILENT), key=lambda step: step.place)
     return tuple(
         sentence
         for key, group in groupby(_without_rests(shown), key=_kind)
@@ -55,11 +56,11 @@ def _describe(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator
         return
     if verb not in _RUNS or steps[0].workload is None:
         for step in steps:
-            yield f"{step.label.capitalize()}: {describe_step(step) or 'done'}."
+            yield as_sentence(f"{step.label}: {describe_step(step) or 'done'}")
         return
     left_out = [step for step in steps if step.result.measurement is None]
     for step in left_out:
-        yield f"{step.label.capitalize()}: left out, as every block was known to be written."
+        yield as_sentence(f"{step.label}: left out, as every block was known to be written")
     done = [step for step in steps if step.result.measurement is not None]
     if done:
         yield _worked(verb, done, capacity_bytes)
@@ -69,6 +70,8 @@ def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int) -> str:
     """Tell steps that ran the same kind of work."""
     first, last = steps[0].label, steps[-1].label
     labels = f"“{first}”" if len(steps) == 1 else f"{len(steps)} steps, “{first}” to “{last}”"
+    if again := sum(step.attempt > 1 and not step.result.segments for step in steps):
+        labels += f", {'' if again == len(steps) else f'{again} of them '}done again after an interruption"
     parts = [
         f"{_RUNS[verb]} ({labels}): {' beside '.join(_doing(each) for each in steps[0].ran.streams)}",
         _range([block.bytes for each in _streams(steps) for block in each.block], block_text),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
 from ssdlab.model.units import (
     block_text,
+    counted,
     fixed_share_text,
     latency_text,
     numbered_text,
@@ -93,7 +94,7 @@ def found_text(samples: PtsSamples) -> str:
     """Return the verdict on samples, and in how many."""
     if samples.variable.mean is None:
         return samples.verdict
-    return f"{samples.verdict} in {len(samples.variable.values)} samples"
+    return f"{samples.verdict} in {counted(len(samples.variable.values), 'sample')}"
 
 
 def window_claim(
@@ -144,8 +145,8 @@ def not_achieved(group: PtsRounds) -> Claim:
     """Return that the rounds of a group of cells did not reach steady state."""
     name = f"{group.group}: " if group.group else ""
     shown = Evidence(rows=(group.first - 1, group.last - 1))
-    says = f"{{name}}steady state was {group.verdict} in {{rounds}} rounds"
-    others: dict[str, Amount | str] = {"name": name, "rounds": str(group.rounds)}
+    says = f"{{name}}steady state was {group.verdict} in {{rounds}}"
+    others: dict[str, Amount | str] = {"name": name, "rounds": rounds_since_cut(group)}
     window = Window.of_rounds(group)
     if window.worst is None or window.holds or not group.judged:
         return window_claim(says, window, shown, others)
@@ -183,7 +184,7 @@ def moving_cells(group: PtsRounds) -> Claim | None:
     worst, cell = max(found, key=lambda each: max(each[0].range_share, abs(each[0].rise_share)))
     name = f"{group.group}: " if group.group else ""
     return Claim(
-        "{name}steady by the variables that are tracked; {count} of {all} cells were not steady in those "
+        "{name}steady by the variables that are tracked; {count} of {all} cells {were} not steady in those "
         "rounds, most of all {cell}, with a range of {figure} and a rise of {rise}: such a mean is of rounds "
         "that move",
         figure=Amount(100 * worst.range_share, "%"),
@@ -192,6 +193,7 @@ def moving_cells(group: PtsRounds) -> Claim | None:
         others={
             "name": name,
             "count": str(len(found)),
+            "were": "was" if len(found) == 1 else "were",
             "all": str(len(group.cells)),
             "cell": f"{block_text(cell.block_bytes)} {cell.read_pct}/{100 - cell.read_pct}",
             "rise": Amount(100 * worst.rise_share, "%"),
@@ -202,6 +204,14 @@ def moving_cells(group: PtsRounds) -> Claim | None:
 def cuts_text(cuts: Sequence[int]) -> str:
     """Return where an interruption let the drive's state change: ``cut before round 4``."""
     return f"cut before round {' and '.join(map(str, cuts))}"
+
+
+def rounds_since_cut(group: PtsRounds) -> str:
+    """Return in words of how many rounds the verdict is: of those since the last interruption alone."""
+    if not group.cuts:
+        return counted(group.rounds, "round")
+    since = group.rounds - group.cuts[-1] + 1
+    return f"{counted(since, 'round')} since the cut before round {group.cuts[-1]}"
 
 
 def cut_claim(group: PtsRounds) -> Claim:

@@ -52,8 +52,14 @@ def findings(result: TraceResult) -> Iterator[Claim]:
 def _kept_up(done: Replayed) -> str:
     if not done.late and not done.dropped:
         return "No I/O was late"
-    parts = [f"{count_text(done.late)} I/Os were late"] if done.late else []
-    parts += [f"{count_text(done.dropped)} were dropped"] if done.dropped else []
+    parts = (
+        [f"{count_text(done.late)} {'I/O was' if done.late == 1 else 'I/Os were'} late"] if done.late else []
+    )
+    parts += (
+        [f"{count_text(done.dropped)} {'was' if done.dropped == 1 else 'were'} dropped"]
+        if done.dropped
+        else []
+    )
     return " and ".join(parts)
 
 

@@ -55,7 +55,7 @@ from ssdlab.methods.results.pts import (
 )
 from ssdlab.methods.results.pts_rounds import PtsRounds
 from ssdlab.methods.steps import Until
-from ssdlab.model.units import NS_PER_S, block_text, significant, span_text
+from ssdlab.model.units import NS_PER_S, block_text, counted, significant, span_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.schema import Scalar
 
@@ -362,7 +362,7 @@ def _stimuli(
     counts, depths = (", ".join(map(str, each[::-1])) for each in (p.thread_counts, p.depths))
     yield Stimulus(
         what=f"{mix}, TC {counts} (outer) x QD {depths} (inner)",
-        lasted=f"{significant(p.seconds)} s a cell, {rounds.rounds} rounds",
+        lasted=f"{significant(p.seconds)} s a cell, {counted(rounds.rounds, 'round')}",
         outcome=rounds_text(rounds),
     )
     for point in points:

@@ -26,7 +26,7 @@ from ssdlab.methods.results.pts import (
 )
 from ssdlab.methods.results.pts_rounds import TrackedVariable
 from ssdlab.model.pattern import Bands, Sequential, Uniform
-from ssdlab.model.units import NS_PER_S, block_text, numbered_text, span_text
+from ssdlab.model.units import NS_PER_S, block_text, counted, numbered_text, span_text
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload
 from ssdlab.results.host_part import by_the_host
 from ssdlab.results.schema import Scalar
@@ -299,7 +299,7 @@ def preconditioning_of(p: PtsParams, name: str, samples: PtsSamples, round_s: fl
         what=name,
         threads=threads,
         depth=depth,
-        lasted=f"{len(samples.variable.values)} rounds of {span_text(round_s)}",
+        lasted=f"{counted(len(samples.variable.values), 'round')} of {span_text(round_s)}",
         outcome=samples_text(samples),
         dependent=True,
     )

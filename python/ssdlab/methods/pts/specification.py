@@ -408,4 +408,4 @@ def _format_value(value: object, info: ParameterInfo) -> str:
         text = ", ".join(map(str, value))
     else:
         text = significant(value) if isinstance(value, float) else str(value)
-    return f"{text} {info.unit}".rstrip()
+    return f"{text} {info.unit_of(value)}".rstrip()

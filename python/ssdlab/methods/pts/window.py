@@ -16,7 +16,7 @@ import numpy as np
 
 from ssdlab.analysis.records import FIVE_NINES, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_lasting, judge_window
-from ssdlab.methods.presented.pts import cut_claim, moving_cells, not_achieved
+from ssdlab.methods.presented.pts import cut_claim, moving_cells, not_achieved, rounds_since_cut
 from ssdlab.methods.pts.rounds import (
     Cell,
     Tracked,
@@ -224,7 +224,7 @@ def rounds_text(rounds: PtsRounds) -> str:
     window = numbered_text("round", rounds.first, rounds.last)
     if rounds.steady:
         return f"steady state in {window}"
-    return f"{rounds.verdict} in {counted(rounds.rounds, 'round')}; {window}"
+    return f"{rounds.verdict} in {rounds_since_cut(rounds)}; {window}"
 
 
 def _preconditioning(
@@ -255,7 +255,7 @@ def _stimulus(p: RoundsParams, test: Test, group: PtsRounds, shape: tuple[int, i
         what=f"{PATTERN[test]}, R/W {', '.join(mixes)} (outer) x {', '.join(blocks)} (inner)",
         threads=shape[0],
         depth=shape[1],
-        lasted=f"{significant(p.seconds)} s a cell, {group.rounds} rounds",
+        lasted=f"{significant(p.seconds)} s a cell, {counted(group.rounds, 'round')}",
         outcome=rounds_text(group),
     )
 

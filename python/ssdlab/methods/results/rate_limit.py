@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
-from ssdlab.model.units import count_text
+from ssdlab.model.units import count_text, counted_were
 from ssdlab.results.basis import Basis, of_search
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
@@ -145,7 +145,7 @@ def failure_of(
 ) -> Claim | None:
     """Return why a rate does not hold; None if it does."""
     if dropped:
-        return Claim("{dropped} I/Os were dropped", evidence=shown, others={"dropped": str(dropped)})
+        return Claim("{dropped} dropped", evidence=shown, others={"dropped": counted_were(dropped, "I/O")})
     if share < SHARE_DONE:
         return Claim(
             "only {figure} of what arrived was done",

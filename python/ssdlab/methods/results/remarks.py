@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.verbs.verb import Facts
 from ssdlab.results.records import EndRecord
 from ssdlab.results.schema import Departure, Warned
 
@@ -52,4 +51,6 @@ def run_warnings(run: RunFolder) -> tuple[Warned, ...]:
 
 def departures_of(steps: Sequence[Step]) -> list[Departure]:
     """Return the departures that the steps recorded, in their order; what several say alike once."""
+    from ssdlab.methods.verbs.verb import Facts  # which `show` of a finished run does not load
+
     return list(dict.fromkeys(each for step in steps for each in step.found(Facts).departures))

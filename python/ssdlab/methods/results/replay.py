@@ -11,7 +11,7 @@ from ssdlab.model.block_times import FACT, BlockTimes
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Workers
-from ssdlab.model.units import NS_PER_S
+from ssdlab.model.units import NS_PER_S, counted, counted_were
 from ssdlab.results.attribution import attribute
 from ssdlab.results.basis import Basis
 from ssdlab.results.claim import Claim, Evidence, clause, clauses
@@ -224,7 +224,9 @@ def _of_trace(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
             "{count} events were lost when the trace was recorded", others={"count": str(source.lost)}
         )
     for reason, count in laid.left_out.items():
-        yield Claim("{count} I/Os were left out: {reason}", others={"count": str(count), "reason": reason})
+        yield Claim(
+            "{count} left out: {reason}", others={"count": counted_were(count, "I/O"), "reason": reason}
+        )
     if source.backwards:
         yield Claim(
             "the times of the trace went back {count} times; it was sorted",
@@ -232,9 +234,9 @@ def _of_trace(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
         )
     if laid.wrapped:
         yield Claim(
-            "{count} I/Os beyond the drive's end were wrapped: their offset is the remainder by the drive's "
+            "{count} beyond the drive's end {were} wrapped: their offset is the remainder by the drive's "
             "size, and what would then cross the end lies in front of it",
-            others={"count": str(laid.wrapped)},
+            others={"count": counted(laid.wrapped, "I/O"), "were": "was" if laid.wrapped == 1 else "were"},
         )
 
 
@@ -249,7 +251,7 @@ def _of_replay(done: Replayed) -> Iterator[Claim]:
         )
     if done.dropped:
         yield Claim(
-            "{count} I/Os were dropped: they would have begun later than the backlog allows",
+            "{count} dropped, since the backlog was longer than is allowed",
             evidence=Evidence((done.ordinal,)),
-            others={"count": str(done.dropped)},
+            others={"count": counted_were(done.dropped, "I/O")},
         )

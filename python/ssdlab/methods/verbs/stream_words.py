@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.model.pattern import Segmented, Sequential
-from ssdlab.model.units import block_text, bytes_text, duration_text
+from ssdlab.model.units import block_text, bytes_text, counted, duration_text
 from ssdlab.model.workload import RecordedOps
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _until(stream: Stream) -> str:
     ends = [
         f"for {duration_text(stop.time_ns)}" if stop.time_ns is not None else "",
         bytes_text(stop.bytes) if stop.bytes is not None else "",
-        f"{stop.ios} I/Os" if stop.ios is not None else "",
+        counted(stop.ios, "I/O") if stop.ios is not None else "",
         "once over" if stop.span_once else "",
     ]
     return " or ".join(end for end in ends if end) or "until its condition holds"

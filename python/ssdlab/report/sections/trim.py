@@ -94,7 +94,7 @@ def _over_lba(kept: Sequence[Trimmed]) -> Figure:
         measured=(
             f"{block_text(first.block_bytes)} sequential writes, one in flight.",
             *texts_of([(shown, _contrast(shown, result)) for shown, result in kept]),
-            "Reads of trimmed blocks touch no flash, so none are shown.",
+            "Reads of trimmed blocks are answered without the medium, so none are shown.",
         ),
         buttons=(Buttons("view", "Drive", tuple(view.label for view in views)),) if len(views) > 1 else (),
         wide=True,
