@@ -11,7 +11,7 @@ from ssdlab.methods.presented.departures import departure_text, gathered_departu
 from ssdlab.methods.presented.points import of_points
 from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.kinds import SUITE
-from ssdlab.methods.results.outcome import read_result, shown_by
+from ssdlab.methods.results.outcome import read_result, shown_by, told_warnings
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
@@ -23,7 +23,7 @@ from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import RunFolder
-    from ssdlab.results.schema import Manifest, VariantInfo, Warned
+    from ssdlab.results.schema import Manifest, VariantInfo
 
 SCHEMA = "ssdlab.show/1"
 _ENGINES = {"sync": "threads of one synchronous I/O", "uring": "io_uring", "sim": "simulated"}
@@ -33,7 +33,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
     """Return a run as JSON holds it: manifest, finished steps, voided attempts, notes."""
     manifest = run.manifest.model_dump(mode="json", by_alias=True)
     manifest["status"] = actual_status(run.path, run.manifest)
-    manifest["warnings"] = [each.model_dump(mode="json") for each in _warnings(run)]
+    manifest["warnings"] = [each.model_dump(mode="json") for each in told_warnings(run)]
     return {
         "schema": SCHEMA,
         "run": run.manifest.run_id,
@@ -196,16 +196,7 @@ def _print_unfinished_suite(run: RunFolder, status: str) -> None:
 
 def _warned(run: RunFolder) -> list[str]:
     """Return one line for each kind of warning, with its steps; all is in --json and on the report page."""
-    return [each.line for each in warned_steps(_warnings(run), run.steps())]
-
-
-def _warnings(run: RunFolder) -> tuple[Warned, ...]:
-    """Return what a run warns of; of a finished one that stands in its manifest."""
-    if run.manifest.status == "finished":
-        return run.manifest.warnings
-    from ssdlab.methods.results.remarks import run_warnings
-
-    return run_warnings(run)
+    return [each.line for each in warned_steps(told_warnings(run), run.steps())]
 
 
 def _print_proofs(run: RunFolder) -> None:

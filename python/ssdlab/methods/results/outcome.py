@@ -17,6 +17,7 @@ from ssdlab.results.schema import ResultBase
 if TYPE_CHECKING:
     from ssdlab.methods.results.kinds import Kind
     from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.schema import Warned
 
 
 class UnknownResult(ResultBase):
@@ -108,3 +109,12 @@ def read_result(run: RunFolder) -> ResultBase | None:
             run=run.manifest.run_id,
             kind=str(kind),
         ) from error
+
+
+def told_warnings(run: RunFolder) -> tuple[Warned, ...]:
+    """Return what a run warns of; of a finished one that stands in its manifest."""
+    if run.manifest.status == "finished":
+        return run.manifest.warnings
+    from ssdlab.methods.results.remarks import run_warnings
+
+    return run_warnings(run)
