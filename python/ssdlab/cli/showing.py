@@ -11,7 +11,7 @@ from ssdlab.methods.presented.departures import departure_text, gathered_departu
 from ssdlab.methods.presented.points import of_points
 from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.kinds import SUITE
-from ssdlab.methods.results.outcome import read_result, shown_by, told_warnings
+from ssdlab.methods.results.outcome import read_result, shown_by, warned_of
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
@@ -33,7 +33,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
     """Return a run as JSON holds it: manifest, finished steps, voided attempts, notes."""
     manifest = run.manifest.model_dump(mode="json", by_alias=True)
     manifest["status"] = actual_status(run.path, run.manifest)
-    manifest["warnings"] = [each.model_dump(mode="json") for each in told_warnings(run)]
+    manifest["warnings"] = [each.model_dump(mode="json") for each in warned_of(run)]
     return {
         "schema": SCHEMA,
         "run": run.manifest.run_id,
@@ -196,7 +196,7 @@ def _print_unfinished_suite(run: RunFolder, status: str) -> None:
 
 def _warned(run: RunFolder) -> list[str]:
     """Return one line for each kind of warning, with its steps; all is in --json and on the report page."""
-    return [each.line for each in warned_steps(told_warnings(run), run.steps())]
+    return [each.line for each in warned_steps(warned_of(run), run.steps())]
 
 
 def _print_proofs(run: RunFolder) -> None:

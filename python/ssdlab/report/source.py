@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.methods.results.outcome import read_result, told_warnings
+from ssdlab.methods.results.outcome import read_result, warned_of
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_manifest, step_logs
@@ -142,7 +142,7 @@ def _run(found: RunFolder, result: ResultBase, series: tables.Columns, hist: tab
         hist=hist,
         telemetry=_counting(_samples(found), _attempts(found)),
         power=_counting(_power(found), _attempts(found)),
-        warnings=told_warnings(found),
+        warnings=warned_of(found),
         notes=tuple(found.notes()),
         voided=tuple(
             f"step {v.ordinal + 1} ({v.label}), attempt {v.attempt}: {v.why}" for v in found.voided()

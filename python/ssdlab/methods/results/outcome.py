@@ -111,7 +111,7 @@ def read_result(run: RunFolder) -> ResultBase | None:
         ) from error
 
 
-def told_warnings(run: RunFolder) -> tuple[Warned, ...]:
+def warned_of(run: RunFolder) -> tuple[Warned, ...]:
     """Return what a run warns of; of a finished one that stands in its manifest."""
     if run.manifest.status == "finished":
         return run.manifest.warnings
