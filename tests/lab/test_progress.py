@@ -11,6 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab.cli import main
@@ -66,6 +68,21 @@ AT = Progress(
 )
 def test_a_range_is_told_as_one(lower: float, upper: float, text: str) -> None:
     assert shown.range_text(lower, upper) == text
+
+
+@given(st.floats(0, 500 * 3600), st.floats(0, 500 * 3600))
+def test_what_is_told_of_a_range_encloses_it(one: float, other: float) -> None:
+    lower, upper = sorted((one, other))
+    ends = shown.range_text(lower, upper).removeprefix("at most ").split(" to ")
+    assert seconds_of(ends[-1]) >= upper
+    assert len(ends) == 1 or seconds_of(ends[0]) <= lower
+
+
+def seconds_of(told: str) -> float:
+    """Return the length of a time as it is told: `2 h 05 min`, `4 min 30 s`, `90.0 s`."""
+    words = told.split()
+    unit_s = {"h": 3600, "min": 60, "s": 1, "ms": 1e-3}
+    return sum(float(number) * unit_s[unit] for number, unit in zip(words[::2], words[1::2], strict=True))
 
 
 def test_steps_of_a_job_are_counted_as_its_file_has_them(

@@ -229,8 +229,10 @@ def range_text(min_s: float, max_s: float) -> str:
 
 
 def _whole(seconds: float, rounded: Callable[[float], int]) -> float:
-    """Round to whole seconds; to tenths where these are many of it."""
-    return rounded(10 * seconds) / 10 if seconds < 10 else rounded(seconds)
+    """Round to what `units.span_text` prints of so long a time: tenths of seconds, seconds or minutes."""
+    if seconds < 10:
+        return rounded(10 * seconds) / 10
+    return rounded(seconds) if seconds < units.MINUTES_FROM_S else 60 * rounded(seconds / 60)
 
 
 def bytes_text(lower: float, upper: float) -> str:

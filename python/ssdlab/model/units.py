@@ -400,6 +400,7 @@ def bytes_text(size_bytes: int) -> str:
     return text if short else f"{capacity_text(size_bytes)} ({size_bytes} bytes)"
 
 
+MINUTES_FROM_S = 7200  # hours and minutes
 _MILLISECONDS_BELOW_S = 0.1
 """As digits begin to stand behind zeros: a time of 0.00713 s stood beside latencies of 7.13 ms."""
 
@@ -411,7 +412,7 @@ def span_text(duration_s: float) -> str:
     if duration_s < 120:
         return f"{significant(duration_s)} s"
     whole = round(duration_s)
-    if whole < 7200:
+    if whole < MINUTES_FROM_S:
         return f"{whole // 60} min {whole % 60:02} s"
     minutes = round(whole / 60)
     return f"{minutes // 60} h {minutes % 60:02} min"
