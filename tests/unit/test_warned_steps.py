@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from ssdlab.methods.results.remarks import run_warnings, warnings_of
+from ssdlab.methods.results.outcome import warned_of
+from ssdlab.methods.results.remarks import warnings_of
 from ssdlab.results.records import EndRecord, StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Warned
@@ -83,6 +84,6 @@ def test_an_unfinished_run_warns_of_the_steps_that_count() -> None:
         for number, each in enumerate((voided, again), 1)
     ]
     run: Any = SimpleNamespace(manifest=stale, journal=lambda: ends, steps=lambda: [again])
-    assert [each.what for each in run_warnings(run)] == ["64.6 were in flight", "left"]
+    assert [each.what for each in warned_of(run)] == ["64.6 were in flight", "left"]
     stale.status = "finished"
-    assert run_warnings(run) == stale.warnings
+    assert warned_of(run) == stale.warnings

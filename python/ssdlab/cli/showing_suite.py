@@ -10,8 +10,7 @@ from ssdlab.cli.showing_drives import beside_json, only_run, print_beside
 from ssdlab.cli.showing_ratings import rating_json, rating_row, shares_of
 from ssdlab.methods.presented.departures import departure_text, gathered_departures
 from ssdlab.methods.results.figure_state import headline_label, labelled
-from ssdlab.methods.results.outcome import read_result, shown_by
-from ssdlab.methods.results.remarks import run_warnings
+from ssdlab.methods.results.outcome import read_result, shown_by, warned_of
 from ssdlab.model import units
 from ssdlab.model.units import counted, share_text
 from ssdlab.results.claim import sentence
@@ -129,7 +128,7 @@ def _remarks(run: RunFolder) -> Iterator[tuple[str, str]]:
         yield "caveat", caveat
     for departure in gathered_departures(run.manifest):
         yield "departure", departure_text(departure)
-    for warned in warned_steps(run_warnings(run), run.steps()):
+    for warned in warned_steps(warned_of(run), run.steps()):
         if warned.code in _OF_FIGURES:
             yield "warning", warned.line
 

@@ -115,6 +115,6 @@ def warned_of(run: RunFolder) -> tuple[Warned, ...]:
     """Return what a run warns of; of a finished one that stands in its manifest."""
     if run.manifest.status == "finished":
         return run.manifest.warnings
-    from ssdlab.methods.results.remarks import run_warnings
+    from ssdlab.methods.results.remarks import unfinished_warnings
 
-    return run_warnings(run)
+    return unfinished_warnings(run)

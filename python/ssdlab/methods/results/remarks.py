@@ -31,14 +31,12 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
     )
 
 
-def run_warnings(run: RunFolder) -> tuple[Warned, ...]:
-    """Return what a run warns of, by the steps that count.
+def unfinished_warnings(run: RunFolder) -> tuple[Warned, ...]:
+    """Return what a run without an end warns of, by the steps that count.
 
-    The manifest of a run without an end is as its last orderly session left it: steps may have been voided
-    since, and others finished. What no attempt has said is of the whole run and stays.
+    Its manifest is as its last orderly session left it: steps may have been voided since, and others
+    finished. What no attempt has said is of the whole run and stays.
     """
-    if run.manifest.status == "finished":
-        return run.manifest.warnings
     raised = {
         (warned.code, warned.what)
         for record in run.journal()
