@@ -52,14 +52,9 @@ def findings(result: TraceResult) -> Iterator[Claim]:
 def _kept_up(done: Replayed) -> str:
     if not done.late and not done.dropped:
         return "No I/O was late"
-    parts = (
-        [f"{count_text(done.late)} {'I/O was' if done.late == 1 else 'I/Os were'} late"] if done.late else []
-    )
-    parts += (
-        [f"{count_text(done.dropped)} {'was' if done.dropped == 1 else 'were'} dropped"]
-        if done.dropped
-        else []
-    )
+    late = f"{count_text(done.late)} {'I/O was' if done.late == 1 else 'I/Os were'} late"
+    dropped = f"{count_text(done.dropped)} {'was' if done.dropped == 1 else 'were'} dropped"
+    parts = [text for count, text in ((done.late, late), (done.dropped, dropped)) if count]
     return " and ".join(parts)
 
 
