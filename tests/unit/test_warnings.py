@@ -18,6 +18,7 @@ from ssdlab.model import warnings
 from ssdlab.model.host_load import HostContext
 from ssdlab.model.queue_settings import Conditions
 from ssdlab.model.summary import Summary
+from ssdlab.model.units import NS_PER_S
 from ssdlab.model.warning_texts import CATALOGUE
 from ssdlab.model.warnings import Warning, judge
 from ssdlab.model.workload import Bursts, Closed, Open, Stop, Stream, Workload
@@ -188,6 +189,18 @@ def test_the_write_cache_matters_to_writes() -> None:
 )
 def test_what_was_measured(measured: dict[str, Any], found: list[str]) -> None:
     assert codes(measured) == found
+
+
+def test_a_backlog_that_is_left_at_an_early_end_is_told_beside_what_was_given_up() -> None:
+    """Ten seconds of 1,000 a second of which 700 were taken, and 5 of each second's 700 given up."""
+    stream = Stream(arrival=Open(rate=1000), workers=8, stop=Stop(time_ns=60 * NS_PER_S))
+    ended = summary(iops=695.0, elapsed_s=10.0, read=part(ios=6_950, requested=7_000, dropped=50))
+    (dropped,) = [each for each in judge(ended, Workload.of(stream), HostContext()) if each.code == "dropped"]
+    assert (
+        dropped.what == "50 I/Os were never issued although due, and about 3.00k more were due when it ended"
+    )
+    whole = summary(iops=995.0, elapsed_s=10.0, read=part(ios=9_950, requested=10_000, dropped=50))
+    assert "more were due" not in judge(whole, Workload.of(stream), HostContext())[-1].what
 
 
 @pytest.mark.parametrize(

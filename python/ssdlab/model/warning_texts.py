@@ -69,7 +69,7 @@ CATALOGUE: dict[str, Entry] = {
         simulated="judge by response time; with more I/Os in flight submission waits less for completions",
     ),
     "dropped": Entry(
-        "{count} never issued although due",
+        "{count} never issued although due{waiting}",
         "the backlog of the open loop was full: the drive or the host is slower than the rate",
         "lower --rate, or raise --backlog; their response time counts as at least what they waited",
         in_step="ask for a lower rate; their response time counts as at least what they waited",

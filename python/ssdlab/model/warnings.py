@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab.model.errors import nearest
 from ssdlab.model.summary import NO_DRIVE, NO_WORKERS
-from ssdlab.model.units import NS_PER_S, block_text, latency_text, share_text, significant
+from ssdlab.model.units import (
+    NS_PER_S,
+    block_text,
+    count_text,
+    counted,
+    counted_were,
+    latency_text,
+    share_text,
+    significant,
+)
 from ssdlab.model.warning_texts import CATALOGUE
 from ssdlab.model.workload import Bursts, Closed, Pulses, Stream, Workload
 
@@ -157,9 +166,13 @@ def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> It
     # The I/Os of a burst are due at once, so all but the first are late by intent.
     bursts = any(isinstance(stream.arrival, Bursts) for stream in workload.streams)
     if done and late / done >= LATE_SHARE and not bursts:
-        yield Warning.of("late", {"count": _were(done)}, late=late, done=done)
+        yield Warning.of("late", {"count": counted_were(done, "I/O")}, late=late, done=done)
     if dropped := sum(side.dropped for side in sides):
-        yield Warning.of("dropped", {"count": _were(dropped)}, dropped=dropped)
+        waiting = _waiting_at_end(summary, workload) if None not in rates else 0
+        words = {"count": counted_were(dropped, "I/O"), "waiting": ""}
+        if waiting:
+            words["waiting"] = f", and about {count_text(waiting)} more were due when it ended"
+        yield Warning.of("dropped", words, dropped=dropped, waiting=waiting)
     asked, reached = _asked_depth(workload), summary.in_flight
     if asked is None or reached is None:
         return
@@ -215,6 +228,24 @@ def _min_iops(requested: float, summary: Summary, workload: Workload) -> float:
     return requested * (1 - slack)
 
 
+def _waiting_at_end(summary: Summary, workload: Workload) -> int:
+    """Return how many I/Os of open loops were due and neither done nor given up; 0 where it may be chance.
+
+    A measurement that is ended early leaves its backlog behind.
+    """
+    stops = [stream.stop for stream in workload.streams]
+    if any(stop.bytes or stop.ios for stop in stops):
+        return 0
+    issued_s = [
+        summary.elapsed_s,
+        *((stop.time_ns - workload.ramp_ns) / NS_PER_S for stop in stops if stop.time_ns),
+    ]
+    due = float(sum(stream.requested_iops or 0 for stream in workload.streams)) * min(issued_s)
+    left = due - sum(side.requested for side in summary.sides.values())
+    in_flight = sum(stream.in_flight for stream in workload.streams)
+    return round(left) if left > in_flight + 4 * math.sqrt(due) else 0
+
+
 def _depth(code: str, reached: float, asked: int) -> Warning:
     return Warning.of(code, {"reached": significant(reached)}, reached=reached, asked=asked)
 
@@ -226,10 +257,10 @@ def _judge_counts(summary: Summary, workload: Workload, around: HostContext) -> 
         yield Warning.of("nothing-measured")
     for direction, side in summary.sides.items():
         if side.failed:
-            words = {"count": _ios(side.failed), "errors": _errors_text(side.errors)}
+            words = {"count": counted(side.failed, "I/O"), "errors": _errors_text(side.errors)}
             yield Warning.of("failed", words, failed=side.failed, errors=dict(side.errors))
         if side.requested and 0 < side.ios < P99_SAMPLES:
-            words = {"count": _were(side.ios, f"{direction} ")}
+            words = {"count": counted_were(side.ios, f"{direction} I/O")}
             yield Warning.of("few-samples", words, samples=side.ios, direction=direction)
 
 
@@ -309,18 +340,6 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def _ios(count: int, direction: str = "") -> str:
-    return f"{count} {direction}{'I/O' if count == 1 else 'I/Os'}"
-
-
-def _were(count: int, direction: str = "") -> str:
-    return f"{_ios(count, direction)} {_was(count)}"
-
-
-def _was(count: int) -> str:
-    return "was" if count == 1 else "were"
-
-
 def _max_in_flight(summary: Summary, workload: Workload) -> tuple[int, dict[str, str]]:
     """Return how many I/Os a closed loop asks for at once, or were counted of an open one, and so in words.
 
@@ -328,9 +347,11 @@ def _max_in_flight(summary: Summary, workload: Workload) -> tuple[int, dict[str,
     """
     if all(isinstance(stream.arrival, Closed | Pulses) for stream in workload.streams):
         asked = sum(stream.in_flight for stream in workload.streams)
-        return asked, {"in_flight": f"{_ios(asked)} in flight {_was(asked)} asked for"}
-    counted = summary.in_flight_max or 0
-    return counted, {"in_flight": f"up to {_were(counted)} in flight"}
+        return asked, {
+            "in_flight": f"{counted(asked, 'I/O')} in flight {'was' if asked == 1 else 'were'} asked for"
+        }
+    found = summary.in_flight_max or 0
+    return found, {"in_flight": f"up to {counted_were(found, 'I/O')} in flight"}
 
 
 def _asked_depth(workload: Workload) -> int | None:
