@@ -35,6 +35,8 @@ def test_the_highest_mean_is_that_of_the_worst_ten_seconds() -> None:
     assert highest_mean_w(bins(watts)) == pytest.approx(slow)
     assert highest_mean_w(bins([2.0, 4.0])) == pytest.approx(3.0), "shorter than that: all of it"
     assert highest_mean_w(bins([7.0] * 2000, 0.01)) == pytest.approx(7.0)
+    both_ends = [8.0, 6.0, *[5.0] * 8, 6.0, 8.0]
+    assert highest_mean_w(bins(both_ends)) == pytest.approx(68 / 12), "more than the 54 / 10 of either end"
     assert highest_mean_w(bins([])) == 0.0
 
 

@@ -42,7 +42,10 @@ def energy_of(folder: HeldFolder, steps: Iterable[Step]) -> dict[str, JsonValue]
 
 
 def highest_mean_w(power: StepPower, over_s: float = LIMIT_S) -> float:
-    """Return the highest mean over a time, of whole samples; over all of them where they are fewer."""
+    """Return the highest mean over a time, of whole samples, or over all of them where that is higher.
+
+    A step that draws most at both its ends has a higher mean than any ten seconds of it.
+    """
     watts = power.watts.sum(axis=1)
     lengths_s = (power.end_ns - power.start_ns) / 1e9
     ends = np.cumsum(lengths_s)
@@ -51,9 +54,7 @@ def highest_mean_w(power: StepPower, over_s: float = LIMIT_S) -> float:
     energy = np.concatenate([[0.0], np.cumsum(watts * lengths_s)])
     starts = ends - lengths_s
     last = np.searchsorted(ends, starts + over_s * (1 - 1e-9))
-    whole = last < len(ends)
-    if not whole.any():
-        return float(energy[-1] / ends[-1])
-    first = np.flatnonzero(whole)
-    last = last[whole]
-    return float(((energy[last + 1] - energy[first]) / (ends[last] - starts[first])).max())
+    first = np.flatnonzero(last < len(ends))
+    last = last[first]
+    means = (energy[last + 1] - energy[first]) / (ends[last] - starts[first])
+    return float(max(energy[-1] / ends[-1], means.max(initial=0.0)))
