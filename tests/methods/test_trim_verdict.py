@@ -194,6 +194,9 @@ def test_a_quick_run_gives_no_verdict_either_way(tmp_path: Path, options: str) -
     assert (result.passed, result.verdict, result.why) == (None, "not judged", why)
     assert why.endswith("took 2.00 s"), "as long as the random writes were"
     assert sentence(next(iter(findings(result)))).startswith(f"TRIM is not judged ({why})")
+    alike = result.model_copy(update={"uncertainty": 1e-12})
+    assert "(the same in every tenth of the blocks)" in sentence(next(iter(findings(alike))))
+    assert "± 0" not in sentence(next(iter(findings(alike))))
     assert [result.unshown(each) for each in result.scalars if each.name == RECOVERED] == ["not judged"]
     target = tmp_path / "page.html"
     page.write([source.read_run(folder)], target)

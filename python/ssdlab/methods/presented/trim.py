@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ssdlab.methods.results.trim import LbaPlot, TrimResult
 
 HARDLY_ANY = 0.01
+ALIKE = 1e-6
+"""Half an interval below this is the rounding of the machine: on a simulated drive all may be alike."""
 _REACHED = {
     True: "the discard reached the device",
     False: "the discard did not reach the device",
@@ -32,9 +34,8 @@ def findings(result: TrimResult) -> Iterator[Claim]:
     """Yield the verdict, and whether the discard reached the device."""
     steps = tuple(plot.ordinal for plot in plots(result))
     regained = _regained(result.regained)
-    sure = "" if result.uncertainty is None else " ± {sure}"
     why = f" ({result.why})".replace("{", "{{").replace("}", "}}") if result.why else ""
-    share = f"{{figure}}{sure} of the clean speed{_where(result)}{regained}"
+    share = f"{{figure}}{_sure(result.uncertainty)} of the clean speed{_where(result)}{regained}"
     yield Claim(
         f"TRIM {VERDICTS[result.verdict]}{why}: {share}",
         figure=Amount(100 * result.recovered, "%"),
@@ -48,6 +49,13 @@ def findings(result: TrimResult) -> Iterator[Claim]:
     )
     known = result.trim.reached_device
     yield Claim(_REACHED[known], evidence=Evidence(steps[-1:]), judged=known is not None)
+
+
+def _sure(uncertainty: float | None) -> str:
+    """Return how far the share is to be trusted."""
+    if uncertainty is None:
+        return ""
+    return " (the same in every tenth of the blocks)" if uncertainty < ALIKE else " ± {sure}"
 
 
 def _regained(share: float | None) -> str:
