@@ -18,7 +18,7 @@ MARKER = "machine"
 FIXTURES = frozenset(
     {"make_zram", "zram", "loop", "stage", "small_library"}  # devices and mounts
     | {"throttled", "bpf", "block_trace", "event_log", "traced"}  # the kernel's limits and traces
-    | {"fio", "chromium"}  # programs
+    | {"fio"}  # programs
 )
 """A test that asks for one of these, itself or through another fixture, gets the marker."""
 
