@@ -147,7 +147,9 @@ def steady(name: str, spare: float, seconds: int) -> tuple[float, float, float]:
     return float(found.iops), amplification, float(np.std(rows))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", slow_but(["sata-tlc-enterprise"], [*UNHEATED, *ON_DATA_PATH]))
+@pytest.mark.parametrize(
+    "name", slow_but(["sata-tlc-enterprise"], [*UNHEATED, *ON_DATA_PATH, *ONE_AT_A_TIME])
+)
 def test_spare_area_is_worth_what_theory_says(name: str) -> None:
     """From 7 to 25 % of spare; drives without thermal limits, which take more where work takes longer."""
     less, more = steady(name, 0.07, 10), steady(name, 0.25, 10)
@@ -159,7 +161,7 @@ def test_spare_area_is_worth_what_theory_says(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*ONE_AT_A_TIME, "dramless-client"])
 def test_spare_area_is_worth_what_the_parts_that_limit_say(name: str) -> None:
-    """Where moves limit, amplification less one counts; where the map is in flash, its misses stay."""
+    """Where moves limit, amplification less one and the command count; with the map in flash, misses."""
     measured, predicted = [], []
     for spare in (0.07, 0.25):
         measured.append(steady(name, spare, 20)[0])

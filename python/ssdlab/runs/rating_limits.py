@@ -144,9 +144,10 @@ class Parts:
         return (1 - untouched) / (valid * self.page_units)
 
     def collection_us(self, moved: float, senses: float, programs_us: float | None) -> float:
-        """Time of what collection moves for one write, where few of its reads are under way at once.
+        """Time of what collection moves for one write, and of its command, where few reads are at once.
 
-        Each read is sensed, taken over the channel and entered into the map before the next is asked for; it
+        Each read is sensed, taken over the channel and entered into the map before the next is asked for, and
+        commands of the host are taken between two of them. A read
         waits for the program that its die is at. While a program of `S` runs, reads for its die come at the
         rate `r` (of all, over the number of dies), and the first waits for the rest of it: on average
         `S (1 - (1 - exp(-r S)) / (r S))` for each program. The rate follows from that time in turn. Programs
@@ -167,14 +168,15 @@ class Parts:
             return 0.0
         read_us = self.figure("flash", "read_us") + self.command_us
         moves_us = senses * read_us + moved * (self.transfer_us + self.figure("controller", "move_us"))
+        command_us = self.figure("controller", "write_us")
         if programs_us is None:
-            return moves_us / at_once
+            return moves_us / at_once + command_us
         time_us, for_each = moves_us, self.figure("flash", "program_us") * senses / self.dies
         for _ in range(100):
             met = at_once * for_each / (time_us - (time_us - moves_us) / self.dies)
             waits_us = self.dies * programs_us * (1 + math.expm1(-met) / met)
             time_us = (time_us + moves_us + waits_us) / 2
-        return time_us / at_once
+        return time_us / at_once + command_us
 
     @cached_property
     def write_amplification(self) -> float:

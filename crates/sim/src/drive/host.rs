@@ -66,12 +66,17 @@ impl Host {
     /// Takes a core for a command that is there at `ready`. Returns when the core has done its part.
     #[inline]
     pub fn process(&mut self, ready: u64, write: bool) -> u64 {
-        let duration = if write {
+        self.occupy(ready, self.core_ns(write))
+    }
+
+    /// What a command takes of a core.
+    #[inline]
+    pub fn core_ns(&self, write: bool) -> u64 {
+        if write {
             self.spec.write_core_ns
         } else {
             self.spec.read_core_ns
-        };
-        self.occupy(ready, duration)
+        }
     }
 
     /// Takes the core that is free first, from `ready` on. Returns when it has worked for so long.

@@ -362,9 +362,21 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         done
     }
 
+    /// Takes a core for a command that is there at `ready`. Returns when it has done its part.
+    ///
+    /// A firmware that moves one page after another takes commands between two of them.
+    #[inline]
+    pub(crate) fn process(&mut self, ready: u64, write: bool) -> u64 {
+        let processed = self.host.process(ready, write);
+        self.machine
+            .moving
+            .gives_way(processed, self.host.core_ns(write));
+        processed
+    }
+
     #[inline]
     fn write(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
-        let processed = self.host.process(accepted, true);
+        let processed = self.process(accepted, true);
         let end = offset + u64::from(length);
         let sent = self.host.send(self.clock, processed, u64::from(length));
         self.machine.begin_write();

@@ -8,7 +8,7 @@ use crate::ftl::{MappingCache, Translation};
 impl<T: Translation, M: MappingCache> Drive<T, M> {
     #[inline]
     pub(crate) fn read(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
-        let processed = self.host.process(accepted, false);
+        let processed = self.process(accepted, false);
         let ready = self.host.turn_around(self.clock, processed);
         let end = offset + u64::from(length);
         if self.read_ahead.is_some() {

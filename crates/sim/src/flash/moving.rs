@@ -88,6 +88,16 @@ impl Moving {
         }
     }
 
+    /// The firmware takes a command of the host at `at`, for so long: what is under way goes on behind it.
+    #[inline]
+    pub(crate) fn gives_way(&mut self, at: u64, core_ns: u64) {
+        for slot in &mut self.slots {
+            if *slot > at {
+                *slot += core_ns;
+            }
+        }
+    }
+
     /// When all reads given so far have been moved, as far as they are bounded.
     #[inline]
     pub(crate) fn moved_at(&self) -> u64 {
@@ -134,6 +144,19 @@ mod tests {
         }
         assert_eq!((moving.asked_at(), moving.moved_at()), (450, 450));
         assert!(Moving::new(0, 0).begins(7) == 7);
+    }
+
+    #[test]
+    fn a_command_of_the_host_puts_off_the_next_read_and_no_other() {
+        let mut moving = Moving::new(1, 10);
+        assert_eq!(moving.begins(0), 0);
+        moving.crossed(100, 1, false);
+        moving.gives_way(50, 7);
+        assert_eq!(moving.begins(0), 117);
+        moving.crossed(217, 1, false);
+        // Nothing is under way any more when the next command comes.
+        moving.gives_way(227, 7);
+        assert_eq!((moving.begins(0), moving.begins(300)), (227, 300));
     }
 
     #[test]
