@@ -258,6 +258,22 @@ fn an_open_loop_keeps_its_rate_when_the_drive_can() {
 }
 
 #[test]
+fn a_stream_that_waits_is_measured_until_it_stops() {
+    let stop = json!({"time_ns": 1_000_000_000, "bytes": null, "ios": null, "span_once": false});
+    let thinks = json!({"closed": {"think_ns": 300_000_000}});
+    let bursts = json!({"bursts": {"bytes": 8192, "every_ns": 400_000_000}});
+    let arrivals = ["even", "poisson", "act6"].map(|each| open(&json!(each), 3, 1_000_000_000));
+    for arrival in arrivals.into_iter().chain([thinks, bursts]) {
+        for workers in [1, 2, 3, 8] {
+            let mut text = workload(json!({"workers": workers, "arrival": arrival}));
+            text["streams"][0]["stop"] = stop.clone();
+            let measured = run_with(&text).measurement;
+            assert_eq!(measured.elapsed_ns, 1_000_000_000, "{arrival}, {workers}");
+        }
+    }
+}
+
+#[test]
 fn an_overrun_open_loop_drops_what_waits_too_long_and_counts_it() {
     let backlog_ns = 20_000_000;
     let mut text =

@@ -266,7 +266,8 @@ impl<'a> Lane<'a> {
         let recorder = self.recorder.as_mut().expect("a live lane records");
         let io = slot.io;
         recorder.completed(io.op, io.length, slot.intended_ns, slot.submit_ns, at_ns);
-        self.end_ns = at_ns;
+        // Another slot may have found that nothing more is due before the stop.
+        self.end_ns = self.end_ns.max(at_ns);
         self.moved_bytes[io.op as usize] += u64::from(io.length);
         if self.stream.log_ios {
             recorder.log_io(&IoRecord {
