@@ -191,6 +191,15 @@ def test_what_was_measured(measured: dict[str, Any], found: list[str]) -> None:
     assert codes(measured) == found
 
 
+@pytest.mark.parametrize(("longest_ns", "code"), [(1_370_000_000, "undone"), (10_200_000_000, "dropped")])
+def test_what_is_given_up_at_the_end_was_no_full_backlog(longest_ns: int, code: str) -> None:
+    stream = Stream(arrival=Open(rate=1000), workers=8, stop=Stop(time_ns=10 * NS_PER_S))
+    tails = {"p50": 80_000, "p99": 100_000, "max": longest_ns}
+    measured = summary(iops=995.0, elapsed_s=10.0, read=part(dropped=50, response_ns=tails))
+    found = [each.code for each in judge(measured, Workload.of(stream), HostContext())]
+    assert [each for each in found if each in ("undone", "dropped")] == [code]
+
+
 def test_a_backlog_that_is_left_at_an_early_end_is_told_beside_what_was_given_up() -> None:
     """Ten seconds of 1,000 a second of which 700 were taken, and 5 of each second's 700 given up."""
     stream = Stream(arrival=Open(rate=1000), workers=8, stop=Stop(time_ns=60 * NS_PER_S))

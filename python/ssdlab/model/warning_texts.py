@@ -74,6 +74,12 @@ CATALOGUE: dict[str, Entry] = {
         "lower --rate, or raise --backlog; their response time counts as at least what they waited",
         in_step="ask for a lower rate; their response time counts as at least what they waited",
     ),
+    "undone": Entry(
+        "{count} due and not begun a second after the end",
+        "the queue of the open loop had grown by then: the drive or the host is slower than the rate",
+        "lower --rate; their response time counts as at least what they waited",
+        in_step="ask for a lower rate; their response time counts as at least what they waited",
+    ),
     "failed": Entry(
         "{count} failed ({errors})",
         "the drive, its link or the kernel returned errors; failed I/Os are in no latency figure",

@@ -167,7 +167,9 @@ def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> It
     bursts = any(isinstance(stream.arrival, Bursts) for stream in workload.streams)
     if done and late / done >= LATE_SHARE and not bursts:
         yield Warning.of("late", {"count": counted_were(done, "I/O")}, late=late, done=done)
-    if dropped := sum(side.dropped for side in sides):
+    if (dropped := sum(side.dropped for side in sides)) and _are_of_the_end(summary, workload):
+        yield Warning.of("undone", {"count": counted_were(dropped, "I/O")}, dropped=dropped)
+    elif dropped:
         waiting = _waiting_at_end(summary, workload) if None not in rates else 0
         words = {"count": counted_were(dropped, "I/O"), "waiting": ""}
         if waiting:
@@ -226,6 +228,13 @@ def _min_iops(requested: float, summary: Summary, workload: Workload) -> float:
     drawn = any(getattr(stream.arrival, "process", None) == "poisson" for stream in workload.streams)
     slack = max(1 - RATE_REACHED, 4 / math.sqrt(due) if drawn else 1 / due)
     return requested * (1 - slack)
+
+
+def _are_of_the_end(summary: Summary, workload: Workload) -> bool:
+    """Say whether I/Os were dropped at the end alone: none waited for as long as a backlog may last."""
+    backlogs_ns = [getattr(stream.arrival, "backlog_ns", math.inf) for stream in workload.streams]
+    longest_ns = [side.response_ns.get("max") for side in summary.sides.values()]
+    return all(each is not None and each < min(backlogs_ns) for each in longest_ns)
 
 
 def _waiting_at_end(summary: Summary, workload: Workload) -> int:

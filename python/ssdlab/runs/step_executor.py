@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ssdlab.runs.tracking import Tracker
 
 
-_OVERRUN = frozenset({"rate-not-reached", "dropped"})
+_OVERRUN = frozenset({"rate-not-reached", "dropped", "undone"})
 """Warnings of a load that was more than the drive could do."""
 _SPACE_LOOK_S = 1.0
 _SPACE_BYTES = 256 * 1024
