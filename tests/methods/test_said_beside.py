@@ -10,9 +10,9 @@ from ssdlab.methods.presented.rate_limit import rates
 from ssdlab.methods.presented.read_under_writes import saturated
 from ssdlab.methods.results.pts import PtsSamples
 from ssdlab.methods.results.pts_rounds import PtsCell, PtsRounds, TrackedVariable
-from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult
+from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult, failure_of
 from ssdlab.methods.results.read_under_writes import LoadCell
-from ssdlab.results.claim import sentence
+from ssdlab.results.claim import Amount, Evidence, clause, sentence
 
 
 def rounds_of(*cells: PtsCell, steady: bool = True) -> PtsRounds:
@@ -54,6 +54,20 @@ def test_a_rate_that_the_longest_io_vouched_for_says_so() -> None:
     assert any("too few I/Os for p99 at 1.00k IOPS" in caveat for caveat in result.caveats)
     held = [row[6].text for row in rates(result).rows]
     assert held == ["yes: the longest took 2.00 ms", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("done", "what", "said"),
+    [
+        (1.0, "p99 was", "p99 was 0.085 ms"),
+        (1.0, "the longest of 2 I/Os took", "the longest of 2 I/Os took 0.085 ms"),
+        (0.5, "p99 was", "only 50.0 % of what arrived was done"),
+        (None, "p99 was", "nothing arrived, as it was measured for too short"),
+    ],
+)
+def test_why_a_rate_did_not_hold_is_what_was_seen(done: float | None, what: str, said: str) -> None:
+    failed = failure_of(done, 0, Amount(85_000.0, "ns"), what, 50_000.0, Evidence((1,)))
+    assert failed is not None and clause(failed) == said
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
-from ssdlab.model.units import count_text, counted_were
+from ssdlab.model.units import count_text, counted, counted_were
 from ssdlab.results.basis import Basis, of_search
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
@@ -47,11 +47,14 @@ class OfferedLoad(Stored):
         sides = summary.transfers
         worst = {key: summary.slower(key) for key in _SHOWN}
         # Of too few I/Os for the percentile the longest stands for it: it cannot be shorter.
-        latency_ns = worst["max"] if worst[percentile] is None else worst[percentile]
+        ios = sum(side.ios for side in sides)
+        latency_ns, what = worst[percentile], f"{percentile} was"
+        if latency_ns is None:
+            latency_ns, what = worst["max"], f"the longest of {counted(ios, 'I/O')} took"
         requested, dropped = sum(side.requested for side in sides), sum(side.dropped for side in sides)
-        done = sum(side.ios for side in sides) / requested if requested else 0.0
+        done = ios / requested if requested else None
         failed = failure_of(
-            done, dropped, Amount(latency_ns, "ns"), percentile, bound_ns, Evidence((step.ordinal,))
+            done, dropped, Amount(latency_ns, "ns"), what, bound_ns, Evidence((step.ordinal,))
         )
         return cls(
             rate=rate,
@@ -141,11 +144,13 @@ class RateLimitResult(ResultBase):
 
 
 def failure_of(
-    share: float, dropped: int, latency: Amount, percentile: str, bound_ns: float, shown: Evidence
+    share: float | None, dropped: int, latency: Amount, what: str, bound_ns: float, shown: Evidence
 ) -> Claim | None:
-    """Return why a rate does not hold; None if it does."""
+    """Return why a rate does not hold; None if it does. `what`: which latency, `p99 was`."""
     if dropped:
         return Claim("{dropped} dropped", evidence=shown, others={"dropped": counted_were(dropped, "I/O")})
+    if share is None:
+        return Claim("nothing arrived, as it was measured for too short", evidence=shown, judged=False)
     if share < SHARE_DONE:
         return Claim(
             "only {figure} of what arrived was done",
@@ -157,10 +162,10 @@ def failure_of(
         return Claim("no I/O was done", evidence=shown, judged=False)
     if latency.value >= bound_ns:
         return Claim(
-            "{percentile} was {time} ms",
+            "{what} {time} ms",
             figure=latency,
             bound=Bound("under", Amount(bound_ns, "ns")),
             evidence=shown,
-            others={"percentile": percentile, "time": f"{latency.value / 1e6:.3g}"},
+            others={"what": what, "time": f"{latency.value / 1e6:.3g}"},
         )
     return None
