@@ -13,7 +13,7 @@ from ssdlab.analysis.act import THRESHOLDS_MS
 from ssdlab.cli import main
 from ssdlab.formats.act import StorageConfig
 from ssdlab.formats.act_files import read_config
-from ssdlab.methods.results.act import ActResult
+from ssdlab.methods.results.act import UNJUDGED, ActResult
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder
@@ -31,6 +31,8 @@ def test_a_test_in_the_terminal_on_the_page_and_as_a_file_for_the_original(
         kept = rf"3x kept the limits of {re.escape(rule)} in [\d.]+ s, a read counts from when {clock}"
         assert re.search(f"{kept}: not judged, since ACT judges slices of an hour[.]", shown), shown
     assert "3x passed" not in shown
+    stored = read_result(folder)
+    assert isinstance(stored, ActResult) and stored.unjudged == UNJUDGED
     assert shown.count("Slice  ≥ 1 ms  ≥ 2 ms  ≥ 4 ms  ≥ 8 ms  ≥ 16 ms  ≥ 32 ms  ≥ 64 ms  Reads/s") == 2
     assert re.search(r"large-block-reads, asked a second +70\.5882", shown)
 
@@ -117,3 +119,12 @@ def told(folder: RunFolder, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     assert main(["show", str(folder.path)]) == 0
     return capsys.readouterr().out
+
+
+def test_what_no_slice_covers_was_held_against_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run("act", tmp_path, POWERED, test_duration_sec="5", slice_sec="2", prepare="no", load="3")
+    shown = told(folder, capsys)
+    assert "3x kept the limits of 6.x in 4.00 s" in shown
+    assert "no rule counts the last 1 s, which make no whole slice" in shown

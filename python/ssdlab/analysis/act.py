@@ -181,9 +181,9 @@ class SlowReads:
         for ms, limit in LIMITS.items():
             if (slow := self._slow.get(ms, 0)) and slow >= limit * (self._reads + to_come):
                 share = slow / (self._reads + to_come)
-                why = (
-                    f"slice {number + 1}: {share_text(share)} of all its reads took {ms} ms or longer already"
-                )
+                # Counted by the quantiles of rows: that many, and perhaps more.
+                share_read = f"at least {share_text(share)} of all its reads"
+                why = f"slice {number + 1}: {share_read} took {ms} ms or longer already"
                 return GivenUp(row.end_s, f"{why}, not under {fixed_share_text(limit)}", certain=True)
         return None
 

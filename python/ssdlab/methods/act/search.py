@@ -35,7 +35,7 @@ from ssdlab.methods.act.verdict import VERSION, load_of, times_of, tries_of, try
 from ssdlab.methods.method import Method, RunData, Seconds, param
 from ssdlab.methods.parts.search import step_to_highest
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.act import ActSearchResult, ActTry
+from ssdlab.methods.results.act import JUDGED_S, UNJUDGED, ActSearchResult, ActTry
 from ssdlab.methods.steps import Finding
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.schema import Scalar
@@ -140,6 +140,7 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
         score_per_w=per_w,
         caveats=clauses(_caveats(p, tries)),
         scalars=tuple(_scalars(score, best.mean_w if best else None, per_w, p.rule)),
+        unjudged="" if min(p.test_duration_sec, p.slice_sec) >= JUDGED_S else UNJUDGED,
     )
 
 

@@ -16,7 +16,16 @@ from ssdlab.formats.act import READS_1X, WRITES_1X, derived, options
 from ssdlab.methods.act.load import burst_ios
 from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
 from ssdlab.methods.method import RunData
-from ssdlab.methods.results.act import RULES, ActDelivery, ActResult, ActSlice, ActTry, ActVerdict, Rule
+from ssdlab.methods.results.act import (
+    RULES,
+    UNJUDGED,
+    ActDelivery,
+    ActResult,
+    ActSlice,
+    ActTry,
+    ActVerdict,
+    Rule,
+)
 from ssdlab.methods.verbs.idle import Idle
 from ssdlab.model.units import NS_PER_S, fixed_share_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
@@ -227,7 +236,8 @@ def act_result(data: RunData, p: LoadParams, label: str = TEST) -> ActResult:
         caveats=clauses(_short_of(p, load)),
     )
     figure = _scalar(load if passed and load else None, p, judged=result.judged)
-    return result.model_copy(update={"scalars": (figure,)})
+    unjudged = "" if result.judged else UNJUDGED
+    return result.model_copy(update={"scalars": (figure,), "unjudged": unjudged})
 
 
 def day_passed(data: Tables, step: Step, p: LoadParams) -> bool:
@@ -265,6 +275,12 @@ def _short_of(p: LoadParams, load: int) -> Iterator[Claim]:
     if p.slice_sec != HOUR_S:
         yield Claim(
             "slices of {length}: ACT judges hours", judged=False, others={"length": f"{p.slice_sec} s"}
+        )
+    if p.test_duration_sec > p.slice_sec and (rest_s := p.test_duration_sec % p.slice_sec):
+        yield Claim(
+            "no rule counts the last {rest}, which make no whole slice",
+            judged=False,
+            others={"rest": f"{rest_s} s"},
         )
     if not p.prepare:
         yield Claim("the drive was not prepared as act_prep does", judged=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS
-from ssdlab.methods.results.act import RULES
+from ssdlab.methods.results.act import RULES, UNJUDGED
 from ssdlab.model.units import span_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ssdlab.methods.results.act import ActDelivery, ActResult, ActSearchResult, ActTry, ActVerdict, Rule
 
 CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
-_NOT_AN_HOUR = ": not judged, since ACT judges slices of an hour"
+_NOT_AN_HOUR = f": not judged, since {UNJUDGED}"
 
 
 def findings(result: ActResult) -> Iterator[Claim]:
@@ -36,7 +36,7 @@ def findings(result: ActResult) -> Iterator[Claim]:
                 "did": verdict_word(each.passed, judged=result.judged),
                 "rule": each.rule,
                 "why": each.why,
-                "ran": Amount(result.ran_s, "s"),
+                "ran": Amount(result.covered_s, "s"),
             },
         )
     if result.delivery is not None:

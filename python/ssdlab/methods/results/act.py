@@ -16,9 +16,10 @@ RULES: dict[Rule, Literal["response", "service"]] = {"2019": "response", "6.x": 
 """What each rule counts a read from: being due, or being issued."""
 Program = Literal["act_storage", "act_index"]
 JUDGED_S = 3600
+"""What ACT judges: an hour. A few seconds within the limits, or outside of them, tell little of one."""
+UNJUDGED = "ACT judges slices of an hour"
 UNEXPLAINED = "it ended before its time"
 """Why a test ended that ACT would not have ended."""
-"""What ACT judges: an hour. A few seconds within the limits, or outside of them, tell little of one."""
 
 
 class ActSlice(Stored):
@@ -43,7 +44,10 @@ class ActVerdict(Stored):
     """What one rule says."""
 
     rule: Rule
-    passed: bool | None = Field(description="None: there was no whole slice, or no read in one")
+    passed: bool | None = Field(
+        description="whether all limits were kept: a verdict only of a test that is judged (`unjudged`); "
+        "None: there was no whole slice, or no read in one"
+    )
     worst: dict[str, float] = Field(
         description="worst share of any slice at each threshold; of what ran, where no slice is whole"
     )
@@ -121,6 +125,14 @@ class ActResult(ResultBase):
     )
 
     tries: tuple[ActTry, ...] = Field(default=(), description="of the search before it, in their order")
+    unjudged: str = Field(
+        default="", description="why limits that were kept, or not, are no verdict of ACT's"
+    )
+
+    @property
+    def covered_s(self) -> float:
+        """For how long it was held against the limits: whole slices; without one, all that ran."""
+        return len(self.slices) * self.slice_s or self.ran_s
 
     @property
     def judged(self) -> bool:
@@ -171,6 +183,7 @@ class ActSearchResult(ResultBase):
     drive_state: str = Field(description="what the drive did between two tries")
     score_w: float | None = Field(default=None, description="mean power at the score")
     score_per_w: float | None = None
+    unjudged: str = Field(default="", description="as in `ActResult`")
 
     @property
     def judged(self) -> bool:
