@@ -111,7 +111,7 @@ def test_a_sweep_whose_drive_moved_has_no_headline_and_no_share_of_a_rating(
     words = ["run", "steady-random-write", SCENE, "--quick", "--seed", "1", "--library", str(tmp_path)]
     assert main(words) == 0
     shown = capsys.readouterr().out
-    assert "taken again at the end" in shown
+    assert "taken again afterwards" in shown
     assert "the drive's state moved" in shown
     assert "there is no headline figure" in shown
     assert "of the rated" not in shown
@@ -207,7 +207,7 @@ def test_a_point_below_all_others_fell_nowhere() -> None:
     (check,) = checks_of(RunData(steps, 1, 1), [["depth 1", "depth 4", "depth 8"]], "IOPS")
     assert (check.fallen, check.lowest, check.held, check.ordinals) == ("", None, True, (0, 3))
     assert sentence(check_claim(check)).startswith(
-        "Depth 1 gave 33.0 IOPS, and 34.0 IOPS when it was taken again at the end"
+        "Depth 1 gave 33.0 IOPS, and 34.0 IOPS when it was taken again afterwards"
     )
     # Another check may show a move: one that came back is no conclusion on the state.
     assert "state held" not in sentence(check_claim(check))

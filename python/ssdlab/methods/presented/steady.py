@@ -108,11 +108,11 @@ def check_claim(check: StateCheck) -> Claim:
         "by_host": check.by_host or "",
     }
     if check.kind == "repeated" and check.lowest is None:
-        says = "{what} gave {figure}, and {after} when it was taken again at the end"
+        says = "{what} gave {figure}, and {after} when it was taken again afterwards"
     elif check.kind == "repeated":
         says = (
-            "throughput fell from {figure} at {what} to {lowest} at {fallen}, and {what}, taken again at the "
-            "end, gave {after}"
+            "throughput fell from {figure} at {what} to {lowest} at {fallen}, and {what}, taken again "
+            "afterwards, gave {after}"
         )
     elif check.kind == "throttled":
         says = (
