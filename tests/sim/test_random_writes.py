@@ -152,7 +152,8 @@ def steady(name: str, spare: float, seconds: int) -> tuple[float, float, float]:
 )
 def test_spare_area_is_worth_what_theory_says(name: str) -> None:
     """From 7 to 25 % of spare; drives without thermal limits, which take more where work takes longer."""
-    less, more = steady(name, 0.07, 10), steady(name, 0.25, 10)
+    # Reads for moves and programs meet on the same dies in waves of some ten seconds.
+    less, more = steady(name, 0.07, 20), steady(name, 0.25, 20)
     assert more[0] / less[0] == pytest.approx(less[1] / more[1], rel=0.15)
     # The spread is what the erases within a second make of it: next to nothing beside the level.
     assert more[2] < 0.02 * more[0] and less[2] < 0.02 * less[0]
@@ -168,7 +169,8 @@ def test_spare_area_is_worth_what_the_parts_that_limit_say(name: str) -> None:
         made = check_profile(name, scale=scale_for(name, SMALL_BYTES), spare=spare)
         predicted.append(random_writes(made).value)
     gain = measured[1] / measured[0]
-    assert gain == pytest.approx(predicted[1] / predicted[0], rel=0.05)
+    # A command that comes while a move waits for a program costs less than the closed form has it.
+    assert gain == pytest.approx(predicted[1] / predicted[0], rel=0.07)
 
 
 @pytest.mark.slow

@@ -168,15 +168,16 @@ class Parts:
             return 0.0
         read_us = self.figure("flash", "read_us") + self.command_us
         moves_us = senses * read_us + moved * (self.transfer_us + self.figure("controller", "move_us"))
-        command_us = self.figure("controller", "write_us")
+        # Every one of the reads that are at once is put off by each command.
+        busy_us = moves_us + at_once * self.figure("controller", "write_us")
         if programs_us is None:
-            return moves_us / at_once + command_us
-        time_us, for_each = moves_us, self.figure("flash", "program_us") * senses / self.dies
+            return busy_us / at_once
+        time_us, for_each = busy_us, self.figure("flash", "program_us") * senses / self.dies
         for _ in range(100):
             met = at_once * for_each / (time_us - (time_us - moves_us) / self.dies)
             waits_us = self.dies * programs_us * (1 + math.expm1(-met) / met)
-            time_us = (time_us + moves_us + waits_us) / 2
-        return time_us / at_once + command_us
+            time_us = (time_us + busy_us + waits_us) / 2
+        return time_us / at_once
 
     @cached_property
     def write_amplification(self) -> float:
