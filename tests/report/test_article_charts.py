@@ -128,6 +128,14 @@ def test_nothing_is_drawn_across_the_pause_between_two_steps() -> None:
     assert line.count("M") == 2
 
 
+@pytest.mark.parametrize("rows", [20, 300])
+def test_the_dots_of_a_time_line_are_one_path(rows: int) -> None:
+    """Each by itself is some 200 bytes, and they were the longest part of a page's pictures."""
+    svg = Painter([run_style()]).svg(time_line(0, rows), BARE)
+    (dots,) = [d for d in re.findall(r' d="(M[^"]+)"', svg) if "A" in d]
+    assert dots.count("M") == rows
+
+
 def test_a_picture_shows_what_is_pressed_when_the_page_opens() -> None:
     empty, full = Choice("none", (), absent="not run"), series(0, 60, 50).choices[0]
     chart = replace(series(0, 60, 50), choices=(empty, empty, empty, full), variants=2)
