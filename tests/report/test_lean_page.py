@@ -53,6 +53,21 @@ def test_engines_are_shared_and_draw_what_they_drew_before() -> None:
     assert engine() is engine()
 
 
+def test_an_engine_that_drew_samples_draws_what_it_drew_before() -> None:
+    painter, own = Painter([run_style()]), engine()
+    before = painter.svg(lines(1, 3), BARE)
+    drawn = [own.sample(at) for at in range(6)]
+    assert drawn == [True] * 4 + [False] * 2  # the last of five, and one that there is not
+    assert painter.svg(lines(1, 3), BARE) == before
+
+
+def test_nothing_is_drawn_for_nobody_once_a_picture_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    Painter([run_style()]).svg(lines(1, 3), BARE)
+    own = engine()
+    monkeypatch.setattr(own, "sample", lambda at: pytest.fail(f"sample {at} was drawn"))
+    own.warm().result()
+
+
 def test_tables_of_one_name_are_read_anew(tmp_path: Path) -> None:
     for folder in (tmp_path / "a", tmp_path / "b"):
         folder.mkdir()

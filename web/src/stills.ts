@@ -4,6 +4,7 @@ import { setPlatformAPI } from "echarts/core";
 import { estimatedWidth } from "./fonts";
 import { picture, type Asked } from "./picture";
 import { Columns } from "./columns";
+import { drawSample } from "./warming";
 
 /** What `picture` asks for, and the unpacked columns by the text that stands for them. */
 interface Given extends Asked {
@@ -19,4 +20,4 @@ function draw(given: Given): string {
 // The lines of a text box are as high as a letter M is wide, to ECharts.
 setPlatformAPI({ measureText: (text, font) => ({ width: estimatedWidth(text, font ?? "12px sans-serif") }) });
 
-Object.assign(globalThis, { drawPicture: (text: string) => draw(JSON.parse(text) as Given) });
+Object.assign(globalThis, { drawPicture: (text: string) => draw(JSON.parse(text) as Given), drawSample: (at: number) => drawSample(at, new Columns()) });

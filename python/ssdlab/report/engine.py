@@ -11,12 +11,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
+from itertools import count
 from typing import Any
 
 from ssdlab.model.errors import HostError, UsageError
 
 PACKAGE = "py_mini_racer"
-_DRAW = "drawPicture"
+_DRAW, _SAMPLE = "drawPicture", "drawSample"
+_FLAGS = ("--min-semi-space-size=16",)
+"""Of V8: megabytes of young objects before the first collection. All pictures of a run's page fit in."""
 
 
 class Engine:
@@ -32,18 +35,34 @@ class Engine:
         script = static("pictures.js")
         self._thread = ThreadPoolExecutor(1, "pictures")
         self._loaded = self._thread.submit(_loaded, script)
+        self._asked = False
         # One that is still there when Python ends waits for its own thread for ever.
         atexit.register(self.close)
 
     def draw(self, asked: str) -> Future[str]:
         """Begin with a picture; `asked` is JSON of what `web/src/stills.ts` is given."""
+        self._asked = True
         return self._thread.submit(self._draw, asked)
 
     def _draw(self, asked: str) -> str:
         return str(self._loaded.result().call(_DRAW, asked))
 
+    def warm(self) -> Future[None]:
+        """Draw samples as long as no picture is asked for."""
+        return self._thread.submit(self._warm)
+
+    def _warm(self) -> None:
+        for at in count():
+            if self._asked or not self.sample(at):
+                return
+
+    def sample(self, at: int) -> bool:
+        """Draw one of the samples, and say whether there are more."""
+        return bool(self._loaded.result().call(_SAMPLE, at))
+
     def close(self) -> None:
         """End its threads."""
+        self._asked = True
         self._thread.shutdown()
         if self._loaded.exception() is None:
             self._loaded.result().close()
@@ -75,9 +94,9 @@ def available() -> bool:
 
 
 def ready() -> None:
-    """Begin to load the engine, where there is one."""
+    """Begin to load the engine and to warm it, where there is one."""
     if available():
-        engine()
+        engine().warm()
 
 
 def needed(package: str) -> None:
@@ -114,8 +133,9 @@ def static(name: str) -> str:
 
 
 def _loaded(script: str) -> Any:  # noqa: ANN401 - of a library without types for what is called
-    from py_mini_racer import MiniRacer
+    from py_mini_racer import DEFAULT_V8_FLAGS, MiniRacer, init_mini_racer
 
+    init_mini_racer(flags=(*DEFAULT_V8_FLAGS, *_FLAGS), ignore_duplicate_init=True)
     context = MiniRacer()
     context.eval(script)
     return context
