@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from ssdlab.report.charts import (
     BarGroup,
     BarsChart,
     BarsView,
+    Chart,
     Choice,
     Dot,
     Line,
@@ -116,6 +118,15 @@ def time_line(spells: int, rows: int = 20) -> TimelineChart:
     return TimelineChart((replace(measure, axis=Axis("IOPS", "iops")),), (TimelineView("", (track,), hot),))
 
 
+def level_time_line(rows: int) -> TimelineChart:
+    """A time line of rows that are all of one value."""
+    chart, times = time_line(0, rows), pack(np.arange(rows, dtype=float) + 1, 0.001)
+    level = pack(np.full(rows, 7.0), 0.001)
+    columns = (PackedColumn("end_s", *times), PackedColumn("iops", *level))
+    track = replace(chart.views[0].tracks[0], columns=columns)
+    return replace(chart, views=(replace(chart.views[0], tracks=(track,)),))
+
+
 @pytest.mark.parametrize(("spells", "worded"), [(2, 2), (3, 3), (15, 1)])
 def test_words_of_many_marks_do_not_stand_one_on_the_other(spells: int, worded: int) -> None:
     found = texts(Painter([run_style()]).svg(time_line(spells), BARE))
@@ -132,8 +143,20 @@ def test_nothing_is_drawn_across_the_pause_between_two_steps() -> None:
 def test_the_dots_of_a_time_line_are_one_path(rows: int) -> None:
     """Each by itself is some 200 bytes, and they were the longest part of a page's pictures."""
     svg = Painter([run_style()]).svg(time_line(0, rows), BARE)
-    (dots,) = [d for d in re.findall(r' d="(M[^"]+)"', svg) if "A" in d]
+    (dots,) = [d for d in re.findall(r' d="(M[^"]+)"', svg) if "a" in d]
     assert dots.count("M") == rows
+
+
+@pytest.mark.parametrize("drawn", [series(0, 60, 400, 1), level_time_line(100)])
+def test_dots_stand_where_they_were_measured(drawn: Chart) -> None:
+    """All of one value: a dot whose arcs were rounded stood up to its radius above or below."""
+    svg = Painter([run_style()]).svg(drawn, BARE)
+    (dots,) = [d for d in re.findall(r' d="(M[^"]+)"', svg) if "a" in d.lower()]
+    found = re.findall(r"M(\S+) (\S+)a1.5 1.5 0 1 1 -3 0a1.5 1.5 0 1 1 3 0", dots)
+    assert len(found) == dots.count("M") > 50
+    assert len({y for _, y in found}) == 1
+    steps = [float(after) - float(before) for (before, _), (after, _) in pairwise(found)]
+    assert max(steps) - min(steps) < 0.21  # both ends rounded to tenths
 
 
 def test_a_picture_shows_what_is_pressed_when_the_page_opens() -> None:

@@ -123,6 +123,12 @@ function drawn(chart: Chart, pressed: Pressed, columns: Columns, canvas: Canvas)
   }
 }
 
+/**
+ * One of many dots in a path: an arc to a point next to its beginning, and one back. ECharts rounds both, after which they lie anywhere around
+ * the beginning, and so does the middle of the dot; two halves lie where they should.
+ */
+const DOT = /M(\S+) (\S+)A(\S+) \3 0 1 1 [^A]+A\3 \3 0 0 1 \1 \2(?=[M"])/g;
+
 function tidied(svg: string, font: string): string {
   const inside = svg.replace(/^[\s\S]*?<rect[^>]*><\/rect>\s*/, "").replace(/<style[\s\S]*?<\/style>\s*/g, "").replace(/<\/svg>\s*$/, "");
   const names = new Map<string, string>();
@@ -132,6 +138,7 @@ function tidied(svg: string, font: string): string {
     .replaceAll(`font-family:${font};`, "")
     .replace(/\bid="([^"]*)"/g, (_, name: string) => `id="${renamed(name)}"`)
     .replace(/url\(#([^)]*)\)/g, (_, name: string) => `url(#${renamed(name)})`)
+    .replace(DOT, (_, x: string, y: string, r: string) => `M${x} ${y}a${r} ${r} 0 1 1 -${2 * Number(r)} 0a${r} ${r} 0 1 1 ${2 * Number(r)} 0`)
     .replace(/><\/(path|rect|circle|polyline|polygon|line|use)>/g, "/>");
 }
 

@@ -88,13 +88,13 @@ function lines(panel: Measure, index: number, tracks: Track[], view: TimelineVie
       // Once in each panel; the words stand over the first.
       ...(first === 0 ? shading(view.spells, unit_s, canvas, index === 0) : {}),
     };
-    return canvas.filled && dotted && !many ? [line, { ...line, ...dots(thinned(all, panel, canvas)) }] : [line];
+    return canvas.filled && dotted && !many ? [line, { ...line, ...dots(thinned(all, panel, canvas), colourOf(run, canvas.theme)) }] : [line];
   });
 }
 
 /** The dots of a line in a picture, which has no need to point at one of them: one path, a tenth as long, and quicker to draw. */
-function dots(data: number[][]): Option {
-  return { type: "scatter", data, large: true, largeThreshold: 0, markArea: undefined, markLine: undefined };
+function dots(data: number[][], color: string): Option {
+  return { type: "scatter", data, large: true, largeThreshold: 0, itemStyle: { color, opacity: 1 }, markArea: undefined, markLine: undefined };
 }
 
 /** Rows as dots: all in the page, in a picture those that do not cover one another. */
