@@ -55,7 +55,7 @@ Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds), Metavar("TIME")]
 class Frozen(BaseModel):
     """An immutable model; what does not fit it raises `UsageError` with the name, the value and the bound."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     noun: ClassVar[str] = ""
     """What a field is called in errors; by default "field of a" and the class."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 class Stored(BaseModel):
     """A frozen record; unknown fields are an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
 def absent(value: object) -> bool:
