@@ -15,10 +15,11 @@ AT = "2026-11-21T09:00:00.000Z"
 
 
 def manifest(number: int, figures: dict[str, float | None], **changes: Any) -> Manifest:
-    """A finished run; `changes` are fields of the manifest, or `drive_id`, `at`, `departed`, `unshown`."""
+    """A finished run; `changes` are fields of the manifest, or `drive_id`, `at`, `departed`, `unshown`,
+    `taken_at`."""
     drive_id = changes.pop("drive_id", f"SERIAL{number:05d}")
     at = changes.pop("at", AT)
-    unshown = changes.pop("unshown", None)
+    unshown, taken_at = changes.pop("unshown", None), changes.pop("taken_at", None)
     departed = tuple(Departure(code=code, what=code) for code in changes.pop("departed", ()))
     scalars = [
         Scalar(
@@ -28,6 +29,7 @@ def manifest(number: int, figures: dict[str, float | None], **changes: Any) -> M
             unit="ns" if name.endswith("_ns") else "IOPS",
             better="lower" if name.endswith("_ns") else "higher",
             unshown=unshown,
+            taken_at=taken_at,
         ).model_dump(mode="json")
         for name, value in figures.items()
     ]

@@ -22,7 +22,9 @@ from ssdlab.report.sections.tiles import tiles
 from ssdlab.report.source import Run
 from ssdlab.report.standings import standings
 from ssdlab.results.basis import Basis, of_search
+from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.claim import clause
+from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Scalar, Spread
 
 BUSY = HostLoad(cores=2, threads=8, cpu_busy_share=0.99, run_queue_delay_share=0.0)
@@ -263,3 +265,16 @@ def test_why_a_figure_is_not_ranked_is_told_once(make_run: Make) -> None:
     assert [(line.place, line.beside) for line in tile.headlines] == [
         ("not ranked: not judged", ("at QD 8",))
     ] * 2
+
+
+def test_a_sweep_of_an_older_version_tells_its_depth_by_its_points(make_run: Make) -> None:
+    """Its figures do not say at which depth they were taken, and its row in the catalogue does."""
+    sweep = RunFolder(make_run())
+    latency = Scalar.less("peak_random_read_p99_ns", "p99", 9e4, "ns")
+    figures = [Scalar.more("peak_random_read_iops", "IOPS", 1e5, "IOPS"), latency]
+    stored = (sweep.manifest.result or {}) | {"scalars": [each.model_dump(mode="json") for each in figures]}
+    assert all("taken_at" not in each for each in stored["scalars"])
+    sweep.manifest = sweep.manifest.model_copy(update={"result": stored})
+    depth = stored["points"][stored["chosen"]]["workers"] * stored["points"][stored["chosen"]]["depth"]
+    found = {each.name: each.taken_at for each in row_of(sweep, "sealed").figures}
+    assert found == {"peak_random_read_iops": None, "peak_random_read_p99_ns": f"depth {depth}"}

@@ -38,8 +38,9 @@ def rank(
     """Rank drives by a headline figure, best first; a drive's is the median of its runs.
 
     Only runs that are alike are ranked together: of one method and version, with the same parameters, engine,
-    kind of drive, scale, spare, variant and departures, all quick or none, and only figures whose drive state
-    was shown. The others that have the figure are left out, and it is said why.
+    kind of drive, scale, spare, variant and departures, all quick or none, latencies of a depth sweep only at
+    one depth, and only figures whose drive state was shown. The others that have the figure are left out, and
+    it is said why.
 
     Parameters
     ----------
@@ -136,4 +137,5 @@ def _common(like: Columns) -> str:
     words += [] if like["scale"] == 1 else [f"scale {like['scale']}"]
     words += [] if like["spare"] is None else [f"spare {fixed_share_text(like['spare'])}"]
     words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures", "meter") if like[name]]
+    words += [f"taken at {like['taken_at']}"] if like["taken_at"] else []
     return ", ".join(words)

@@ -42,7 +42,7 @@ _STANDINGS = (
     "SELECT name, kin, drive, any_value(drive_id) AS drive_id, any_value(drive_name) AS drive_name, "
     "median(value) AS middle, count(*) AS runs, min(value) AS low, max(value) AS high, "
     "max(created) AS newest, arg_max(folder, created) AS folder, any_value(unshown) AS unshown, "
-    "any_value(meter) AS meter "
+    "any_value(meter) AS meter, any_value(taken_at) AS taken_at "
     "FROM {source} WHERE value IS NOT NULL AND isfinite(value) AND {where} GROUP BY name, kin, drive"
 )
 """SQL for a line for each figure, drive and kind of runs: what a ranking is made of."""

@@ -2,8 +2,9 @@
 
 Alike are runs that have all of `LIKE` in common. Of the groups that this makes one is ranked: that of a run
 which was named, else the one with the most drives, then the most runs, then the newest run. A drive's figure
-is the median of its runs. A figure whose drive state was not shown (`Scalar.unshown`) is never ranked, here
-as on a report's page: it is named after what it is not.
+is the median of its runs. As on a report's page, latencies are alike only where they were taken at one depth
+(`Scalar.taken_at`), and a figure whose drive state was not shown (`Scalar.unshown`) is never ranked: it is
+named after what it is not.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.analysis.places import places
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import fixed_share_text
+from ssdlab.results.basis import taken_apart
 from ssdlab.results.catalogue_columns import LIKE, LIKE_FIGURES
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ _WORDS = {
 }
 UNSHOWN = "unshown"
 METER = "meter"
+TAKEN_AT = "taken_at"
 _KEY = (*LIKE, *LIKE_FIGURES)
 """What parts the groups."""
 
@@ -80,7 +83,8 @@ class Ranking:
     figure, label, unit, better
         The figure; `better` is higher or lower.
     like
-        What all ranked runs have in common, by field of `LIKE`, and the meter of a figure of power.
+        What all ranked runs have in common, by field of `LIKE`, the meter of a figure of power, and the load
+        that a latency was taken at.
     lines
         The drives; at most as many as were asked for.
     drives
@@ -140,7 +144,7 @@ def rank(
         label=ours["label"],
         unit=ours["unit"],
         better=ours["better"],
-        like={name: ours[name] for name in (*LIKE, METER)},
+        like={name: ours[name] for name in (*LIKE, METER, TAKEN_AT)},
         lines=tuple(
             Ranked(place, *line)
             for place, line in zip(places([line[2] for line in found]), found, strict=True)
@@ -228,6 +232,8 @@ def difference(name: str, theirs: object, ours: object) -> str:
     """Return a difference in words: ``scale 4, not 1``."""
     if name == "quick":
         return "quick" if theirs else "not quick"
+    if name == TAKEN_AT:
+        return taken_apart((str(theirs or ""), str(ours or "")))
     if name == UNSHOWN:
         return str(theirs) if theirs else f"shown, not {ours}"
     return f"{_WORDS[name]} {_shown(name, theirs)}, not {_shown(name, ours)}"
@@ -245,12 +251,13 @@ def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
     """Return the groups of runs that are alike, that to be ranked first; those not shown come last."""
     found = index.ask(
         "SELECT kin, sum(runs)::BIGINT AS runs, count(*) AS drives, max(newest) AS newest, "
-        f"any_value(folder) AS example, any_value(unshown) AS {UNSHOWN}, any_value(meter) AS {METER} "
+        f"any_value(folder) AS example, any_value(unshown) AS {UNSHOWN}, any_value(meter) AS {METER}, "
+        f"any_value(taken_at) AS {TAKEN_AT} "
         f"FROM {standings} WHERE name = ? GROUP BY kin "
         "ORDER BY any_value(unshown) IS NOT NULL, drives DESC, runs DESC, newest DESC",
         [figure],
     )
-    names = ("kin", "runs", "drives", "newest", "example", UNSHOWN, METER)
+    names = ("kin", "runs", "drives", "newest", "example", UNSHOWN, METER, TAKEN_AT)
     groups = [dict(zip(names, line, strict=True)) for line in found]
     like = index.what_is_alike([group["example"] for group in groups])
     return [group | like[group["example"]] for group in groups]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.analysis.places import LEVEL, Variation, largest
 from ssdlab.analysis.places import places as places_of
 from ssdlab.methods.results.figure_state import state_of
-from ssdlab.model.units import and_listed, counted, share_text, significant
+from ssdlab.model.units import counted, share_text, significant
 from ssdlab.report.drive_count import among
-from ssdlab.results.basis import METER, RUNS, Basis, spread_of
+from ssdlab.results.basis import METER, RUNS, Basis, spread_of, taken_apart
 from ssdlab.results.host_part import by_the_host, host_part
 from ssdlab.results.numbers import of_unit
 from ssdlab.results.rated_shares import RatedShare, rated_shares
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 UNLIKE = "these runs were not taken alike"
 HOST_LIMITED = "limited by the host"
-_DEPTH = "depth "
 
 
 @dataclass(frozen=True)
@@ -233,13 +232,7 @@ def _unlike(places: Sequence[Place]) -> str:
     """Say why places cannot be compared; empty where they can."""
     if len({_kin(place.shown) for place in places}) > 1:
         return UNLIKE
-    taken = list(dict.fromkeys(place.at for place in places))
-    if len(taken) < 2:
-        return ""
-    depths = [each.removeprefix(_DEPTH) for each in taken]
-    if all(each.startswith(_DEPTH) for each in taken):
-        return f"taken at depths {and_listed(sorted(depths, key=int))}"
-    return f"taken at {and_listed(taken)}"
+    return taken_apart(place.at for place in places)
 
 
 def _ranks(place: Place, unlike: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import Variation, largest
+from ssdlab.model.units import and_listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +25,8 @@ SEARCH = "the search went in steps of {share}"
 METER = "the meter may be off by {share}"
 RUNS = "runs of one drive differ by up to {share}"
 INTERVAL = "95 % of what it may be lies within {share} of it"
+_DEPTH = "depth "
+_UNTOLD = "a load that is not told"
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,20 @@ class Basis:
     by_host: str | None = None
     varies: Variation | None = None
     example: bool = False
+
+
+def taken_apart(loads: Iterable[str]) -> str:
+    """Say that figures were taken at unlike loads, so that none is ranked beside another; empty: at one.
+
+    >>> taken_apart(["depth 16", "depth 4", "depth 4"])
+    'taken at depths 4 and 16'
+    """
+    taken = list(dict.fromkeys(loads))
+    if len(taken) < 2:
+        return ""
+    if all(each.startswith(_DEPTH) for each in taken):
+        return f"taken at depths {and_listed(sorted((each.removeprefix(_DEPTH) for each in taken), key=int))}"
+    return f"taken at {and_listed([each or _UNTOLD for each in taken])}"
 
 
 def of_rows(value: float | None, spread: Spread | None) -> Variation | None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ssdlab.model.document import Document
 
-ROW_SCHEMA = "ssdlab.row/3"
-"""2: a figure says what of its state was not shown. 3: one of power says which meter it is of."""
+ROW_SCHEMA = "ssdlab.row/4"
+"""2: a figure says what of its state was not shown. 3: one of power says which meter it is of. 4: a latency
+says at which depth it was taken, where each run chooses its own."""
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
     "label": "VARCHAR",
@@ -21,6 +22,7 @@ FIGURE_COLUMNS = {
     "better": "VARCHAR",
     "unshown": "VARCHAR",
     "meter": "VARCHAR",
+    "taken_at": "VARCHAR",
 }
 """What there is of each headline figure."""
 COLUMNS = {
@@ -58,7 +60,7 @@ LIKE = (
     *("scale", "spare", "variant", "departures"),
 )
 """What must be the same of runs that are ranked or compared with each other."""
-LIKE_FIGURES = ("unshown", "meter")
+LIKE_FIGURES = ("unshown", "meter", "taken_at")
 """What must besides be the same of their figures; None where there is nothing to say."""
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "VARCHAR": str,

@@ -43,9 +43,9 @@ FOLDER = ".catalogue"
 ROWS = "rows"
 OPEN = "open"
 CURRENT = "current.json"
-CURRENT_SCHEMA = "ssdlab.catalogue/5"
+CURRENT_SCHEMA = "ssdlab.catalogue/6"
 """1 were two tables that each run rewrote; 2 and 3 had the figures of a run as records, 2 without what was
-not shown; 4 has them as columns; 5 with the meter of each."""
+not shown; 4 has them as columns; 5 with the meter of each, 6 with the load that it was taken at."""
 LOCK = "lock"
 COMPACT_AT = 256
 """Rows that are put together: a reader takes about 10 ms for so many, and so does the putting together."""

@@ -12,10 +12,13 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.stored import Stored, absent
 from ssdlab.results.catalogue_columns import ROW_SCHEMA
 from ssdlab.results.metered import meter_of, of_watts
-from ssdlab.results.schema import Scalar, SealState
+from ssdlab.results.schema import PeakResult, Scalar, SealState
 from ssdlab.results.tags import read_tags
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ssdlab.model.document import Document
     from ssdlab.results.metered import MeterRecord
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest
@@ -63,6 +66,7 @@ def row_of(run: RunFolder, seal: SealState) -> Row:
     """Return what the catalogue holds of a run."""
     manifest = run.manifest
     figures: Any = (manifest.result or {}).get("scalars") or []
+    loads = _loads(manifest.result or {})
     scale, spare = size_of(manifest)
     variant = manifest.drive.variant
     return Row(
@@ -90,13 +94,25 @@ def row_of(run: RunFolder, seal: SealState) -> Row:
         suite="" if manifest.member is None else manifest.member.suite,
         seal=seal,
         tags=read_tags(run.path),
-        figures=tuple(_figure_of(Scalar.model_validate(each), meter_of(manifest)) for each in figures),
+        figures=tuple(_figure_of(Scalar.model_validate(each), meter_of(manifest), loads) for each in figures),
     )
 
 
-def _figure_of(figure: Scalar, meter: MeterRecord | None) -> RowFigure:
+def _figure_of(figure: Scalar, meter: MeterRecord | None, loads: Mapping[str, str]) -> RowFigure:
     named = None if meter is None or not of_watts(figure) else meter.identity
-    return RowFigure(**dict(figure), meter=named)
+    taken_at = figure.taken_at or loads.get(figure.name)
+    return RowFigure(**dict(figure) | {"taken_at": taken_at}, meter=named)
+
+
+def _loads(result: Document) -> dict[str, str]:
+    """Return the loads of figures of a depth sweep: those of ssdlab 0.1 do not say it of themselves."""
+    if result.get("kind") != "peak":
+        return {}
+    try:
+        sweep = PeakResult.model_validate(result)
+        return {each.name: at for each in sweep.scalars if (at := sweep.basis_of(each).at)}
+    except (ValueError, IndexError):  # of an ssdlab whose sweeps are stored otherwise
+        return {}
 
 
 def _settings(manifest: Manifest) -> str:

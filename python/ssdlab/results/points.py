@@ -39,6 +39,12 @@ class Scalar(Stored):
         exclude_if=absent,
         description="why the drive state that it is named after counts as not shown; absent: it was shown",
     )
+    taken_at: str | None = Field(
+        None,
+        exclude_if=absent,
+        description="load that the run chose itself and a latency depends on, e.g. 'depth 4'; absent: the "
+        "method sets it",
+    )
 
     @classmethod
     def more(cls, name: str, label: str, value: float | None, unit: str) -> Self:

@@ -25,8 +25,19 @@ def headline_label(result: ResultBase, figure: Scalar) -> str:
 
 
 def with_states(result: ResultBase) -> ResultBase:
-    """Return a result whose headline figures say of themselves what was not shown: the library reads that."""
-    stamped = (each.model_copy(update={"unshown": result.unshown(each) or None}) for each in result.scalars)
+    """Return a result whose headline figures say of themselves what the library ranks them by.
+
+    That is what of their state was not shown, and the load that they were taken at.
+    """
+    stamped = (
+        each.model_copy(
+            update={
+                "unshown": result.unshown(each) or None,
+                "taken_at": result.basis_of(each).at or None,
+            }
+        )
+        for each in result.scalars
+    )
     return result.model_copy(update={"scalars": tuple(stamped)})
 
 
