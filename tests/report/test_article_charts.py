@@ -30,7 +30,7 @@ from ssdlab.report.charts import (
     XyView,
 )
 from ssdlab.report.packing import pack
-from ssdlab.report.pictures import Painter, as_opened
+from ssdlab.report.pictures import Painter, Pressed, as_opened
 from ssdlab.report.view import Buttons, Figure
 
 MIXED = (
@@ -131,6 +131,21 @@ def level_time_line(rows: int) -> TimelineChart:
 def test_words_of_many_marks_do_not_stand_one_on_the_other(spells: int, worded: int) -> None:
     found = texts(Painter([run_style()]).svg(time_line(spells), BARE))
     assert sum(text.startswith("throttled") for text in found) == worded
+
+
+def test_a_figure_that_was_not_recorded_has_no_panel() -> None:
+    """Of two runs one told of its heat: the time line of the other has no empty panel for it."""
+    chart = time_line(0)
+    hot = replace(chart.panels[0], key="temperature_c", label="°C", axis=Axis("temperature, °C", "plain"))
+    (view,) = chart.views
+    (track,) = view.tracks
+    ends, values = track.columns
+    warm = replace(track, columns=(ends, replace(values, key="temperature_c")))
+    both = replace(chart, panels=(*chart.panels, hot), views=(view, replace(view, tracks=(track, warm))))
+    painter = Painter([run_style()])
+    for at, panels in enumerate((["IOPS"], ["IOPS", "temperature, °C"])):
+        found = texts(painter.svg(both, BARE, Pressed(at)))
+        assert [text for text in found if text in ("IOPS", "temperature, °C")] == panels
 
 
 def test_nothing_is_drawn_across_the_pause_between_two_steps() -> None:

@@ -26,6 +26,12 @@ export function timelineHeight(chart: TimelineChart): number {
   return TOP + chart.panels.length * (PANEL_HEIGHT + GAP) - GAP + BOTTOM;
 }
 
+/** The panels that a view has something in; all of them where it has nothing, for what happened to the drive. */
+function panelsOf({ panels }: TimelineChart, view: TimelineView): Measure[] {
+  const drawn = panels.filter((panel) => tracksOf(view, panel).length > 0);
+  return drawn.length > 0 ? drawn : panels;
+}
+
 /** The keys of the columns that a time line draws. */
 export function timelineKeys(chart: TimelineChart): string[] {
   return ["end_s", ...chart.panels.map(({ key }) => key)];
@@ -34,7 +40,7 @@ export function timelineKeys(chart: TimelineChart): string[] {
 export function timeline(chart: TimelineChart, view: TimelineView, columns: Columns, canvas: Canvas): Option {
   const common = base(canvas.theme);
   const end_s = Math.max(1e-3, ...view.tracks.map((track) => columns.of(track, "end_s").at(-1) ?? 0), ...view.spells.map((spell) => spell.until_s ?? spell.from_s));
-  const panels = chart.panels.map((panel, index) => ({ panel, index, tracks: tracksOf(view, panel) }));
+  const panels = panelsOf(chart, view).map((panel, index) => ({ panel, index, tracks: tracksOf(view, panel) }));
   const all = panels.map(({ index }) => index);
   const high = (canvas.height - TOP - BOTTOM + GAP) / panels.length - GAP;
   const hits = panels.flatMap(({ panel, tracks }) => tracks.map((track) => ({ panel, track })));
