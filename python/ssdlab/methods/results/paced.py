@@ -265,7 +265,7 @@ class PacedBurstResult(ResultBase):
             ),
             Scalar.more(
                 "paced_safe_mb_s",
-                f"safe sustained write rate within {capacity_text(self.span_bytes)}",
+                f"safe sustained write rate{_within(self.span_bytes)}",
                 self.safe_mb_s,
                 "MB/s",
             ),
@@ -273,7 +273,7 @@ class PacedBurstResult(ResultBase):
                 (
                     Scalar.more(
                         "paced_safe_beyond_mb_s",
-                        "safe write rate beyond the cache",
+                        f"safe sustained write rate beyond the cache{_within(self.beyond_span_bytes)}",
                         self.safe_beyond_mb_s,
                         "MB/s",
                     ),
@@ -283,6 +283,11 @@ class PacedBurstResult(ResultBase):
             ),
             *power_scalars("paced", "paced load,", paced.efficiency, paced.mean_w),
         )
+
+
+def _within(span_bytes: int | None) -> str:
+    """Return over which span a rate was measured, as the end of its label."""
+    return "" if span_bytes is None else f" within {capacity_text(span_bytes)}"
 
 
 def highest_held(rates: Iterable[PacedRate]) -> int | None:
