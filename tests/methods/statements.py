@@ -395,7 +395,7 @@ class Told:
 
     def _ratings(self) -> Iterator[str]:
         """A share of a rating of steady state asks for a steady state that was shown."""
-        for share in rated_shares(self.result.shown_scalars, self.folder.manifest.ratings):
+        for share in rated_shares(self.result.rated_scalars, self.folder.manifest.ratings):
             name = share.figure.name
             if ("steady" in name or "mixed" in name) and not all(each.reached for each in self.result.proofs):
                 yield f"{name} is held against a rating in a state that was not shown"

@@ -134,14 +134,14 @@ def test_a_sweep_in_one_state_keeps_its_headline(tmp_path: Path) -> None:
     result = read_result(run("steady-random-write", tmp_path, **brief))
     assert isinstance(result, PeakResult)
     assert [(check.kind, check.held) for check in result.checks] == [("window", True)]
-    assert result.shown_scalars == result.scalars != ()
+    assert result.rated_scalars == result.scalars != ()
     quick = read_result(
         run("steady-random-write", tmp_path, **{**brief, "overwrites": "0", "most_seconds": "3"})
     )
     assert isinstance(quick, PeakResult)
     assert quick.steady is not None
     assert quick.steady.capacities < 1
-    assert quick.shown_scalars == (), "of a state that was not shown"
+    assert quick.rated_scalars == (), "of a state that was not shown"
     assert not any("Steady state reached" in sentence(claim) for claim in peak_findings(quick))
 
 

@@ -11,13 +11,13 @@ from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import run
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.cli import main
-from ssdlab.cli.showing_ratings import rating_row
+from ssdlab.cli.showing_ratings import rating_json, rating_row
 from ssdlab.drives.rated import Rated, rated_values
 from ssdlab.methods import find_method
 from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.report.sections.ratings import format_share
-from ssdlab.results.rated_shares import rated_shares
+from ssdlab.results.rated_shares import other_ratings, rated_shares
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Scalar
 
@@ -102,10 +102,45 @@ def test_a_result_is_held_against_the_rating_of_its_own_state() -> None:
     assert rating_row("", read)[2].endswith(", lower is better")
     assert not format_share(found[0]).endswith("better")
     mix = scalar("mixed_random_qd32_mb_s", 2048.0, "MB/s")
-    (mixed,) = rated_shares([mix], [Rated(metric="mixed_70_30_iops", value=400_000.0, source="x")])
+    rated = Rated(metric="mixed_70_30_iops", value=400_000.0, state="steady", source="x")
+    (mixed,) = rated_shares([mix], [rated])
     assert rating_row("", mixed)[1:3] == ("500k IOPS", "125 % of the rated 400k IOPS"), "one unit in a row"
-    (only,) = rated_shares(figures[:1], [fresh])
-    assert (only.rated.state, only.share) == ("fresh", 0.3)
+
+
+def test_a_rating_of_another_state_is_told_and_not_compared() -> None:
+    """A steady 26.4k IOPS was 20.6 % of a rating within the cache, and its power kept a fresh rating."""
+    figures = [
+        scalar("steady_random_write_iops", 4780.0),
+        scalar("steady_sequential_write_w", 3.0, "W"),
+        scalar("fill_mb_s", 285.0, "MB/s"),
+        scalar("fill_cached_mb_s", 558.0, "MB/s"),
+        scalar("peak_random_read_iops", None),
+    ]
+
+    def rated(metric: str, value: float, state: str | None) -> Rated:
+        return Rated(metric=metric, value=value, state=state, source="data-sheet")
+
+    ratings = [
+        rated("random_write_iops", 110_000.0, "fresh"),
+        rated("active_write_w", 5.0, "fresh"),
+        rated("sequential_write_mb_s", 560.0, "cached"),
+        rated("random_read_iops", 90_000.0, "steady"),
+    ]
+    (cached,) = rated_shares(figures, ratings)
+    assert (cached.figure.name, round(cached.share, 3)) == ("fill_cached_mb_s", 0.996)
+    told = other_ratings(figures, ratings)
+    assert [each.words for each in told] == [
+        "rated 110k IOPS fresh; this is steady state: not compared",
+        "rated 5.00 W fresh; this is steady state: not compared",
+        "rated 560 MB/s cached; this is a whole fill: not compared",
+    ]
+    assert rating_row("it", told[0]) == ("it", "4.78k IOPS", told[0].words, "data-sheet")
+    assert rating_json(told[0])["share"] is None
+    unsaid = [rated("random_write_iops", 110_000.0, None), rated("max_write_w", 5.0, None)]
+    (most,) = rated_shares(figures, unsaid)
+    assert most.rated.metric == "max_write_w", "what no load draws more than holds in every state"
+    (other,) = other_ratings(figures, unsaid)
+    assert other.words == "rated 110k IOPS, state not said; this is steady state: not compared"
 
 
 def test_power_is_held_against_the_rating_of_its_load_or_the_most_that_any_draws() -> None:
@@ -153,7 +188,7 @@ def test_a_drive_record_rates_a_real_drive(tmp_path: Path, monkeypatch: pytest.M
     assert rated_values(FakeDrive().identity) == ()
     method = find_method("peak-random-read")
     kept = RunFolder(run_on(drive, method, method.params.build(PEAK), tmp_path / "library"))
-    (share,) = rated_shares(read_result(kept).scalars, kept.manifest.ratings)
+    (share,) = rated_shares(read_result(kept).rated_scalars, kept.manifest.ratings)
     assert share.share == pytest.approx(read_result(kept).points[read_result(kept).chosen].iops / 100_000)
 
 

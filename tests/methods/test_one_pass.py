@@ -127,7 +127,7 @@ def test_a_placed_state_is_called_prepared_wherever_it_is_told(
     folder = run(name, tmp_path, most_seconds="20", seconds="0.3", precondition="analytic")
     found = read_result(folder)
     assert found is not None and all(isinstance(proof, PlacedProof) for proof in found.proofs)
-    assert found.proofs[0].reached and found.shown_scalars, "the scene is of a state that was shown"
+    assert found.proofs[0].reached and found.rated_scalars, "the scene is of a state that was shown"
     assert all(PREPARED in headline_label(found, figure) for figure in found.scalars)
     of_state = [
         said

@@ -41,7 +41,7 @@ def test_heat_and_caveats_of_a_part_are_told(
     monkeypatch.setattr(showing_suite, "read_result", lambda run: shown)
     monkeypatch.setattr(showing_suite, "gathered_departures", lambda manifest: ())
     monkeypatch.setattr("ssdlab.runs.suites.outcome.finished_children", lambda *of: [part])
-    monkeypatch.setattr(showing_suite, "shares_of", lambda run: ())
+    monkeypatch.setattr(showing_suite, "ratings_of", lambda run: ())
     part: Any = _Part()
     part.manifest.run_id, part.path, part.manifest.children = "r-1", Path("/x"), ()
     outcome = ChildOutcome(part="fill", run_id="r-1", method="m", title="M", state="fresh")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import one_line, paint, print_fields, print_line, print_table
-from ssdlab.cli.showing_ratings import rating_json, rating_row, shares_of
+from ssdlab.cli.showing_ratings import rating_json, rating_row, ratings_of
 from ssdlab.cli.showing_result import print_kind, print_tables
 from ssdlab.methods.presented.departures import departure_text, gathered_departures
 from ssdlab.methods.presented.points import of_points
@@ -65,7 +65,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
 
 
 def _of_run(run: RunFolder) -> dict[str, object]:
-    return {"rated": [rating_json(each) for _, each in shares_of(run)]}
+    return {"rated": [rating_json(each) for _, each in ratings_of(run)]}
 
 
 def _of_suite(run: RunFolder) -> dict[str, object]:
@@ -107,7 +107,7 @@ def print_result(run: RunFolder) -> None:
 
 def _print_ratings(run: RunFolder) -> None:
     """Print each result that has a rating as a share of it."""
-    shares = shares_of(run)
+    shares = ratings_of(run)
     if not shares:
         return
     print_line()

@@ -7,25 +7,28 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.results.figure_state import headline_label
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
-from ssdlab.results.rated_shares import rated_shares
+from ssdlab.results.rated_shares import OtherRating, other_ratings, rated_shares
 
 if TYPE_CHECKING:
     from ssdlab.results.rated_shares import RatedShare
     from ssdlab.results.run_folder import RunFolder
 
 
-def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
-    """Return a row that tells a result as a share of its rating."""
+def rating_row(name: str, each: RatedShare | OtherRating) -> tuple[str, str, str, str]:
+    """Return a row that tells a result as a share of its rating, or why it is none."""
+    figure = units.figure_text(each.in_unit, each.unit)
+    if isinstance(each, OtherRating):
+        return (name, figure, each.words, each.rated.source)
     rated = units.figure_text(each.rated.value, each.unit)
     return (
         name,
-        units.figure_text(each.in_unit, each.unit),
+        figure,
         f"{units.share_text(each.share)} of the rated {rated}{each.direction}",
         f"{each.rated.state or 'state not said'}, {each.rated.source}",
     )
 
 
-def rating_json(each: RatedShare) -> dict[str, object]:
+def rating_json(each: RatedShare | OtherRating) -> dict[str, object]:
     """Return the same as JSON holds it."""
     return {
         "figure": each.figure.name,
@@ -35,14 +38,15 @@ def rating_json(each: RatedShare) -> dict[str, object]:
         "rated": each.rated.value,
         "state": each.rated.state,
         "source": each.rated.source,
-        "share": each.share,
+        "share": None if isinstance(each, OtherRating) else each.share,
     }
 
 
-def shares_of(run: RunFolder) -> tuple[tuple[str, RatedShare], ...]:
-    """Return the headline figures of a run as shares of what the drive is rated for, with their names."""
+def ratings_of(run: RunFolder) -> tuple[tuple[str, RatedShare | OtherRating], ...]:
+    """Return the headline figures of a run beside what the drive is rated for, with their names."""
     result = read_result(run)
     if result is None:
         return ()
-    found = rated_shares(result.shown_scalars, run.manifest.ratings)
+    against = result.rated_scalars, run.manifest.ratings
+    found: tuple[RatedShare | OtherRating, ...] = (*rated_shares(*against), *other_ratings(*against))
     return tuple((headline_label(result, each.figure), each) for each in found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_drives import beside_json, only_run, print_beside
-from ssdlab.cli.showing_ratings import rating_json, rating_row, shares_of
+from ssdlab.cli.showing_ratings import rating_json, rating_row, ratings_of
 from ssdlab.methods.presented.departures import departure_text, gathered_departures
 from ssdlab.methods.results.figure_state import headline_label, labelled
 from ssdlab.methods.results.outcome import read_result, shown_by, warned_of
@@ -61,7 +61,7 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
         rating_row(f"{each.part}, {name}", share)
         for each in result.outcomes
         if each.left_out is None and not result.repeated
-        for name, share in shares_of(runs[each.run_id])
+        for name, share in ratings_of(runs[each.run_id])
     ]
     if rated:
         print_line()
@@ -104,7 +104,7 @@ def suite_json(run: RunFolder) -> dict[str, list[dict[str, object]]]:
     found = finished_children(run.path.parent, run.manifest.children)
     parts = {names[each.path.name]: each for each in found if each.path.exists()}
     rated = [
-        {"part": part, **rating_json(share)} for part, each in parts.items() for _, share in shares_of(each)
+        {"part": part, **rating_json(share)} for part, each in parts.items() for _, share in ratings_of(each)
     ]
     remarks: list[dict[str, object]] = [
         {"kind": kind, "what": text, "parts": whose} for (kind, text), whose in _gathered(parts)

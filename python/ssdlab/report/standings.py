@@ -18,7 +18,7 @@ from ssdlab.report.drive_count import among
 from ssdlab.results.basis import METER, RUNS, Basis, spread_of, taken_apart
 from ssdlab.results.host_part import by_the_host, host_part
 from ssdlab.results.numbers import of_unit
-from ssdlab.results.rated_shares import RatedShare, rated_shares
+from ssdlab.results.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,9 +80,21 @@ class Place:
     @property
     def rated(self) -> RatedShare | None:
         """The figure as a share of its rating; None: it has none, or is not shown to be the drive's."""
-        shown = self.shown.run.result.shows(self.figure) and not self.by_host
-        shares = rated_shares([self.figure], self.shown.run.manifest.ratings) if shown else ()
-        return shares[0] if shares else None
+        return next((each for each in self.shares if each.figure.name == self.figure.name), None)
+
+    @property
+    def shares(self) -> tuple[RatedShare, ...]:
+        """The figure and its parts as shares of the ratings of their states; none of what the host did."""
+        return rated_shares(self._held, self.shown.run.manifest.ratings)
+
+    @property
+    def others(self) -> tuple[OtherRating, ...]:
+        """The figure and its parts beside ratings of other states, where there is none of theirs."""
+        return other_ratings(self._held, self.shown.run.manifest.ratings)
+
+    @property
+    def _held(self) -> tuple[Scalar, ...]:
+        return () if self.by_host else self.shown.run.result.rated_as(self.figure)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,18 @@
 """Results as shares of what a drive is rated for.
 
-A rating is a number of a workload in a drive state. A result is held against the rating of its workload; of
-several the one in its own state is taken, else the first, and its state is named, because a drive that
-does not reach its fresh rating in steady state breaks no promise.
+A rating is a number of a workload in a drive state. A result is held against the rating of its workload in
+its own state. One of another state is told beside it and not compared: a drive that does not reach its fresh
+rating in steady state breaks no promise, and one that reaches it shows nothing of a fresh drive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.drives.ratings import METRICS
+from ssdlab.model.units import figure_text
 
 if TYPE_CHECKING:
     from ssdlab.drives.rated import Rated
@@ -25,8 +26,20 @@ class _Held(NamedTuple):
     metric: MetricName
     factor: float
     state: str
+    state_words: str = ""
+    """What is said of the figure beside a rating of another state; empty: its state."""
+
+    def speaks(self, rated: Rated) -> bool:
+        """Whether a rating is of the figure's state; one that says none is taken to be of no steady state."""
+        if rated.state is None:
+            return self.state != "steady" or self.metric in _OF_ANY_STATE
+        return rated.state == self.state
 
 
+_OF_ANY_STATE: tuple[MetricName, ...] = ("max_read_w", "max_write_w")
+"""What no load draws more than, unless the rating says in which state."""
+WITHIN_CACHE = "fill_cached_mb_s"
+"""Speed of a fill before the end of a cache: what a rating within the cache speaks of."""
 _IOPS_OF_MB_S = 1e6 / 4096
 _MAX_READ = _Held("max_read_w", 1.0, "fresh")
 _MAX_WRITE = _Held("max_write_w", 1.0, "fresh")
@@ -36,7 +49,8 @@ _BY_FIGURE: dict[str, tuple[_Held, ...]] = {
     "steady_random_write_iops": (_Held("random_write_iops", 1.0, "steady"),),
     "peak_sequential_read_mb_s": (_Held("sequential_read_mb_s", 1.0, "fresh"),),
     "steady_sequential_write_mb_s": (_Held("sequential_write_mb_s", 1.0, "steady"),),
-    "fill_mb_s": (_Held("sequential_write_mb_s", 1.0, "fresh"),),
+    "fill_mb_s": (_Held("sequential_write_mb_s", 1.0, "fresh", "a whole fill"),),
+    WITHIN_CACHE: (_Held("sequential_write_mb_s", 1.0, "cached"),),
     "mixed_random_qd32_mb_s": (_Held("mixed_70_30_iops", _IOPS_OF_MB_S, "steady"),),
     "consistency_stock_iops": (_Held("random_write_iops", 1.0, "steady"),),
     "qd1_random_read_mean_ns": (_Held("depth_1_read_us", 1e-3, "fresh"),),
@@ -45,15 +59,16 @@ _BY_FIGURE: dict[str, tuple[_Held, ...]] = {
     "peak_random_read_w": (_MAX_READ,),
     "steady_sequential_write_w": (_Held("active_write_w", 1.0, "steady"), _MAX_WRITE),
     "steady_random_write_w": (_MAX_WRITE,),
-    "fill_w": (_Held("active_write_w", 1.0, "fresh"), _MAX_WRITE),
+    "fill_w": (_Held("active_write_w", 1.0, "fresh", "a whole fill"), _MAX_WRITE),
     "idle_w": (_Held("idle_w", 1.0, "fresh"),),
 }
-"""Headline figures that makers rate drives by, by their names: of several metrics the first that is rated."""
+"""Headline figures that makers rate drives by, by their names: of several the first rated in its state."""
+_STATES = {"steady": "steady state"}
 
 
 @dataclass(frozen=True)
 class RatedShare:
-    """A result beside its rating.
+    """A result beside the rating of its own state.
 
     Attributes
     ----------
@@ -99,22 +114,66 @@ class RatedShare:
         return "" if self.above_is_better else ", lower is better"
 
 
+@dataclass(frozen=True)
+class OtherRating:
+    """A result beside a rating of another state, which it is not held against.
+
+    Attributes
+    ----------
+    figure
+        The headline figure.
+    rated
+        The rating.
+    unit
+        Of the rating.
+    in_unit
+        The result in it.
+    state
+        What the result is of, in words.
+    """
+
+    figure: Scalar
+    rated: Rated
+    unit: str
+    in_unit: float
+    state: str
+
+    @property
+    def words(self) -> str:
+        """In the place of a share: `rated 110k IOPS fresh; this is steady state: not compared`."""
+        state = f" {self.rated.state}" if self.rated.state else ", state not said"
+        return f"rated {figure_text(self.rated.value, self.unit)}{state}; this is {self.state}: not compared"
+
+
 def rated_shares(figures: Iterable[Scalar], ratings: Sequence[Rated]) -> tuple[RatedShare, ...]:
-    """Return each headline figure that has a rating, with its share of it; the others are left out."""
+    """Return each headline figure that has a rating of its state, with its share; the others are left out."""
     found = []
-    for figure in figures:
-        metrics = _BY_FIGURE.get(figure.name, ())
-        held, rated = next(
-            ((each, rated) for each in metrics if (rated := _rating_of(each, ratings)) is not None),
-            (None, None),
-        )
-        if held is None or rated is None or figure.value is None:
-            continue
-        unit = METRICS[held.metric].unit
-        found.append(RatedShare(figure, rated, figure.value * held.factor / rated.value, unit))
+    for figure, value in _with_values(figures):
+        pairs = _pairs(figure, ratings)
+        held, rated = next((pair for pair in pairs if pair[0].speaks(pair[1])), (None, None))
+        if held is not None and rated is not None:
+            unit = METRICS[held.metric].unit
+            found.append(RatedShare(figure, rated, value * held.factor / rated.value, unit))
     return tuple(found)
 
 
-def _rating_of(held: _Held, ratings: Sequence[Rated]) -> Rated | None:
-    alike = [each for each in ratings if each.metric == held.metric]
-    return next((each for each in alike if each.state == held.state), alike[0] if alike else None)
+def other_ratings(figures: Iterable[Scalar], ratings: Sequence[Rated]) -> tuple[OtherRating, ...]:
+    """Return each headline figure that has ratings, but none of its state, with the first of them."""
+    found = []
+    for figure, value in _with_values(figures):
+        pairs = _pairs(figure, ratings)
+        if pairs and not any(held.speaks(rated) for held, rated in pairs):
+            held, rated = pairs[0]
+            state = held.state_words or _STATES.get(held.state, held.state)
+            found.append(OtherRating(figure, rated, METRICS[held.metric].unit, value * held.factor, state))
+    return tuple(found)
+
+
+def _with_values(figures: Iterable[Scalar]) -> Iterator[tuple[Scalar, float]]:
+    return ((figure, figure.value) for figure in figures if figure.value is not None)
+
+
+def _pairs(figure: Scalar, ratings: Sequence[Rated]) -> list[tuple[_Held, Rated]]:
+    """Return what a figure could be held against, by the order of its metrics and then of the ratings."""
+    metrics = _BY_FIGURE.get(figure.name, ())
+    return [(held, rated) for held in metrics for rated in ratings if rated.metric == held.metric]

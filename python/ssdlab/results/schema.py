@@ -272,10 +272,14 @@ class ResultBase(Stored):
         del figure
         return Basis()
 
+    def rated_as(self, figure: Scalar) -> tuple[Scalar, ...]:
+        """Return what of a figure is held against ratings: itself, if its state was shown, and its parts."""
+        return (figure,) if self.shows(figure) else ()
+
     @property
-    def shown_scalars(self) -> tuple[Scalar, ...]:
-        """The headline figures of drive states that were shown."""
-        return tuple(figure for figure in self.scalars if self.shows(figure))
+    def rated_scalars(self) -> tuple[Scalar, ...]:
+        """What is held against ratings, of all headline figures."""
+        return tuple(each for figure in self.scalars for each in self.rated_as(figure))
 
     @property
     def unsteady(self) -> tuple[str, ...]:

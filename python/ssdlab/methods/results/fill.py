@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ssdlab.model.stored import absent
 from ssdlab.results.basis import Basis
+from ssdlab.results.rated_shares import WITHIN_CACHE
 from ssdlab.results.schema import ResultBase, Scalar
 
 LAST_BYTES = 16 * 10**9
@@ -52,6 +53,16 @@ class FillResult(ResultBase):
     def mb_s_per_w(self) -> float | None:
         """Efficiency."""
         return self.mean_mb_s / self.mean_w if self.mean_w else None
+
+    def rated_as(self, figure: Scalar) -> tuple[Scalar, ...]:
+        """Return the speed of the whole drive and, where a cache was found, that before its end."""
+        own = super().rated_as(figure)
+        if not own or figure.name != "fill_mb_s" or self.before_mb_s is None:
+            return own
+        return (
+            figure,
+            Scalar.more(WITHIN_CACHE, "whole drive, before its cache ends", self.before_mb_s, "MB/s"),
+        )
 
     def basis_of(self, figure: Scalar) -> Basis:
         """Return the writing of the whole drive."""

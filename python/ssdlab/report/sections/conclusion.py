@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.runs import Shown
     from ssdlab.report.standings import Place, Standing
+    from ssdlab.results.rated_shares import RatedShare
 
 _OF_POWER = ("_w", "_per_w", "_depth")
 """Ends of names of figures that no drive is praised for."""
@@ -89,14 +90,22 @@ def _counts(standing: Standing) -> bool:
 
 
 def _against(places: Sequence[Place]) -> Iterator[str]:
-    """Yield how many figures keep their ratings, to 1 %, and which do not."""
-    rated = [(place, each) for place in places if (each := place.rated) is not None]
-    if not rated:
-        return
+    """Yield how many figures keep the ratings of their state, to 1 %, which do not, and what has none."""
+    rated = [(place, each) for place in places for each in place.shares]
+    others = sum(len(place.others) for place in places)
+    if rated:
+        yield from _kept(rated)
+    if others:
+        figures = f"{others} {'other ' if rated else ''}figure"
+        whose = f"{figures}, which is" if others == 1 else f"{figures}s, which are"
+        yield f"no rating speaks of the drive state of {whose} not counted"
+
+
+def _kept(rated: Sequence[tuple[Place, RatedShare]]) -> Iterator[str]:
     missed = [(place, each) for place, each in rated if not each.kept(LEVEL)]
     kept = len(rated) - len(missed)
     holds = and_listed(list(dict.fromkeys(each.holds for _, each in rated)))
     yield f"{kept} of {len(rated)} ratings are kept, to within {fixed_share_text(LEVEL)} ({holds})"
     for place, each in missed[:_NAMED]:
         title, share = place.shown.run.manifest.method.title, numbers.share(each.share).text
-        yield f"{title} ({place.figure.label}) is {share} of the rating"
+        yield f"{title} ({each.figure.label}) is {share} of the rating"

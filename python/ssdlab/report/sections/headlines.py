@@ -19,7 +19,6 @@ from ssdlab.report.sections import rates, ratings
 from ssdlab.report.sections.measure import sides
 from ssdlab.results.claim import sentence
 from ssdlab.results.numbers import of_unit
-from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
 
 if TYPE_CHECKING:
@@ -110,8 +109,7 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
             for of_what, figures in beside.items()
         )
         texts = [*_state(shown.run.result, scalar)]
-        if shown.run.result.shows(scalar):
-            texts += map(ratings.format_share, rated_shares([scalar], shown.run.manifest.ratings))
+        texts += ratings.beside(shown, scalar)
         figure = of_unit(scalar.value, scalar.unit)
         if shown.run.result.unshown(scalar).startswith(FROM_BELOW):
             figure = f"{FROM_BELOW} {figure}"
@@ -140,8 +138,9 @@ def _power(point: Point) -> tuple[str, ...]:
 
 
 def _rated(shown: Shown, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the shares of ratings of some of the figures of a run."""
-    return tuple(ratings.format_share(each) for each in ratings.shares(shown) if each.figure.name in names)
+    """Return what is said of some of the figures of a run beside their ratings."""
+    own = (each for each in shown.run.result.scalars if each.name in names)
+    return tuple(text for each in own for text in ratings.beside(shown, each))
 
 
 def _latency(stored: Latencies | None) -> tuple[str, ...]:

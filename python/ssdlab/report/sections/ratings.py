@@ -8,17 +8,19 @@ from ssdlab.methods.results.figure_state import headline_label
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import Table, of_unit, words
-from ssdlab.results.rated_shares import RatedShare, rated_shares
+from ssdlab.results.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
+    from ssdlab.results.numbers import Cell
+    from ssdlab.results.schema import Scalar
 
 
 def section(runs: Sequence[Shown]) -> Section | None:
     """Return the section of ratings; None where no result has one."""
-    rows = [(shown, each) for shown in runs for each in shares(shown)]
+    rows = [(shown, each) for shown in runs for each in _all(shown)]
     if not rows:
         return None
     return Section(
@@ -31,7 +33,7 @@ def section(runs: Sequence[Shown]) -> Section | None:
             Exhibit(
                 "Each result as a share of what the drive is rated for",
                 "More than 100 % of a throughput, and less of a latency or a power, is better than rated. A "
-                "rating speaks of one drive state: in another the drive may do less and break no promise.",
+                "rating speaks of one drive state: a figure of another is not compared with it.",
                 (_table(rows),),
             ),
         ),
@@ -39,8 +41,30 @@ def section(runs: Sequence[Shown]) -> Section | None:
 
 
 def shares(shown: Shown) -> tuple[RatedShare, ...]:
-    """Return the headline figures of a run that have a rating."""
-    return rated_shares(shown.run.result.shown_scalars, shown.run.manifest.ratings)
+    """Return the headline figures of a run that have a rating of their state."""
+    return rated_shares(shown.run.result.rated_scalars, shown.run.manifest.ratings)
+
+
+def _all(shown: Shown) -> tuple[RatedShare | OtherRating, ...]:
+    return (*shares(shown), *others(shown))
+
+
+def others(shown: Shown) -> tuple[OtherRating, ...]:
+    """Return the headline figures of a run that have ratings of other states alone."""
+    return other_ratings(shown.run.result.rated_scalars, shown.run.manifest.ratings)
+
+
+def beside(shown: Shown, figure: Scalar) -> tuple[str, ...]:
+    """Return what is said of a figure beside its ratings, and of its parts by their names."""
+    against = shown.run.result.rated_as(figure), shown.run.manifest.ratings
+    found = [(each, format_share(each)) for each in rated_shares(*against)]
+    own = tuple(text for each, text in found if each.figure.name == figure.name)
+    parts = tuple(
+        f"{each.figure.label} {of_unit(each.in_unit, each.unit)}, {text}"
+        for each, text in found
+        if each.figure.name != figure.name
+    )
+    return (*own, *(each.words for each in other_ratings(*against)), *parts)
 
 
 def format_share(each: RatedShare) -> str:
@@ -49,7 +73,7 @@ def format_share(each: RatedShare) -> str:
     return f"{numbers.share(each.share).text} of the rated {rated}{each.direction}"
 
 
-def _table(rows: Sequence[tuple[Shown, RatedShare]]) -> Table:
+def _table(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> Table:
     head = ("Run", "Method", "Figure", "Result", "Rated", "Share", "State rated", "Source")
     body = tuple(
         (
@@ -58,10 +82,16 @@ def _table(rows: Sequence[tuple[Shown, RatedShare]]) -> Table:
             words(headline_label(shown.run.result, each.figure)),
             words(of_unit(each.in_unit, each.unit)),
             words(of_unit(each.rated.value, each.unit)),
-            numbers.share(each.share),
+            _share(each),
             words(each.rated.state or "not said"),
             words(each.rated.source),
         )
         for shown, each in rows
     )
     return Table("Results and ratings", head, body)
+
+
+def _share(each: RatedShare | OtherRating) -> Cell:
+    if isinstance(each, OtherRating):
+        return words(f"not compared: {each.state}")
+    return numbers.share(each.share)
