@@ -248,7 +248,7 @@ def _unlike(places: Sequence[Place]) -> str:
 
 
 def _ranks(place: Place, unlike: str) -> bool:
-    return not unlike and not place.by_host and place.shown.run.result.shows(place.figure)
+    return not unlike and not place.by_host and place.shown.run.result.stands(place.figure)
 
 
 def _kin(shown: Shown) -> tuple[object, ...]:

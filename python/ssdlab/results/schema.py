@@ -272,9 +272,13 @@ class ResultBase(Stored):
         del figure
         return Basis()
 
+    def stands(self, figure: Scalar) -> bool:
+        """Whether a figure is one of the state that it is named after: shown, and not one that heat made."""
+        return self.shows(figure) and not figure.unshown
+
     def rated_as(self, figure: Scalar) -> tuple[Scalar, ...]:
-        """Return what of a figure is held against ratings: itself, if its state was shown, and its parts."""
-        return (figure,) if self.shows(figure) else ()
+        """Return what of a figure is held against ratings: itself, if it stands, and its parts."""
+        return (figure,) if self.stands(figure) else ()
 
     @property
     def rated_scalars(self) -> tuple[Scalar, ...]:

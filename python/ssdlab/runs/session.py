@@ -362,7 +362,7 @@ class _Run:
         )
         result = with_host_part(self._method.conclude(data, self._params), steps)
         figures = with_errors(result.scalars, meter_of(self._manifest))
-        result = with_states(result.model_copy(update={"scalars": figures}))
+        result = with_states(result.model_copy(update={"scalars": figures}), steps)
         voided = tuple(RunFolder(self._folder).voided())
         facts = RunFacts(self._manifest, data, voided, result)
         remarks = self._method.remarks(facts, self._params)

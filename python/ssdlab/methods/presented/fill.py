@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.figure_state import labelled, state_of
 from ssdlab.model.units import capacity_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
@@ -19,18 +20,20 @@ def findings(result: FillResult) -> Iterator[Claim]:
     """Yield the speed, and where the cache ends."""
     shown = Evidence((result.ordinal,))
     mean = Amount(result.mean_mb_s, "MB/s")
+    whole = labelled("the whole drive", state_of(result, result.scalars[0]) if result.scalars else "")
     if result.last_bytes < result.part_bytes * len(result.parts_mb_s):
         yield Claim(
-            "{figure} over the whole drive, {last} over its last {size}",
+            "{figure} over {whole}, {last} over its last {size}",
             figure=mean,
             evidence=shown,
             others={
+                "whole": whole,
                 "last": Amount(result.last_mb_s, "MB/s"),
                 "size": capacity_text(round(result.last_bytes)),
             },
         )
     else:
-        yield Claim("{figure} over the whole drive", figure=mean, evidence=shown)
+        yield Claim("{figure} over {whole}", figure=mean, evidence=shown, others={"whole": whole})
     if result.hot_drop_bytes is not None:
         yield Claim(
             "Whether a cache ends is not judged: the speed drops after {figure}, and by then the drive had "

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.results.warned_steps import THROTTLED, throttled
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import ResultBase, Scalar
 
 
 def state_of(result: ResultBase, figure: Scalar) -> str:
     """Return what stands behind a figure wherever it is told; empty: its state was written, and shown."""
     how = next((proof.brought_about for proof in result.proofs if proof.brought_about), "")
-    return result.unshown(figure) or (f"state {how}" if how else "")
+    return result.unshown(figure) or figure.unshown or (f"state {how}" if how else "")
 
 
 def labelled(label: str, state: str) -> str:
@@ -24,21 +29,22 @@ def headline_label(result: ResultBase, figure: Scalar) -> str:
     return labelled(figure.label, state_of(result, figure))
 
 
-def with_states(result: ResultBase) -> ResultBase:
+def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
     """Return a result whose headline figures say of themselves what the library ranks them by.
 
-    That is what of their state was not shown, and the load that they were taken at.
+    That is what was not shown of their state, and the load that they were taken at. One of steps in which
+    heat slowed the drive shows how it was cooled, whatever its method asks for.
     """
-    stamped = (
-        each.model_copy(
-            update={
-                "unshown": result.unshown(each) or None,
-                "taken_at": result.basis_of(each).at or None,
-            }
+    hot = {step.ordinal for step in steps if throttled(step)}
+
+    def stamped(figure: Scalar) -> Scalar:
+        basis = result.basis_of(figure)
+        heat = THROTTLED if hot.intersection(basis.steps) else None
+        return figure.model_copy(
+            update={"unshown": result.unshown(figure) or heat, "taken_at": basis.at or None}
         )
-        for each in result.scalars
-    )
-    return result.model_copy(update={"scalars": tuple(stamped)})
+
+    return result.model_copy(update={"scalars": tuple(map(stamped, result.scalars))})
 
 
 def states_of(result: ResultBase) -> dict[str, str]:

@@ -57,10 +57,10 @@ class FillResult(ResultBase):
     def rated_as(self, figure: Scalar) -> tuple[Scalar, ...]:
         """Return the speed of the whole drive and, where a cache was found, that before its end."""
         own = super().rated_as(figure)
-        if not own or figure.name != "fill_mb_s" or self.before_mb_s is None:
+        if figure.name != "fill_mb_s" or self.before_mb_s is None:
             return own
         return (
-            figure,
+            *own,
             Scalar.more(WITHIN_CACHE, "whole drive, before its cache ends", self.before_mb_s, "MB/s"),
         )
 
