@@ -74,9 +74,16 @@ def test_what_makes_runs_unlike_is_said_first(
 def test_simulated_drives_of_unlike_scale_are_unlike(
     make_run: Callable[..., Path], html: Callable[..., str]
 ) -> None:
-    drives = [each | {"kind": "sim", "text": f"sim:tiny-test,scale={scale}"} for each, scale in SCALES]
-    text = Page.of(html(*(make_run(drive=each) for each in drives))).text
+    drives = [
+        each | {"kind": "sim", "text": f"sim:tiny-test,scale={scale},seed={scale}"} for each, scale in SCALES
+    ]
+    folders = [make_run(drive=each) for each in drives]
+    text = Page.of(html(*folders)).text
     assert "they differ in scale of the simulated drive" in text
+    assert " wins with " not in text, "the page itself says that they are not alike"
+    says = "Not ranked: peak random read (IOPS at the reported depth), these runs were not taken alike"
+    assert says in text
+    assert "1st of" not in text and "First in" not in text
 
 
 def test_like_runs_get_no_such_banner(make_run: Callable[..., Path], html: Callable[..., str]) -> None:

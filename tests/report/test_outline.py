@@ -28,7 +28,7 @@ from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.results.store import find_run
 from suites.made import reads_part
 
-DRIVES = ("sim:tiny-test,scale=4", "sim:nvme-tlc-client,scale=64")
+DRIVES = ("sim:nvme-tlc-enterprise,scale=64", "sim:nvme-tlc-client,scale=64")
 REVIEW = f"""
 schema = "ssdlab.review/1"
 name = "two"
@@ -199,7 +199,7 @@ def test_claims_are_true_false_or_not_measured(written: Path) -> None:
         (
             "elm",
             "peak_random_read_iops",
-            "no drive of this page is called 'elm'; there are: simulated tiny-test",
+            "no drive of this page is called 'elm'; there are: simulated nvme-tlc-enterprise",
         ),
         (None, "steady_random_write_iops", "no run of this page has a value of it"),
         (None, "fill_mb_s", "no run of this page has a value of it"),

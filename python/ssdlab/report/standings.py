@@ -15,6 +15,7 @@ from ssdlab.analysis.places import places as places_of
 from ssdlab.methods.results.figure_state import state_of
 from ssdlab.model.units import counted, share_text, significant
 from ssdlab.report.drive_count import among
+from ssdlab.report.likeness import likeness
 from ssdlab.results.basis import METER, RUNS, Basis, spread_of, taken_apart
 from ssdlab.results.host_part import by_the_host, host_part
 from ssdlab.results.numbers import of_unit
@@ -252,14 +253,7 @@ def _ranks(place: Place, unlike: str) -> bool:
 
 
 def _kin(shown: Shown) -> tuple[object, ...]:
-    manifest = shown.run.manifest
-    return (
-        manifest.method.name,
-        manifest.method.version,
-        repr(sorted(manifest.params.items())),
-        manifest.quick,
-        manifest.engine,
-    )
+    return (shown.run.manifest.method.name, *likeness(shown.run.manifest))
 
 
 def _apart(values: Sequence[float], one: int, other: int) -> float:

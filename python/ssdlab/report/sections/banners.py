@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.model.units import counted
-from ssdlab.results.catalogue_row import size_of
+from ssdlab.report.likeness import differences
 from ssdlab.results.claim import as_sentence
 from ssdlab.results.warned_steps import warned_steps
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.schema import Manifest
     from ssdlab.results.warned_steps import WarnedSteps, Worded
 
 Kind = Literal["departure", "warning", "note"]
@@ -24,7 +23,6 @@ _TITLES: dict[Kind, str] = {
     "warning": "Warnings",
     "note": "Notes",
 }
-_WHEN_LIKE = ("method version", "parameters", "--quick", "engine", "scale of the simulated drive", "tool")
 
 
 @dataclass(frozen=True)
@@ -140,18 +138,9 @@ def _unlike(runs: Sequence[Shown]) -> list[Notice]:
         groups.setdefault(shown.run.manifest.method.name, []).append(shown)
     found = []
     for method, group in groups.items():
-        keys = [_likeness(shown.run.manifest) for shown in group]
-        differing = [name for name, *values in zip(_WHEN_LIKE, *keys, strict=True) if len(set(values)) > 1]
-        if differing:
+        if differing := differences(shown.run.manifest for shown in group):
             what = f"The runs of {method} are not alike: they differ in {', '.join(differing)}"
             advice = "Compare them with care; the table below and the end of the page say how they differ."
             at = [shown.index for shown in group]
             found.append(Notice(what, advice, _looks(runs, at), ""))
     return found
-
-
-def _likeness(manifest: Manifest) -> tuple[object, ...]:
-    params = tuple(sorted((name, str(value)) for name, value in manifest.params.items() if name != "engine"))
-    tool = tuple(sorted((name, str(value)) for name, value in manifest.tool.items()))
-    scale, _ = size_of(manifest)
-    return (manifest.method.version, params, manifest.quick, manifest.engine, scale, tool)
