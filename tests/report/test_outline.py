@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,45 @@ def test_a_claim_that_is_not_measured_says_what_the_page_lacks(
     claim = UserClaim(sentence="x", figure=figure, bound="over 1", drive=drive)
     ((one,), _) = _claims_of(compared, claim)
     assert one.mark == "not measured" and one.found.startswith(says)
+
+
+def test_a_claim_on_a_figure_that_does_not_stand_is_not_measured(compared: Path) -> None:
+    """It was true of ACT 20x (not judged), and of writes whose steady state was not shown."""
+    ours = source.read(compared).runs[:1]  # type: ignore[union-attr]
+    result = ours[0].result
+    name, value = result.scalars[0].name, result.scalars[0].value
+    claim = UserClaim(sentence="x", figure=name, bound="at least 1")
+
+    def marked(unshown: str | None) -> Judged:
+        figure = result.scalars[0].model_copy(update={"unshown": unshown})
+        run = replace(ours[0], result=result.model_copy(update={"scalars": (figure,)}))
+        (one,) = judged([claim], shown([run]), {})
+        return one
+
+    assert value is not None and marked(None).mark == "true"
+    doubtful = marked("not judged")
+    assert doubtful.mark == "not measured"
+    assert doubtful.found.endswith(" (not judged), which is held against no bound")
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "unit", "says", "keeps"),
+    [
+        ("at least 490", 489.975, "MB/s", "489.98 MB/s", False),
+        ("under 285MB/s", 284.849, "MB/s", "284.8 MB/s", True),
+        ("under 285MB/s", 300.0, "MB/s", "300 MB/s", False),
+        ("over 90k", 90_004.0, "IOPS", "90.004k IOPS", True),
+        ("at most 0.5ms", 500_020.0, "ns", "500.02 µs", False),
+        ("at most 1", 1.0004, "W", "1.0004 W", False),
+        ("under 5", 4.9996, "s", "4.9996 s", True),
+        ("at least 0.3ms", 300_000.00000000006, "ns", "300 µs", True),
+    ],
+)
+def test_a_figure_near_its_bound_has_digits_that_tell_them_apart(
+    bound: str, value: float, unit: str, says: str, keeps: bool
+) -> None:
+    found = parse_bound(bound)
+    assert (found.beside(value, unit), found.keeps(value, unit)) == (says, keeps)
 
 
 def test_a_claim_about_a_figure_that_no_method_has_is_refused(compared: Path) -> None:

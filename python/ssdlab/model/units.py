@@ -289,6 +289,7 @@ def significant(value: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) 
     return f"{rounded:.{places}f}"
 
 
+_DIGITS = 3
 SHARE_DIGITS = 8
 """A share that fewer digits do not tell from the whole is the whole, or the rounding of the machine."""
 
@@ -358,19 +359,19 @@ def numbered_text(noun: str, first: object, last: object) -> str:
     return f"{noun} {first}" if first == last else f"{noun}s {first} to {last}"
 
 
-def count_text(value: float) -> str:
+def count_text(value: float, digits: int = 3) -> str:
     """Return a count or an IOPS figure: ``388``, ``64.3k``, ``1.05M``, ``2.10G``."""
-    return _scaled(value, ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")))
+    return _scaled(value, ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")), digits)
 
 
-def latency_text(latency_ns: float) -> str:
+def latency_text(latency_ns: float, digits: int = 3) -> str:
     """Return a latency by its size: ``850 ns``, ``388 µs``, ``6.08 ms``, ``1.20 s``."""
-    return _scaled(latency_ns, ((1, " ns"), (1e3, " µs"), (1e6, " ms"), (1e9, " s")))
+    return _scaled(latency_ns, ((1, " ns"), (1e3, " µs"), (1e6, " ms"), (1e9, " s")), digits)
 
 
-def throughput_text(mb_s: float) -> str:
+def throughput_text(mb_s: float, digits: int = 3) -> str:
     """Return decimal megabytes a second: ``514 MB/s``, ``3.21 GB/s``."""
-    return _scaled(mb_s, ((1, " MB/s"), (1e3, " GB/s")))
+    return _scaled(mb_s, ((1, " MB/s"), (1e3, " GB/s")), digits)
 
 
 def capacity_text(capacity_bytes: int) -> str:
@@ -418,8 +419,8 @@ def span_text(duration_s: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def figure_text(value: float | None, unit: str) -> str:
-    """Return a headline figure in the words of its unit; a dash for none.
+def figure_text(value: float | None, unit: str, digits: int = 3) -> str:
+    """Return a headline figure in the words of its unit, to so many digits; a dash for none.
 
     >>> figure_text(64_321.0, "IOPS"), figure_text(388_000.0, "ns"), figure_text(1630, "µs")
     ('64.3k IOPS', '388 µs', '1.63 ms')
@@ -428,22 +429,22 @@ def figure_text(value: float | None, unit: str) -> str:
         return "—"
     match unit:
         case "IOPS":
-            return f"{count_text(value)} IOPS"
+            return f"{count_text(value, digits)} IOPS"
         case "MB/s":
-            return throughput_text(value)
+            return throughput_text(value, digits)
         case "ns":
-            return latency_text(value)
+            return latency_text(value, digits)
         case "us" | "µs":
-            return latency_text(value * 1e3)
+            return latency_text(value * 1e3, digits)
         case "ms":
-            return latency_text(value * 1e6)
+            return latency_text(value * 1e6, digits)
         case "s":
-            return span_text(value)
+            return span_text(value) if digits == _DIGITS else f"{significant(value, digits)} s"
         case "x":
-            return f"{value:g}x" if value == int(value) else f"{significant(value)}x"
+            return f"{value:g}x" if value == int(value) else f"{significant(value, digits)}x"
         case "%":
-            return share_text(value / 100)
+            return share_text(value / 100, digits)
         case "":
-            return str(int(value)) if value == int(value) else count_text(value)
+            return str(int(value)) if value == int(value) else count_text(value, digits)
         case _:
-            return f"{significant(value)} {unit}"
+            return f"{significant(value, digits)} {unit}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import isclose
 
 from ssdlab.model.errors import UsageError
-from ssdlab.model.units import DURATION_UNITS, SIZE_UNITS
+from ssdlab.model.units import DURATION_UNITS, SIZE_UNITS, figure_text
+from ssdlab.results.claim import telling_digits
 
 _BOUND = re.compile(r"(at least|at most|under|over)\s+(-?\d[\d_]*(?:\.\d+)?)\s*(\D.*)?")
 _TIMES = {"": 1.0, "k": 1e3, "M": 1e6}
@@ -47,12 +49,18 @@ class Bound:
             The figure has a unit of another kind.
         """
         limit = self.limit * self._factor(unit)
+        if isclose(value, limit, rel_tol=1e-12):  # what a unit's factor makes of a number
+            value = limit
         return {
             "at least": value >= limit,
             "at most": value <= limit,
             "under": value < limit,
             "over": value > limit,
         }[self.verb]
+
+    def beside(self, value: float, unit: str) -> str:
+        """Return a figure in words, of as many digits as show whether it keeps the bound."""
+        return figure_text(value, unit, telling_digits(value, lambda shown: self.keeps(shown, unit)))
 
     def _factor(self, unit: str) -> float:
         """Return how many of a figure's units one of the bound's is."""

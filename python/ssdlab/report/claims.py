@@ -50,6 +50,10 @@ class UserClaim(Frozen):
             error.what = f"{self._where}{self.figure}: {error.what}"
             raise
 
+    def beside(self, value: float, unit: str) -> str:
+        """Return a figure in words, of as many digits as show whether it keeps the bound."""
+        return parse_bound(self.bound).beside(value, unit)
+
     @property
     def where(self) -> str:
         """Its place, as errors about it begin; empty: it is of no file."""

@@ -7,7 +7,7 @@ words. `clause` is the one place where words are made of it.
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isclose
 from typing import Literal
@@ -23,6 +23,8 @@ from ssdlab.model.units import (
 
 Sense = Literal["at least", "at most", "under"]
 _SECTOR = 512
+_DIGITS = 3
+_DIGITS_MAX = 13
 _BLOCK_MAX = 1 << 20
 """Whole sectors up to this are a block: binary, as everywhere. Anything else is a capacity: decimal."""
 
@@ -144,16 +146,27 @@ def clause(claim: Claim) -> str:
     return claim.says.format_map(words)
 
 
+def telling_digits(value: float, keeps: Callable[[float], bool], upper: int = _DIGITS_MAX) -> int:
+    """Return how many digits show on which side of a bound a value lies: as few as three, where they do.
+
+    >>> telling_digits(489.975, lambda value: value >= 490), telling_digits(600.0, lambda value: value >= 490)
+    (5, 3)
+    """
+    kept = keeps(value)
+    telling = (digits for digits in range(_DIGITS, upper) if keeps(float(significant(value, digits))) == kept)
+    return next(telling, _DIGITS)
+
+
 def _beside(figure: Amount, bound: Bound) -> str:
     """Return a figure in words; a share of as many digits as show whether it keeps its bound."""
-    value, kept, limit = figure.value, bound.kept_by(figure), bound.amount.value
+    value, limit = figure.value, bound.amount.value
     if figure.unit != "%" or value is None or limit is None or isclose(value, limit, rel_tol=1e-12):
         return str(figure)
 
-    def shown(digits: int) -> bool:
-        return bound.kept_by(Amount(float(significant(value, digits)), figure.unit)) == kept
+    def keeps(shown: float) -> bool:
+        return bound.kept_by(Amount(shown, figure.unit)) is True
 
-    return share_text(value / 100, next(filter(shown, range(3, SHARE_DIGITS)), 3))
+    return share_text(value / 100, telling_digits(value, keeps, SHARE_DIGITS))
 
 
 def clauses(claims: Iterable[Claim]) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from ssdlab.methods.headline_names import NAMES, is_named
 from ssdlab.methods.plugins import names as plugins
 from ssdlab.methods.results.figure_state import state_of
 from ssdlab.model.errors import unknown
-from ssdlab.results.numbers import of_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,9 +29,9 @@ class Judged:
     sentence, figure, bound
         As the user gave them.
     mark
-        Whether it holds.
+        Whether it holds; a figure whose state was not shown, or that was not judged, counts as not measured.
     found
-        The figure in words, with its drive; of one that was not measured, what the page lacks.
+        The figure in words, with its drive; of one that was not measured why: its state, or what is lacking.
     chart
         Id of the chart that shows it.
     """
@@ -71,9 +70,13 @@ def _judged(claim: UserClaim, runs: Sequence[Shown], charts: Mapping[str, str]) 
     if found is not None and found[1].value is not None:
         shown, figure = found
         assert figure.value is not None
-        mark = "true" if claim.keeps(figure.value, figure.unit) else "false"
+        kept = claim.keeps(figure.value, figure.unit)  # refuses a bound of another unit
         state = state_of(shown.run.result, figure)
-        words = f"{shown.label}: {of_unit(figure.value, figure.unit)}{f' ({state})' if state else ''}"
+        words = f"{shown.label}: {claim.beside(figure.value, figure.unit)}{f' ({state})' if state else ''}"
+        if shown.run.result.stands(figure):
+            mark = "true" if kept else "false"
+        else:
+            words = f"{words}, which is held against no bound"
     return Judged(claim.sentence, claim.figure, claim.bound, mark, words, charts.get(claim.figure, ""))
 
 
@@ -100,11 +103,13 @@ def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
 
 
 def _figure(claim: UserClaim, runs: Sequence[Shown]) -> tuple[Shown, Scalar] | None:
-    """Return the first figure of that name, of the drive that is meant."""
+    """Return the first figure of that name, of the drive that is meant: one whose state was shown, if any."""
     meant = runs[0].drive.id if claim.drive is None else None
+    fitting = []
     for shown in runs:
         fits = shown.drive.id == meant if claim.drive is None else claim.drive.lower() in shown.label.lower()
         figure = next((each for each in shown.run.result.scalars if each.name == claim.figure), None)
         if fits and figure is not None:
-            return shown, figure
-    return None
+            fitting.append((shown, figure))
+    stand = (each for each in fitting if each[1].value is not None and each[0].run.result.stands(each[1]))
+    return next(stand, fitting[0] if fitting else None)
