@@ -54,6 +54,18 @@ def test_it_is_small_and_leads_to_a_page_of_each_drive(written: Path) -> None:
         assert html.count(re.search("<h1>(.*?)</h1>", own)[1]) > 0
 
 
+def test_bars_of_runs_that_are_not_alike_are_called_no_rank(written: Path, tmp_path: Path) -> None:
+    drives = [{"id": name, "name": name, "kind": "block"} for name in ("Elm", "Hazel")]
+    made = [
+        invented(tmp_path / drive["id"], METHODS[1], seed=at + 1, seconds=2, drive=drive, quick=bool(at))
+        for at, drive in enumerate(drives)
+    ]
+    path = tmp_path / "drives.html"
+    assert main(["report", *map(str, made), "--overview", "-o", str(path)]) == 0
+    assert "No rank: these runs were not taken alike, but differ in --quick." in path.read_text()
+    assert "No rank" not in written.read_text()
+
+
 def test_its_tables_hold_every_headline_figure(written: Path, runs: list[Path]) -> None:
     html = written.read_text()
     for run in runs:

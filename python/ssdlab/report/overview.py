@@ -16,6 +16,7 @@ from ssdlab.model.errors import UsageError, of_os
 from ssdlab.model.units import counted
 from ssdlab.report import page, source
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Quantity
+from ssdlab.report.likeness import differences
 from ssdlab.report.outline import Chapter, outline
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.header import header
@@ -158,7 +159,7 @@ def _method(name: str, members: Sequence[Shown]) -> Section:
     chart = Figure(
         id=f"overview-{name}",
         title="Headline figures",
-        lead="Of each drive, the best first. The state of each stands on its page.",
+        lead=_lead(members),
         described=f"{title}: {counted(len(views), 'figure')} of {counted(len(members), 'run')}.",
         chart=BarsChart(views),
         tables=(table,),
@@ -168,6 +169,17 @@ def _method(name: str, members: Sequence[Shown]) -> Section:
     )
     at = tuple(one.index for one in members)
     return Section(f"method-{name}", title, (), at, (chart,) if views else ())
+
+
+def _lead(members: Sequence[Shown]) -> str:
+    """Return how the bars stand, and why that is no rank where the runs are not alike."""
+    lead = "Of each drive, the best first. The state of each stands on its page."
+    apart = differences(one.run.manifest for one in members)
+    return (
+        f"{lead} No rank: these runs were not taken alike, but differ in {', '.join(apart)}."
+        if apart
+        else lead
+    )
 
 
 def _versions(members: Sequence[Shown]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def section(runs: Sequence[Shown]) -> Section | None:
         figures=(),
         exhibits=(
             Exhibit(
-                "Each result as a share of what the drive is rated for",
+                "Each result beside what the drive is rated for",
                 "More than 100 % of a throughput, and less of a latency or a power, is better than rated. A "
                 "rating speaks of one drive state: a figure of another is not compared with it.",
                 (_table(rows),),
