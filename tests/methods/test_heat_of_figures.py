@@ -68,6 +68,10 @@ def test_of_a_fill_with_a_cache_the_speed_before_its_end_is_what_a_cached_rating
     assert shares(cast("FillResult", hot)) == [("fill_cached_mb_s", 1.0)], "the cache ended before the heat"
 
 
+def test_a_fill_of_a_drive_that_is_not_known_to_be_fresh_is_held_against_no_rating() -> None:
+    assert shares(fill(purged=False, before_mb_s=1600.0, after_mb_s=600.0, cache_bytes=10**9)) == []
+
+
 @pytest.mark.parametrize("codes", [(), ("throttled",)])
 def test_the_power_of_a_trim_pass_that_heat_slowed_is_labelled(codes: tuple[str, ...]) -> None:
     plots = [

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ssdlab.methods.lab import Lab
+    from ssdlab.results.run_folder import Step
 
 EDGE_PARTS = 300
 """So many parts at least tell the end of a cache: the least caches have 1 % of a drive."""
@@ -97,6 +98,7 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
         after_mb_s=None if drop is None else mean_speed(fine[drop.at :]),
         hot_drop_bytes=hot_drop_bytes,
         mean_w=mean_w,
+        purged=None if _purged(data) else False,
         caveats=clauses(_caveats(data)),
         scalars=(
             Scalar.more("fill_mb_s", "whole drive", summary.mb_s, "MB/s"),
@@ -105,12 +107,19 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
     )
 
 
+def _purges(data: RunData) -> tuple[Step, ...]:
+    return tuple(step for step in data.steps if step.verb == "purge")
+
+
+def _purged(data: RunData) -> bool:
+    return any(step.found(PurgeFacts).purged for step in _purges(data))
+
+
 def _caveats(data: RunData) -> Iterator[Claim]:
-    purges = tuple(step for step in data.steps if step.verb == "purge")
-    if not any(step.found(PurgeFacts).purged for step in purges):
+    if not _purged(data):
         yield Claim(
             "the drive was not purged before: what it held may have slowed it down",
-            evidence=Evidence(tuple(step.ordinal for step in purges)),
+            evidence=Evidence(tuple(step.ordinal for step in _purges(data))),
         )
 
 

@@ -44,6 +44,12 @@ class FillResult(ResultBase):
         "that whether a cache ends is not judged; absent: it does not",
     )
 
+    purged: bool | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="false: it was not purged before, so that it is not known to be fresh; absent: it was",
+    )
+
     @property
     def last_bytes(self) -> float:
         """How much `last_mb_s` is of."""
@@ -55,7 +61,12 @@ class FillResult(ResultBase):
         return self.mean_mb_s / self.mean_w if self.mean_w else None
 
     def rated_as(self, figure: Scalar) -> tuple[Scalar, ...]:
-        """Return the speed of the whole drive and, where a cache was found, that before its end."""
+        """Return the speed of the whole drive and, where a cache was found, that before its end.
+
+        Nothing of a drive that was not purged: it is not known to be fresh, nor its cache to be empty.
+        """
+        if self.purged is False:
+            return ()
         own = super().rated_as(figure)
         if figure.name != "fill_mb_s" or self.before_mb_s is None:
             return own
