@@ -134,6 +134,9 @@ def test_a_rating_of_another_state_is_told_and_not_compared() -> None:
         "rated 5.00 W fresh; this is steady state: not compared",
         "rated 560 MB/s cached; this is a whole fill: not compared",
     ]
+    read = scalar("peak_random_read_iops", 99_000.0)
+    (share,) = rated_shares([read], ratings)
+    assert share.share == 1.1, "steady state is that of a drive that was written"
     assert rating_row("it", told[0]) == ("it", "4.78k IOPS", told[0].words, "data-sheet")
     assert rating_json(told[0])["share"] is None
     unsaid = [rated("random_write_iops", 110_000.0, None), rated("max_write_w", 5.0, None)]

@@ -85,8 +85,25 @@ def written(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     (folder / "claims.toml").write_text(CLAIMS)
     path = folder / "two.html"
-    assert main(["report", str(compared), "-o", str(path), "--claims", str(folder / "claims.toml")]) == 0
+    assert main(["report", str(compared), "-o", str(path), "--claims", str(folder / "claims.toml")]) == 1
     return path
+
+
+def test_the_command_marks_claims_as_the_page_does(
+    compared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claims, page = tmp_path / "claims.toml", tmp_path / "two.html"
+    claims.write_text(CLAIMS)
+    words = ["report", str(compared), "-o", str(page), "--claims", str(claims)]
+    assert main(words) == 1, "one is false"
+    told = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert told == ["true", "false", "not measured"]
+    assert main([*words, "--json"]) == 1
+    stored = json.loads(capsys.readouterr().out)["claims"]
+    assert [each["mark"] for each in stored] == told
+    assert all(each["found"] in unescape(page.read_text()) for each in stored)
+    claims.write_text(CLAIMS.replace("over 1000M", "over 1"))
+    assert main(words) == 0
 
 
 def manifests(compared: Path) -> list[dict[str, Any]]:
@@ -101,6 +118,13 @@ def manifests(compared: Path) -> list[dict[str, Any]]:
 
 def scalars(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in manifest["result"]["scalars"]}
+
+
+def test_a_declared_review_has_the_title_that_it_was_given(written: Path) -> None:
+    html = written.read_text()
+    assert "<h1>Two &amp; &lt;drives&gt;</h1>" in html
+    (subtitle,) = re.findall(r'<p class="subtitle">(.*?)</p>', html)
+    assert "nvme-tlc-enterprise" in subtitle and "nvme-tlc-client" in subtitle
 
 
 def test_tiles_are_the_figures_of_the_manifests_best_first(compared: Path, written: Path) -> None:

@@ -51,6 +51,7 @@ def test_a_paced_measurement_and_a_job_become_a_page(
         "bytes": page.stat().st_size,
         "runs": runs,
         "unfinished": [],
+        "claims": [],
     }
     read = Page.of(page.read_text())
     assert repr(measured["read"]["response_ns"]["mean"]) in read.cells

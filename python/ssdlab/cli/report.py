@@ -12,6 +12,7 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text, counted
 
 if TYPE_CHECKING:
+    from ssdlab.report.sections.claims import Judged
     from ssdlab.report.source import Reported
 
 SCHEMA = "ssdlab.report/1"
@@ -26,7 +27,7 @@ def report(
     overview: bool = False,
     library: Path | None = None,
     json: bool = False,
-) -> None:
+) -> int:
     """Write the report page of one or more runs: one HTML file that holds everything and loads nothing.
 
     Several runs are compared on one page; each drive keeps its colour.
@@ -38,7 +39,8 @@ def report(
     output
         The HTML file to write. An older page of ssdlab is replaced, and nothing else.
     claims
-        A file of your own sentences, with figure and bound: marked true, false or not measured.
+        A file of your own sentences, with figure and bound: marked true, false or not measured, here and
+        on the page. The exit status is 1 if one is false.
     pdf
         Print it instead: a PDF with every view, header and table. Needs Chromium and the extra `figures`.
     overview
@@ -72,20 +74,27 @@ def report(
     folders = [find_run(text, library or default_library()) for text in runs]
     if overview:
         _overview(folders, output, json)
-        return
+        return 0
     with doubting(folders):
         found = [source.read(folder) for folder in folders]
         cut = [run.manifest.run_id for folder, run in zip(folders, found, strict=True) if _ended(folder, run)]
         write = paper.write_pdf if pdf else page.write
         size_bytes = write(found, output, stated)
-    ids = [run.manifest.run_id for run in found]
+    ids, marked = [run.manifest.run_id for run in found], page.marked(found, stated)
     if json:
         facts = {"path": str(output.absolute()), "bytes": size_bytes, "runs": ids, "unfinished": cut}
-        print_json({"schema": SCHEMA, **facts})
+        print_json({"schema": SCHEMA, **facts, "claims": [_stored(each) for each in marked]})
     else:
         print_line(f"{output}: {capacity_text(size_bytes)}, {', '.join(ids)}")
         for run_id in cut:
             print_line(f"mind: run {run_id} ended before its last step: of it the page has what was finished")
+        for each in marked:
+            print_line(f"{each.mark}: {each.sentence} ({each.figure} {each.bound}; {each.found})")
+    return int(any(each.mark == "false" for each in marked))
+
+
+def _stored(claim: Judged) -> dict[str, str]:
+    return {name: getattr(claim, name) for name in ("sentence", "figure", "bound", "mark", "found")}
 
 
 def _ended(folder: Path, run: Reported) -> bool:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.outline import Outline
+    from ssdlab.report.sections.claims import Judged
     from ssdlab.report.sections.header import Header
     from ssdlab.report.sections.provenance import Panel
     from ssdlab.report.source import Reported
@@ -144,7 +145,7 @@ def arranged(
 ) -> tuple[tuple[Shown, ...], Header, Outline]:
     """Return the runs of a page with their looks, its head, and what stands where; raises as `render`."""
     suites = [suite for each in runs for suite in _suites(each)]
-    single = [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
+    single = _single(runs)
     _check(single)
     placed = shown(single)
     head = header(placed)
@@ -170,7 +171,9 @@ def arranged(
         claims,
     )
     if suites and not any(isinstance(each, Run) for each in runs):
-        head = replace(head, subtitle=", ".join(dict.fromkeys(each.manifest.method.title for each in suites)))
+        titles = ", ".join(dict.fromkeys(each.manifest.method.title for each in suites))
+        # What somebody declared has its own title; a suite of ours is named after the drive it was of.
+        head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
     return placed, head, order
 
 
@@ -231,6 +234,24 @@ def _script_json(data: Any) -> Markup:  # noqa: ANN401 - whatever JSON holds
 def _whole(one: Shown) -> Document:
     """Return the whole run as it is offered for download: the manifest with its Result."""
     return one.run.manifest.model_dump(mode="json", by_alias=True)
+
+
+def _single(runs: Sequence[Reported]) -> list[Run]:
+    """Return the runs of a page one by one, those of its suites among them."""
+    return [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
+
+
+def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judged, ...]:
+    """Return what the figures of a page say of its claims, as it has them.
+
+    Raises
+    ------
+    UsageError
+        A claim is of a figure that no method has, or its bound of another unit.
+    """
+    from ssdlab.report.sections.claims import judged
+
+    return judged(claims, shown(_single(runs)), {}) if claims else ()
 
 
 def write(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = ()) -> int:

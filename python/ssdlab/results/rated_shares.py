@@ -33,11 +33,15 @@ class _Held(NamedTuple):
         """Whether a rating is of the figure's state; one that says none is taken to be of no steady state."""
         if rated.state is None:
             return self.state != "steady" or self.metric in _OF_ANY_STATE
+        if rated.state == "steady" and self.metric in _READS:
+            return True
         return rated.state == self.state
 
 
 _OF_ANY_STATE: tuple[MetricName, ...] = ("max_read_w", "max_write_w")
 """What no load draws more than, unless the rating says in which state."""
+_READS: tuple[MetricName, ...] = ("random_read_iops", "sequential_read_mb_s", "depth_1_read_us")
+"""Of a drive that was written, as every drive is that is read: what is promised of steady state holds of it."""
 WITHIN_CACHE = "fill_cached_mb_s"
 """Speed of a fill before the end of a cache: what a rating within the cache speaks of."""
 _IOPS_OF_MB_S = 1e6 / 4096
