@@ -8,7 +8,7 @@ import { init } from "./charts";
 import type { Canvas } from "./draw";
 import { broken, textWidth } from "./fonts";
 import type { Columns } from "./columns";
-import type { Chart, Head, RunStyle } from "./spec";
+import type { Chart, Head, HeadNote, RunStyle } from "./spec";
 import { colourOf, type Theme } from "./theme";
 import { type Pressed, told } from "./told";
 
@@ -24,10 +24,12 @@ export interface Asked {
 }
 
 const MARGIN = 20;
-const [TITLE, WORDS, SMALL] = [20, 14, 11.5];
+const [TITLE, WORDS, NOTE, SMALL] = [20, 14, 12.5, 11.5];
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-export function picture(asked: Asked, columns: Columns): string {
+export function picture(given: Asked, columns: Columns): string {
+  const notes = given.head.notes.filter(({ runs }) => runs.length === 0 || runsOf(given.chart, given.pressed).some((run) => runs.includes(run)));
+  const asked = marked(given, notes);
   const { chart, pressed, head, runs, theme, width } = asked;
   const room = width - 2 * MARGIN;
   const out: string[] = [];
@@ -43,14 +45,16 @@ export function picture(asked: Asked, columns: Columns): string {
   y += 8;
   y += legend(out, runsOf(chart, pressed), asked, y);
   const foot = head.footer === "" ? [] : broken(head.footer, room, SMALL, theme.font).slice(0, 3);
-  const below = foot.length * SMALL * 1.35 + MARGIN * 0.7;
+  const minded = notes.flatMap((note) => broken(noted(note, notes, given.runs), room, NOTE, theme.font));
+  const below = foot.length * SMALL * 1.35 + minded.length * NOTE * 1.35 + MARGIN * 0.7;
   const sized = { runs, theme, width: room };
   const height = Math.max(asked.height, Math.ceil(leastHeight(chart, pressed.view, sized) + y + below + 8));
   const inner = { ...sized, height: Math.round(height - y - below - 8), filled: true };
   out.push(`<g transform="translate(${MARGIN},${round(y)})">${drawn(chart, pressed, columns, inner)}</g>`);
   y = height - below;
+  for (const line of minded) write(line, NOTE, theme.text);
   for (const line of foot) write(line, SMALL, theme.muted);
-  const words = [head.title, ...told(chart, pressed, columns, inner)].join("\n");
+  const words = [head.title, ...told(chart, pressed, columns, inner), ...notes.map((note) => noted(note, notes, given.runs))].join("\n");
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escaped(theme.font)}" role="img" class="ssdlab">`,
     `<title>${escaped(head.title)}</title><desc>${escaped(words)}</desc>`,
@@ -58,6 +62,28 @@ export function picture(asked: Asked, columns: Columns): string {
     ...out,
     "</svg>",
   ].join("\n");
+}
+
+/** The mark of a note behind the names of its runs: `[1]`; a note on the whole picture has none. */
+function mark(note: HeadNote, notes: HeadNote[]): string {
+  return note.runs.length === 0 ? "" : `[${notes.filter(({ runs }) => runs.length > 0).indexOf(note) + 1}]`;
+}
+
+/** What is asked for, with the marks of its notes behind the names of runs; runs that look alike are one in the legend, and have one name. */
+function marked(asked: Asked, notes: HeadNote[]): Asked {
+  const alike = (one: number, other: number) => JSON.stringify(asked.runs[one]) === JSON.stringify(asked.runs[other]);
+  const marks = (run: number) => notes.filter((note) => note.runs.some((own) => alike(own, run))).map((note) => ` ${mark(note, notes)}`).join("");
+  const runs = asked.runs.map((run, at) => ({ ...run, label: run.label + marks(at), short: run.short + marks(at) }));
+  if (asked.chart.kind !== "marks") return { ...asked, runs };
+  const renamed = (run: number, name: string) => (name === asked.runs[run]?.label ? name + marks(run) : name);
+  const views = asked.chart.views.map((view) => ({ ...view, rows: view.rows.map((row) => ({ ...row, name: renamed(row.run, row.name) })) }));
+  return { ...asked, runs, chart: { ...asked.chart, views } };
+}
+
+/** A note in words, behind its mark and whose it is. */
+function noted(note: HeadNote, notes: HeadNote[], runs: RunStyle[]): string {
+  const whose = [...new Set(note.runs.map((run) => runs[run]?.short ?? ""))].join(", ");
+  return note.runs.length === 0 ? note.text : `${mark(note, notes)} ${whose}: ${note.text}`;
 }
 
 /** Which of the views is shown, where there are several. */

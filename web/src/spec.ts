@@ -246,6 +246,16 @@ export interface HeatChart {
   kind: "heat";
 }
 
+/** What is to be minded of a picture. */
+export interface HeadNote {
+  /**
+   * Those that it is of: their names get its mark, and a view that draws none of them is without it. Of none, it is of the
+   * picture.
+   */
+  runs: number[];
+  text: string;
+}
+
 /** What makes a picture complete in itself. */
 export interface Head {
   /** Stands alone: what was measured, and what is shown of it. */
@@ -254,6 +264,8 @@ export interface Head {
   facts: string[];
   /** Version, dates and runs. */
   footer: string;
+  /** What the page says beside the figures of the runs that are drawn, and who is left out and why. */
+  notes: HeadNote[];
 }
 
 /** All that a page hands to the front end. */

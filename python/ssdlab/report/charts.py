@@ -312,6 +312,16 @@ Chart = XyChart | BarsChart | MarksChart | SeriesChart | TimelineChart | HeatCha
 
 
 @dataclass(frozen=True)
+class HeadNote:
+    """What is to be minded of a picture."""
+
+    runs: tuple[int, ...]
+    """Those that it is of: their names get its mark, and a view that draws none of them is without it. Of
+    none, it is of the picture."""
+    text: str
+
+
+@dataclass(frozen=True)
 class Head:
     """What makes a picture complete in itself."""
 
@@ -321,6 +331,8 @@ class Head:
     """Method, blocks, depth, and whether quick or simulated."""
     footer: str
     """Version, dates and runs."""
+    notes: tuple[HeadNote, ...] = ()
+    """What the page says beside the figures of the runs that are drawn, and who is left out and why."""
 
 
 @dataclass(frozen=True)

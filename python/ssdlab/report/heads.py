@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.model.units import block_text, ends_text
 from ssdlab.report.charts import Head
+from ssdlab.report.minded import notes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from ssdlab.report.view import Figure, Section
 
 _NAMED_RUNS = 3
-"""So many runs are named in a footer; of more only their count."""
+"""So many runs are named in full in a footer; more by the end of their names, which finds them too."""
+_FOOTER_RUNS = 16
+"""So many are named at all."""
 _NAMED_SIZES = 3
 
 
@@ -24,7 +27,15 @@ def heads_of(sections: Sequence[Section], placed: Sequence[Shown]) -> dict[str, 
     for section in sections:
         chosen = [placed[at] for at in section.runs] or list(placed)
         facts, footer = _facts(chosen), _footer(chosen)
-        found |= {each.id: Head(_title(section, each), facts, footer) for each in section.figures}
+        found |= {
+            each.id: Head(
+                _title(section, each),
+                facts,
+                footer,
+                notes_of(each.chart, chosen, all_drawn=bool(section.runs)),
+            )
+            for each in section.figures
+        }
     return found
 
 
@@ -83,9 +94,12 @@ def _footer(runs: Sequence[Shown]) -> str:
     versions = dict.fromkeys(f"ssdlab {each.tool.get('version', 'of unknown version')}" for each in manifests)
     days = sorted({each.created[:10] for each in manifests})
     when = ends_text(days[0], days[-1])
-    named = (
-        f"run {', '.join(each.run_id for each in manifests)}"
-        if len(manifests) <= _NAMED_RUNS
-        else f"{len(manifests)} runs"
-    )
-    return f"{', '.join(versions)}; {when}; {named}"
+    return f"{', '.join(versions)}; {when}; {_named([each.run_id for each in manifests])}"
+
+
+def _named(runs: Sequence[str]) -> str:
+    if len(runs) <= _NAMED_RUNS:
+        return f"run {', '.join(runs)}"
+    short = [each.rpartition("-")[2] for each in runs[:_FOOTER_RUNS]]
+    more = [f"+{len(runs) - _FOOTER_RUNS} more"] if len(runs) > _FOOTER_RUNS else []
+    return f"{len(runs)} runs: {', '.join((*short, *more))}"

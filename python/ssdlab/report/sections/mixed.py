@@ -127,5 +127,5 @@ def _view(kept: Sequence[Mixed], depth: int) -> XyView:
 
 
 def _dot(point: MixPoint, result: MixedResult) -> Dot:
-    chosen = (point.read_pct == result.headline_read_pct) or None
+    chosen = (point.read_pct == result.headline_read_pct and not result.moved) or None
     return Dot(float(100 - point.read_pct), point.mb_s, chosen=chosen)
