@@ -14,13 +14,14 @@ import pytest
 from fleet.unlike_drives import FEW_SPARE, HOT, MODEL, OLD, WORK, make_drives
 from library.made import run
 from ssdlab.cli import dispatch
-from ssdlab.fleet.drawing import DOTS_MAX, Strip, strips, ticks
+from ssdlab.fleet.drawing import DOTS_MAX, Strip, labelled, strips, ticks
 from ssdlab.fleet.facts import Facts, likely_reasons
 from ssdlab.fleet.inventory import take
 from ssdlab.fleet.page import FleetPage, fleet_page
 from ssdlab.library.choosing import Choice
 from ssdlab.library.index import Index
 from ssdlab.model.errors import UsageError
+from ssdlab.model.units import figure_text
 from ssdlab.results import catalogue
 from ssdlab.results.schema import DriveInfo
 
@@ -230,10 +231,19 @@ def test_names_are_escaped(library: Path) -> None:
 
 def test_of_many_drives_the_dots_are_thinned_and_the_named_stay() -> None:
     row = Strip("all", tuple(float(each) for each in range(5000)), ((9_000.0, "FAR"),))
-    drawn = strips([row], str, (math.inf, math.inf), "")
+    drawn = strips([row], lambda value, _: str(value), (math.inf, math.inf), "")
     assert drawn.count('class="dot"') == DOTS_MAX
     assert drawn.count('class="named"') == 1
     assert ticks(0.0, 1.0)[0] == 0.0
+
+
+def test_ticks_of_like_drives_are_told_apart_and_counted_ones_are_whole() -> None:
+    """They read "47.9k IOPS" five times."""
+    values = ticks(47_911.0, 47_934.0)
+    texts = [text for _, text in labelled(values, lambda value, digits: figure_text(value, "IOPS", digits))]
+    assert texts == ["47.915k IOPS", "47.920k IOPS", "47.925k IOPS", "47.930k IOPS"]
+    assert ticks(1, 2, counted=True) == [1, 2]
+    assert ticks(1, 2)[1] < 2
 
 
 def simulated(library: Path, folder: Path, count: int) -> None:

@@ -99,8 +99,9 @@ function ticks(axis: Axis, { theme, side, values, length }: Drawn): Record<strin
   if (axis.ticks === undefined && axis.scale === "linear") {
     const formatter = (value: number) => tick(value, axis.quantity);
     const splitNumber = side === "y" ? Math.max(3, Math.round(length / 60)) : Math.max(2, Math.round(length / 110));
+    const whole = axis.quantity === "count";
     const [least, most] = axis.range ?? [0, 0];
-    const span = least > 0 ? rangeAround(least, most, splitNumber) : { min: 0, ...linearRange(values, splitNumber) };
+    const span = least > 0 ? rangeAround(least, most, splitNumber, whole) : { min: 0, ...linearRange(values, splitNumber, whole) };
     return { ...span, axisLabel: { ...label, formatter }, axisTick: marks };
   }
   const texts = fixedTicks(axis, values, length / (side === "y" ? 22 : 48));
@@ -120,18 +121,18 @@ function ticks(axis: Axis, { theme, side, values, length }: Drawn): Record<strin
 
 /**
  * From zero to the first round step at or above every value. Left to itself ECharts would look at lines and bars only, and cut off bands
- * and whiskers.
+ * and whiskers. What is counted has whole steps.
  */
-export function linearRange(values: number[], splitNumber: number): { max?: number; interval?: number; splitNumber: number } {
+export function linearRange(values: number[], splitNumber: number, whole = false): { max?: number; interval?: number; splitNumber: number } {
   const greatest = Math.max(0, extent(values)[1]);
   if (greatest === 0) return { splitNumber };
-  const interval = stepAbove(greatest / splitNumber);
+  const interval = Math.max(stepAbove(greatest / splitNumber), whole ? 1 : 0);
   return { max: Math.ceil((greatest / interval) * 0.9999) * interval, interval, splitNumber };
 }
 
 /** From the last round step below to the first above, for lines that are held against one another far from zero. */
-export function rangeAround(least: number, most: number, splitNumber: number): { min: number; max: number; interval: number } {
-  const interval = stepAbove((most - least) / splitNumber);
+export function rangeAround(least: number, most: number, splitNumber: number, whole = false): { min: number; max: number; interval: number } {
+  const interval = Math.max(stepAbove((most - least) / splitNumber), whole ? 1 : 0);
   return { min: Math.floor(least / interval) * interval, max: Math.ceil(most / interval) * interval, interval };
 }
 

@@ -16,10 +16,15 @@ from markupsafe import Markup, escape
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    Words = Callable[[float, int], str]
+    """Return a value in words, of so many digits where it has more than that."""
+
 WIDTH, LEFT, RIGHT, ROW, TOP, FOOT = 1080, 190, 30, 54, 26, 30
 DOTS_MAX = 400
 """More are thinned, evenly by rank; named drives are always drawn."""
 TICKS = 6
+_DIGITS = range(3, 9)
+"""Of the label of a tick: as many as tell it from the others."""
 _HEIGHT = 240
 _JITTER = 0.618_033_988_749_895
 """The golden ratio: consecutive dots are spread over the row's height without a pattern."""
@@ -56,9 +61,7 @@ class _Scale:
         return self.begin + share * (self.end - self.begin)
 
 
-def strips(
-    rows: Sequence[Strip], words: Callable[[float], str], limits: tuple[float, float], described: str
-) -> Markup:
+def strips(rows: Sequence[Strip], words: Words, limits: tuple[float, float], described: str) -> Markup:
     """Draw box and strip of each row over one axis; drives beyond the dashed limits are named."""
     inside = [each for each in limits if math.isfinite(each)]
     every = [*(value for row in rows for value in (*row.values, *(value for value, _ in row.named))), *inside]
@@ -77,43 +80,59 @@ def strips(
 
 
 def lines(
-    found: Sequence[Line], words: Callable[[float], str], across: Callable[[float], str], described: str
+    found: Sequence[Line], words: Words, across: Words, described: str, *, counted: bool = False
 ) -> Markup:
-    """Draw lines over two axes, each with its name at its end."""
+    """Draw lines over two axes, each with its name at its end; of what is `counted` there are whole ticks."""
     xs = [point[0] for line in found for point in (*line.points, *line.band)]
     ys = [y for line in found for _, *values in (*line.points, *line.band) for y in values]
     margin = 0.08 * (max(ys) - min(ys)) or 0.02 * abs(max(ys)) or 1.0
     x = _Scale(min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1, LEFT, WIDTH - 150)
     y = _Scale(min(ys) - margin, max(ys) + margin, _HEIGHT - FOOT, TOP)
-    parts = [*_across(x, across, _HEIGHT)]
-    for value in ticks(y.low, y.high):
+    parts = [*_across(x, across, _HEIGHT, counted=counted)]
+    for value, label in labelled(ticks(y.low, y.high), words):
         parts.append(
             f'<line class="grid" x1="{LEFT}" x2="{WIDTH - 150}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
         )
-        parts.append(_text(LEFT - 8, y(value) + 4, words(value), "end"))
+        parts.append(_text(LEFT - 8, y(value) + 4, label, "end"))
     for line in found:
         parts += _line(line, x, y)
     return _svg(parts, _HEIGHT, described)
 
 
-def ticks(low: float, high: float) -> list[float]:
-    """Return round values between two.
+def ticks(low: float, high: float, *, counted: bool = False) -> list[float]:
+    """Return round values between two; of what is counted whole ones.
 
     >>> ticks(0.9, 3.2)
     [1.0, 1.5, 2.0, 2.5, 3.0]
+    >>> ticks(1, 3, counted=True)
+    [1, 2, 3]
     """
-    step = (high - low) / TICKS
+    step = max((high - low) / TICKS, 1 if counted else 0)
     size = 10 ** math.floor(math.log10(step))
     step = next(factor * size for factor in (1, 2, 5, 10) if factor * size >= step * (1 - 1e-9))
     first = math.ceil(low / step)
     return [round(number * step, 12) for number in range(first, math.floor(high / step) + 1)]
 
 
-def _across(x: _Scale, words: Callable[[float], str], height: float) -> Iterable[str]:
-    for value in ticks(x.low, x.high):
+def labelled(values: Sequence[float], words: Words) -> list[tuple[float, str]]:
+    """Return ticks with their labels, of which no two are alike where digits tell them apart.
+
+    >>> labelled([47_900, 47_950], lambda value, digits: f"{value:.{digits}g}")
+    [(47900, '4.79e+04'), (47950, '4.795e+04')]
+    """
+    texts: list[str] = []
+    for digits in _DIGITS:
+        texts = [words(value, digits) for value in values]
+        if len(set(texts)) == len(texts):
+            break
+    return list(zip(values, texts, strict=True))
+
+
+def _across(x: _Scale, words: Words, height: float, *, counted: bool = False) -> Iterable[str]:
+    for value, label in labelled(ticks(x.low, x.high, counted=counted), words):
         at = f"{x(value):.1f}"
         yield f'<line class="grid" x1="{at}" x2="{at}" y1="{TOP - 8}" y2="{height - FOOT}"/>'
-        yield _text(x(value), height - FOOT + 18, words(value), "middle")
+        yield _text(x(value), height - FOOT + 18, label, "middle")
 
 
 def _strip(row: Strip, x: _Scale, y: float) -> Iterable[str]:

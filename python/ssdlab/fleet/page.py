@@ -290,7 +290,9 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
     if each.left_out:
         lead += f" {each.left_out} more have it only from runs that are not like these, and are left out."
     described = f"{each.label} of {len(each.samples)} drives; {len(far)} far from the rest."
-    drawing = strips(drawn[:ROWS_MAX], lambda value: figure_text(value, each.unit), limits, described)
+    drawing = strips(
+        drawn[:ROWS_MAX], lambda value, digits: figure_text(value, each.unit, digits), limits, described
+    )
     return Drawn(each.name, each.label, lead, drawing, _table(each, groups))
 
 
@@ -339,7 +341,7 @@ def _drift(each: Drift, names: Mapping[str, str]) -> Drawn:
     figure = each.population
     change = levels[-1].middle - 1
     described = f"{figure.label}: {_percent(change)} from the first repeat to number {levels[-1].repeat}."
-    drawing = lines([middle, *own], _percent_of, lambda value: f"{value:g}", described)
+    drawing = lines([middle, *own], _percent_of, lambda value, _: f"{value:g}", described, counted=True)
     lead = f"{figure.method}. {described}{_too_few_words(len(each.slopes))}"
     return Drawn(f"drift-{figure.name}", figure.label, lead, drawing)
 
@@ -362,7 +364,7 @@ def _series(
         for name in dict.fromkeys((usual, *serials))
     ]
     described = f"I/Os a second over time of {', '.join(line.name for line in found)}."
-    drawing = lines(found, lambda value: figure_text(value, "IOPS"), span_text, described)
+    drawing = lines(found, lambda value, digits: figure_text(value, "IOPS", digits), span_text, described)
     lead = f"Of the run that is nearest each drive's median; {usual} is the most typical drive."
     drawn = Drawn("series-iops", "IOPS over the measured time", lead, drawing)
     return Part(
@@ -390,5 +392,5 @@ def _percent(share: float) -> str:
     return change_text(share).replace("-", _MINUS)
 
 
-def _percent_of(share: float) -> str:
+def _percent_of(share: float, _: int) -> str:
     return _percent(share - 1) if abs(share - 1) > 1e-9 else "0 %"

@@ -406,12 +406,12 @@ _MILLISECONDS_BELOW_S = 0.1
 """As digits begin to stand behind zeros: a time of 0.00713 s stood beside latencies of 7.13 ms."""
 
 
-def span_text(duration_s: float) -> str:
+def span_text(duration_s: float, digits: int = 3) -> str:
     """Return a duration for a reader: ``7.13 ms``, ``2.50 s``, ``90.0 s``, ``4 min 30 s``, ``2 h 05 min``."""
     if 0 < duration_s < _MILLISECONDS_BELOW_S:
-        return latency_text(duration_s * NS_PER_S)
+        return latency_text(duration_s * NS_PER_S, digits)
     if duration_s < 120:
-        return f"{significant(duration_s)} s"
+        return f"{significant(duration_s, digits)} s"
     whole = round(duration_s)
     if whole < MINUTES_FROM_S:
         return f"{whole // 60} min {whole % 60:02} s"
