@@ -28,6 +28,14 @@ export function barsHeight(view: BarsView, canvas: Pick<Canvas, "runs" | "theme"
   return 64 + barRows(view, canvas).length * ROW[placed(view, canvas)];
 }
 
+/** Share of its height that rows can be crowded into: a name over its bar must not come to lie on the bar above. */
+const CROWDED: Record<Place, number> = { beside: 0.6, above: 0.9 };
+
+/** Pixels below which the rows of a view are not legible. */
+export function barsLeast(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): number {
+  return barsHeight(view, canvas) * CROWDED[placed(view, canvas)];
+}
+
 export function bars(view: BarsView, canvas: Canvas): Option {
   const { theme, width, height } = canvas;
   const list = barRows(view, canvas);
@@ -57,7 +65,7 @@ export function bars(view: BarsView, canvas: Canvas): Option {
       axisLabel: place === "beside" ? label : { ...label, inside: true, verticalAlign: "bottom", margin: 2, padding: [0, 0, 8, 0] },
       z: 5,
     },
-    series: [column(view, list, place, canvas), whiskers(list, place, canvas), ratings(list, place, canvas), limits(links, canvas)],
+    series: [column(view, list, links, place, canvas), whiskers(list, place, canvas), ratings(list, place, canvas), limits(links, canvas)],
   };
 }
 
@@ -120,7 +128,15 @@ function lowered(place: Place): number {
   return place === "above" ? 9 : 0;
 }
 
-function column(view: BarsView, list: BarRow[], place: Place, canvas: Canvas): Option {
+/** Where a text begins that is not to be struck through by upright lines: behind the one that would. */
+export function clearOf(lines: number[], from: number, width: number): number {
+  return [...lines].sort((one, other) => one - other).reduce((x, line) => (line > x - AROUND && line < x + width + AROUND ? line + AROUND : x), from);
+}
+
+/** Pixels between a text and a line beside it. */
+const AROUND = 6;
+
+function column(view: BarsView, list: BarRow[], links: LinkLimit[], place: Place, canvas: Canvas): Option {
   return {
     type: "custom",
     data: list.map(({ bar }, at) => [bar?.value ?? 0, at]),
@@ -136,7 +152,9 @@ function column(view: BarsView, list: BarRow[], place: Place, canvas: Canvas): O
       const style = run.hollow ? { fill: canvas.theme.paper, stroke: colour, lineWidth: 2, lineDash: [2, 3] } : { fill: colour };
       const ends = bar.high === undefined ? until : Math.max(until, api.coord([bar.high, hit.dataIndex])[0]);
       const thick = thickness(api, place);
-      const text = { text: printed(view, bar), x: ends + 8, y: middle + lowered(place), fill: canvas.theme.text, stroke: canvas.theme.paper, lineWidth: 3, font: `${SIZE}px ${canvas.theme.font}`, verticalAlign: "middle" };
+      const words = printed(view, bar);
+      const x = clearOf(links.filter(({ from, until }) => from <= hit.dataIndex && hit.dataIndex <= until).map(({ mb_s }) => api.coord([mb_s, hit.dataIndex])[0]), ends + 8, textWidth(words, SIZE, canvas.theme.font));
+      const text = { text: words, x, y: middle + lowered(place), fill: canvas.theme.text, stroke: canvas.theme.paper, lineWidth: 3, font: `${SIZE}px ${canvas.theme.font}`, verticalAlign: "middle" };
       return {
         type: "group",
         children: [

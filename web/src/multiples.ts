@@ -47,7 +47,9 @@ export function multiples(view: XyView, canvas: Canvas): Option {
     }),
     series: places.flatMap(({ run, at }) => {
       const own = { ...view, lines: view.lines.filter((line) => line.run === run), rules: [] };
-      return drawn(own, canvas).map((one) => ({ ...one, xAxisIndex: at, yAxisIndex: at }));
+      // In a small plot what is reported has its label, and nothing else room for one.
+      const reported = new Map(own.lines.flatMap(({ points }) => points.filter(({ chosen, label }) => chosen && label !== undefined).map((point) => [point, "bottom" as const])));
+      return drawn(own, canvas, reported).map((one) => ({ ...one, xAxisIndex: at, yAxisIndex: at }));
     }),
   };
 }

@@ -1,7 +1,8 @@
 /** Lines over two axes: sweep curves, latency against throughput, block sizes, percentiles. */
 
-import { axisOption, exact, extent, place } from "./axes";
+import { axisOption, exact, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
+import { labelled, type Side } from "./labels";
 import type { Axis, Dot, Line, Rule, RunStyle, XyView } from "./spec";
 import { range } from "./numbers";
 import { base, colourOf, escaped, marker, named, stroke, tinted } from "./theme";
@@ -59,10 +60,10 @@ export function tooltip(view: XyView, canvas: Canvas): Option {
   return { ...(base(canvas.theme)["tooltip"] as Option), formatter: (hit: { data: Datum }) => told(view, hit.data, canvas) };
 }
 
-/** Bands, curves and rings of the lines of a view; `apart`: by how many pixels the names at their ends must move. */
-export function drawn(view: XyView, canvas: Canvas, apart = new Map<Dot[], number>()): Option[] {
+/** Bands, curves and rings of the lines of a view, with labels at `sides`; `apart`: by how many pixels the names at their ends must move. */
+export function drawn(view: XyView, canvas: Canvas, sides: Map<Dot, Side>, apart = new Map<Dot[], number>()): Option[] {
   const names = endNames(view);
-  const series = looked(view, canvas).flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, names.get(line.points) ?? "", apart.get(line.points) ?? 0), ring(view, line, canvas)]);
+  const series = looked(view, canvas).flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, sides, names.get(line.points) ?? "", apart.get(line.points) ?? 0), ring(view, line, canvas, sides)]);
   return series.filter((one) => one !== undefined);
 }
 
@@ -72,36 +73,25 @@ export function xy(view: XyView, canvas: Canvas): Option {
   const xAxis = axisOption(view.x, { theme, side: "x", values: xs, length: width });
   const yAxis = axisOption(view.y, { theme, side: "y", values: ys, length: height });
   const rules = view.rules.map((rule) => level(view, rule, canvas));
+  const right = view.lines.some(({ name }) => name !== "") ? 66 : 22;
   return {
     ...base(theme),
     tooltip: tooltip(view, canvas),
-    grid: { left: 8, right: view.lines.some(({ name }) => name !== "") ? 66 : 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis,
     yAxis,
-    series: [...drawn(view, canvas, spread(view, yAxis, height)), ...rules],
+    series: [...drawn(view, canvas, labelled(view, xAxis, yAxis, right, canvas), spread(view, yAxis, height)), ...rules],
   };
 }
 
-/** Whether the curve runs more upwards than sideways at a point: its label then stands next to it, not above. */
-function steep(places: [number, number][], index: number): boolean {
-  const span = (axis: 0 | 1) => {
-    const [low, high] = extent(places.map((at) => at[axis]));
-    return high - low || 1;
-  };
-  const [before, after] = [places[Math.max(0, index - 1)], places[Math.min(places.length - 1, index + 1)]];
-  if (before === undefined || after === undefined) return false;
-  return Math.abs(after[1] - before[1]) / span(1) > Math.abs(after[0] - before[0]) / span(0);
-}
-
-function data(view: XyView, line: Looked, canvas: Canvas): Datum[] {
+function data(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>): Datum[] {
   const colour = colourOf(line.look, canvas.theme);
   const crossed = { symbol: CROSS, symbolSize: 9, itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2 } };
-  const places = line.points.map((point): [number, number] => [place(view.x, point.x), place(view.y, point.y)]);
-  return line.points.map((point, index) => ({
-    value: places[index] ?? [0, 0],
+  return line.points.map((point) => ({
+    value: [place(view.x, point.x), place(view.y, point.y)],
     point,
     line,
-    label: { position: steep(places, index) ? "left" : "top" },
+    label: { show: sides.has(point), position: sides.get(point) ?? "top" },
     ...(point.host ? crossed : {}),
     ...(point.quiet ? { symbol: "none" } : {}),
   }));
@@ -133,7 +123,7 @@ function spread(view: XyView, yAxis: Option, height: number): Map<Dot[], number>
   return new Map(down.map(({ line, at }, index) => [line.points, (placed[index] ?? at) - at]));
 }
 
-function curve(view: XyView, line: Looked, canvas: Canvas, name: string, moved: number): Option {
+function curve(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>, name: string, moved: number): Option {
   const run = line.look;
   const { text, paper } = canvas.theme;
   const stroked = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 };
@@ -141,7 +131,7 @@ function curve(view: XyView, line: Looked, canvas: Canvas, name: string, moved: 
   const mark = line.coloured && name !== "" ? { formatter: `{mark|●}${name}`, rich: { mark: { color: line.plain ? text : colourOf(run, canvas.theme), fontSize: 9, padding: [0, 4, 0, 0] } } } : {};
   return {
     type: "line",
-    data: data(view, line, canvas),
+    data: data(view, line, canvas, sides),
     ...marker(run, canvas.theme),
     symbolSize: 7,
     showAllSymbol: true,
@@ -150,7 +140,6 @@ function curve(view: XyView, line: Looked, canvas: Canvas, name: string, moved: 
     endLabel: { ...named(name, canvas.theme), ...mark, verticalAlign: line.faint ? "top" : "bottom", offset: [0, moved === 0 && line.plain ? -8 : moved] },
     emphasis: { disabled: true },
     label: {
-      show: line.points.some(({ label, chosen }) => label !== undefined && !chosen),
       distance: 7,
       color: text,
       textBorderColor: paper,
@@ -158,26 +147,25 @@ function curve(view: XyView, line: Looked, canvas: Canvas, name: string, moved: 
       fontSize: 11,
       formatter: ({ data: { point } }: { data: Datum }) => (point.chosen ? "" : (point.label ?? "")),
     },
-    labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
+    // Those of points have their places; names at the ends of lines may move.
+    ...(line.points.some((point) => sides.has(point) && !point.chosen) ? {} : { labelLayout: { hideOverlap: true, moveOverlap: "shiftY" } }),
     z: 3,
   };
 }
 
 /** The ring around the point that the method reports, with its label. */
-function ring(view: XyView, line: Looked, canvas: Canvas): Option | undefined {
-  const chosen = data(view, line, canvas).filter(({ point }) => point.chosen);
+function ring(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>): Option | undefined {
+  const chosen = data(view, line, canvas, sides).filter(({ point }) => point.chosen);
   if (chosen.length === 0) return undefined;
   const colour = colourOf(line.look, canvas.theme);
   return {
     type: "scatter",
-    data: chosen.map(({ value, point }) => ({ value, point, line })),
+    data: chosen.map(({ value, point, label }) => ({ value, point, line, label })),
     symbol: "circle",
     symbolSize: 18,
     itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2, opacity: 1 },
     emphasis: { disabled: true },
     label: {
-      show: true,
-      position: "bottom",
       distance: 6,
       color: canvas.theme.text,
       textBorderColor: canvas.theme.paper,

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ssdlab.results.numbers import Table
     from ssdlab.results.schema import Point
 
+_WIDE = 10
+_APART = 3
+"""The axis of throughput is logarithmic from so wide a range of points on, and so unlike drives."""
 _LATENCY_VIEWS = ("mean", "p99", "p99.9", "p99.99")
 
 
@@ -194,12 +197,13 @@ def _level(sweep: Sweep, unit: Quantity, *, named: bool) -> Rule:
 
 def _hockey_stick(name: str, sweeps: Sequence[Sweep]) -> Figure:
     unit = _units(sweeps)[0]
+    across = _across(sweeps, unit)
     views = []
     for quantile in _LATENCY_VIEWS:
         lines = tuple(_latency_line(sweep, unit, quantile) for sweep in sweeps)
         if any(line.points for line in lines):
             axis = Axis(f"{quantile} response time, log", "ns", "log")
-            views.append(XyView(quantile, rates.axis(unit), axis, lines))
+            views.append(XyView(quantile, across, axis, lines))
     return Figure(
         id=f"{name}-latency",
         title="Latency against throughput",
@@ -212,6 +216,14 @@ def _hockey_stick(name: str, sweeps: Sequence[Sweep]) -> Figure:
         measured=(*_how(sweeps), "A point is left out where fewer than 10 I/Os lie beyond the percentile."),
         buttons=(Buttons("view", "Latency", tuple(view.label for view in views)),),
     )
+
+
+def _across(sweeps: Sequence[Sweep], unit: Quantity) -> Axis:
+    """Return the axis of throughput: logarithmic where the fastest drive would crowd the others."""
+    found = [rates.rate(point, unit) or 0.0 for sweep in sweeps for point in sweep.measured]
+    bests = [rates.rate(sweep.best, unit) or 0.0 for sweep in sweeps]
+    apart = max(bests) > _APART * min(bests) and max(found) > _WIDE * min(found) > 0
+    return rates.axis(unit, log=apart)
 
 
 def _latency_line(sweep: Sweep, unit: Quantity, quantile: str) -> Line:

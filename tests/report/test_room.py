@@ -1,0 +1,109 @@
+"""Labels in charts have room: none on another, over an axis or under a line; whole ticks of counts."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+
+from report.test_drawn import BARE, run_style
+from ssdlab.report.charts import (
+    Axis,
+    Bar,
+    BarGroup,
+    BarsChart,
+    BarsView,
+    Chart,
+    Dot,
+    Line,
+    RunStyle,
+    XyChart,
+    XyView,
+)
+from ssdlab.report.pictures import Painter
+
+_TEXT = re.compile(r"<text([^>]*)>([^<]*)</text>")
+_PLACE = re.compile(r"translate\(([-\d.]+) ([-\d.]+)\)")
+Box = tuple[float, float, float, float]
+
+
+def boxes(svg: str, begin: str) -> dict[str, list[Box]]:
+    """Where the texts that begin so stand: left, top, right and bottom, by text."""
+    found: dict[str, list[Box]] = {}
+    for how, text in _TEXT.findall(svg):
+        place = _PLACE.search(how)
+        if place is None or not text.startswith(begin):
+            continue
+        x, y, wide = float(place[1]), float(place[2]), 6.5 * len(text)
+        left = x - wide * (1.0 if '"end"' in how else 0.5 if '"middle"' in how else 0.0)
+        found.setdefault(text, []).append((left, y - 6, left + wide, y + 6))
+    return found
+
+
+def sweep(run: int, most: float, reported: int) -> Line:
+    """Of a drive whose throughput doubles until it ends."""
+    points = []
+    for power in range(10):
+        rate = min(10_000.0 * 2**power, most)
+        points.append(
+            Dot(rate, 2**power * 1e9 / rate, label=f"QD {2**power}", chosen=2**power == reported or None)
+        )
+    return Line(run, "", False, tuple(points))
+
+
+def hockey_stick() -> XyChart:
+    lines = (sweep(0, 99e3, 32), sweep(1, 98e3, 32), sweep(2, 1.07e6, 128))
+    return XyChart((XyView("", Axis("IOPS", "iops"), Axis("mean, log", "ns", "log"), lines),))
+
+
+def drawn(chart: Chart, runs: list[RunStyle], size: tuple[int, int] = (1200, 675)) -> str:
+    return Painter(runs).svg(chart, BARE, size=size)
+
+
+def test_labels_of_points_stand_alone_and_within_the_plot() -> None:
+    for size in ((1200, 675), (400, 400)):
+        svg = drawn(hockey_stick(), [run_style(at) for at in range(3)], size)
+        found = [box for places in boxes(svg, "QD ").values() for box in places]
+        for one, other in combinations(found, 2):
+            assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1], (
+                size,
+                one,
+                other,
+            )
+        ticks = [box for text in ("1 ms", "5 ms", "500 µs") for box in boxes(svg, text).get(text, [])]
+        assert ticks
+        assert all(box[0] >= max(tick[2] for tick in ticks) for box in found)
+
+
+def test_what_is_reported_has_its_label_first_and_the_ends_next() -> None:
+    found = boxes(drawn(hockey_stick(), [run_style(at) for at in range(3)]), "QD ")
+    assert len(found["QD 32"]) >= 1
+    assert len(found["QD 128"]) >= 1
+    assert len(found["QD 512"]) == 2, "two drives that end in one place have one"
+
+
+def test_the_line_of_a_link_strikes_through_no_value() -> None:
+    runs = [
+        RunStyle("Elm", "Elm", 0, "circle", False, "NVMe", 4000.0),
+        RunStyle("Oak", "Oak", 1, "circle", False, "SATA", 560.0),
+    ]
+    group = BarGroup("mix", (Bar(0, 1810.0, ""), Bar(1, 500.0, "")))
+    chart = BarsChart((BarsView("", Axis("MB/s", "mb_s"), "higher", (group,)),))
+    svg = drawn(chart, runs)
+    (dashed,) = re.findall(r'<path d="M([\d.]+) [\d.]+L\1 [\d.]+"[^>]*stroke-dasharray', svg)
+    values = [
+        float(x)
+        for how, text in _TEXT.findall(svg)
+        if text == "500 MB/s"
+        for x in re.findall(r'x="([\d.]+)"', how)
+    ]
+    values += [left for left, *_ in boxes(svg, "500 MB/s").get("500 MB/s", [])]
+    assert values
+    assert min(values) > float(dashed)
+
+
+def test_what_is_counted_has_whole_ticks() -> None:
+    points = tuple(Dot(float(at), 500.0) for at in (1, 2))
+    view = XyView("", Axis("burst", "count"), Axis("IOPS", "iops"), (Line(0, "", False, points),))
+    below = [text for _, text in _TEXT.findall(drawn(XyChart((view,)), [run_style()]))]
+    assert {"0", "1", "2"} <= set(below)
+    assert not {"0.5", "1.5"} & set(below)
