@@ -72,6 +72,14 @@ def test_bars_are_grouped_by_interface_and_the_best_comes_first(web_browser: Bro
     assert order == [0, 3, 6, 1, 2, 4, 5, 7]
 
 
+def test_no_line_begins_with_what_stands_behind_a_name(eight: Path) -> None:
+    """On a narrow screen a name is a box of its own: a colon behind it, or a dot before it, stood alone."""
+    html = eight.read_text(encoding="utf-8")
+    assert "</span>: " not in html
+    assert ":</span> " in html
+    assert 'class="whose bare"' not in html
+
+
 @pytest.mark.browser
 def test_a_table_on_a_phone_shows_more_than_the_names_of_its_runs(web_browser: Browser, eight: Path) -> None:
     """The first column leaves at least half of the screen to what the runs did."""

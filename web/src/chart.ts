@@ -1,6 +1,6 @@
 /** The option of any chart, and the pixels that it wants: what the page, its saved pictures and those without scripts have in common. */
 
-import { bars, barsHeight } from "./bars";
+import { bars, barsHeight, barsLeast } from "./bars";
 import type { Canvas, Option } from "./draw";
 import { heat, heatHeight } from "./heat";
 import { marks, marksHeight } from "./marks";
@@ -16,8 +16,8 @@ import { xy } from "./xy";
 const CURVE_HEIGHT = 380;
 const NARROW_HEIGHT = 320;
 const NARROW = 560;
-/** Share of the page's height that rows can be crowded into. */
-const CROWDED = { bars: 0.6, marks: 0.75, heat: 0.65, timeline: 0.65 };
+/** Share of the page's height that rows of other charts can be crowded into. */
+const CROWDED = { marks: 0.75, heat: 0.65, timeline: 0.65 };
 const LEAST = 200;
 
 export interface Sized {
@@ -59,7 +59,7 @@ export function viewHeight(chart: Chart, view: number, canvas: Sized): number {
 export function leastHeight(chart: Chart, view: number, canvas: Sized): number {
   switch (chart.kind) {
     case "bars":
-      return barsHeight(at(chart.views, view), canvas) * CROWDED.bars;
+      return barsLeast(at(chart.views, view), canvas);
     case "marks":
       return marksHeight(chart, canvas) * CROWDED.marks;
     case "heat":

@@ -17,6 +17,7 @@ from ssdlab.methods.results.outcome import shown_by
 from ssdlab.methods.suites.absent import absent_drives
 from ssdlab.model.document import Document
 from ssdlab.model.errors import UsageError
+from ssdlab.report.abreast import full_width
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
@@ -114,6 +115,7 @@ def assembled(
         order=order,
         stills=pictures,
         views=views(figures, styles) if printed else {},
+        wide={each for section in sections for each in full_width(section.figures)},
         panels=prose,
         printed=printed,
         few_panels=_FEW_PANELS,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from ssdlab.report.abreast import on_paper
 from ssdlab.report.charts import Head, RunStyle, SeriesChart, TimelineChart, plain
 from ssdlab.report.engine import available, engine, static
 from ssdlab.report.packing import unpack
@@ -29,7 +30,9 @@ SIZE = (1200, 675)
 STILL = (900, 480)
 """Of one that stands in the page."""
 PRINTED = (560, 330)
-"""Of one of several on paper, two abreast."""
+"""Of one of several on paper, two or three abreast."""
+PRINTED_ROWS = (900, 240)
+"""Of one of several on paper whose names need its full width."""
 FONT = "sans-serif"
 _VARIABLES = ("text", "muted", "rule", "grid", "paper")
 COLOURS = 8
@@ -155,7 +158,15 @@ def as_opened(figure: Figure) -> Pressed:
     return Pressed(view, view * variants + pressed.get("variant", 0), pressed.get("measure", 0))
 
 
-def views(figures: Sequence[Figure], runs: Sequence[RunStyle]) -> dict[str, list[Markup]]:
+@dataclass(frozen=True)
+class Printed:
+    """The pictures of a figure on paper, and how many of them stand abreast."""
+
+    pictures: tuple[Markup, ...]
+    abreast: int
+
+
+def views(figures: Sequence[Figure], runs: Sequence[RunStyle]) -> dict[str, Printed]:
     """Return pictures of every view of every figure, for paper, where no button can be pressed.
 
     Raises
@@ -168,8 +179,10 @@ def views(figures: Sequence[Figure], runs: Sequence[RunStyle]) -> dict[str, list
     found = {}
     for each in figures:
         pressed = list(pressings(each.chart))
-        size = PRINTED if len(pressed) > 1 else STILL
-        found[each.id] = [_address(painter.svg(each.chart, bare, one, size)) for one in pressed]
+        abreast = on_paper(each, len(pressed), runs)
+        size = STILL if len(pressed) == 1 else PRINTED_ROWS if abreast == 1 else PRINTED
+        drawn = tuple(_address(painter.svg(each.chart, bare, one, size)) for one in pressed)
+        found[each.id] = Printed(drawn, abreast)
     return found
 
 
