@@ -184,21 +184,21 @@ def test_the_conclusion_counts_every_rating_that_has_a_figure_and_says_which_way
 
 
 def test_the_conclusion_counts_no_rating_of_another_state(make_run: Make) -> None:
-    """Of a steady figure below a fresh rating it said that 0 of 1 ratings are kept."""
+    """Of a figure below a rating of another state it said that 0 of 1 ratings are kept."""
     run = swept(make_run, 0, iops=100_000.0)
-    other = Rated(metric="random_read_iops", value=200_000.0, state="steady", source="x")
+    other = Rated(metric="random_read_iops", value=200_000.0, state="cached", source="x")
     manifest = run.manifest.model_copy(update={"ratings": (other,)})
     page = shown([replace(run, manifest=manifest)])
     section = conclusion.section(page)
     assert section is not None
     assert section.lead[0].endswith("No rating speaks of the drive state of 1 figure, which is not counted.")
     (table,) = section.exhibits[0].tables
-    assert [cell.text for cell in table.rows[0]][4:7] == ["200k IOPS", "not compared: fresh", "steady"]
+    assert [cell.text for cell in table.rows[0]][4:7] == ["200k IOPS", "not compared: fresh", "cached"]
     (place,) = standings(page)["peak_random_read_iops"].places
     assert (place.rated, place.shares, len(place.others)) == (None, (), 1)
     assert told(page, "peak_random_read_iops") == ["IOPS: 100k IOPS"]
     ((_, card),) = headlines.of_peak(page[0])
-    assert "rated 200k IOPS steady; this is fresh: not compared" in card.beside
+    assert "rated 200k IOPS cached; this is fresh: not compared" in card.beside
 
 
 def told(runs: tuple[Shown, ...], *figures: str, order: tuple[str, ...] = ()) -> list[str]:

@@ -41,7 +41,7 @@ class _Held(NamedTuple):
 _OF_ANY_STATE: tuple[MetricName, ...] = ("max_read_w", "max_write_w")
 """What no load draws more than, unless the rating says in which state."""
 _READS: tuple[MetricName, ...] = ("random_read_iops", "sequential_read_mb_s", "depth_1_read_us")
-"""Of a drive that was written, as every drive is that is read: what is promised of steady state holds of it."""
+"""Of a written drive, as every drive is that is read: what is promised of steady state holds of it."""
 WITHIN_CACHE = "fill_cached_mb_s"
 """Speed of a fill before the end of a cache: what a rating within the cache speaks of."""
 _IOPS_OF_MB_S = 1e6 / 4096
