@@ -13,7 +13,7 @@ from ssdlab.analysis.places import Variation, places
 from ssdlab.drives.rated import Rated
 from ssdlab.methods.results.replay import MADE_UP, Replayed, TraceResult
 from ssdlab.model.host_load import HostLoad
-from ssdlab.report import source
+from ssdlab.report import page, source
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion, headlines, verdict
 from ssdlab.report.sections.cards import Card
@@ -296,3 +296,11 @@ def test_a_sweep_of_an_older_version_tells_its_depth_by_its_points(make_run: Mak
     depth = stored["points"][stored["chosen"]]["workers"] * stored["points"][stored["chosen"]]["depth"]
     found = {each.name: each.taken_at for each in row_of(sweep, "sealed").figures}
     assert found == {"peak_random_read_iops": None, "peak_random_read_p99_ns": f"depth {depth}"}
+
+
+def test_a_figure_that_is_not_what_it_is_called_stands_small(make_run: Make) -> None:
+    run = swept(make_run, 0, iops=100_000.0)
+    hot = tuple(each.model_copy(update={"unshown": "throttled by heat"}) for each in run.result.scalars)
+    heated = replace(run, result=run.result.model_copy(update={"scalars": hot}))
+    assert 'class="value unshown"' not in page.render([run])
+    assert 'class="value unshown"' in page.render([heated])

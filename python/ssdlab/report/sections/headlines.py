@@ -42,6 +42,8 @@ class Headline:
     """Name of the figure in the result; empty: it is none of them."""
     place: str = ""
     """Where it stands among the drives of the page; empty: nothing is compared."""
+    stands: bool = True
+    """Whether it is what its name says: the state was shown, and it was judged."""
 
 
 def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:

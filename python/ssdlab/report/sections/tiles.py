@@ -81,7 +81,10 @@ def _ranked(card: Card, standings: Mapping[str, Standing]) -> Card:
 
 def _with_place(headline: Headline, standing: Standing | None) -> Headline:
     place = None if standing is None else standing.of(headline.run)
-    if standing is None or place is None or len(standing.places) < 2:
+    if standing is None or place is None:
+        return headline
+    headline = replace(headline, stands=place.shown.run.result.stands(place.figure))
+    if len(standing.places) < 2:
         return headline
     # Why it is not ranked is said once: not again in the lines below.
     reason = "" if place.rank is not None else place.state
