@@ -14,20 +14,10 @@ from ssdlab.cli.commands import COMMANDS
 from ssdlab.fleet.selection import Drives, Limits, Selection, Work, parse_selection
 
 PAGE = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
-SELECTION = """
-[[drives]]
-serials = ["A1", "A2"]
-[[work]]
-run = "steady-random-write"
-quick = true
-set = { seconds = "200ms" }
-"""
 
 
-def block(language: str) -> str:
-    found = re.search(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert found is not None
-    return found[1]
+def block(language: str, number: int = 0) -> str:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[number]
 
 
 def test_the_selection_shows_every_option() -> None:
@@ -46,7 +36,7 @@ def test_the_selection_shows_every_option() -> None:
 def test_the_commands_do_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    (tmp_path / "selection.toml").write_text(SELECTION)
+    (tmp_path / "selection.toml").write_text(block("toml", 1))
     shown = ""
     for command in re.findall(r"^\$ (.+)$", block("console"), re.MULTILINE):
         done = subprocess.run(
