@@ -126,6 +126,11 @@ def test_a_declaration_is_run_on_several_drives_and_reported_on_one_page(
     assert planned["seconds"][0] == pytest.approx(
         sum(part["seconds"][0] for each in planned["drives"] for part in each["parts"])
     )
+    ends = [sum(each["real_seconds"][end] for each in planned["drives"]) for end in (0, 1)]
+    assert planned["real_seconds"] == pytest.approx(ends)
+    assert main(["plan", *words]) == 0
+    told = capsys.readouterr().out
+    assert "drive time of all" in told and "real time of all" in told
 
 
 def test_a_drive_that_is_not_attached_stands_as_its_runs(

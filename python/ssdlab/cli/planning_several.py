@@ -68,29 +68,33 @@ def _print(plans: Sequence[Planned], *, effects: bool) -> None:
         if effects:
             print_suite_effects(planned)
         print_line()
-    seconds, written = _totals(plans)
+    seconds, real_seconds, written = _totals(plans)
+    keeps_time = any(planned.keeps_time for _, planned in plans)
     print_fields(
         [
             ("drives", len(plans)),
-            ("time of all", seconds_text(seconds)),
+            ("drive time of all" if keeps_time else "time of all", seconds_text(seconds)),
+            ("real time of all", seconds_text(real_seconds) if keeps_time else None),
             ("writes of all", writes_text(written) or "nothing"),
         ]
     )
 
 
-def _totals(plans: Sequence[Planned]) -> tuple[Bounds, Bounds]:
-    """Return seconds and bytes written of all drives together."""
+def _totals(plans: Sequence[Planned]) -> tuple[Bounds, Bounds, Bounds]:
+    """Return seconds, by the drives' clocks and by ours, and bytes written of all drives together."""
     seconds = sum((planned.seconds for _, planned in plans), NOTHING)
-    return seconds, sum((planned.bytes_written for _, planned in plans), NOTHING)
+    real_seconds = sum((planned.real_seconds for _, planned in plans), NOTHING)
+    return seconds, real_seconds, sum((planned.bytes_written for _, planned in plans), NOTHING)
 
 
 def _as_json(plans: Sequence[Planned]) -> dict[str, object]:
-    seconds, written = _totals(plans)
+    seconds, real_seconds, written = _totals(plans)
     return {
         "schema": PLAN_SCHEMA,
         "suite": plans[0][0].suite.name,
         "drives": [suite_plan_as_json(order, planned) for order, planned in plans],
         "seconds": [seconds.lower, seconds.upper],
+        "real_seconds": [real_seconds.lower, real_seconds.upper],
         "bytes_written": [written.lower, written.upper],
         "left_set": left_set(),
     }
