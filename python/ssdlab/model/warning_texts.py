@@ -28,7 +28,7 @@ CATALOGUE: dict[str, Entry] = {
         in_step="stop other work, take more cores, or ask for fewer threads and more depth",
     ),
     "host-shared": Entry(
-        "other work kept the CPUs {busy} busy, all but {own}: the host may be the limit",
+        "the CPUs were {busy} busy, and {own} of their time went to this: other work may be the limit",
         "threads that wait for a CPU submit late and stamp completions late, whoever has it",
         "stop other work on this host, or take more cores; fewer threads change nothing",
     ),
