@@ -152,7 +152,7 @@ class Parts:
         rate `r` (of all, over the number of dies), and the first waits for the rest of it: on average
         `S (1 - (1 - exp(-r S)) / (r S))` for each program. The rate follows from that time in turn. Programs
         that run beside each other are counted one by one, although who waits for one waits for all: no drive
-        takes longer, and the best that one can do is never to wait.
+        takes longer, and the best that one can do is never to wait, with commands taken while it reads.
 
         Parameters
         ----------
@@ -168,10 +168,10 @@ class Parts:
             return 0.0
         read_us = self.figure("flash", "read_us") + self.command_us
         moves_us = senses * read_us + moved * (self.transfer_us + self.figure("controller", "move_us"))
+        if programs_us is None:
+            return moves_us / at_once
         # Every one of the reads that are at once is put off by each command.
         busy_us = moves_us + at_once * self.figure("controller", "write_us")
-        if programs_us is None:
-            return busy_us / at_once
         time_us, for_each = busy_us, self.figure("flash", "program_us") * senses / self.dies
         for _ in range(100):
             met = at_once * for_each / (time_us - (time_us - moves_us) / self.dies)
