@@ -137,6 +137,8 @@ def test_a_rating_of_another_state_is_told_and_not_compared() -> None:
     read = scalar("peak_random_read_iops", 99_000.0)
     (share,) = rated_shares([read], ratings)
     assert share.share == 1.1, "steady state is that of a drive that was written"
+    (own,) = rated_shares([read], [ratings[-1], rated("random_read_iops", 99_000.0, "fresh")])
+    assert own.rated.state == "fresh", "its own state goes before another that speaks of it"
     assert rating_row("it", told[0]) == ("it", "4.78k IOPS", told[0].words, "data-sheet")
     assert rating_json(told[0])["share"] is None
     unsaid = [rated("random_write_iops", 110_000.0, None), rated("max_write_w", 5.0, None)]

@@ -178,6 +178,10 @@ def _with_values(figures: Iterable[Scalar]) -> Iterator[tuple[Scalar, float]]:
 
 
 def _pairs(figure: Scalar, ratings: Sequence[Rated]) -> list[tuple[_Held, Rated]]:
-    """Return what a figure could be held against, by the order of its metrics and then of the ratings."""
-    metrics = _BY_FIGURE.get(figure.name, ())
-    return [(held, rated) for held in metrics for rated in ratings if rated.metric == held.metric]
+    """Return what a figure could be held against, by the order of its metrics, its own state first."""
+    return [
+        (held, rated)
+        for held in _BY_FIGURE.get(figure.name, ())
+        for rated in sorted(ratings, key=lambda each: each.state != held.state)
+        if rated.metric == held.metric
+    ]
