@@ -41,7 +41,9 @@ def test_a_signal_while_a_module_is_loaded(module: str, number: int, tmp_path: P
     code = WITHIN.format(module=module, number=int(number), library=str(tmp_path))
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert ended.returncode == 130, ended
-    assert ended.stderr.splitlines()[0] == "ssdlab: stopped by a signal", ended.stderr
+    # A signal that waited for its module may find the run begun, which drains its I/O and says so.
+    said = ("ssdlab: stopped by a signal", "ssdlab: stopped by a signal; I/O in flight was drained")
+    assert ended.stderr.splitlines()[0] in said, ended.stderr
     assert "internal error" not in ended.stderr and "ignored" not in ended.stderr
 
 

@@ -41,10 +41,8 @@ def boot() -> Iterator[Callable[..., Guest]]:
     ) as made:
 
         def start(**options: int) -> Guest:
-            folder = Path(made) / str(len(running))
-            folder.mkdir()
             try:
-                running.append(Guest(folder, **options))
+                running.append(Guest(Path(tempfile.mkdtemp(dir=made)), **options))
             except NoKernel as error:
                 pytest.skip(str(error))
             return running[-1]

@@ -7,11 +7,14 @@ package, unpacked into a cache without installing it.
 
 from __future__ import annotations
 
+import fcntl
 import lzma
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +45,21 @@ def cache() -> Path:
     """Where unpacked kernels and initial file systems are kept between runs."""
     folder = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(folder) / "ssdlab-guest"
+
+
+def made_files() -> tuple[Kernel, tuple[Path, Path]]:
+    """Return the kernel and what QEMU boots of it; of processes that ask at once one makes them."""
+    with _alone():
+        kernel = find_kernel()
+        return kernel, boot_files(kernel)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    cache().mkdir(parents=True, exist_ok=True)
+    with (cache() / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def find_kernel() -> Kernel:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from guest.image import boot_files, find_kernel
+from guest.image import made_files
 from guest.qmp import Monitor
 from machine.offspring import dies_with_parent
 
@@ -92,8 +92,8 @@ class Guest:
         self.orders.mkdir()
         self._count = 0
         self._bells: list[socket.socket] = []
-        kernel = find_kernel()
-        arguments = _arguments(folder, boot_files(kernel), kernel.modules.parent, disk_bytes, nvme_iops)
+        kernel, boot = made_files()
+        arguments = _arguments(folder, boot, kernel.modules.parent, disk_bytes, nvme_iops)
         with (folder / "qemu.log").open("wb") as log:
             self._process = subprocess.Popen(
                 arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=dies_with_parent
