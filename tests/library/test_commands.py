@@ -300,8 +300,23 @@ def test_a_figure_whose_state_was_not_shown_is_not_ranked(
         figure = "qd1_random_read_iops" if words else "iops_of_rounds"
         assert main(["rank", figure, "--library", str(library), *words]) == 2
         error = capsys.readouterr().err
-        assert f"shows the drive state that it is named after ({states})" in error
+        assert f"shows the drive in the state that it is named after ({states})" in error
         assert "easure for longer" in error and "--quick" not in error, "none of them is quick"
+
+
+@pytest.mark.parametrize(
+    ("unshown", "advice"),
+    [
+        ("limited by the host", "Measure with fewer threads, or on a host that does less beside it"),
+        ("throttled by heat", "Measure with the drive cooled"),
+    ],
+)
+def test_who_may_not_rank_is_told_what_helps(
+    unshown: str, advice: str, library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    catalogue.add(library, run(library, 40, {"iops_of_rounds": 1.0}, drive_id="D", unshown=unshown))
+    assert main(["rank", "iops_of_rounds", "--library", str(library)]) == 2
+    assert f"({unshown})\n        {advice}\n" in capsys.readouterr().err
 
 
 def test_a_catalogue_of_an_older_ssdlab_is_made_anew(ask: Ask, library: Path) -> None:

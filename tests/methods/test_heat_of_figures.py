@@ -1,8 +1,7 @@
-"""Figures of steps that heat slowed: labelled in every method, and held against no rating."""
+"""Figures of steps that heat or the host slowed: labelled in every method, and held against no rating."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -11,11 +10,14 @@ from ssdlab.drives.rated import Rated
 from ssdlab.methods.presented.fill import findings
 from ssdlab.methods.results.figure_state import states_of, with_states
 from ssdlab.methods.results.fill import FillResult
+from ssdlab.methods.results.points import PointsResult
 from ssdlab.methods.results.trim import LbaPlot, TrimEffect, TrimResult
+from ssdlab.model.host_load import HostLoad
 from ssdlab.results.claim import sentence
 from ssdlab.results.rated_shares import rated_shares
+from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import Scalar
+from ssdlab.results.schema import Scalar, Warned
 
 RATED = [
     Rated(metric="sequential_write_mb_s", value=1500.0, state="fresh", source="data-sheet"),
@@ -23,9 +25,11 @@ RATED = [
 ]
 
 
-def step(ordinal: int, *codes: str) -> Step:
-    warnings = [SimpleNamespace(code=code) for code in codes]
-    return cast("Step", SimpleNamespace(ordinal=ordinal, result=SimpleNamespace(warnings=warnings)))
+def step(ordinal: int, *codes: str, busy: float = 0.1) -> Step:
+    load = HostLoad(cores=2, threads=1, cpu_busy_share=busy, run_queue_delay_share=0.0)
+    result = StepResult(seconds=1.0, measurement={}, host=load)
+    warned = [Warned(code=code, what="", advice="") for code in codes]
+    return Step(ordinal, 1, "run", "load", {}, result.model_copy(update={"warnings": warned}))
 
 
 def fill(**changes: Any) -> FillResult:
@@ -59,6 +63,29 @@ def test_a_fill_that_heat_slowed_is_labelled_and_is_no_share_of_a_rating() -> No
     assert first == "750 MB/s over the whole drive (throttled by heat), 750 MB/s over its last 16.0 GB."
     other = with_states(fill(), [step(0, "throttled"), step(1)])
     assert states_of(other) == {}, "heat of another step"
+
+
+def test_a_fill_that_the_host_limited_is_labelled_and_is_no_share_of_a_rating() -> None:
+    limited = with_states(fill(), [step(0), step(1, busy=0.97)])
+    assert (states_of(limited), shares(limited)) == ({"fill_mb_s": "limited by the host"}, [])
+    assert limited.scalars[0].unshown == "limited by the host", "the library ranks by that"
+    other = with_states(fill(), [step(0, busy=0.97), step(1)])
+    assert states_of(other) == {}, "the host's load of another step"
+
+
+@pytest.mark.parametrize(
+    ("one", "state"),
+    [
+        (step(1, busy=0.97), "limited by the host in 1 of 2 measured steps"),
+        (step(1, "throttled"), "throttled by heat"),
+        (step(1), None),
+    ],
+)
+def test_a_figure_that_names_no_steps_is_of_all_that_were_measured(one: Step, state: str | None) -> None:
+    figure = Scalar.more("fill_mb_s", "whole drive", 750.0, "MB/s")
+    result = with_states(PointsResult(quick=False, points=(), scalars=(figure,)), [step(0), one])
+    assert not result.basis_of(figure).steps
+    assert result.scalars[0].unshown == state
 
 
 def test_of_a_fill_with_a_cache_the_speed_before_its_end_is_what_a_cached_rating_speaks_of() -> None:

@@ -3,8 +3,8 @@
 Alike are runs that have all of `LIKE` in common. Of the groups that this makes one is ranked: that of a run
 which was named, else the one with the most drives, then the most runs, then the newest run. A drive's figure
 is the median of its runs. As on a report's page, latencies are alike only where they were taken at one depth
-(`Scalar.taken_at`), and a figure whose drive state was not shown (`Scalar.unshown`) is never ranked: it is
-named after what it is not.
+(`Scalar.taken_at`), and a figure that does not show the drive in the state that it is named after
+(`Scalar.unshown`: it was not shown, or heat or the host limited it) is never ranked.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.units import fixed_share_text
 from ssdlab.results.basis import taken_apart
 from ssdlab.results.catalogue_columns import LIKE, LIKE_FIGURES
+from ssdlab.results.host_part import HOST_LIMITED
+from ssdlab.results.warned_steps import THROTTLED
 
 if TYPE_CHECKING:
     from ssdlab.library.choosing import Choice
@@ -209,16 +211,21 @@ def _nothing_shown(index: Index, figure: str, groups: Sequence[Columns]) -> Usag
     states = ", ".join(dict.fromkeys(group[UNSHOWN] for group in groups))
     return UsageError(
         f"{figure} is not ranked: of {runs} run{'' if runs == 1 else 's'} that have it none shows the drive "
-        f"state that it is named after ({states})",
-        _until_shown(index, groups),
+        f"in the state that it is named after ({states})",
+        "; ".join(dict.fromkeys(_until_shown(index, group) for group in groups)),
         figure=figure,
     )
 
 
-def _until_shown(index: Index, groups: Sequence[Columns]) -> str:
+def _until_shown(index: Index, group: Columns) -> str:
     """Return what to do: only a quick run is told to leave `--quick` out."""
+    state = str(group[UNSHOWN])
+    if state.startswith(HOST_LIMITED):
+        return "measure with fewer threads, or on a host that does less beside it"
+    if state == THROTTLED:
+        return "measure with the drive cooled"
     query = "SELECT quick FROM entries WHERE folder = ? LIMIT 1"
-    if all(index.ask(query, [group["example"]]) == [(True,)] for group in groups):
+    if index.ask(query, [group["example"]]) == [(True,)]:
         return "measure until it is shown: without --quick"
     return "measure for longer, until it is shown"
 

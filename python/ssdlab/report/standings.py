@@ -16,8 +16,8 @@ from ssdlab.methods.results.figure_state import state_of
 from ssdlab.model.units import counted, share_text, significant
 from ssdlab.report.drive_count import among
 from ssdlab.report.likeness import likeness
-from ssdlab.results.basis import METER, RUNS, Basis, spread_of, taken_apart
-from ssdlab.results.host_part import by_the_host, host_part
+from ssdlab.results.basis import METER, RUNS, spread_of, taken_apart
+from ssdlab.results.host_part import host_made
 from ssdlab.results.numbers import of_unit
 from ssdlab.results.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Scalar
 
 UNLIKE = "these runs were not taken alike"
-HOST_LIMITED = "limited by the host"
 
 
 @dataclass(frozen=True)
@@ -226,19 +225,7 @@ def _place(runs: Sequence[tuple[Shown, Scalar]]) -> Place:
         )
     )
     state = state_of(result, figure) or "state not shown"
-    return Place(shown, figure, state, _by_host(shown, basis), basis.at, varies, None)
-
-
-def _by_host(shown: Shown, basis: Basis) -> str:
-    """Say that the host limited a figure; of one whose steps are not known, in how many of the run."""
-    if basis.by_host is not None:
-        return HOST_LIMITED if basis.by_host else ""
-    steps = shown.run.steps
-    if basis.steps:
-        own = (step for step in steps if step.ordinal in basis.steps)
-        return HOST_LIMITED if any(map(by_the_host, own)) else ""
-    part = host_part(steps)
-    return "" if part is None else f"{HOST_LIMITED} {part.share}".strip()
+    return Place(shown, figure, state, host_made(basis, shown.run.steps), basis.at, varies, None)
 
 
 def _unlike(places: Sequence[Place]) -> str:

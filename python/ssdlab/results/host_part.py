@@ -13,11 +13,14 @@ from ssdlab.results.attribution import attribute
 from ssdlab.results.claim import Claim, Evidence, clause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from ssdlab.results.basis import Basis
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import ResultBase
 
+HOST_LIMITED = "limited by the host"
+"""What is said of a figure that the host limited: it is the host's too."""
 _PREPARING = ("fill", "one-pass", "precondition")
 """Verbs whose steps measure what is no figure of the method."""
 
@@ -69,6 +72,25 @@ def host_part(steps: Iterable[Step]) -> HostPart | None:
     measured = [step for step in steps if step.result.measurement is not None and step.verb not in _PREPARING]
     limited = tuple(step for step in measured if by_the_host(step))
     return HostPart(limited, len(measured)) if limited else None
+
+
+def host_made(basis: Basis, steps: Sequence[Step]) -> str:
+    """Say that the host limited a figure; of one whose steps are not known, in how many of the run.
+
+    Parameters
+    ----------
+    basis
+        What the figure rests on.
+    steps
+        Those of its run.
+    """
+    if basis.by_host is not None:
+        return HOST_LIMITED if basis.by_host else ""
+    if basis.steps:
+        own = (step for step in steps if step.ordinal in basis.steps)
+        return HOST_LIMITED if any(map(by_the_host, own)) else ""
+    part = host_part(steps)
+    return "" if part is None else f"{HOST_LIMITED} {part.share}".strip()
 
 
 def with_host_part(result: ResultBase, steps: Iterable[Step]) -> ResultBase:

@@ -37,7 +37,8 @@ class Scalar(Stored):
     unshown: str | None = Field(
         None,
         exclude_if=absent,
-        description="why the drive state that it is named after counts as not shown; absent: it was shown",
+        description="why it does not show the drive in the state that it is named after: that state was not "
+        "shown, or heat or the host limited it; absent: it does",
     )
     taken_at: str | None = Field(
         None,

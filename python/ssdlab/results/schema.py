@@ -273,7 +273,7 @@ class ResultBase(Stored):
         return Basis()
 
     def stands(self, figure: Scalar) -> bool:
-        """Whether a figure is one of the state that it is named after: shown, and not one that heat made."""
+        """Whether a figure shows the drive in the state that it is named after, not heat or the host."""
         return self.shows(figure) and not figure.unshown
 
     def rated_as(self, figure: Scalar) -> tuple[Scalar, ...]:

@@ -33,16 +33,19 @@ def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
     """Return a result whose headline figures say of themselves what the library ranks them by.
 
     That is what was not shown of their state, and the load that they were taken at. One of steps in which
-    heat slowed the drive shows how it was cooled, whatever its method asks for.
+    heat slowed the drive shows how it was cooled, and one that the host limited shows the host, whatever the
+    method asks for.
     """
+    from ssdlab.results.host_part import host_made  # only a run that ends needs it
+
+    measured = {step.ordinal for step in steps if step.result.measurement is not None}
     hot = {step.ordinal for step in steps if throttled(step)}
 
     def stamped(figure: Scalar) -> Scalar:
         basis = result.basis_of(figure)
-        heat = THROTTLED if hot.intersection(basis.steps) else None
-        return figure.model_copy(
-            update={"unshown": result.unshown(figure) or heat, "taken_at": basis.at or None}
-        )
+        heat = THROTTLED if hot.intersection(basis.steps or measured) else ""
+        unshown = result.unshown(figure) or heat or host_made(basis, steps)
+        return figure.model_copy(update={"unshown": unshown or None, "taken_at": basis.at or None})
 
     return result.model_copy(update={"scalars": tuple(map(stamped, result.scalars))})
 
