@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from methods.on_simulated import run
 from ssdlab.drives import open_drive
 from ssdlab.methods.parts.search import step_to_highest
+from ssdlab.methods.presented.act import search_findings
 from ssdlab.methods.results.act import ActSearchResult
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.results.claim import sentence
 
 FLAT = "sim:xpoint,scale=64"
 SECONDS = 2
@@ -73,6 +75,10 @@ def test_it_finds_the_load_at_which_large_writes_saturate(
     tried = [each.load for each in result.tries]
     assert tried == ([12, 9, 6, 8, 7] if begin == "above" else [1, 4, 7, 5, 6])
     assert [each.drive_state for each in result.tries][:2] == ["as it was found", f"after {tried[0]}x"]
+    by_rule = max(each.load for each in result.tries if each.passed)
+    said = sentence(next(search_findings(result)))
+    assert "and delivered (our own test): not judged, since" in said
+    assert (f"by the rule alone {by_rule}x" in said) is (by_rule > HIGHEST), said
     written = [each.written_before_bytes for each in result.tries]
     assert written[0] == 0 and written == sorted(set(written))
 

@@ -20,6 +20,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.steps import Request
 from ssdlab.methods.verbs.purge import Purge
 from ssdlab.model.errors import Interrupted
+from ssdlab.model.summary import Summary, Workers
 from ssdlab.runs import host_time
 from ssdlab.runs import probe as probing
 from ssdlab.runs.order import Order, plan_order
@@ -271,3 +272,10 @@ def test_the_least_demand_is_planned_as_the_least() -> None:
     assert asked is not None and asked.workload is not None
     (stream,) = asked.workload.streams
     assert stream.in_flight == 1
+
+
+@pytest.mark.parametrize(("waited_s", "times"), [(0.0, 1.0), (0.25, 4 / 3), (0.5, 2.0), (0.99, 10.0)])
+def test_what_waited_for_a_cpu_bounds_the_drive_by_so_much_less(waited_s: float, times: float) -> None:
+    workers = Workers(run_queue_wait_ns=round(waited_s * 1e9))
+    summary = Summary.model_construct(elapsed_s=1.0, workers=workers)
+    assert probing.unhindered(summary) == pytest.approx(times)

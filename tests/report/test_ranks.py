@@ -93,7 +93,7 @@ def test_what_differs_by_less_than_its_own_rows_deviate_is_level(
     first, second = standing.places
     assert [first.rank, second.rank] == ([1, 1] if level else [1, 2])
     says = standing.distance(second)
-    why = "1.28 % apart, and within a run it deviates by 2.96 %"
+    why = "1.28 % apart, and within a run it deviates by 3.00 %"
     assert says == (
         f"1st of 2, level with the other: {why}" if level else "2nd of 2, 1.28 % behind the one before"
     )
@@ -107,7 +107,7 @@ def test_runs_of_one_drive_tell_how_far_its_figure_varies(make_run: Make) -> Non
     again = [swept(make_run, 0, iops=each) for each in (100_000.0, 104_000.0)]
     standing = standings(shown([*again, swept(make_run, 1, iops=102_000.0)]))["peak_random_read_iops"]
     assert [place.rank for place in standing.places] == [1, 1]
-    assert standing.distance(standing.places[1]).endswith("runs of one drive differ by up to 3.92 %")
+    assert standing.distance(standing.places[1]).endswith("runs of one drive differ by up to 4.00 %")
 
 
 def test_a_figure_that_the_host_limited_is_no_drives_rank(make_run: Make) -> None:

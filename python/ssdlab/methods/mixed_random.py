@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4096
 HEADLINE_READ_PCT = 70
 MIXES = tuple(range(100, -1, -10))
-WITHHELD = "the queue is far deeper than the drive needs, so a latency would mostly tell the depth"
+WITHHELD = "with so many I/Os in flight a latency mostly tells the depth"
 
 Depth = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 

@@ -143,7 +143,8 @@ class Standing:
         varies = largest(each.varies for each in own)
         if not best or varies is None or apart < LEVEL * best:
             return ""
-        why = varies.words.format(share=share_text(varies.amount / best))
+        of = next(abs(each.value) for each in own if each.varies == varies)
+        why = varies.words.format(share=share_text(varies.amount / of))
         return f"{share_text(apart / best)} apart, and {why}"
 
     def distance(self, place: Place) -> str:

@@ -61,7 +61,9 @@ class SteadyProof(Stored):
     )
     mean_mb_s: float | None = Field(description="of that window, as the three below")
     range_share: float | None = Field(description="largest minus smallest / mean; at most 0.20 is steady")
-    rise_share: float | None = Field(description="rise of the fitted line / mean; at most 0.10 is steady")
+    rise_share: float | None = Field(
+        description="rise or fall of the fitted line / mean; at most 0.10 is steady"
+    )
     slope_mb_s: float | None = Field(description="of the fitted line, per round")
     written_bytes: int
     capacities: float = Field(description="bytes written / bytes of the span")
@@ -112,9 +114,14 @@ class OnePassProof(SteadyProof):
     agreed: bool = Field(description="whether both are the same, so that the pass has left what it should")
 
     @property
+    def overwritten(self) -> bool:
+        """Whether the pass did not leave what it should, and writing as in full brought the state about."""
+        return self.reached and not self.agreed
+
+    @property
     def brought_about(self) -> str:
-        """By the pass."""
-        return "prepared by one random pass"
+        """By the pass, or by more than that."""
+        return "written over after one random pass" if self.overwritten else "prepared by one random pass"
 
     @property
     def fills_enough(self) -> bool:

@@ -17,12 +17,15 @@ from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import Interrupted, LabError
 from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_workload
 from ssdlab.model.span import SPAN_UNIT_BYTES
+from ssdlab.model.summary import NO_WORKERS
+from ssdlab.model.units import NS_PER_S
 from ssdlab.runs.pace import FILLS_FROM, SETTLED_CAPACITIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.drives.base import Drive
+    from ssdlab.model.summary import Summary
     from ssdlab.model.workload import Workload
 
 PROBE_MAX_S = 30.0
@@ -37,6 +40,8 @@ _SIMULATED_S = 0.1
 _SCALES = (512, 256, 128, 64, 32, 16, 8, 4, 2)
 _SHARE = (0.55, 1.7)
 """Other blocks and depths, another day, and the noise of a short look."""
+_MOST_WAITED = 0.9
+"""Of a probe's time; of one that waited longer no more is made."""
 _FILLED = 0.99
 """Of a capacity: it was written full."""
 _LAST_SHARE = 0.2
@@ -80,8 +85,10 @@ class _Probe:
         seconds = simulated_s if self.simulated else seconds
         load = Load(writes, random, kib * _KIB, in_flight)
         measured = self.drive.run(_workload(load, seconds), until=lambda rows: time.monotonic() >= self.ends)
-        rate = float(measured.summary()["mb_s"]) * 1e6
-        return [Known(load, rate, *_SHARE, source="probe")] if rate > 0 else []
+        summary = measured.summary()
+        rate = float(summary["mb_s"]) * 1e6
+        low, high = _SHARE[0], _SHARE[1] * unhindered(summary)
+        return [Known(load, rate, low, high, source="probe")] if rate > 0 else []
 
     def filling(self, capacity_bytes: int) -> Filling | None:
         """Write a drive full, as a fill does; `capacity_bytes` is of the one that is planned for.
@@ -97,7 +104,7 @@ class _Probe:
         measured = self.drive.run(fill_workload(own_bytes, 1), until=lambda rows: time.monotonic() >= ends)
         summary = measured.summary()
         rate = float(summary["mb_s"]) * 1e6
-        low, high = _SHARE
+        low, high = _SHARE[0], _SHARE[1] * unhindered(summary)
         if rate <= 0 or rate * float(summary["elapsed_s"]) < _FILLED * own_bytes:
             return None
         return Filling(FILLS_FROM * capacity_bytes, low * rate, high * rate, FILL_BLOCK_BYTES)
@@ -130,14 +137,14 @@ class _Probe:
             total += moved
             return total >= enough or time.monotonic() >= self.ends
 
-        self.drive.run(_workload(load, seconds), until=over)
+        measured = self.drive.run(_workload(load, seconds), until=over)
         if not rates:
             return []
         several = max(1, round(_LAST_SHARE * len(rates)))
         first, last = rates[:several], rates[-several:]
         settled = total >= enough
-        lowest = _SHARE[0] if settled else 0.1
-        fresh = Known(load, sum(first) / several, lowest, _SHARE[1], source="probe")
+        lowest, highest = _SHARE[0] if settled else 0.1, _SHARE[1] * unhindered(measured.summary())
+        fresh = Known(load, sum(first) / several, lowest, highest, source="probe")
         mean = sum(last) / len(last)
         after = [
             each
@@ -148,9 +155,16 @@ class _Probe:
         ]
         return [
             fresh,
-            Known(load, mean, lowest, _SHARE[1], settled=settled, source="probe"),
+            Known(load, mean, lowest, highest, settled=settled, source="probe"),
             *(replace(each, min_share=min(each.min_share, lowest), settled=settled) for each in after),
         ]
+
+
+def unhindered(summary: Summary) -> float:
+    """Return how many times as much the load of one thread may do where that never waits for a CPU."""
+    waited_s = ((summary.workers or NO_WORKERS).run_queue_wait_ns or 0) / NS_PER_S
+    elapsed_s = float(summary.elapsed_s)
+    return 1 / (1 - min(waited_s / elapsed_s, _MOST_WAITED)) if elapsed_s else 1.0
 
 
 def probe(

@@ -151,8 +151,11 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         says = "No load held by {rule}" + ("" if result.judged else _NOT_AN_HOUR)
         yield Claim(says, evidence=tried, judged=result.judged, others={"rule": rule})
         return
-    says = "{figure} by {rule}"
+    says = "{figure} by {rule}, and delivered (our own test)" + ("" if result.judged else _NOT_AN_HOUR)
     others: dict[str, Amount | str] = {"rule": rule}
+    if result.highest_by_rule != result.score:
+        says += "; by the rule alone {alone}"
+        others["alone"] = f"{result.highest_by_rule}x"
     if result.resolution is not None:
         says += "; {failed}"
         others["failed"] = _failed(result, result.score + result.resolution)
@@ -163,7 +166,7 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         says += "; {per_w}"
         others["per_w"] = Amount(result.score_per_w, "x/W")
     yield Claim(
-        says + ("" if result.judged else _NOT_AN_HOUR),
+        says,
         figure=Amount(result.score, "x"),
         evidence=tried,
         judged=result.resolution is not None and result.judged,
@@ -179,16 +182,26 @@ def _failed(result: ActSearchResult, load: int) -> str:
     if tried is None or not tried.passed:
         return f"{load}x {'did not pass' if result.judged else 'did not keep the limits'}"
     word = "passed" if result.judged else "kept the limits"
-    return f"{load}x {word} too, but was not delivered (our own test)"
+    return f"{load}x {word} too, but was not delivered"
 
 
 def score(result: ActSearchResult) -> Table:
     """Return the score and what it is exact to, in one row."""
-    head = ("Score", "Rule", "Arrivals", "Resolution", "Highest to its end", "x/W", "W")
-    highest = result.highest_completed
+    head = (
+        "Score",
+        "Rule",
+        "By the rule alone",
+        "Arrivals",
+        "Resolution",
+        "Highest to its end",
+        "x/W",
+        "W",
+    )
+    highest, by_rule = result.highest_completed, result.highest_by_rule
     row = (
         numbers.words("none" if result.score is None else f"{result.score}x"),
         numbers.words(result.rule),
+        numbers.words(numbers.NOTHING if by_rule is None else f"{by_rule}x"),
         numbers.words(result.arrivals),
         numbers.words(numbers.NOTHING if result.resolution is None else f"{result.resolution}x"),
         numbers.words(numbers.NOTHING if highest is None else f"{highest}x"),

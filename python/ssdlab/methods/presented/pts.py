@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
+from ssdlab.methods.presented.steady import moves
 from ssdlab.model.units import (
     block_text,
     counted,
@@ -185,8 +186,8 @@ def moving_cells(group: PtsRounds) -> Claim | None:
     name = f"{group.group}: " if group.group else ""
     return Claim(
         "{name}steady by the variables that are tracked; {count} of {all} cells {were} not steady in those "
-        "rounds, most of all {cell}, with a range of {figure} and a rise of {rise}: such a mean is of rounds "
-        "that move",
+        "rounds, most of all {cell}, with a range of {figure} and a fitted line {moves} by {rise}: such a "
+        "mean is of rounds that move",
         figure=Amount(100 * worst.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
         evidence=Evidence(cell.ordinals[first:last], (first, last - 1)),
@@ -196,6 +197,7 @@ def moving_cells(group: PtsRounds) -> Claim | None:
             "were": "was" if len(found) == 1 else "were",
             "all": str(len(group.cells)),
             "cell": f"{block_text(cell.block_bytes)} {cell.read_pct}/{100 - cell.read_pct}",
+            "moves": moves(worst.slope),
             "rise": Amount(100 * worst.rise_share, "%"),
         },
     )
@@ -246,7 +248,7 @@ def window_table(found: Sequence[Window]) -> Table:
         "Steady state, all variables",
     )
     return Table(
-        "The window, unrounded in the CSV: largest minus smallest, rise of the line over it, and the limits",
+        "The window, unrounded in the CSV: largest minus smallest, rise or fall of the line, and limits",
         head,
         tuple(_window_row(window) for window in found),
         brief=head[:8],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.one_pass import ROUND_SHARE
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW
-from ssdlab.model.units import significant
+from ssdlab.model.units import fixed_share_text, significant
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.drive_states import PREPARED, OnePassProof, PlacedProof
 
@@ -31,20 +32,32 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             others=lasted(steady),
         )
     return Claim(
-        f"{of}{_verdict(steady)}: range {{figure}} ({{bound}}), rise {{rise}} ({{max_rise}}) of the mean "
-        f"over rounds {{first}} to {{last}}, each {{round}}",
+        f"{of}{_verdict(steady)}: range {{figure}} ({{bound}}) and fitted line {{moves}} by {{rise}} "
+        "({max_rise}) of the mean over rounds {first} to {last}, each {round}{size}",
         figure=Amount(100 * steady.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
         evidence=Evidence((steady.ordinal,), (steady.first, steady.first + WINDOW - 1)),
         others={
             **lasted(steady),
+            "moves": moves(steady.slope_mb_s),
             "rise": Amount(100 * steady.rise_share, "%"),
             "max_rise": str(Bound("at most", Amount(100 * MAX_RISE, "%"))),
             "first": str(steady.first + 1),
             "last": str(steady.first + WINDOW),
             "round": Amount(steady.round_s, "s"),
+            "size": f", {fixed_share_text(ROUND_SHARE)} of the flash" if _by_flash(steady) else "",
         },
     )
+
+
+def moves(slope: float | None) -> str:
+    """Say which way a fitted line goes."""
+    return "rising" if slope and slope > 0 else "falling" if slope else "moving"
+
+
+def _by_flash(steady: SteadyProof) -> bool:
+    """Whether the rounds judged last are of a share of the flash, as after a pass, and not of a time."""
+    return isinstance(steady, PlacedProof) or (isinstance(steady, OnePassProof) and not steady.overwritten)
 
 
 def why_not_judged(steady: SteadyProof) -> str:
@@ -61,11 +74,12 @@ def _verdict(steady: SteadyProof) -> str:
             f"{PREPARED.capitalize()}: steady state was placed by theory, and the last five of {{rounds}} of "
             f"writes after that ({{time}}, {{written}}) {held}"
         )
-    reached = (
-        f"teady state {'' if steady.reached else 'NOT '}reached after {{time}} and {{written}} of writes"
-    )
-    by_pass = "By one random pass, not SNIA's preconditioning: s"
-    return (by_pass if isinstance(steady, OnePassProof) else "S") + reached
+    found = f"{'in' if steady.reached else 'NOT in'} steady state after {{time}} and {{written}} of writes"
+    if not isinstance(steady, OnePassProof):
+        return f"{found[0].upper()}{found[1:]}"
+    if steady.overwritten:
+        return f"Written over as in full after one random pass that did not show its spare: {found}"
+    return f"By one random pass, not SNIA's preconditioning: {found}"
 
 
 def one_pass_claim(steady: OnePassProof) -> Claim:

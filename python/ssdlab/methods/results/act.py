@@ -186,6 +186,11 @@ class ActSearchResult(ResultBase):
     unjudged: str = Field(default="", description="as in `ActResult`")
 
     @property
+    def highest_by_rule(self) -> int | None:
+        """The highest load that passed by the rule alone, delivered or not."""
+        return max((each.load for each in self.tries if each.passed), default=None)
+
+    @property
     def judged(self) -> bool:
         """Whether its tries ran for what ACT judges."""
         return min(self.seconds, self.slice_s) >= JUDGED_S

@@ -68,7 +68,9 @@ class TrackedVariable(Stored):
     values: tuple[float, ...] = Field(description="of each round")
     mean: float | None = None
     range_share: float | None = Field(default=None, description="largest minus smallest / mean; at most 0.20")
-    rise_share: float | None = Field(default=None, description="rise of the fitted line / mean; at most 0.10")
+    rise_share: float | None = Field(
+        default=None, description="rise or fall of the fitted line / mean; at most 0.10"
+    )
     slope: float | None = Field(default=None, description="of the fitted line, a round")
     intercept: float | None = Field(
         default=None, description="of the fitted line, at the window's first round"

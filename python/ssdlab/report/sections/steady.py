@@ -60,7 +60,7 @@ def _view(found: Sequence[Proven]) -> XyView:
 
 
 def _table(found: Sequence[Proven]) -> Table:
-    head = ("Run", "Reached", "Rounds", "Round", "Mean MB/s", "Range", "Rise", "Written, capacities", "Time")
+    head = ("Run", "Reached", "Rounds", "Round", "Mean MB/s", "Range", "Slope", "Written, capacities", "Time")
     rows = tuple(
         (
             numbers.of_run(shown.label, shown.index),

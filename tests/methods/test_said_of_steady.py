@@ -1,0 +1,71 @@
+"""What is said of the writing before a measurement: how, which way it moves, and how long a round is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ssdlab.analysis.steady_state import judge_window
+from ssdlab.methods.presented.steady import steady_claim
+from ssdlab.results.claim import sentence
+from ssdlab.results.drive_states import OnePassProof, PlacedProof, SteadyProof
+
+FALLING = (520.0, 510.0, 500.0, 490.0, 480.0)
+
+
+def facts(rounds: tuple[float, ...] = FALLING, **changes: Any) -> dict[str, Any]:
+    window = judge_window(rounds)
+    found: dict[str, Any] = {
+        "reached": window.steady,
+        "ordinal": 2,
+        "round_s": 0.25,
+        "rounds_mb_s": rounds,
+        "first": 0,
+        "mean_mb_s": window.mean,
+        "range_share": window.range_share,
+        "rise_share": window.rise_share,
+        "slope_mb_s": window.slope,
+        "written_bytes": 10**9,
+        "capacities": 2.5,
+        "seconds": 60.0,
+    }
+    return found | changes
+
+
+def by_pass(**changes: Any) -> OnePassProof:
+    given = {"pass_bytes": 10**8, "spare": 0.07, "spare_from": "profile", "spare_found": 0.07, "agreed": True}
+    return OnePassProof(**(facts() | given | changes))
+
+
+@pytest.mark.parametrize(
+    ("rounds", "moves"),
+    [(FALLING, "falling by 8.00 %"), (FALLING[::-1], "rising by 8.00 %"), ((500.0,) * 5, "moving by 0 %")],
+)
+def test_a_line_that_falls_is_not_said_to_rise(rounds: tuple[float, ...], moves: str) -> None:
+    said = sentence(steady_claim(SteadyProof(**facts(rounds))))
+    assert said.startswith("In steady state after 60.0 s and 2.50 capacities of writes: range ")
+    assert f"fitted line {moves} (at most" in said
+    assert said.endswith("each 0.250 s."), "a round of a time"
+
+
+def test_a_round_after_a_pass_is_of_a_share_of_the_flash() -> None:
+    said = sentence(steady_claim(by_pass()))
+    assert said.startswith("By one random pass, not SNIA's preconditioning: in steady state after 60.0 s")
+    assert said.endswith("each 0.250 s, 0.9 % of the flash.")
+    assert by_pass().brought_about == "prepared by one random pass"
+    placed = PlacedProof(**facts(), spare=0.07)
+    assert sentence(steady_claim(placed)).endswith("each 0.250 s, 0.9 % of the flash.")
+
+
+def test_a_pass_that_did_not_show_its_spare_did_not_bring_the_state_about() -> None:
+    proof = by_pass(spare_found=None, agreed=False)
+    said = sentence(steady_claim(proof))
+    assert said.startswith(
+        "Written over as in full after one random pass that did not show its spare: in ste"
+    )
+    assert said.endswith("each 0.250 s."), "rounds as the full procedure has them"
+    assert proof.brought_about == "written over after one random pass"
+    moved = by_pass(spare_found=None, agreed=False, reached=False)
+    assert "NOT in steady state" in sentence(steady_claim(moved))
+    assert moved.brought_about == "prepared by one random pass"
