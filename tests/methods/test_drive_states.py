@@ -115,7 +115,7 @@ def test_a_sweep_whose_drive_moved_has_no_headline_and_no_share_of_a_rating(
     assert "the drive's state moved" in shown
     assert "there is no headline figure" in shown
     assert "of the rated" not in shown
-    assert "Steady state reached" not in shown
+    assert "n steady state after" not in shown
     (folder,) = (path for path in tmp_path.iterdir() if (path / "manifest.json").exists())
     assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -142,7 +142,7 @@ def test_a_sweep_in_one_state_keeps_its_headline(tmp_path: Path) -> None:
     assert quick.steady is not None
     assert quick.steady.capacities < 1
     assert quick.rated_scalars == (), "of a state that was not shown"
-    assert not any("Steady state reached" in sentence(claim) for claim in peak_findings(quick))
+    assert not any("n steady state after" in sentence(claim) for claim in peak_findings(quick))
 
 
 @pytest.mark.parametrize(("after", "held"), [(90.0, True), (50.0, False)])

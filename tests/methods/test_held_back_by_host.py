@@ -28,8 +28,7 @@ BUSY = HostLoad(cores=2, threads=8, cpu_busy_share=0.99, run_queue_delay_share=0
 WHY = "the CPUs were 99.0 % busy"
 STEADY = {"round_seconds": "0.5", "least_seconds": "1", "most_seconds": "120"}
 VERDICTS = (
-    "Steady state reached",
-    "NOT reached",
+    "n steady state after",
     "was not reached",
     "steady from",
     "no steady state was found",

@@ -29,8 +29,6 @@ MIN_FALL = 1.2
 and the spare cannot be told."""
 SPARE_TOLERANCE = 0.08
 """Of the spare share: write amplification goes about inversely with it, and the rate is to be within 10 %."""
-ROUND_SHARE = 0.009
-"""Of the flash that a round writes after a pass: five of them are less than a twentieth of it."""
 
 
 def speeds_over_bytes(

@@ -22,6 +22,8 @@ MAX_RANGE = 0.20
 """Largest difference between two of them, as a share of their average."""
 MAX_RISE = 0.10
 """Largest rise or fall of the fitted line over the window, as a share of the average."""
+ROUND_SHARE = 0.009
+"""Of the flash that a round writes after one random pass: five of them are less than a twentieth of it."""
 MIN_CAPACITIES = 1.0
 """Spans to be written over before a window is believed. A drive that still has fresh blocks is fast and even:
 five values can be so long before it has to collect."""

@@ -40,7 +40,7 @@ _SIMULATED_S = 0.1
 _SCALES = (512, 256, 128, 64, 32, 16, 8, 4, 2)
 _SHARE = (0.55, 1.7)
 """Other blocks and depths, another day, and the noise of a short look."""
-_MOST_WAITED = 0.9
+_WAITED_UP_TO = 0.9
 """Of a probe's time; of one that waited longer no more is made."""
 _FILLED = 0.99
 """Of a capacity: it was written full."""
@@ -164,7 +164,7 @@ def unhindered(summary: Summary) -> float:
     """Return how many times as much the load of one thread may do where that never waits for a CPU."""
     waited_s = ((summary.workers or NO_WORKERS).run_queue_wait_ns or 0) / NS_PER_S
     elapsed_s = float(summary.elapsed_s)
-    return 1 / (1 - min(waited_s / elapsed_s, _MOST_WAITED)) if elapsed_s else 1.0
+    return 1 / (1 - min(waited_s / elapsed_s, _WAITED_UP_TO)) if elapsed_s else 1.0
 
 
 def probe(

@@ -20,13 +20,12 @@ import numpy as np
 
 from ssdlab.analysis.one_pass import (
     PIECES,
-    ROUND_SHARE,
     agrees,
     fall_bytes,
     spare_of_fall,
     speeds_over_bytes,
 )
-from ssdlab.analysis.steady_state import WINDOW, first_steady
+from ssdlab.analysis.steady_state import ROUND_SHARE, WINDOW, first_steady
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.pattern import OnePass

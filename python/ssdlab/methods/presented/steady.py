@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.one_pass import ROUND_SHARE
-from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW
+from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, ROUND_SHARE, WINDOW
 from ssdlab.model.units import fixed_share_text, significant
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.drive_states import PREPARED, OnePassProof, PlacedProof
