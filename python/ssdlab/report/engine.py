@@ -18,8 +18,19 @@ from ssdlab.model.errors import HostError, UsageError
 
 PACKAGE = "py_mini_racer"
 _DRAW, _SAMPLE = "drawPicture", "drawSample"
-_FLAGS = ("--min-semi-space-size=16",)
-"""Of V8: megabytes of young objects before the first collection. All pictures of a run's page fit in."""
+_FLAGS = (
+    "--min-semi-space-size=32",
+    "--no-lazy-feedback-allocation",
+    "--no-opt",
+    "--invocation-count-for-maglev=4000",
+)
+"""Of V8, whose own are for pages that stay open.
+
+Megabytes of young objects before the first collection: all pictures of a run's page fit in. What the first
+call of a function teaches is kept. Of the compilers, which took a third of the time of such a page, the
+slowest never earns back what it costs, and the quick one does after some hundred pictures: it is asked ten
+times as late.
+"""
 
 
 class Engine:
