@@ -26,6 +26,25 @@ from ssdlab.report import page, source
 page.write([source.read(Path(sys.argv[1]))], Path(sys.argv[2]))
 print("\\n".join(sys.modules))
 """
+READ = f"""
+import sys
+from pathlib import Path
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.results import tables
+with HeldFolder(Path(sys.argv[1])) as held:
+    print(len(tables.read(held, "table.parquet", {COLUMNS!r})["value"]))
+print("numpy.ma" in sys.modules)
+"""
+COLLECTED = """
+import gc, sys
+import ssdlab.cli
+collected = []
+gc.callbacks.append(lambda phase, info: collected.append(info))
+status = ssdlab.cli.main(["report", sys.argv[1], "-o", sys.argv[2]])
+gc.callbacks.clear()
+assert not status
+print(len(collected))
+"""
 
 
 def test_a_page_loads_no_kind_of_result_that_it_has_not(
@@ -38,6 +57,14 @@ def test_a_page_loads_no_kind_of_result_that_it_has_not(
     shared = {"kinds", "outcome", "figure_state", "figures"}
     assert {name.rpartition(".")[2] for name in kinds} <= shared
     assert not done.stderr  # the engine's threads ended before Python did
+
+
+def test_nothing_is_searched_for_garbage_while_a_page_is_made(
+    make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    called = [sys.executable, "-c", COLLECTED, str(make_run()), str(tmp_path / "page.html")]
+    done = subprocess.run(called, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0"
 
 
 def test_what_a_step_measured_is_read_back_once(make_run: Callable[..., Path]) -> None:
@@ -68,17 +95,34 @@ def test_nothing_is_drawn_for_nobody_once_a_picture_is_asked_for(monkeypatch: py
     own.warm().result()
 
 
+def write_table(folder: Path) -> None:
+    with HeldFolder(folder, writing=True) as held:
+        rows = {"row": np.arange(3), "value": np.full(3, ord(folder.name[0]))}
+        tables.write(held, "table.parquet", rows, COLUMNS, "row")
+
+
+def test_a_table_without_nulls_is_read_without_masks(tmp_path: Path) -> None:
+    write_table(tmp_path)
+    called = [sys.executable, "-c", READ, str(tmp_path)]
+    assert subprocess.run(called, capture_output=True, text=True, check=True).stdout.split() == ["3", "False"]
+
+
 def test_tables_of_one_name_are_read_anew(tmp_path: Path) -> None:
     for folder in (tmp_path / "a", tmp_path / "b"):
         folder.mkdir()
-        with HeldFolder(folder, writing=True) as held:
-            rows = {"row": np.arange(3), "value": np.full(3, ord(folder.name))}
-            tables.write(held, "table.parquet", rows, COLUMNS, "row")
+        write_table(folder)
     found = []
     for name in "aba":
         with HeldFolder(tmp_path / name) as held:
             found.append(tables.read(held, "table.parquet", COLUMNS)["value"].tolist())
     assert found == [[ord(name)] * 3 for name in "aba"]
+
+
+def test_what_tables_are_read_through_is_made_once() -> None:
+    tables.ready()
+    made = tables._reading()
+    tables.ready()
+    assert tables._reading() is made
 
 
 @pytest.fixture

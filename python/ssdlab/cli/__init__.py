@@ -38,9 +38,9 @@ def main(arguments: Sequence[str] | None = None, *, signals: EndingSignals | Non
     signals
         Where they are taken already; by default they are now.
     """
-    # Start-up makes no garbage to speak of, and looking for plug-ins of pydantic reads the metadata of every
-    # installed package: together a quarter of the time until the first I/O.
-    gc.set_threshold(100_000)
+    # Neither start-up nor the page of one run makes garbage to speak of, and looking for plug-ins of pydantic
+    # reads the metadata of every installed package: together a quarter of the time until the first I/O.
+    gc.set_threshold(250_000)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from ssdlab.cli.failures import guarded
 

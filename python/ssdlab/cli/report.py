@@ -52,11 +52,14 @@ def report(
     """
     from ssdlab.host.documents import user_path
     from ssdlab.host.state_folder import default_library
-    from ssdlab.report.engine import ready
+    from ssdlab.report import engine
 
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab report RUN -o drive.html")
-    ready()  # before all else, since it goes on beside it
+    engine.ready()  # before all else, since it goes on beside it
+    from ssdlab.results import tables
+
+    tables.ready()  # as well
     from ssdlab.report import page, paper, source
     from ssdlab.report.claims import read_claims
     from ssdlab.results.doubt import doubting

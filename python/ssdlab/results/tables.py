@@ -21,6 +21,7 @@ from ssdlab.model.telemetry import FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from concurrent.futures import Future
 
     import duckdb
 
@@ -167,20 +168,35 @@ def power_by_second(folder: HeldFolder, name: str) -> Columns:
     return {name: _plain(column) for name, column in found.items()}
 
 
-@cache
+def ready() -> None:
+    """Begin to make what `read` reads through, which goes on beside what else has to be done before."""
+    _made()
+
+
 def _reading() -> duckdb.DuckDBPyConnection:
     """Return a database without tables, through which files are read: to make one takes longer than to read.
 
     It keeps nothing of a file: a name in `/proc/self/fd` is that of another one the next time.
     """
+    return _made().result()
+
+
+@cache
+def _made() -> Future[duckdb.DuckDBPyConnection]:
+    from concurrent.futures import ThreadPoolExecutor
+
     import duckdb
 
-    return duckdb.connect(config={"threads": 1, "enable_external_file_cache": False})
+    thread = ThreadPoolExecutor(1, "tables")
+    made = thread.submit(duckdb.connect, config={"threads": 1, "enable_external_file_cache": False})
+    thread.shutdown(wait=False)
+    return made
 
 
 def _plain(column: Any) -> npt.NDArray[Any]:  # noqa: ANN401 - an array, masked where there are NULLs
     """Return a column with NaN where the table has NULL, as which it keeps NaN."""
-    if isinstance(column, np.ma.MaskedArray) and column.dtype.kind == "f":
+    # `np.ma` is a module of its own, not to be loaded only to be told that nothing is masked.
+    if type(column) is not np.ndarray and isinstance(column, np.ma.MaskedArray) and column.dtype.kind == "f":
         return np.asarray(column.filled(np.nan))
     return np.asarray(column)
 
