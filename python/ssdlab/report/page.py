@@ -26,7 +26,6 @@ from ssdlab.report.pictures import stills, views
 from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import conclusion, drive, efficiency, specifications, suite
 from ssdlab.report.sections.header import header
-from ssdlab.report.sections.provenance import panels
 from ssdlab.report.sections.repetition import without_repetition
 from ssdlab.report.source import Comparison, Run, SuiteRun
 from ssdlab.results.kind import loaded
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from ssdlab.report.outline import Outline
     from ssdlab.report.sections.claims import Judged
     from ssdlab.report.sections.header import Header
-    from ssdlab.report.sections.provenance import Panel
     from ssdlab.report.source import Reported
     from ssdlab.report.view import Section
 
@@ -73,9 +71,7 @@ def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printe
         When the front end was not built.
     """
     placed, head, order = arranged(runs, claims)
-    prose = without_repetition(panels(placed)) if printed else panels(placed)
-    whole = () if printed else tuple(_whole(one) for one in placed)
-    html = assembled(head, placed, order, prose, whole, printed=printed)
+    html = assembled(head, placed, order, complete=True, printed=printed)
     return _CLOSED.sub(r"<details open\1", html) if printed else html
 
 
@@ -83,12 +79,11 @@ def assembled(
     head: Header,
     placed: Sequence[Shown],
     order: Outline,
-    prose: Sequence[Panel] = (),
-    whole: Sequence[Document] = (),
     *,
+    complete: bool = False,
     printed: bool = False,
 ) -> str:
-    """Put a page together: its head, sections, how each run was measured, and the runs as they are saved."""
+    """Put a page together: head and sections, if `complete` how each run was measured and all of the run."""
     sections = [section for chapter in order.chapters for section in chapter.sections]
     figures = [figure for section in sections for figure in section.figures]
     footer = (
@@ -101,8 +96,11 @@ def assembled(
     heads = heads_of(sections, placed)
     styles = tuple(one.style for one in placed)
     pictures: Mapping[str, Markup] = {} if printed else stills(figures, heads, styles)
-    from ssdlab.report.templating import template  # while they are drawn
+    # While they are drawn:
+    from ssdlab.report.sections.provenance import panels
+    from ssdlab.report.templating import template
 
+    prose = panels(placed) if complete else ()
     data = Page(
         head.title,
         styles,
@@ -116,7 +114,7 @@ def assembled(
         stills=pictures,
         views=views(figures, styles) if printed else {},
         wide={each for section in sections for each in full_width(section.figures)},
-        panels=prose,
+        panels=without_repetition(prose) if printed else prose,
         printed=printed,
         few_panels=_FEW_PANELS,
         runs=placed,
@@ -126,7 +124,7 @@ def assembled(
         style=Markup(_static("report.css").replace("</", "<\\/")),
         script=Markup(script),
         data=_script_json(plain(data)),
-        whole=[_script_json(each) for each in whole],
+        whole=[_script_json(_whole(one)) for one in placed] if complete and not printed else [],
     )
 
 
