@@ -64,6 +64,20 @@ def numbers(listed: dict[str, Any]) -> list[int]:
     return [int(each["folder"][-6:]) for each in listed["runs"]]
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_runs_are_as_wide_as_the_terminal_and_whole_in_a_pipe(
+    terminal: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path, 1)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("ssdlab.cli.runs.on_terminal", lambda: terminal)
+    assert main(["runs", "--library", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert (max(map(len, lines)) <= 60) == terminal
+    assert ("begun" in lines[0].split()) == (not terminal)
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [

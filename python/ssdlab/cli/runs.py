@@ -9,9 +9,11 @@ from cyclopts import Parameter
 
 from ssdlab.cli.kinds import Count
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import print_json, print_line, print_table, say, warn
+from ssdlab.cli.output import on_terminal, print_json, print_line, print_table, say, warn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ssdlab.library.index import Columns
 
 SCHEMA = "ssdlab.runs/1"
@@ -35,6 +37,8 @@ def runs(
     json: bool = False,
 ) -> None:
     """List the runs of the library, newest first.
+
+    A terminal too narrow for the table is spared columns and the ends of long names; a pipe gets all.
 
     Parameters
     ----------
@@ -73,7 +77,7 @@ def runs(
             }
         )
         return
-    print_table([_cells(line) for line in found.runs], _TITLES if found.runs else ())
+    _print(found.runs)
     for name, why in found.unreadable:
         warn(f"{name} is left out: {why}")
     if not found.runs:
@@ -81,6 +85,26 @@ def runs(
         print_line(f"{folder}: no run is so" if asked else f"{folder}: no run yet; ssdlab run makes one")
     elif found.total > len(found.runs):
         say(f"the newest {len(found.runs)} of {found.total}; more with --limit")
+
+
+def _print(found: Sequence[Columns]) -> None:
+    """Print a table of runs, on a terminal no wider than it is."""
+    rows = [_cells(line) for line in found]
+    titles: tuple[str, ...] = _TITLES if found else ()
+    if rows and on_terminal():
+        from shutil import get_terminal_size
+
+        from ssdlab.cli.fitting import fitted
+
+        # The name of a run begins with its time, and `show` of it has the identifier of its drive.
+        rows, titles = fitted(
+            rows,
+            titles,
+            get_terminal_size().columns,
+            spared=("begun", "identifier"),
+            shortened=("drive", "tags"),
+        )
+    print_table(rows, titles)
 
 
 def _cells(line: Columns) -> tuple[str, ...]:
