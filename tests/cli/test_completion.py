@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from library.made import run
 from ssdlab.cli import build_app
 from ssdlab.cli.commands import COMMANDS, GROUPS
 from ssdlab.cli.completion import mended
+from ssdlab.drives.simulated.profiles import profiles
+from ssdlab.methods import REGISTRY, SUITES
 
 ASK = """
 source "$1"; shift
@@ -66,6 +70,39 @@ def test_every_command_is_offered(bash_script: Path) -> None:
 )
 def test_words_are_completed(bash_script: Path, words: tuple[str, ...], offered: set[str]) -> None:
     assert completed(bash_script, *words) == offered
+
+
+def asked(command: str, *words: str) -> set[str]:
+    """What a shell is answered that asks for what only this installation knows."""
+    done = subprocess.run([command, "__complete", *words], capture_output=True, text=True, check=True)
+    return {line.partition("\t")[0] for line in done.stdout.partition("\x1fbegin\n")[2].splitlines()}
+
+
+def test_methods_and_suites_are_offered(command: str) -> None:
+    for words in (["run", ""], ["plan", ""], ["methods", ""]):
+        assert asked(command, *words) >= set(REGISTRY) | set(SUITES)
+
+
+@pytest.mark.parametrize("words", [["show"], ["report"], ["rm"], ["compare", "a"]])
+def test_runs_are_offered(command: str, words: list[str], tmp_path: Path) -> None:
+    made = {run(tmp_path, number).name for number in (1, 2)}
+    assert asked(command, *words, "--library", str(tmp_path), "") == {"last", *made}
+
+
+def test_drives_are_offered_whole_or_behind_their_colon(command: str) -> None:
+    assert {f"sim:{name}" for name in profiles()} == asked(command, "run", "qd1", "si")
+    for rest in (["sim:"], ["sim", ":"], ["sim", ":", "ti"], ["/dev/sdx", "sim", ":", "ti"]):
+        offered = asked(command, "run", "qd1", *rest)
+        assert offered == (set(profiles()) if len(rest) > 1 else {f"sim:{name}" for name in profiles()})
+
+
+def test_bash_completes_the_words_of_an_installation(
+    command: str, bash_script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(command).parent}:{os.environ['PATH']}")
+    assert completed(bash_script, "run", "peak-random-re") == {"peak-random-read"}
+    assert completed(bash_script, "run", "qd1", "sim", ":", "tiny-t") == {"tiny-test"}
+    assert completed(bash_script, "run", "qd1", "sim", ":") == set(profiles())
 
 
 def test_files_are_offered_where_no_word_is_known(bash_script: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.kinds import Count, RunText, Settings
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.formats.act import IndexConfig, StorageConfig, derived, options
@@ -168,7 +169,7 @@ def _print(made: ActConfig, *, json: bool) -> None:
 
 
 def log(
-    run: str, /, *, clock: Clock = "service", output: Path | None = None, library: Path | None = None
+    run: RunName, /, *, clock: Clock = "service", output: Path | None = None, library: Path | None = None
 ) -> None:
     """Print what ACT would have printed of a run of act or act-index: act_latency.py reads it.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ssdlab.cli.act import act_run, config_of_run, log_lines, tell_of_no_drive
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.output import print_line
 from ssdlab.formats.act_files import changed, write_config
 from ssdlab.host.output_files import write_new
@@ -23,7 +24,7 @@ SCHEMA = "ssdlab.act-bundle/1"
 
 
 def bundle(
-    run: str,
+    run: RunName,
     /,
     *,
     output: Path,

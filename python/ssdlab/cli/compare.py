@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
@@ -23,8 +24,8 @@ Rules = Annotated[tuple[str, ...], Parameter(metavar="RULE", negative=())]
 
 
 def compare(
-    base: str,
-    new: str,
+    base: RunName,
+    new: RunName,
     /,
     *,
     fail_if: Rules = (),

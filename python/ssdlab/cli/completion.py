@@ -7,11 +7,15 @@ from typing import Literal
 from ssdlab.cli.output import print_line
 
 _ANY_WORD = """if [[ " $all_commands " =~ " $word " ]]; then"""
+_BEGINS = '"${cur}"*'
+_BEGINS_AFTER_COLON = '"${cur#:}"*'
 _WORD_IN_ITS_PLACE = """if [[ " $all_commands " =~ " $word " && {place} ]]; then"""
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
     """Print a completion script for a shell, of this version's commands and options.
+
+    Names of methods, simulated drives and runs are asked for as they are then.
 
     bash: `ssdlab completion bash >~/.local/share/bash-completion/completions/ssdlab`
 
@@ -34,8 +38,8 @@ def mended(script: str) -> str:
     """Return cyclopts' script for bash without what does not fit here.
 
     It takes a command's name for a command wherever it stands; but in ``ssdlab run trace sim:tiny-test``,
-    `trace` is a method and `sim` begins a drive. And where it knows no word, file names are offered: most
-    drives and runs are files.
+    `trace` is a method and `sim` begins a drive, whose colon is a word of its own to bash. And where it knows
+    no word, file names are offered: most drives and runs are files.
     """
     from ssdlab.cli.commands import GROUPS
 
@@ -44,4 +48,5 @@ def mended(script: str) -> str:
         f'( ${{#cmd_path[@]}} -eq 0 || ( ${{#cmd_path[@]}} -eq 1 && " {groups} " =~ " ${{cmd_path[0]}} " ) )'
     )
     script = script.replace(_ANY_WORD, _WORD_IN_ITS_PLACE.format(place=place))
+    script = script.replace(_BEGINS, _BEGINS_AFTER_COLON)
     return script.replace("complete -F ", "complete -o default -F ")

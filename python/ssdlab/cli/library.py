@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, warn
 from ssdlab.model.errors import Refused, UsageError
@@ -92,7 +93,7 @@ def verify(*, library: Path | None = None, json: bool = False) -> int:
 
 
 def pack(
-    *runs: str,
+    *runs: RunName,
     output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FILE")],
     redact: bool = False,
     library: Path | None = None,

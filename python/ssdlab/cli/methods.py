@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cli.completers import MethodName
 from ssdlab.cli.output import print_json, print_line, print_table, warn
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ SCHEMA = "ssdlab.methods/1"
 _WIDTH = 100
 
 
-def methods(name: str | None = None, /, *, json: bool = False) -> None:
+def methods(name: MethodName | None = None, /, *, json: bool = False) -> None:
     """List the methods and suites, or tell all of one: its prose, parameters, defaults, units, source.
 
     Parameters

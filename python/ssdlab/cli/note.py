@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 
 SCHEMA = "ssdlab.note/1"
 
 
-def note(run: str, text: str, /, *, library: Path | None = None, json: bool = False) -> None:
+def note(run: RunName, text: str, /, *, library: Path | None = None, json: bool = False) -> None:
     """Put a dated note beside a run: a correction, "superseded by". The run itself is not changed.
 
     Parameters

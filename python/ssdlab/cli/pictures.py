@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text
@@ -15,7 +16,7 @@ SCHEMA = "ssdlab.figures/1"
 
 
 def figures(
-    *runs: str,
+    *runs: RunName,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     chart: Annotated[tuple[str, ...], Parameter(metavar="NAME", negative=())] = (),
     format: Literal["png", "svg", "pdf"] = "png",

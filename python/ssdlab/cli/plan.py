@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cli.completers import DriveText, MethodName
 from ssdlab.cli.flags import takes
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.order_options import Precondition, Quick, Repeat, Set
@@ -28,9 +29,9 @@ SCHEMA = "ssdlab.plan/1"
 
 @takes(DriveOptions, Variant, several=("destroy",))
 def plan(
-    name: str,
+    name: MethodName,
     /,
-    *drives: str,
+    *drives: DriveText,
     set: Set = (),
     precondition: Precondition = None,
     quick: Quick = False,

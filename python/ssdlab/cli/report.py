@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text, counted
@@ -20,7 +21,7 @@ OVERVIEW_SCHEMA = "ssdlab.overview/1"
 
 
 def report(
-    *runs: str,
+    *runs: RunName,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     claims: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     pdf: bool = False,

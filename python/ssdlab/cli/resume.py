@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.kinds import Identifier, Share
 from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.output import warn
@@ -12,7 +13,7 @@ from ssdlab.model.errors import UsageError
 
 
 def resume(
-    run: str,
+    run: RunName,
     /,
     *,
     destroy: Identifier = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.errors import UsageError
@@ -11,7 +12,7 @@ from ssdlab.model.errors import UsageError
 SCHEMA = "ssdlab.rm/1"
 
 
-def rm(*runs: str, restore: bool = False, library: Path | None = None, json: bool = False) -> None:
+def rm(*runs: RunName, restore: bool = False, library: Path | None = None, json: bool = False) -> None:
     """Move runs to the trash of the library, a suite with its runs, or bring them back.
 
     Nothing is deleted: the trash is the folder `.trash` in the library, and is emptied by hand.

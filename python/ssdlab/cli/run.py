@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab.cli.beside import Beside, FailIf, check_beside, run_beside
+from ssdlab.cli.completers import DriveText, MethodName
 from ssdlab.cli.dry_run import dry_run, dry_run_of_suite
 from ssdlab.cli.flags import chosen, takes
 from ssdlab.cli.order_options import OrderOptions, Precondition, Quick, Repeat, Set
@@ -17,9 +18,9 @@ from ssdlab.runs.conditions.variant import Variant
 
 @takes(DriveOptions, OrderOptions, Variant, several=("destroy",))
 def run(
-    name: str,
+    name: MethodName,
     /,
-    *drives: str,
+    *drives: DriveText,
     set: Set = (),
     precondition: Precondition = None,
     quick: Quick = False,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.ordering import library_of, print_run
 
 
-def show(run: str, /, *, library: Path | None = None, json: bool = False) -> None:
+def show(run: RunName, /, *, library: Path | None = None, json: bool = False) -> None:
     """Show the result of a run, or how far it came.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.errors import UsageError, unknown
@@ -17,7 +18,7 @@ Words = Annotated[tuple[str, ...], Parameter(metavar="WORD", negative=())]
 
 
 def tag(
-    run: str, /, *words: str, remove: Words = (), library: Path | None = None, json: bool = False
+    run: RunName, /, *words: str, remove: Words = (), library: Path | None = None, json: bool = False
 ) -> None:
     """Give a run words to be found by; the run itself is not changed.
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cli.completers import RunName
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.cli.progress import display, status_lines
@@ -21,7 +22,7 @@ SCHEMA = "ssdlab.watch/1"
 _LOOK_EVERY_S = 0.5
 
 
-def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> None:
+def watch(run: RunName, /, *, library: Path | None = None, json: bool = False) -> None:
     """Show how far a run is until it ends. Changes nothing, and may be ended at any time.
 
     Parameters
