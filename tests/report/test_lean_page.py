@@ -26,6 +26,7 @@ from ssdlab.report import page, source
 page.write([source.read(Path(sys.argv[1]))], Path(sys.argv[2]))
 print("\\n".join(sys.modules))
 """
+CONFINED = f"import resource; resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n{PAGE}"
 READ = f"""
 import sys
 from pathlib import Path
@@ -57,6 +58,17 @@ def test_a_page_loads_no_kind_of_result_that_it_has_not(
     shared = {"kinds", "outcome", "figure_state", "figures"}
     assert {name.rpartition(".")[2] for name in kinds} <= shared
     assert not done.stderr  # the engine's threads ended before Python did
+
+
+def test_where_addresses_are_few_a_page_has_no_pictures_and_is_written(
+    make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    run, pages = str(make_run()), {}
+    for name, code in (("page", PAGE), ("confined", CONFINED)):
+        page = tmp_path / name
+        subprocess.run([sys.executable, "-c", code, run, str(page)], check=True, capture_output=True)
+        pages[name] = page.read_text().count("data:image/svg+xml;charset=utf-8,<svg")
+    assert pages["page"] > pages["confined"] == 0
 
 
 def test_nothing_is_searched_for_garbage_while_a_page_is_made(

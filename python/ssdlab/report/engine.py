@@ -12,6 +12,7 @@ from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from itertools import count
+from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 from typing import Any
 
 from ssdlab.model.errors import HostError, UsageError
@@ -31,6 +32,9 @@ call of a function teaches is kept. Of the compilers, which took a third of the 
 slowest never earns back what it costs, and the quick one does after some hundred pictures: it is asked ten
 times as late.
 """
+
+_ADDRESSES_BYTES = 2 << 40
+"""With so many V8 always begins: it reserves 1.4 TiB of addresses, which is no memory."""
 
 
 class Engine:
@@ -88,9 +92,13 @@ def engine() -> Engine:
     UsageError
         The extra `figures` is not installed.
     HostError
-        The front end was not built.
+        The front end was not built, or the process may not have as many addresses as V8 reserves.
     """
     needed(PACKAGE)
+    if _confined():
+        raise HostError(
+            "pictures need more addresses than this process may have", "lift the limit: ulimit -v unlimited"
+        )
     return _made()
 
 
@@ -100,8 +108,14 @@ def _made() -> Engine:
 
 
 def available() -> bool:
-    """Whether the packages that draw pictures are installed."""
-    return find_spec(PACKAGE) is not None
+    """Whether pictures can be drawn: what draws them is installed, and may have its addresses."""
+    return find_spec(PACKAGE) is not None and not _confined()
+
+
+def _confined() -> bool:
+    """Whether V8 would end the process instead of drawing: that is all it does where it gets too few."""
+    most = getrlimit(RLIMIT_AS)[0]
+    return most != RLIM_INFINITY and most < _ADDRESSES_BYTES
 
 
 def ready() -> None:
