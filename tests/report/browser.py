@@ -38,10 +38,16 @@ class Browser:
         page.on("pageerror", self._note_error)
 
     def open(
-        self, page: Path, width: int = 1200, height: int = 900, scheme: str = "light", fragment: str = ""
+        self,
+        page: Path,
+        width: int = 1200,
+        height: int = 900,
+        scheme: str = "light",
+        fragment: str = "",
+        media: str = "screen",
     ) -> None:
         self._page.set_viewport_size({"width": width, "height": height})
-        self._page.emulate_media(color_scheme=scheme)
+        self._page.emulate_media(color_scheme=scheme, media=media)
         self.requests.clear()
         self.complaints.clear()
         if fragment:

@@ -19,21 +19,24 @@ type Place = "beside" | "above";
 const SIZE = 13;
 /** Share of the width that labels may take beside the bars. */
 const BESIDE = 0.4;
+/** Pixels of the axis below the rows, with its title, and of what stands over them: they cannot be crowded. */
+const AXIS = 64;
 const ROW: Record<Place, number> = { beside: 30, above: 46 };
 /** The order of interfaces on a page: the fastest first; others follow in the order of their names. */
 const FASTEST = ["NVMe", "PCIe (AHCI)", "SAS", "SATA"];
 
 /** Pixels that the rows of a view want. */
 export function barsHeight(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): number {
-  return 64 + barRows(view, canvas).length * ROW[placed(view, canvas)];
+  return AXIS + barRows(view, canvas).length * ROW[placed(view, canvas)];
 }
 
-/** Share of its height that rows can be crowded into: a name over its bar must not come to lie on the bar above. */
+/** Share of its height that a row can be crowded into: a name over its bar must not come to lie on the bar above. */
 const CROWDED: Record<Place, number> = { beside: 0.6, above: 0.9 };
 
 /** Pixels below which the rows of a view are not legible. */
 export function barsLeast(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): number {
-  return barsHeight(view, canvas) * CROWDED[placed(view, canvas)];
+  const place = placed(view, canvas);
+  return AXIS + barRows(view, canvas).length * ROW[place] * CROWDED[place];
 }
 
 export function bars(view: BarsView, canvas: Canvas): Option {

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined, select_autoescape
 
+from ssdlab.report import paper_tables
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jinja2 import Template
     from jinja2.bccache import Bucket
+
+    from ssdlab.report.runs import Entry, Shown
+    from ssdlab.results.numbers import Table
 
 FOLDER = Path(__file__).parent / "templates"
 _FIGURE = re.compile(r"(?<=\d)([kMG]?) (?=[%°µA-Za-z])")
@@ -63,6 +70,16 @@ def tied(prose: str) -> str:
     return _FIGURE.sub(_TIED, prose)
 
 
+def in_parts(
+    table: Table, named: Sequence[Shown | Entry], printed: bool, small: bool = False
+) -> tuple[Table, ...]:
+    """Return a table as it stands on the page: whole, or on paper in parts that fit on a sheet."""
+    if not printed:
+        return (table,)
+    sheet = paper_tables.SHEET_SMALL if small else paper_tables.SHEET
+    return paper_tables.parts(table, [one.style.short for one in named], sheet)
+
+
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(FOLDER),
@@ -72,5 +89,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         bytecode_cache=Compiled(),
     )
-    made.filters["tied"] = tied
+    made.filters |= {"tied": tied, "in_parts": in_parts, "long_word": paper_tables.long_word}
     return made

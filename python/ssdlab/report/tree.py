@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.model.units import ends_text
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+
+_MANY = 12
+"""A list of more is told by how many it has: the seconds of a step are in its table, not in a line."""
+_FIRST = 4
 
 
 def flat(tree: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
@@ -41,9 +48,18 @@ def text(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
             return "yes"
         case False:
             return "no"
+        case list() if len(value) > _MANY:
+            return _summary(value)
         case list():
             return ", ".join(text(item) for item in value)
         case float():
             return f"{value:.6g}"
         case _:
             return str(value)
+
+
+def _summary(values: Sequence[object]) -> str:
+    numbers = [each for each in values if isinstance(each, int | float) and not isinstance(each, bool)]
+    if len(numbers) == len(values):
+        return f"{len(values)} values, {ends_text(text(min(numbers)), text(max(numbers)))}"
+    return f"{', '.join(map(text, values[:_FIRST]))} and {len(values) - _FIRST} more"
