@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -100,6 +101,29 @@ def test_the_picture_of_a_long_run_is_thinned(drawn: SeriesChart | TimelineChart
 def test_eight_lines_of_one_run_have_eight_colours() -> None:
     svg = Painter([run_style()]).svg(lines(1, 8), BARE)
     assert {colour for colour in theme()["palette"] if f'stroke="{colour}"' in svg} == set(theme()["palette"])
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [("time written", "time written, s"), ("seconds in flight", "seconds in flight"), ("time, s", "time, s")],
+)
+def test_an_axis_of_seconds_says_so(title: str, shown: str) -> None:
+    dots = (Dot(1.0, 100.0), Dot(25.0, 110.0))
+    view = XyView("", Axis(title, "s"), Axis("IOPS", "iops"), (Line(0, "", False, dots),))
+    assert shown in texts(Painter([run_style()]).svg(XyChart((view,)), BARE))
+
+
+def test_markers_of_points_in_one_place_stand_beside_each_other() -> None:
+    """Four drives of one link were one green line."""
+    level = (Dot(1.0, 100.0), Dot(2.0, 110.0), Dot(3.0, 300.0))
+    axes = Axis("depth", "count"), Axis("IOPS", "iops")
+    chart = XyChart((XyView("", *axes, tuple(Line(run, "", False, level) for run in range(4))),))
+    svg = Painter([replace(run_style(at), shape="rect") for at in range(4)]).svg(chart, BARE)
+    found = re.findall(r"matrix\(3\.5,0,0,3\.5,([\d.]+),", svg)
+    by_point = [sorted(float(x) for x in found[at::3]) for at in range(3)]
+    assert [len(each) for each in by_point] == [4, 4, 4]
+    for places in by_point:
+        assert [other - one for one, other in pairwise(places)] == pytest.approx([6, 6, 6], abs=0.1)
 
 
 def test_lines_of_several_runs_keep_the_colours_of_these() -> None:

@@ -6,6 +6,7 @@ of Machado, Oliveira and Fernandes (2009) at full strength, contrast that of WCA
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import replace
 from itertools import combinations
@@ -20,7 +21,7 @@ from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.report import runs as report_runs
 from ssdlab.report import source
 from ssdlab.report.drive_count import compared
-from ssdlab.report.runs import COLOURS
+from ssdlab.report.looks import COLOURS, NEAR, SHAPES, looks_of
 from ssdlab.results.schema import DriveInfo, Member, VariantInfo
 
 Vector = npt.NDArray[np.float64]
@@ -118,6 +119,19 @@ def test_any_two_colours_are_told_apart(theme: str, vision: str) -> None:
     assert min(difference(one, other) for one, other in combinations(seen, 2)) >= APART
 
 
+def apart(one: int, other: int) -> float:
+    """The least difference of two colours of the palette, to any reader, in either theme."""
+    return min(
+        difference(*(lab(VISIONS[vision] @ linear(theme[f"drive-{at}"])) for at in (one, other)))
+        for theme in themes().values()
+        for vision in VISIONS
+    )
+
+
+def test_the_near_colours_are_those_that_some_reader_hardly_tells_apart() -> None:
+    assert {pair for pair in combinations(range(COLOURS), 2) if apart(*pair) < 20.0} == NEAR
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_colour_stands_out_from_the_paper(theme: str) -> None:
     def light(colour: str) -> float:
@@ -149,6 +163,26 @@ def test_32_drives_have_looks_of_their_own(tmp_path: Path) -> None:
     assert len(set(found)) == LOOKS
     by_colour = {colour: {shape for of, shape in found if of == colour} for colour, _ in found}
     assert all(len(shapes) == 4 for shapes in by_colour.values())
+
+
+def test_up_to_eight_drives_of_near_colours_have_unlike_markers() -> None:
+    """A drive and another at its power limit had one marker in two shades of purple."""
+    draw = random.Random(11)
+    for _ in range(300):
+        found = looks_of(f"S{draw.randrange(10**6)}" for _ in range(draw.randrange(2, 9))).values()
+        alike = [(one[0], other[0]) for one, other in combinations(found, 2) if one[1] == other[1]]
+        assert all(tuple(sorted(pair)) not in NEAR and pair[0] != pair[1] for pair in alike)
+
+
+def test_the_drives_of_a_review_and_their_variants_are_told_apart() -> None:
+    """The ids of an article with a drive at two power limits, and sixteen looks with two variants each."""
+    drives = ["c916", "c900", "p4510", "p4800x", "983-dct"]
+    review = [*(f"sim:{each},scale=128" for each in drives), "sim:c916,power=10W,scale=128"]
+    for names in (review, [f"S{at}{variant}" for at in range(16) for variant in ("", ", 10 W")]):
+        found = list(looks_of(names).values())
+        assert len(set(found)) == len(names) and {shape for _, shape in found} <= set(range(len(SHAPES)))
+        least = min(apart(one[0], other[0]) for one, other in combinations(found, 2) if one[1] == other[1])
+        assert least >= (20.0 if len(names) <= COLOURS else APART)
 
 
 def test_the_marker_does_not_follow_the_colour(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import { axisOption, exact, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
+import { asides } from "./asides";
 import { labelled, type Side } from "./labels";
 import type { Axis, Dot, Line, Rule, RunStyle, XyView } from "./spec";
 import { range } from "./numbers";
@@ -60,10 +61,13 @@ export function tooltip(view: XyView, canvas: Canvas): Option {
   return { ...(base(canvas.theme)["tooltip"] as Option), formatter: (hit: { data: Datum }) => told(view, hit.data, canvas) };
 }
 
-/** Bands, curves and rings of the lines of a view, with labels at `sides`; `apart`: by how many pixels the names at their ends must move. */
-export function drawn(view: XyView, canvas: Canvas, sides: Map<Dot, Side>, apart = new Map<Dot[], number>()): Option[] {
+/**
+ * Bands, curves and rings of the lines of a view, with labels at `sides`; `apart`: by how many pixels the names at their ends must move,
+ * `aside`: and the markers of points that lie on others.
+ */
+export function drawn(view: XyView, canvas: Canvas, sides: Map<Dot, Side>, apart = new Map<Dot[], number>(), aside = new Map<Dot, number>()): Option[] {
   const names = endNames(view);
-  const series = looked(view, canvas).flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, sides, names.get(line.points) ?? "", apart.get(line.points) ?? 0), ring(view, line, canvas, sides)]);
+  const series = looked(view, canvas).flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, sides, names.get(line.points) ?? "", apart.get(line.points) ?? 0, aside), ring(view, line, canvas, sides)]);
   return series.filter((one) => one !== undefined);
 }
 
@@ -80,11 +84,11 @@ export function xy(view: XyView, canvas: Canvas): Option {
     grid: { left: 8, right, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis,
     yAxis,
-    series: [...drawn(view, canvas, labelled(view, xAxis, yAxis, right, canvas), spread(view, yAxis, height)), ...rules],
+    series: [...drawn(view, canvas, labelled(view, xAxis, yAxis, right, canvas), spread(view, yAxis, height), asides(view, xAxis, yAxis, { width: width - right - 60, height: height - ABOVE - BELOW })), ...rules],
   };
 }
 
-function data(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>): Datum[] {
+function data(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>, aside = new Map<Dot, number>()): Datum[] {
   const colour = colourOf(line.look, canvas.theme);
   const crossed = { symbol: CROSS, symbolSize: 9, itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2 } };
   return line.points.map((point) => ({
@@ -92,6 +96,7 @@ function data(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>)
     point,
     line,
     label: { show: sides.has(point), position: sides.get(point) ?? "top" },
+    ...(aside.has(point) ? { symbolOffset: [aside.get(point), 0] } : {}),
     ...(point.host ? crossed : {}),
     ...(point.quiet ? { symbol: "none" } : {}),
   }));
@@ -123,7 +128,7 @@ function spread(view: XyView, yAxis: Option, height: number): Map<Dot[], number>
   return new Map(down.map(({ line, at }, index) => [line.points, (placed[index] ?? at) - at]));
 }
 
-function curve(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>, name: string, moved: number): Option {
+function curve(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>, name: string, moved: number, aside: Map<Dot, number>): Option {
   const run = line.look;
   const { text, paper } = canvas.theme;
   const stroked = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 };
@@ -131,7 +136,7 @@ function curve(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>
   const mark = line.coloured && name !== "" ? { formatter: `{mark|●}${name}`, rich: { mark: { color: line.plain ? text : colourOf(run, canvas.theme), fontSize: 9, padding: [0, 4, 0, 0] } } } : {};
   return {
     type: "line",
-    data: data(view, line, canvas, sides),
+    data: data(view, line, canvas, sides, aside),
     ...marker(run, canvas.theme),
     symbolSize: 7,
     showAllSymbol: true,

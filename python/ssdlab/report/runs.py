@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.model.errors import LabError
-from ssdlab.report.charts import RunStyle, Shape
+from ssdlab.report.charts import RunStyle
 from ssdlab.report.links import link_of
+from ssdlab.report.looks import further_shapes, looks_of
 from ssdlab.report.names import short_names
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo, Manifest
 
 
 R = TypeVar("R", bound=ResultBase)
-COLOURS = 8
-"""Of the palette; any two of them are told apart by readers who do not see all colours (`page.css`)."""
-_SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
 _SPARE = re.compile(r", \S+ (?:% spare|of its medium spare)")
 """In the name of a simulated drive; earlier versions named the share of the medium."""
 _ENGINES = {"sync": "threads", "uring": "io_uring", "sim": "simulated"}
@@ -90,7 +87,7 @@ def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
     and dotted.
     """
     drives = _drives([run.manifest for run in runs])
-    looks = _looks(map(_entry, drives))
+    looks = looks_of(map(_entry, drives))
     labels = _labels(runs, drives)
     shorts = short_names(labels)
     seen: Counter[tuple[str, str]] = Counter()
@@ -101,7 +98,7 @@ def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
         again = seen[key]
         seen[key] += 1
         colour, _ = looks[_entry(drive)]
-        shapes = _own_shapes(_entry(drive), looks)
+        shapes = further_shapes(_entry(drive), looks)
         shape = shapes[again // 2 % len(shapes)]
         link = link_of(drive)
         style = RunStyle(
@@ -152,33 +149,6 @@ def _entry(drive: DriveInfo) -> str:
     if variant is None or variant.made:  # a simulated drive that was made so has an id of its own
         return drive.id
     return ", ".join((drive.id, *variant.words))
-
-
-def _own_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Shape]:
-    """Return the markers of further runs of an entry, its own first: none that another of its colour has."""
-    colour, first = looks[entry]
-    taken = {shape for other, (of, shape) in looks.items() if of == colour and other != entry}
-    turned = [(first + by) % len(_SHAPES) for by in range(len(_SHAPES))]
-    return [_SHAPES[shape] for shape in turned if shape == first or shape not in taken]
-
-
-def _looks(names: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Derive colour and marker of entries from their ids, each from bits of its own, the same on every page.
-
-    Where a colour is taken, the next free one; where all are, the next free pair: 32 drives have looks that
-    differ by colour or by marker.
-    """
-    taken: dict[str, tuple[int, int]] = {}
-    for name in sorted(set(names)):
-        drawn = zlib.crc32(name.encode())
-        colour, shape = drawn % COLOURS, (drawn >> 8) % len(_SHAPES)
-        used = Counter(colour for colour, _ in taken.values())
-        while used[colour] > min(used[each] for each in range(COLOURS)):
-            colour = (colour + 1) % COLOURS
-        while (colour, shape) in taken.values() and used[colour] < len(_SHAPES):
-            shape = (shape + 1) % len(_SHAPES)
-        taken[name] = colour, shape
-    return taken
 
 
 def _labels(runs: Sequence[Run], drives: Sequence[DriveInfo]) -> list[str]:
