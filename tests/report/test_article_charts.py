@@ -82,10 +82,21 @@ def test_links_of_one_interface_that_differ_have_no_words_on_one_another() -> No
     unlike = (MIXED[0], replace(run_style(3), interface="NVMe", link_mb_s=2600.0), MIXED[1])
     svg = Painter(unlike).svg(bars(2500, 2400, 540), BARE)
     assert len(dashed(svg)) == 3
-    assert sorted(text for text in texts(svg) if " link, " in text) == [
-        "NVMe link, 3.20 GB/s",
-        "SATA link, 560 MB/s",
+    assert [text for text in texts(svg) if " link, " in text] == ["SATA link, 560 MB/s"]
+    assert "MB/s   ( ¦ its link )" in texts(svg)
+
+
+def test_a_link_that_one_of_several_drives_has_is_no_line_over_all() -> None:
+    """The first drive's link stood over the bars of five others, as if it were theirs."""
+    unlike = [
+        replace(run_style(at), interface="NVMe", link_mb_s=link)
+        for at, link in enumerate((2450.0, 7900.0, 7900.0))
     ]
+    svg = Painter(unlike).svg(bars(2280, 1750, 1620), BARE)
+    ((_, top, bottom),) = dashed(svg)
+    assert top < height_of("Elm 0", svg) < bottom < height_of("Elm 1", svg)
+    assert not [text for text in texts(svg) if " link, " in text]
+    assert "MB/s   ( ¦ its link )" in texts(svg)
 
 
 def sizes(runs: int, names: tuple[str, str]) -> XyChart:

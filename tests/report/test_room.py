@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
+
+import pytest
 
 from report.test_drawn import BARE, run_style
 from ssdlab.report.charts import (
@@ -101,9 +103,40 @@ def test_the_line_of_a_link_strikes_through_no_value() -> None:
     assert min(values) > float(dashed)
 
 
+@pytest.mark.parametrize("rated", [500.0, 540.0, 590.0, 620.0])
+def test_the_tick_of_a_rating_strikes_through_no_value(rated: float) -> None:
+    runs = [RunStyle("Elm", "Elm", 0, "circle", False), RunStyle("Oak", "Oak", 1, "circle", False)]
+    group = BarGroup("read", (Bar(0, 1810.0, ""), Bar(1, 500.0, "QD 8", rated=rated)))
+    svg = drawn(BarsChart((BarsView("", Axis("IOPS", "iops"), "higher", (group,)),)), runs)
+    (tick,) = set(re.findall(r'<path d="M([\d.]+) [\d.]+L\1 [\d.]+"[^>]*stroke-width="2"', svg))
+    (how,) = [how for how, text in _TEXT.findall(svg) if "QD 8" in text]
+    place = _PLACE.search(how) or re.search(r'x="([\d.]+)"', how)
+    assert place is not None
+    left = float(place[1])
+    assert not left - 3 < float(tick) < left + 80
+
+
 def test_what_is_counted_has_whole_ticks() -> None:
     points = tuple(Dot(float(at), 500.0) for at in (1, 2))
     view = XyView("", Axis("burst", "count"), Axis("IOPS", "iops"), (Line(0, "", False, points),))
     below = [text for _, text in _TEXT.findall(drawn(XyChart((view,)), [run_style()]))]
     assert {"0", "1", "2"} <= set(below)
     assert not {"0.5", "1.5"} & set(below)
+
+
+def test_rows_of_a_low_picture_never_touch() -> None:
+    """On paper, under a legend of four lines, names of rows stood one on the other."""
+    runs = [
+        RunStyle(f"simulated Elm {at}" + ", long" * 10, f"Elm {at}", at, "circle", False) for at in range(6)
+    ]
+    group = BarGroup("70/30 mix", tuple(Bar(at, 1000.0 - at, "") for at in range(6)))
+    view = BarsView("", Axis("IOPS", "iops"), "higher", (group,))
+    svg = drawn(BarsChart((view,)), runs, size=(900, 240))
+    rows = sorted({float(y) for how, text in _TEXT.findall(svg) if text.startswith("Elm") for y in _y(how)})
+    assert len(rows) == 6
+    assert min(other - one for one, other in pairwise(rows)) >= 16
+
+
+def _y(how: str) -> list[str]:
+    place = _PLACE.search(how)
+    return [place[2]] if place is not None else re.findall(r'\by="([\d.]+)"', how)

@@ -81,7 +81,7 @@ export function axisOption(axis: Axis, drawn: Drawn): Record<string, unknown> {
   const { theme, side } = drawn;
   const option: Record<string, unknown> = {
     type: "value",
-    name: axis.title,
+    name: titled(axis),
     nameTextStyle: { color: theme.muted, fontSize: 12, align: side === "y" ? "left" : "center" },
     nameLocation: side === "y" ? "end" : "middle",
     nameGap: side === "y" ? 14 : 30,
@@ -91,6 +91,11 @@ export function axisOption(axis: Axis, drawn: Drawn): Record<string, unknown> {
     axisPointer: { show: false },
   };
   return { ...option, ...ticks(axis, drawn) };
+}
+
+/** The title of an axis; ticks of seconds are bare numbers, so that it has their unit. */
+function titled({ title, quantity }: Axis): string {
+  return quantity !== "s" || /\bs(econds)?\b/.test(title) ? title : `${title}, s`;
 }
 
 function ticks(axis: Axis, { theme, side, values, length }: Drawn): Record<string, unknown> {

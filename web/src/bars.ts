@@ -51,13 +51,14 @@ export function bars(view: BarsView, canvas: Canvas): Option {
   const named = Math.max(...list.map(({ label }) => textWidth(label, SIZE, theme.font)));
   const common = base(theme);
   const rated = list.some(({ bar }) => bar?.rated !== undefined);
-  const axis = { ...view.axis, title: `${view.axis.title}${rated ? "   ( | rated )" : ""}` };
+  const unnamed = links.some((_, at) => !worded(links, at));
+  const axis = { ...view.axis, title: `${view.axis.title}${rated ? "   ( | rated )" : ""}${unnamed ? "   ( ¦ its link )" : ""}` };
   const xAxis = axisOption(axis, { theme, side: "x", values: [...reached, ...links.map(({ mb_s }) => mb_s)], length: Math.max(110, width - longest - (place === "beside" ? named : 0)) });
   const label = { color: theme.text, fontSize: SIZE, interval: 0, rich: { group: { fontWeight: "bold", fontSize: SIZE, color: theme.text } } };
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: (hit: { dataIndex: number }) => told(view, list[hit.dataIndex], canvas) },
-    grid: { left: 8, right: longest + 14, top: links.some(({ heading }) => heading !== undefined) ? 8 : links.length > 0 ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: longest + 14, top: links.some(({ heading }) => heading !== undefined) ? 8 : links.some((_, at) => worded(links, at)) ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis: { ...xAxis, splitLine: { show: true, lineStyle: { color: theme.grid } } },
     yAxis: {
       type: "category",
@@ -156,7 +157,9 @@ function column(view: BarsView, list: BarRow[], links: LinkLimit[], place: Place
       const ends = bar.high === undefined ? until : Math.max(until, api.coord([bar.high, hit.dataIndex])[0]);
       const thick = thickness(api, place);
       const words = printed(view, bar);
-      const x = clearOf(links.filter(({ from, until }) => from <= hit.dataIndex && hit.dataIndex <= until).map(({ mb_s }) => api.coord([mb_s, hit.dataIndex])[0]), ends + 8, textWidth(words, SIZE, canvas.theme.font));
+      const lines = links.filter(({ from, until }) => from <= hit.dataIndex && hit.dataIndex <= until).map(({ mb_s }) => mb_s);
+      const upright = bar.rated === undefined ? lines : [...lines, bar.rated];
+      const x = clearOf(upright.map((value) => api.coord([value, hit.dataIndex])[0]), ends + 8, textWidth(words, SIZE, canvas.theme.font));
       const text = { text: words, x, y: middle + lowered(place), fill: canvas.theme.text, stroke: canvas.theme.paper, lineWidth: 3, font: `${SIZE}px ${canvas.theme.font}`, verticalAlign: "middle" };
       return {
         type: "group",
@@ -231,6 +234,8 @@ export interface LinkLimit {
   text: string;
   from: number;
   until: number;
+  /** Whether it is that of all drives of this interface. */
+  shared: boolean;
   /** Of the row that has the name of the interface; none where all drives are reached by one. */
   heading: number | undefined;
 }
@@ -239,6 +244,8 @@ export interface LinkLimit {
 export function linkLimits(view: BarsView, list: BarRow[], canvas: Pick<Canvas, "runs">): LinkLimit[] {
   if (view.axis.quantity !== "mb_s") return [];
   const linkOf = ({ bar }: BarRow) => (bar === undefined ? undefined : runStyle(canvas, bar.run).link_mb_s);
+  const interfaceOf = ({ bar }: BarRow) => (bar === undefined ? undefined : runStyle(canvas, bar.run).interface);
+  const shared = (row: BarRow) => list.every((other) => other.bar === undefined || interfaceOf(other) !== interfaceOf(row) || linkOf(other) === linkOf(row));
   const fastest = (link?: number) => Math.max(...list.map((row) => (link === undefined || linkOf(row) === link ? (row.bar?.value ?? 0) : 0)));
   const found: LinkLimit[] = [];
   list.forEach((row, at) => {
@@ -248,18 +255,23 @@ export function linkLimits(view: BarsView, list: BarRow[], canvas: Pick<Canvas, 
     if (last?.mb_s === link && last.until === at - 1) last.until = at;
     else {
       const heading = at > 0 && list[at - 1]?.label.trim() === runStyle(canvas, row.bar.run).interface ? at - 1 : undefined;
-      found.push({ mb_s: link, text: `${runStyle(canvas, row.bar.run).interface ?? ""} link, ${number(link, "mb_s")}`, from: at, until: at, heading });
+      found.push({ mb_s: link, text: `${runStyle(canvas, row.bar.run).interface ?? ""} link, ${number(link, "mb_s")}`, from: at, until: at, shared: shared(row), heading });
     }
   });
   return found;
 }
 
+/** Whether the words of a link stand at its line: of drives that share it, once. Of unlike links the axis says what a dashed tick is. */
+function worded(found: LinkLimit[], at: number): boolean {
+  const limit = found[at];
+  if (limit === undefined || !limit.shared) return false;
+  // Over all bars there is room for the words of one link; of drives without a heading of their own none.
+  return limit.heading !== undefined || (found.every(({ mb_s, heading }) => heading === undefined && mb_s === limit.mb_s) && at === 0);
+}
+
 /** A dashed line over the rows of one interface; its words stand in the row of the interface's name, else over the first of them all. */
 function limits(found: LinkLimit[], canvas: Canvas): Option {
   const { theme } = canvas;
-  // Over all bars there is room for the words of one link; of drives without a heading of their own none.
-  const one = found.every(({ mb_s, heading }) => heading === undefined && mb_s === found[0]?.mb_s);
-  const worded = (at: number) => found[at]?.heading !== undefined || (one && at === 0);
   return {
     type: "custom",
     silent: true,
@@ -273,12 +285,12 @@ function limits(found: LinkLimit[], canvas: Canvas): Option {
       const [x, first] = api.coord([limit.mb_s, limit.from]);
       const y2 = api.coord([limit.mb_s, limit.until])[1] + half;
       const middle = limit.heading === undefined ? hit.coordSys.y - 9 : api.coord([limit.mb_s, limit.heading])[1];
-      const y1 = limit.heading === undefined ? first - half : middle - 7;
+      const y1 = limit.heading === undefined || !worded(found, hit.dataIndex) ? first - half : middle - 7;
       const left = x > hit.coordSys.x + hit.coordSys.width * 0.6;
       const style = { stroke: theme.muted, lineWidth: 1.5, lineDash: [5, 3] };
       const text = { text: limit.text, x: left ? x - 5 : x + 5, y: middle, align: left ? "right" : "left", verticalAlign: "middle", fill: theme.muted, font: `11px ${theme.font}` };
       const line = { type: "line", shape: { x1: x, y1, x2: x, y2 }, style };
-      return { type: "group", children: worded(hit.dataIndex) ? [line, { type: "text", style: text }] : [line] };
+      return { type: "group", children: worded(found, hit.dataIndex) ? [line, { type: "text", style: text }] : [line] };
     },
   };
 }
@@ -290,6 +302,8 @@ function told(view: BarsView, row: BarRow | undefined, canvas: Canvas): string {
   if (bar.low !== undefined && bar.high !== undefined) {
     lines.push(`intervals: ${range(number(bar.low, view.axis.quantity), number(bar.high, view.axis.quantity))}`);
   }
+  const link = runStyle(canvas, bar.run).link_mb_s;
+  if (view.axis.quantity === "mb_s" && link !== undefined) lines.push(`link: ${number(link, "mb_s")}`);
   if (bar.rated !== undefined) lines.push(`rated: ${number(bar.rated, view.axis.quantity)}`);
   return lines.map(escaped).join("<br>");
 }
