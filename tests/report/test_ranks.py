@@ -11,6 +11,7 @@ import pytest
 
 from ssdlab.analysis.places import Variation, places
 from ssdlab.drives.rated import Rated
+from ssdlab.drives.ratings import MetricName
 from ssdlab.methods.results.replay import MADE_UP, Replayed, TraceResult
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
@@ -27,6 +28,7 @@ from ssdlab.results.claim import clause
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Scalar, Spread
 
+IOPS = "peak_random_read_iops"
 BUSY = HostLoad(cores=2, threads=8, cpu_busy_share=0.99, run_queue_delay_share=0.0)
 Make = Callable[..., Path]
 
@@ -178,7 +180,7 @@ def test_the_conclusion_counts_every_rating_that_has_a_figure_and_says_which_way
     section = conclusion.section(shown([rated]))
     assert section is not None
     assert section.lead[0].endswith(
-        "1 of 2 ratings are kept, to within 1 % (throughput at least and power at most); "
+        "1 of 2 ratings is kept, to within 1 % (throughput at least and power at most); "
         "peak random read (power) is 125 % of the rating."
     )
 
@@ -191,7 +193,9 @@ def test_the_conclusion_counts_no_rating_of_another_state(make_run: Make) -> Non
     page = shown([replace(run, manifest=manifest)])
     section = conclusion.section(page)
     assert section is not None
-    assert section.lead[0].endswith("No rating speaks of the drive state of 1 figure, which is not counted.")
+    assert section.lead[0].endswith(
+        "Its one rating was not compared: the figures here are of other drive states than those it speaks of."
+    )
     (table,) = section.exhibits[0].tables
     assert [cell.text for cell in table.rows[0]][4:7] == ["200k IOPS", "not compared: fresh", "cached"]
     (place,) = standings(page)["peak_random_read_iops"].places
@@ -199,6 +203,51 @@ def test_the_conclusion_counts_no_rating_of_another_state(make_run: Make) -> Non
     assert told(page, "peak_random_read_iops") == ["IOPS: 100k IOPS"]
     ((_, card),) = headlines.of_peak(page[0])
     assert "rated 200k IOPS cached; this is fresh: not compared" in card.beside
+
+
+def test_one_rating_is_told_as_one_and_ratings_without_a_figure_are_told_too(make_run: Make) -> None:
+    def lead(metric: MetricName, *values: float) -> str:
+        ratings = tuple(Rated(metric=metric, value=value, source="x") for value in values)
+        run = swept(make_run, 0, iops=100_000.0)
+        found = conclusion.section(
+            shown([replace(run, manifest=run.manifest.model_copy(update={"ratings": ratings}))])
+        )
+        assert found is not None
+        return found.lead[0].partition(": ")[2]
+
+    assert lead("random_read_iops", 99e3) == (
+        "The one rating that was compared is kept, to within 1 % (throughput at least)."
+    )
+    assert lead("max_write_w", 9.0, 8.0) == (
+        "None of its 2 ratings was compared: no figure here is of what they speak of."
+    )
+
+
+def test_those_that_share_a_place_are_named_together(make_run: Make) -> None:
+    """Four shared the second place; one was named for 0.05 IOPS, and another as the only other drive."""
+    speeds = (200_000.0, 100_003.0, 100_002.0, 100_001.0)
+    found = told(shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)]), IOPS)
+    assert found == [
+        "IOPS: N0 wins with 200k IOPS, 2.00 times as much as the 3 others (100k IOPS), who share 2nd place",
+        "IOPS, those not named before: N1, N2 and N3 together 2nd with 100k IOPS",
+    ]
+    (two,) = told(shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds[:3])]), IOPS)
+    assert two.endswith("as much as N1 and N2 (100k IOPS), who share 2nd place")
+    speeds = (200_000.0, 150_000.0, 100_002.0, 100_001.0)
+    *_, rest = told(shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)]), IOPS)
+    assert rest == "IOPS, those not named before: N2 and N3 together 3rd with 100k IOPS"
+
+
+def test_a_measurement_told_in_two_units_is_one_first_place(make_run: Make) -> None:
+    runs = []
+    for at, iops in enumerate((200_000.0, 100_000.0)):
+        run = swept(make_run, at, iops=iops)
+        twice = Scalar.more("peak_random_read_mb_s", "throughput", iops * 4096 / 1e6, "MB/s")
+        scalars = (run.result.scalars[0], twice)
+        runs.append(replace(run, result=run.result.model_copy(update={"scalars": scalars})))
+    section = conclusion.section(shown(runs))
+    assert section is not None
+    assert [line.partition(": ")[2] for line in section.lead] == ["First in IOPS.", "Last in IOPS."]
 
 
 def told(runs: tuple[Shown, ...], *figures: str, order: tuple[str, ...] = ()) -> list[str]:
@@ -247,9 +296,9 @@ def test_every_drive_is_named_with_its_place_and_what_is_not_ranked_says_why(mak
     runs = shown([swept(make_run, at, 2 + at % 2, 400_000.0 / (at + 1)) for at in range(5)])
     text = told(runs, "peak_random_read_iops")
     assert all(any(f"N{at} " in each for each in text) for at in range(5))
-    assert (
-        text[-1]
-        == "IOPS, the others: N2 3rd with 133k IOPS, N3 4th with 100k IOPS and N4 5th with 80.0k IOPS"
+    assert text[-1] == (
+        "IOPS, those not named before: N2 3rd with 133k IOPS, N3 4th with 100k IOPS and "
+        "N4 5th with 80.0k IOPS"
     )
     (only,) = told(runs[:2], "peak_random_read_mean_ns")
     assert only == (

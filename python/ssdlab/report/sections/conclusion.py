@@ -12,17 +12,20 @@ from ssdlab.report.sections import ratings
 from ssdlab.report.standings import standings
 from ssdlab.report.view import Finding, Section
 from ssdlab.results import numbers
+from ssdlab.results.basis import spread_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ssdlab.report.runs import Shown
+    from ssdlab.report.runs import Entry, Shown
     from ssdlab.report.standings import Place, Standing
     from ssdlab.results.rated_shares import RatedShare
 
 _OF_POWER = ("_w", "_per_w", "_depth")
 """Ends of names of figures that no drive is praised for."""
 _NAMED = 3
+_SAME = 0.05
+"""Figures of one measurement whose product or quotient differs by less over all drives are one."""
 
 
 def section(runs: Sequence[Shown]) -> Section | None:
@@ -41,6 +44,7 @@ def _lines(runs: Sequence[Shown]) -> Iterator[str]:
     ranks = list(standings(runs).values())
     several = len({shown.run.manifest.method.name for shown in runs}) > 1
     groups = entries(runs)
+    counted = _distinct([standing for standing in ranks if _counts(standing)])
     for entry in groups:
         indices = {shown.index for shown in entry.runs}
         own = [
@@ -51,8 +55,8 @@ def _lines(runs: Sequence[Shown]) -> Iterator[str]:
         ]
         parts: list[str] = []
         if len(groups) > 1:
-            parts += _ends(own, several=several)
-        parts += _against([place for _, place in own])
+            parts += _ends([each for each in own if each[0] in counted], several=several)
+        parts += _against([place for _, place in own], _ratings(entry))
         if parts:
             sentences = "; ".join(parts)
             yield Finding(entry.runs[0].index, entry.style.label, f"{sentences[:1].upper()}{sentences[1:]}.")
@@ -70,9 +74,42 @@ def _unranked(ranks: Sequence[Standing]) -> Iterator[str]:
         yield f"Not ranked: {'; '.join(found)}."
 
 
-def _ends(own: Sequence[tuple[Standing, Place]], *, several: bool) -> Iterator[str]:
+def _ratings(entry: Entry) -> int:
+    """Return how many ratings a drive has."""
+    return len(
+        {(each.metric, each.value, each.state) for one in entry.runs for each in one.run.manifest.ratings}
+    )
+
+
+def _distinct(counted: Sequence[Standing]) -> list[Standing]:
+    """Return figures, of those told twice one: IOPS and their throughput, or their latency at depth 1."""
+    found: list[Standing] = []
+    for each in counted:
+        if not any(_one_measurement(other, each) for other in found):
+            found.append(each)
+    return found
+
+
+def _one_measurement(one: Standing, other: Standing) -> bool:
+    """Say whether two figures are of the same steps and each is made of the other, whatever the drive."""
+    theirs = {place.shown.index: place for place in other.ranked}
+    if one.method != other.method or set(theirs) != {place.shown.index for place in one.ranked}:
+        return False
+    pairs = [(place, theirs[place.shown.index]) for place in one.ranked]
+    if any(_steps(first) != _steps(second) or not (first.value and second.value) for first, second in pairs):
+        return False
+    if pairs[0][0].figure.unit == pairs[0][1].figure.unit:
+        return False
+    made = ([a.value / b.value for a, b in pairs], [a.value * b.value for a, b in pairs])
+    return any(spread_of(values) <= _SAME * abs(max(values)) for values in made)
+
+
+def _steps(place: Place) -> tuple[int, ...]:
+    return place.shown.run.result.basis_of(place.figure).steps
+
+
+def _ends(counted: Sequence[tuple[Standing, Place]], *, several: bool) -> Iterator[str]:
     """Yield where a drive is first, and where it is last."""
-    counted = [(standing, place) for standing, place in own if _counts(standing)]
     for word, at in (("first", 0), ("last", -1)):
         ends = [
             standing
@@ -89,12 +126,23 @@ def _counts(standing: Standing) -> bool:
     return len(standing.ranked) > 1 and not standing.name.endswith(_OF_POWER)
 
 
-def _against(places: Sequence[Place]) -> Iterator[str]:
+def _against(places: Sequence[Place], ratings: int) -> Iterator[str]:
     """Yield how many figures keep the ratings of their state, to 1 %, which do not, and what has none."""
     rated = [(place, each) for place in places for each in place.shares]
     others = sum(len(place.others) for place in places)
     if rated:
         yield from _kept(rated)
+    elif ratings:
+        why = (
+            "the figures here are of other drive states than those they speak of"
+            if others
+            else "the host was the limit of what was measured"
+            if any(place.by_host for place in places)
+            else "no figure here is of what they speak of"
+        )
+        whole = "its one rating was not" if ratings == 1 else f"none of its {ratings} ratings was"
+        yield f"{whole} compared: {why if ratings > 1 else why.replace('they speak', 'it speaks')}"
+        return
     if others:
         figures = f"{others} {'other ' if rated else ''}figure"
         whose = f"{figures}, which is" if others == 1 else f"{figures}s, which are"
@@ -105,7 +153,11 @@ def _kept(rated: Sequence[tuple[Place, RatedShare]]) -> Iterator[str]:
     missed = [(place, each) for place, each in rated if not each.kept(LEVEL)]
     kept = len(rated) - len(missed)
     holds = and_listed(list(dict.fromkeys(each.holds for _, each in rated)))
-    yield f"{kept} of {len(rated)} ratings are kept, to within {fixed_share_text(LEVEL)} ({holds})"
+    if len(rated) == 1:
+        whole = f"the one rating that was compared is {'kept' if kept else 'not kept'}"
+    else:
+        whole = f"{kept} of {len(rated)} ratings {'is' if kept == 1 else 'are'} kept"
+    yield f"{whole}, to within {fixed_share_text(LEVEL)} ({holds})"
     for place, each in missed[:_NAMED]:
         title, share = place.shown.run.manifest.method.title, numbers.share(each.share).text
         yield f"{title} ({each.figure.label}) is {share} of the rating"

@@ -93,10 +93,13 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
             named = () if text.startswith(_ALL) else _names(level)
             yield _Finding(f"{what}: {text}", standing.name, named)
         else:
-            (one, other), (first, second) = _names(places[:2]), places[:2]
+            first, behind = places[0], standing.sharing(places[1])
             lead = _lead(first.ahead, standing.better)
-            text = f"{one} wins with {first.text}, {lead} {other} ({second.text})"
-            yield _Finding(f"{what}: {text}", standing.name, (one, other))
+            every = len(behind) > 2 and len(behind) == len(places) - 1
+            whom = f"the {len(behind)} others" if every else and_listed(_names(behind))
+            share = f", who share {ordinal(places[1].rank or 2)} place" if len(behind) > 1 else ""
+            text = f"{_names([first])[0]} wins with {first.text}, {lead} {whom} ({_texts(behind)}){share}"
+            yield _Finding(f"{what}: {text}", standing.name, _names([first] if every else [first, *behind]))
     elif len(standing.places) == 1 and places:
         rated = places[0].rated
         share = "" if rated is None else f", {numbers.share(rated.share).text} of what it is rated for"
@@ -128,15 +131,28 @@ def _of_the_others(
     for standing in found:
         own = [place for place in standing.places if place.shown.style.short in left]
         if own:
-            others = and_listed([f"{_names([each])[0]} {_stands(each)}" for each in own])
-            yield _Finding(f"{titles[standing.name]}, the others: {others}", standing.name, _names(own))
+            others = and_listed(list(_of_each_rank(standing, own)))
+            text = f"{titles[standing.name]}, those not named before: {others}"
+            yield _Finding(text, standing.name, _names(own))
         left = [drive for drive in left if drive not in _names(own)]
     if left and found:
         yield _Finding(f"none of these figures of {and_listed(left)}", found[0].name, tuple(left))
 
 
-def _stands(place: Place) -> str:
-    return place.text if place.rank is None else f"{ordinal(place.rank)} with {place.text}"
+def _of_each_rank(standing: Standing, places: Sequence[Place]) -> Iterator[str]:
+    """Yield where drives stand, those that share a place together."""
+    for rank in dict.fromkeys(place.rank for place in places):
+        own = [place for place in places if place.rank == rank]
+        if rank is None:
+            yield from (f"{place.shown.style.short} {place.text}" for place in own)
+            continue
+        names, total = and_listed(_names(own)), len(standing.sharing(own[0]))
+        if total == 1:
+            yield f"{names} {ordinal(rank)} with {own[0].text}"
+        elif len(own) == total:
+            yield f"{names} together {ordinal(rank)} with {_texts(own)}"
+        else:
+            yield f"{names} {ordinal(rank)} with {_texts(own)}, level with {total - len(own)} of those named"
 
 
 def _passed(above: set[str], runs: Sequence[Shown]) -> Iterator[_Finding]:
