@@ -16,6 +16,7 @@ from ssdlab.formats.act_files import read_config
 from ssdlab.methods.results.act import UNJUDGED, ActResult
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.report import page, source
+from ssdlab.report.heads import heads_of
 from ssdlab.results.run_folder import RunFolder
 
 POWERED = "sim:c916,scale=128"
@@ -113,6 +114,16 @@ def test_a_search_in_the_terminal_and_on_the_page(tmp_path: Path, capsys: pytest
     read = Page.of(page.render([source.read_run(folder.path)]))
     assert {"Resolution", "Drive before", "Written before", "Done", "as it was found"} <= read.cells
     assert "Score, by the rule of 2019" in read.text and "Efficiency and power" in read.text
+    placed, sections = page.contents([source.read_run(folder.path)])
+    heads = heads_of(sections, placed)
+    for chart in ("act-search-score", "act-search-trail"):
+        notes = " ".join(note.text for note in heads[chart].notes)
+        assert "was delivered: 99.5 % of what was due of each stream" in notes, (
+            "score and trail go by one rule"
+        )
+        assert (
+            "not judged: ACT judges slices of an hour; each load ran for 1.00 s, in slices of 1.00 s" in notes
+        )
 
 
 def told(folder: RunFolder, capsys: pytest.CaptureFixture[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.model.units import block_text, ends_text
-from ssdlab.report.charts import Head
+from ssdlab.report.charts import Head, HeadNote
 from ssdlab.report.minded import notes_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ def heads_of(sections: Sequence[Section], placed: Sequence[Shown]) -> dict[str, 
                 _title(section, each),
                 facts,
                 footer,
-                notes_of(each.chart, chosen, all_drawn=bool(section.runs)),
+                (
+                    *(HeadNote((), text) for text in each.beside),
+                    *notes_of(each.chart, chosen, all_drawn=bool(section.runs)),
+                ),
             )
             for each in section.figures
         }

@@ -66,6 +66,8 @@ def _state(one: Shown) -> Iterator[str]:
         headline = moved(one, getattr(result, "checks", ()))
         yield ": ".join((headline.figure, *headline.beside[:1]))
         return
+    # Beside a page's figures the reason stands under its heading; a picture has no other place for it.
+    why = getattr(result, "why_unjudged", "")
     of: dict[str, list[str]] = {}
     labels = {each.name: each.label for each in result.scalars}
     for name, state in states_of(result).items():
@@ -73,7 +75,8 @@ def _state(one: Shown) -> Iterator[str]:
     for state, figures in of.items():
         few = len(figures) <= _NAMED_FIGURES
         which = ", ".join(figures) if few else f"{len(figures)} of {len(labels)} figures"
-        yield state if len(figures) == len(labels) else f"{state} ({which})"
+        whole = state if len(figures) == len(labels) else f"{state} ({which})"
+        yield f"{whole}: {why}" if why else whole
 
 
 def _throttled(one: Shown) -> Iterator[str]:

@@ -51,7 +51,7 @@ class Figure:
 
     `described` is read out by screen readers: one sentence with the finding. `measured` are the short
     lines under "How it was measured". A `wide` figure takes both columns. `sheets` are the headers of a page
-    of a standard, one for each run.
+    of a standard, one for each run. `beside` is what a picture says that leaves the page without its prose.
     """
 
     id: str
@@ -65,6 +65,7 @@ class Figure:
     zoom: bool = False
     wide: bool = False
     sheets: tuple[Sheet, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

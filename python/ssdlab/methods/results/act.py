@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 
 from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
+from ssdlab.model.units import span_text
 from ssdlab.results.basis import Basis, of_search
 from ssdlab.results.schema import ResultBase, Scalar
 
@@ -140,6 +141,11 @@ class ActResult(ResultBase):
         ended_by_act = not self.completed and not self.stopped.startswith(UNEXPLAINED)
         return self.slice_s >= JUDGED_S and (self.ran_s >= JUDGED_S or ended_by_act)
 
+    @property
+    def why_unjudged(self) -> str:
+        """Why there is no verdict of ACT's, with what ran; empty: there is."""
+        return "" if self.judged else _too_short(self.unjudged, self.slice_s, "the load", self.ran_s)
+
     def shows(self, figure: Scalar) -> bool:
         """Return whether the load is one that passed, and not one whose limits held for some seconds."""
         del figure
@@ -195,6 +201,11 @@ class ActSearchResult(ResultBase):
         """Whether its tries ran for what ACT judges."""
         return min(self.seconds, self.slice_s) >= JUDGED_S
 
+    @property
+    def why_unjudged(self) -> str:
+        """As of `ActResult`."""
+        return "" if self.judged else _too_short(self.unjudged, self.slice_s, "each load", self.seconds)
+
     def shows(self, figure: Scalar) -> bool:
         """Return whether the score is of loads that passed, below one that did not."""
         return not self.unshown(figure)
@@ -212,3 +223,7 @@ class ActSearchResult(ResultBase):
         between = {self.score, failed if figure.name == "act_score" else None} - {None}
         steps = tuple(each.ordinal for each in self.tries if each.load in between)
         return Basis(steps, varies=of_search(self.score, failed) if figure.name == "act_score" else None)
+
+
+def _too_short(why: str, slice_s: float, what: str, ran_s: float) -> str:
+    return f"{why or UNJUDGED}; {what} ran for {span_text(ran_s)}, in slices of {span_text(slice_s)}"

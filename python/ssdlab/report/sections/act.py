@@ -12,7 +12,7 @@ from ssdlab.analysis.act import LIMITS, MIN_DONE
 from ssdlab.analysis.efficiency import Efficiency
 from ssdlab.methods.presented import act
 from ssdlab.methods.results.act import RULES, ActResult, ActSearchResult, ActTry
-from ssdlab.model.units import span_text
+from ssdlab.model.units import share_text, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.charts import Rule as Level
 from ssdlab.report.runs import with_result
@@ -32,6 +32,11 @@ Tested = tuple["Shown", ActResult]
 MAX_NAMED = 12
 Searched = tuple["Shown", ActSearchResult]
 SCORE = "ACT score"
+DELIVERED = (
+    "A load counts towards the score only where it kept all limits and was delivered: "
+    f"{share_text(MIN_DONE)} of what was due of each stream done in every slice "
+    "(our own test, beside ACT's rule)."
+)
 
 
 def section(runs: Sequence[Shown]) -> Section:
@@ -166,6 +171,7 @@ def _scores(kept: Sequence[Searched]) -> Figure:
             ),
             "Resolution: from the score to the lowest load that did not pass.",
         ),
+        beside=(DELIVERED,),
     )
 
 
@@ -173,7 +179,7 @@ def _ringed(kept: Sequence[Searched]) -> str:
     """Say which loads have a ring: the scores that were judged."""
     judged = sum(result.judged for _, result in kept)
     if not judged:
-        return "No score has a ring, as none was judged."
+        return "No score was judged, so none has a ring."
     return "Ring: the score." if judged == len(kept) else "Ring: the score, where it was judged."
 
 
@@ -182,8 +188,8 @@ def _trail(kept: Sequence[Searched]) -> Figure:
     return Figure(
         id="act-search-trail",
         title="Worst slice of every load tried",
-        lead=f"A load holds that was done and stays below all limits. {_ringed(kept)} Of a load that ended "
-        "before its first slice did, what ran.",
+        lead=f"A load holds that was delivered and stays below all limits. {_ringed(kept)} A load that ended "
+        "within its first slice is drawn by as much of it as ran.",
         described=" ".join(leads(kept, act.search_findings)),
         chart=XyChart(views),
         tables=each_of(kept, lambda result: act.tries(result.tries, result.score, judged=result.judged)),
@@ -194,6 +200,7 @@ def _trail(kept: Sequence[Searched]) -> Figure:
         ),
         buttons=(Buttons("view", "Limit", tuple(view.label for view in views), 0),),
         wide=True,
+        beside=(DELIVERED,),
     )
 
 
