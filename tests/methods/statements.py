@@ -18,6 +18,7 @@ import numpy as np
 from ssdlab.methods.presented.points import headline_label
 from ssdlab.methods.presented.procedure import what_was_done
 from ssdlab.methods.results.outcome import read_result, shown_by
+from ssdlab.methods.shortened import label_of
 from ssdlab.report.runs import shown
 from ssdlab.report.source import Run, read_run
 from ssdlab.report.view import Section
@@ -338,9 +339,9 @@ class Told:
         """Take out of a sentence what it says of a parameter that has this value."""
         name, value, _ = named.groups()
         words = name.split()
-        every = ("_".join(words[at:]) for at in range(len(words)))
-        value_of = self.folder.manifest.params
-        is_set = any(each in value_of and value_of[each] == float(value) for each in every)
+        every = [" ".join(words[at:]) for at in range(len(words))]
+        params = self.folder.manifest.params.items()
+        is_set = any(label_of(each) in every and found == float(value) for each, found in params)
         return "instead of " if is_set else named[0]
 
     @property

@@ -10,7 +10,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.presented.fill import findings
 from ssdlab.methods.results.fill import FillResult
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.shortened import with_shortened
+from ssdlab.methods.shortened import label_of, with_shortened
 from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure, ResultBase
@@ -38,13 +38,13 @@ def caveats(name: str, folder: Path, *, quick: bool = False, **settings: str) ->
 def test_a_run_that_set_made_short_says_so(tmp_path: Path) -> None:
     """It carried no caveat at all, where `--quick` with a longer time had one."""
     (said,) = caveats("peak-random-read", tmp_path, seconds="0.5", ramp_seconds="0")
-    assert said == f"{SHORT}: seconds 0.5 s instead of 60 s, ramp seconds 0 s instead of 2 s"
+    assert said == f"{SHORT}: time 0.5 s instead of 60 s, ramp time 0 s instead of 2 s"
 
 
 def test_a_quick_run_tells_by_itself_but_of_what_is_shorter_still(tmp_path: Path) -> None:
     assert caveats("peak-random-read", tmp_path / "a", quick=True) == []
     (said,) = caveats("peak-random-read", tmp_path / "b", quick=True, seconds="0.1")
-    assert said == f"{SHORT}: seconds 0.1 s instead of 60 s"
+    assert said == f"{SHORT}: time 0.1 s instead of 60 s"
 
 
 def test_what_departures_tell_is_not_said_twice(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_every_length_of_a_method_counts(name: str) -> None:
         if each.unit == "s" and isinstance(each.quick, float) and each.quick < float(str(each.default)):
             made = params.build({each.name: str(each.quick)})
             (said,) = with_shortened(plain, made, (), quick=False).caveats
-            assert each.name.replace("_", " ") in said
+            assert label_of(each.name) in said
             told = Departure(code=f"parameter-{each.name}", what="it", why="so")
             assert with_shortened(plain, made, (told,), quick=False) == plain
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PARAMETER = "parameter-"
 """What the code of a departure begins with that is a parameter's value; its name follows."""
+_OF_TIME = ("seconds", "sec")
 _LENGTHS = frozenset({"s", "B", "spans", "times"})
 """Units of what goes on for longer or writes more; others are steps and limits of a search."""
 
@@ -57,8 +58,19 @@ def _shorter(params: Params, *, quick: bool, departed: Collection[str]) -> Itera
             continue
         expected = each.quick if quick else each.default
         if each.quick < each.default and value < expected:
-            name = each.name.replace("_", " ")
-            yield f"{name} {_amount(each, value)} instead of {_amount(each, each.default)}"
+            yield f"{label_of(each.name)} {_amount(each, value)} instead of {_amount(each, each.default)}"
+
+
+def label_of(name: str) -> str:
+    """Return what a parameter is called in a sentence: its value has the unit, its name need not.
+
+    >>> label_of("ramp_seconds"), label_of("test_duration_sec"), label_of("overwrites")
+    ('ramp time', 'test duration', 'overwrites')
+    """
+    *stem, last = name.split("_")
+    if last not in _OF_TIME:
+        return " ".join((*stem, last))
+    return " ".join(stem if stem and stem[-1] == "duration" else (*stem, "time"))
 
 
 def _amount(each: ParameterInfo, value: JsonValue) -> str:

@@ -6,6 +6,7 @@ had; what was left out says so.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
@@ -73,7 +74,7 @@ def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int) -> str:
     if again := sum(step.attempt > 1 and not step.result.segments for step in steps):
         labels += f", {'' if again == len(steps) else f'{again} of them '}done again after an interruption"
     parts = [
-        f"{_RUNS[verb]} ({labels}): {' beside '.join(_doing(each) for each in steps[0].ran.streams)}",
+        f"{_RUNS[verb]} ({labels}): {_together(steps[0].ran.streams)}",
         _range([block.bytes for each in _streams(steps) for block in each.block], block_text),
         f"{_range([each.in_flight for each in _streams(steps)], str)} in flight",
         _range([round(float(step.measured.elapsed_s), 9) for step in steps], span_text)
@@ -87,6 +88,13 @@ def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int) -> str:
         share = significant(written / capacity_bytes)
         parts.append(f"{capacity_text(written)} written, {share} of the capacity")
     return f"{', '.join(parts)}."
+
+
+def _together(streams: Sequence[Stream]) -> str:
+    """Return what the streams of a step do; those that do the same by their number, behind the others."""
+    counts = Counter(_doing(each) for each in streams)
+    phrases = [each if many == 1 else f"{many} streams of {each}" for each, many in counts.items()]
+    return " beside ".join(sorted(phrases, key=lambda each: each not in counts))
 
 
 def _streams(steps: Sequence[Step]) -> list[Stream]:

@@ -27,6 +27,21 @@ if TYPE_CHECKING:
     Column = npt.NDArray[np.float64]
 
 _FINEST = {"end_s": 0.001, "iops": 0.001, "p99_ns": 1.0, "watts": 0.0001, "temperature_c": 0.01}
+_COUNTERS = {
+    "host_read_bytes": "Read by the host",
+    "host_written_bytes": "Written by the host",
+    "nand_written_bytes": "Written to the medium",
+    "media_errors": "Media errors",
+    "error_log_entries": "Error log entries",
+    "link_errors": "Link errors",
+    "link_retrains": "Link retrained",
+    "throttle_events": "Times throttled",
+    "throttled_s": "Throttled, s",
+    "energy_wh": "Energy, Wh",
+    "unsafe_shutdowns": "Unsafe shutdowns",
+    "slow_commands": "Slow commands",
+}
+"""What a counter is called; not every drive has NAND."""
 _JOINED_S = 2.0
 """Between two stretches that are drawn as one: samples are a second apart, and steps a little more."""
 _PANELS = (
@@ -233,7 +248,11 @@ def _table(shown: Sequence[Shown]) -> Table:
     )
     return Table(
         "Changes of the drive's counters",
-        ("Run", *(["Method"] if several else []), *(name.replace("_", " ") for name in names)),
+        (
+            "Run",
+            *(["Method"] if several else []),
+            *(_COUNTERS.get(name, name.replace("_", " ")) for name in names),
+        ),
         rows,
     )
 

@@ -35,11 +35,17 @@ def section(runs: Sequence[Shown]) -> Section | None:
                 "More than 100 % of a throughput, and less of a latency or a power, is better than rated. A "
                 "rating speaks of one drive state: a figure of another is not compared with it. What is "
                 "promised of reads in steady state holds of any drive that was written, and the highest "
-                "power of all that is written or read.",
+                "power of all that is written or read." + _sources(rows),
                 (_table(rows),),
             ),
         ),
     )
+
+
+def _sources(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> str:
+    """Say what a source means that is no document."""
+    recalled = any(each.rated.source == "recalled" for _, each in rows)
+    return " Source recalled: commonly known, and not read from a data sheet." if recalled else ""
 
 
 def shares(shown: Shown) -> tuple[RatedShare, ...]:

@@ -10,7 +10,7 @@ from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.ratings import METRICS
 from ssdlab.model.document import Document
 from ssdlab.model.errors import LabError
-from ssdlab.model.units import capacity_text, figure_text, significant
+from ssdlab.model.units import and_listed, capacity_text, figure_text, significant
 from ssdlab.report.links import link_of
 from ssdlab.report.runs import entries
 from ssdlab.report.tree import fact
@@ -18,12 +18,16 @@ from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.numbers import NOTHING, Table, words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.drives.ratings import MetricName
     from ssdlab.report.runs import Shown
     from ssdlab.results.schema import Manifest
 
+_NAND = re.compile(r"(\d+)(l|nm)-(slc|mlc|tlc|qlc)-(.+)")
+_NAND_OF = {"v-nand": "V-NAND", "bics": "BiCS"}
+_WORD = 5
+"""Letters from which on a maker is a name, and no letters of a name."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 
 
@@ -48,7 +52,7 @@ def section(
         if any(answers):
             rows.append((words(name), *(words(text or NOTHING) for text in answers)))
     notes = [
-        *(f"{each['name']}: {each['note']}" for each in listed if "note" in each),
+        *_noted(listed),
         *(f"Absent: {each}" for each in absent),
     ]
     if len(rows) <= _ALWAYS and not notes:
@@ -64,6 +68,16 @@ def section(
         figures=(),
         exhibits=(Exhibit("What they are and what they are rated for", lead, (table,)),),
     )
+
+
+def _noted(listed: Sequence[Document]) -> Iterator[str]:
+    """Yield the notes of a review, one that several drives have once."""
+    drives: dict[str, list[str]] = {}
+    for each in listed:
+        if "note" in each:
+            drives.setdefault(str(each["note"]), []).append(str(each["name"]))
+    for note, names in drives.items():
+        yield f"{and_listed(names)}: {note}"
 
 
 def _record(manifest: Manifest) -> Document:
@@ -108,11 +122,39 @@ def _interface(manifest: Manifest) -> str | None:
 
 
 def _nand(manifest: Manifest) -> str | None:
-    return _of_record("nand")(manifest) or _of_profile("flash", "nand", manifest)
+    return _of_record("nand")(manifest) or nand_text(_of_profile("flash", "nand", manifest))
+
+
+def nand_text(name: str | None) -> str | None:
+    """Return a medium of a profile in words.
+
+    >>> nand_text("64l-tlc-v-nand"), nand_text("19nm-mlc-toshiba"), nand_text("fast")
+    ('64-layer TLC, V-NAND', '19 nm MLC, Toshiba', 'fast')
+    """
+    found = _NAND.fullmatch(name or "")
+    if found is None:
+        return name
+    size, unit, cell, of = found.groups()
+    process = f"{size}-layer" if unit == "l" else f"{size} nm"
+    return f"{process} {cell.upper()}, {_NAND_OF.get(of, of.upper() if len(of) < _WORD else of.capitalize())}"
 
 
 def _capacity(manifest: Manifest) -> str | None:
-    return capacity_text(manifest.drive.capacity_bytes)
+    """Return how large a drive is; of a simulated one also by how much it was made smaller."""
+    size = capacity_text(manifest.drive.capacity_bytes)
+    scale = _scale(manifest)
+    return size if scale == 1 else f"{size}, simulated at 1/{scale} of its size"
+
+
+def _scale(manifest: Manifest) -> int:
+    if not manifest.drive.text.startswith(SIMULATED_PREFIX):
+        return 1
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    try:
+        return SimulatedText.parse(manifest.drive.text).scale
+    except LabError:  # of an ssdlab whose drives say something else
+        return 1
 
 
 def _used(manifest: Manifest) -> str | None:

@@ -252,7 +252,7 @@ def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:
     )
     return Figure(
         id=f"{name}-bars",
-        title="At the reported depth, at the best and alone",
+        title="At the reported depth, the best and the lowest",
         lead="Higher is better. Behind the value: its depth. Whisker: slowest to fastest interval.",
         described=" ".join(_leads(sweeps)),
         chart=BarsChart(views),
