@@ -22,7 +22,7 @@ OTHERS = {
     "formats/traces/reading.py": "fio --write_iolog",
     "drives/purge/ata.py": "hdparm",
     "fleet/slurm.py": "sbatch",
-    "report/engine.py": "V8",
+    "report/drawing.py": "V8",
     "report/paper.py": "chromium",
     "drives/guard/judge.py": "mdadm --stop, blockdev --setrw",
     "report/still.py": "CSS",

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from report.test_drawn import BARE, lines, run_style
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.report import templating
-from ssdlab.report.engine import engine
+from ssdlab.model.errors import HostError
+from ssdlab.report import drawing, templating
+from ssdlab.report.engine import Engine, engine
 from ssdlab.report.pictures import Painter
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
@@ -92,19 +96,44 @@ def test_engines_are_shared_and_draw_what_they_drew_before() -> None:
     assert engine() is engine()
 
 
-def test_an_engine_that_drew_samples_draws_what_it_drew_before() -> None:
-    painter, own = Painter([run_style()]), engine()
-    before = painter.svg(lines(1, 3), BARE)
-    drawn = [own.sample(at) for at in range(6)]
+def test_charts_that_drew_samples_draw_what_they_drew_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    keeping = SimpleNamespace(draw=asked.append)
+    monkeypatch.setattr("ssdlab.report.pictures.engine", lambda: keeping)
+    Painter([run_style()]).begun(lines(1, 3), BARE)
+    context = drawing._loaded(str(Path(drawing.__file__).with_name("static") / "pictures.js"))
+    before = context.call("drawPicture", asked[0])
+    drawn = [bool(context.call("drawSample", at)) for at in range(6)]
     assert drawn == [True] * 4 + [False] * 2  # the last of five, and one that there is not
+    assert context.call("drawPicture", asked[0]) == before
+    context.close()
+
+
+@pytest.mark.parametrize(("asked", "samples"), [(b"", 3), (b"1\n{", 0)])
+def test_samples_are_drawn_as_long_as_no_picture_is_asked_for(asked: bytes, samples: int) -> None:
+    drawn: list[int] = []
+    context = SimpleNamespace(call=lambda _, at: drawn.append(at) or at < 2)
+    to_read, to_write = os.pipe()
+    with os.fdopen(to_read, "rb") as reading, os.fdopen(to_write, "wb", buffering=0) as writing:
+        writing.write(asked)
+        drawing._warm(context, reading)
+    assert drawn == list(range(samples))
+
+
+def test_what_draws_outlives_ctrl_c_and_its_death_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Engine()
+    monkeypatch.setattr("ssdlab.report.pictures.engine", lambda: own)
+    painter = Painter([run_style()])
+    before = painter.svg(lines(1, 3), BARE)
+    os.kill(own._process.pid, signal.SIGINT)
     assert painter.svg(lines(1, 3), BARE) == before
-
-
-def test_nothing_is_drawn_for_nobody_once_a_picture_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    Painter([run_style()]).svg(lines(1, 3), BARE)
-    own = engine()
-    monkeypatch.setattr(own, "sample", lambda at: pytest.fail(f"sample {at} was drawn"))
-    own.warm().result()
+    with pytest.raises(RuntimeError, match="JSON"):
+        own.draw("no JSON").result()
+    assert painter.svg(lines(1, 3), BARE) == before, "a fault of one picture is none of the next"
+    own._process.kill()
+    with pytest.raises(HostError, match="what draws pictures has ended"):
+        painter.svg(lines(1, 3), BARE)
+    own.close()
 
 
 def write_table(folder: Path) -> None:

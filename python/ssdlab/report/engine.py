@@ -1,38 +1,29 @@
-"""The page's own charts in an embedded V8: no browser and no Node.
+"""What draws the page's charts as pictures: a process of its own, `drawing`, asked for one at a time.
 
-To load it and to draw takes as long as to read a run, and Python can go on meanwhile: it has a thread of its
-own, and `ready` begins with it before anything is known of the page.
+To load it and to draw takes as long as to read a run: `ready` begins with it before anything is known of the
+page, and it goes on beside.
 """
 
 from __future__ import annotations
 
 import atexit
+import subprocess
+import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
-from itertools import count
+from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ssdlab.model.errors import HostError, UsageError
 
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
 PACKAGE = "py_mini_racer"
-_DRAW, _SAMPLE = "drawPicture", "drawSample"
-_FLAGS = (
-    "--min-semi-space-size=32",
-    "--no-lazy-feedback-allocation",
-    "--no-opt",
-    "--invocation-count-for-maglev=4000",
-)
-"""Of V8, whose own are for pages that stay open.
-
-Megabytes of young objects before the first collection: all pictures of a run's page fit in. What the first
-call of a function teaches is kept. Of the compilers, which took a third of the time of such a page, the
-slowest never earns back what it costs, and the quick one does after some hundred pictures: it is asked ten
-times as late.
-"""
-
+_PROGRAM = Path(__file__).with_name("drawing.py")
 _ADDRESSES_BYTES = 2 << 40
 """With so many V8 always begins: it reserves 1.4 TiB of addresses, which is no memory."""
 
@@ -43,45 +34,53 @@ class Engine:
     Raises
     ------
     HostError
-        The front end was not built.
+        The front end was not built, or no process can be made.
     """
 
     def __init__(self) -> None:
-        script = static("pictures.js")
+        script = _file("pictures.js")
+        # Not from the folder that one is in: files there may be called as what is imported.
+        command = [sys.executable, "-P", str(_PROGRAM), str(script)]
+        try:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        except OSError as error:
+            raise HostError(
+                f"what draws pictures cannot be started: {error.strerror}", "see what limits processes here"
+            ) from error
         self._thread = ThreadPoolExecutor(1, "pictures")
-        self._loaded = self._thread.submit(_loaded, script)
-        self._asked = False
-        # One that is still there when Python ends waits for its own thread for ever.
         atexit.register(self.close)
 
     def draw(self, asked: str) -> Future[str]:
-        """Begin with a picture; `asked` is JSON of what `web/src/stills.ts` is given."""
-        self._asked = True
-        return self._thread.submit(self._draw, asked)
+        """Begin with a picture; `asked` is JSON of what `web/src/stills.ts` is given.
 
-    def _draw(self, asked: str) -> str:
-        return str(self._loaded.result().call(_DRAW, asked))
+        The Future raises HostError where the process has ended.
+        """
+        return self._thread.submit(self._draw, asked.encode())
 
-    def warm(self) -> Future[None]:
-        """Draw samples as long as no picture is asked for."""
-        return self._thread.submit(self._warm)
-
-    def _warm(self) -> None:
-        for at in count():
-            if self._asked or not self.sample(at):
-                return
-
-    def sample(self, at: int) -> bool:
-        """Draw one of the samples, and say whether there are more."""
-        return bool(self._loaded.result().call(_SAMPLE, at))
+    def _draw(self, asked: bytes) -> str:
+        to, answers = self._process.stdin, self._process.stdout
+        assert to is not None
+        assert answers is not None
+        try:
+            to.write(b"%d\n" % len(asked))
+            to.write(asked)
+            to.flush()
+            how, length = answers.readline().split()
+            drawn = answers.read(int(length)).decode()
+        except (OSError, ValueError) as error:
+            raise HostError(
+                f"what draws pictures has ended (exit status {self._process.wait()})",
+                "free some memory, and try again",
+            ) from error
+        if how != b"ok":
+            raise RuntimeError(drawn)
+        return drawn
 
     def close(self) -> None:
-        """End its threads."""
-        self._asked = True
-        self._thread.shutdown()
-        if self._loaded.exception() is None:
-            self._loaded.result().close()
-        del self._loaded
+        """End it, whatever it draws."""
+        self._process.kill()
+        self._process.wait()
+        self._thread.shutdown(cancel_futures=True)
 
 
 def engine() -> Engine:
@@ -119,9 +118,9 @@ def _confined() -> bool:
 
 
 def ready() -> None:
-    """Begin to load the engine and to warm it, where there is one."""
+    """Begin to load the engine, where there is one; it learns by samples until it is asked."""
     if available():
-        engine().warm()
+        engine()
 
 
 def needed(package: str) -> None:
@@ -148,19 +147,13 @@ def static(name: str) -> str:
     HostError
         It was not built.
     """
+    return _file(name).read_text(encoding="utf-8")
+
+
+def _file(name: str) -> Traversable:
     file = resources.files("ssdlab.report").joinpath("static", name)
-    try:
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
+    if not file.is_file():
         raise HostError(
             f"the front end of the report is not built: {name} is missing", "build it: make build", file=name
-        ) from error
-
-
-def _loaded(script: str) -> Any:  # noqa: ANN401 - of a library without types for what is called
-    from py_mini_racer import DEFAULT_V8_FLAGS, MiniRacer, init_mini_racer
-
-    init_mini_racer(flags=(*DEFAULT_V8_FLAGS, *_FLAGS), ignore_duplicate_init=True)
-    context = MiniRacer()
-    context.eval(script)
-    return context
+        )
+    return file
