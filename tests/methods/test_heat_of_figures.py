@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -76,9 +77,10 @@ def test_a_fill_that_the_host_limited_is_labelled_and_is_no_share_of_a_rating() 
 @pytest.mark.parametrize(
     ("one", "state"),
     [
-        (step(1, busy=0.97), "limited by the host in 1 of 2 measured steps"),
+        (step(1, busy=0.97), "limited by the host"),
         (step(1, "throttled"), "throttled by heat"),
         (step(1), None),
+        (replace(step(1, "throttled", busy=0.97), verb="fill"), None),
     ],
 )
 def test_a_figure_that_names_no_steps_is_of_all_that_were_measured(one: Step, state: str | None) -> None:

@@ -66,6 +66,9 @@ def test_a_pass_that_did_not_show_its_spare_did_not_bring_the_state_about() -> N
     )
     assert said.endswith("each 0.250 s."), "rounds as the full procedure has them"
     assert proof.brought_about == "written over after one random pass"
+    agreed = by_pass(in_full=True)
+    assert sentence(steady_claim(agreed)).startswith("Written over as in full after one random pass: in ste")
+    assert sentence(steady_claim(agreed)).endswith("each 0.250 s.")
     moved = by_pass(spare_found=None, agreed=False, reached=False)
     assert "NOT in steady state" in sentence(steady_claim(moved))
     assert moved.brought_about == "prepared by one random pass"

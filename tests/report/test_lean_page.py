@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,12 +15,13 @@ import pytest
 from report.test_drawn import BARE, lines, run_style
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import HostError
-from ssdlab.report import drawing, templating
-from ssdlab.report.engine import Engine, engine
+from ssdlab.report import drawing, page, source, templating
+from ssdlab.report.engine import Engine, _made, engine, ready
 from ssdlab.report.pictures import Painter
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
 
+STILL = "data:image/svg+xml;charset=utf-8,<svg"
 COLUMNS = {"row": "INTEGER", "value": "BIGINT"}
 PAGE = """
 import sys
@@ -71,7 +71,7 @@ def test_where_addresses_are_few_a_page_has_no_pictures_and_is_written(
     for name, code in (("page", PAGE), ("confined", CONFINED)):
         page = tmp_path / name
         subprocess.run([sys.executable, "-c", code, run, str(page)], check=True, capture_output=True)
-        pages[name] = page.read_text().count("data:image/svg+xml;charset=utf-8,<svg")
+        pages[name] = page.read_text().count(STILL)
     assert pages["page"] > pages["confined"] == 0
 
 
@@ -120,20 +120,62 @@ def test_samples_are_drawn_as_long_as_no_picture_is_asked_for(asked: bytes, samp
     assert drawn == list(range(samples))
 
 
-def test_what_draws_outlives_ctrl_c_and_its_death_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_draws_outlives_ctrl_c_and_its_death_is_told(
+    make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = Engine()
     monkeypatch.setattr("ssdlab.report.pictures.engine", lambda: own)
+    assert os.getpgid(own._process.pid) != os.getpgrp(), "Ctrl-C is not for it"
     painter = Painter([run_style()])
     before = painter.svg(lines(1, 3), BARE)
-    os.kill(own._process.pid, signal.SIGINT)
-    assert painter.svg(lines(1, 3), BARE) == before
     with pytest.raises(RuntimeError, match="JSON"):
         own.draw("no JSON").result()
     assert painter.svg(lines(1, 3), BARE) == before, "a fault of one picture is none of the next"
     own._process.kill()
     with pytest.raises(HostError, match="what draws pictures has ended"):
         painter.svg(lines(1, 3), BARE)
+    assert own.ended
+    assert STILL not in page.render([source.read_run(make_run())]), "a page has its tables still"
     own.close()
+
+
+def test_who_has_lost_its_engine_gets_another() -> None:
+    first = engine()
+    before = Painter([run_style()]).svg(lines(1, 3), BARE)
+    first._process.kill()
+    first._process.wait()
+    assert engine() is not first
+    assert Painter([run_style()]).svg(lines(1, 3), BARE) == before
+
+
+def test_nobody_waits_for_pictures_once_a_command_ends() -> None:
+    """Ctrl-C: a command that asked for a hundred pictures ends without them."""
+    code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from report.test_drawn import BARE, lines, run_style
+from ssdlab.report.pictures import Painter
+painter = Painter([run_style()])
+begun = [painter.begun(lines(8, 64), BARE) for _ in range(3000)]
+begun[0].result()
+print(sum(each.done() for each in begun), flush=True)
+raise KeyboardInterrupt
+"""
+    called = [sys.executable, "-c", code, str(Path(__file__).parents[1])]
+    ended = subprocess.run(called, capture_output=True, text=True, timeout=100, check=False)
+    assert ended.stderr.splitlines()[-1] == "KeyboardInterrupt"
+    assert int(ended.stdout) < 3000
+
+
+@pytest.mark.parametrize("program", ["", "/nowhere/python"])
+def test_where_no_process_can_be_begun_a_page_has_no_pictures(
+    program: str, make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _made.cache_clear()
+    monkeypatch.setattr(sys, "executable", program)
+    ready()
+    assert STILL not in page.render([source.read_run(make_run())])
+    _made.cache_clear()
 
 
 def write_table(folder: Path) -> None:

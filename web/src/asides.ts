@@ -7,6 +7,9 @@ import type { Dot, XyView } from "./spec";
 /** Pixels within which one marker hides another, and by which markers are then set apart. */
 const [HIDDEN, APART] = [3, 6];
 
+/** Pixels from the first of them to the last at most: further off they are of another place. */
+const WIDEST = 30;
+
 /** More points than these are no markers to be told apart. */
 const MANY = 2000;
 
@@ -25,8 +28,10 @@ export function asides(view: XyView, xAxis: Option, yAxis: Option, size: { width
     if (!left.has(one)) continue;
     const together = [...left].filter(({ x, y }) => Math.abs(x - one.x) < HIDDEN && Math.abs(y - one.y) < HIDDEN);
     for (const each of together) left.delete(each);
-    if (new Set(together.map(({ run }) => run)).size < 2) continue;
-    together.forEach(({ point }, at) => found.set(point, (at - (together.length - 1) / 2) * APART));
+    const runs = [...new Set(together.map(({ run }) => run))];
+    if (runs.length < 2) continue;
+    const step = Math.min(APART, WIDEST / (runs.length - 1));
+    for (const { point, run } of together) found.set(point, (runs.indexOf(run) - (runs.length - 1) / 2) * step);
   }
   return found;
 }

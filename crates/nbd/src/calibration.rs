@@ -140,7 +140,7 @@ fn served<T: Send>(
     let shared = fixed_drive(wait_ns);
     let thread = |name: &str| thread::Builder::new().name(name.to_owned());
     thread::scope(|scope| {
-        thread("nbd-null").spawn_scoped(scope, || {
+        let server = thread("nbd-null").spawn_scoped(scope, || {
             run_on(sides.server);
             session::serve(theirs, &shared, &Activity::starting_at(0));
         })?;
@@ -149,9 +149,12 @@ fn served<T: Send>(
             // When it has measured the client is gone, and its connection with it: that is the server's end.
             Client::connect_structured(ours).and_then(|mut client| measure(&mut client))
         })?;
-        client
+        let measured = client
             .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the measuring thread panicked")))
+            .unwrap_or_else(|_| Err(io::Error::other("the measuring thread panicked")));
+        // What became of the server the client has seen.
+        drop(server.join());
+        measured
     })
 }
 

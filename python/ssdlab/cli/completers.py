@@ -46,7 +46,7 @@ def runs(context: CompletionContext) -> list[str]:
     from ssdlab.results.store import run_folders
 
     named = context.get("--library")
-    library = Path(named.raw) if named is not None and named.raw else default_library()
+    library = Path(named.raw).expanduser() if named is not None and named.raw else default_library()
     return ["last", *(folder.name for folder in reversed(run_folders(library)[-OFFERED:]))]
 
 

@@ -170,7 +170,10 @@ def populations(index: Index, model: str, choice: Choice) -> tuple[Population, .
 
 
 def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
-    ours = max(groups, key=lambda lines: (len(lines), sum(len(line.values) for line in lines)))
+    # What heat or the host made of a drive is none of the model's, as long as others show the model.
+    ours = max(
+        groups, key=lambda lines: (not lines[0].unshown, len(lines), sum(len(line.values) for line in lines))
+    )
     others = {line.drive_id for lines in groups for line in lines} - {line.drive_id for line in ours}
     samples = sorted(
         (Sample(line.drive_id, tuple(line.values), tuple(line.folders)) for line in ours),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _PARAMETER = "parameter-"
 """What the code of a departure begins with that is a parameter's value; its name follows."""
 _OF_TIME = ("seconds", "sec")
+_LIMITS = {"most": "longest", "least": "shortest"}
 _LENGTHS = frozenset({"s", "B", "spans", "times"})
 """Units of what goes on for longer or writes more; others are steps and limits of a search."""
 
@@ -66,11 +67,14 @@ def label_of(name: str) -> str:
 
     >>> label_of("ramp_seconds"), label_of("test_duration_sec"), label_of("overwrites")
     ('ramp time', 'test duration', 'overwrites')
+    >>> label_of("most_seconds"), label_of("least_seconds")
+    ('longest time', 'shortest time')
     """
     *stem, last = name.split("_")
     if last not in _OF_TIME:
         return " ".join((*stem, last))
-    return " ".join(stem if stem and stem[-1] == "duration" else (*stem, "time"))
+    words = [_LIMITS.get(each, each) for each in stem]
+    return " ".join(words if words and words[-1] == "duration" else (*words, "time"))
 
 
 def _amount(each: ParameterInfo, value: JsonValue) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import IO, Protocol
@@ -41,7 +41,6 @@ class Charts(Protocol):
 
 def main(script: str) -> None:
     """Load the charts, learn by samples until a picture is asked for, and draw what is asked."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks decides when it is over
     asked, answers = sys.stdin.buffer, sys.stdout.buffer
     context = _loaded(script)
     _warm(context, asked)
@@ -77,6 +76,6 @@ def _answer(answers: IO[bytes], context: Charts, picture: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
-    sys.stdout.flush()
+    with suppress(BrokenPipeError):  # who asked is gone
+        main(sys.argv[1])
     os._exit(0)  # V8 waits for a thread of its own otherwise

@@ -7,14 +7,17 @@ page, and it goes on beside.
 from __future__ import annotations
 
 import atexit
-import subprocess
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
+from queue import SimpleQueue
 from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+from subprocess import PIPE, Popen
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from ssdlab.model.errors import HostError, UsageError
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 PACKAGE = "py_mini_racer"
+_ENDS_WITHIN_S = 2.0
+"""Its thread, once the process that it waits for is gone."""
 _PROGRAM = Path(__file__).with_name("drawing.py")
 _ADDRESSES_BYTES = 2 << 40
 """With so many V8 always begins: it reserves 1.4 TiB of addresses, which is no memory."""
@@ -42,20 +47,39 @@ class Engine:
         # Not from the folder that one is in: files there may be called as what is imported.
         command = [sys.executable, "-P", str(_PROGRAM), str(script)]
         try:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            # In a group of its own, which Ctrl-C does not reach: who asks decides when it is over.
+            self._process = Popen(command, stdin=PIPE, stdout=PIPE, process_group=0)
         except OSError as error:
             raise HostError(
                 f"what draws pictures cannot be started: {error.strerror}", "see what limits processes here"
             ) from error
-        self._thread = ThreadPoolExecutor(1, "pictures")
+        self._asked: SimpleQueue[tuple[str, Future[str]] | None] = SimpleQueue()
+        # A daemon: at the end nobody waits for pictures that were asked for.
+        self._thread = Thread(target=self._serve, name="pictures", daemon=True)
+        self._thread.start()
         atexit.register(self.close)
+
+    @property
+    def ended(self) -> bool:
+        """Whether its process is gone, so that it draws nothing more."""
+        return self._process.poll() is not None
 
     def draw(self, asked: str) -> Future[str]:
         """Begin with a picture; `asked` is JSON of what `web/src/stills.ts` is given.
 
         The Future raises HostError where the process has ended.
         """
-        return self._thread.submit(self._draw, asked.encode())
+        future: Future[str] = Future()
+        self._asked.put((asked, future))
+        return future
+
+    def _serve(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            text, future = asked
+            try:
+                future.set_result(self._draw(text.encode()))
+            except Exception as error:
+                future.set_exception(error)
 
     def _draw(self, asked: bytes) -> str:
         to, answers = self._process.stdin, self._process.stdout
@@ -68,19 +92,26 @@ class Engine:
             how, length = answers.readline().split()
             drawn = answers.read(int(length)).decode()
         except (OSError, ValueError) as error:
+            status = self._process.wait()
             raise HostError(
-                f"what draws pictures has ended (exit status {self._process.wait()})",
-                "free some memory, and try again",
+                f"what draws pictures has ended (exit status {status})",
+                "free some memory, and try again" if status < 0 else "see what it has said on stderr",
             ) from error
         if how != b"ok":
             raise RuntimeError(drawn)
         return drawn
 
     def close(self) -> None:
-        """End it, whatever it draws."""
+        """End it, whatever it draws; what is not drawn by then is not drawn."""
+        atexit.unregister(self.close)
         self._process.kill()
         self._process.wait()
-        self._thread.shutdown(cancel_futures=True)
+        self._asked.put(None)
+        self._thread.join(_ENDS_WITHIN_S)
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):  # what could not be sent any more
+                if pipe is not None:
+                    pipe.close()
 
 
 def engine() -> Engine:
@@ -98,7 +129,11 @@ def engine() -> Engine:
         raise HostError(
             "pictures need more addresses than this process may have", "lift the limit: ulimit -v unlimited"
         )
-    return _made()
+    if (made := _made()).ended:
+        _made.cache_clear()
+        made.close()
+        return _made()
+    return made
 
 
 @cache
@@ -107,8 +142,8 @@ def _made() -> Engine:
 
 
 def available() -> bool:
-    """Whether pictures can be drawn: what draws them is installed, and may have its addresses."""
-    return find_spec(PACKAGE) is not None and not _confined()
+    """Whether pictures can be drawn: what draws is installed, can be begun and may have its addresses."""
+    return find_spec(PACKAGE) is not None and bool(sys.executable) and not _confined()
 
 
 def _confined() -> bool:
@@ -120,7 +155,8 @@ def _confined() -> bool:
 def ready() -> None:
     """Begin to load the engine, where there is one; it learns by samples until it is asked."""
     if available():
-        engine()
+        with suppress(HostError):  # said by who needs it; a page is written without pictures
+            engine()
 
 
 def needed(package: str) -> None:

@@ -15,7 +15,7 @@ from ssdlab.report.charts import (
     XyChart,
 )
 from ssdlab.report.sections.headlines import moved
-from ssdlab.results.host_part import host_part
+from ssdlab.results.host_part import HOST_LIMITED, host_part
 from ssdlab.results.warned_steps import THROTTLED, warned_steps
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def notes_of(chart: Chart, runs: Sequence[Shown], *, all_drawn: bool) -> tuple[H
 
 def _minded(one: Shown) -> str:
     """Return what the page says beside the figures of a run: its state, heat and the host's part."""
-    return "; ".join((*_state(one), *_throttled(one), *_by_host(one)))
+    states = [each for each in _state(one) if not each.startswith((THROTTLED, HOST_LIMITED))]
+    return "; ".join((*states, *_throttled(one), *_by_host(one)))
 
 
 def _state(one: Shown) -> Iterator[str]:

@@ -101,7 +101,7 @@ def _keys(rows: Sequence[Sequence[Cell]], widths: Sequence[int], sheet: int) -> 
 
 
 def _groups(widths: Sequence[int], keys: int, sheet: int) -> Iterator[tuple[int, ...]]:
-    """Yield the other columns in as few groups as fit, as alike in width as can be."""
+    """Yield the other columns in groups that fit, about alike in width."""
     room = max(1, sheet - sum(widths[:keys]))
     even = sum(widths[keys:]) / ceil(sum(widths[keys:]) / room)
     group: list[int] = []

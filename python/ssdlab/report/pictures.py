@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from ssdlab.model.errors import HostError
 from ssdlab.report.abreast import on_paper
 from ssdlab.report.charts import Head, RunStyle, SeriesChart, TimelineChart, plain
 from ssdlab.report.engine import available, engine, static
@@ -125,8 +126,17 @@ class Stills(Mapping[str, Markup]):
         self._begun = begun
 
     def __getitem__(self, name: str) -> Markup:
-        """Return the picture of a figure."""
-        return _address(self._begun[name].result())
+        """Return the picture of a figure.
+
+        Raises
+        ------
+        KeyError
+            There is none, as for a page without pictures: what draws has ended, and has said why.
+        """
+        try:
+            return _address(self._begun[name].result())
+        except HostError as error:
+            raise KeyError(name) from error
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of figures."""
@@ -144,7 +154,10 @@ def stills(figures: Sequence[Figure], heads: Mapping[str, Head], runs: Sequence[
     """
     if not available() or not figures:
         return Stills({})
-    painter = Painter(runs)
+    try:
+        painter = Painter(runs)
+    except HostError:  # no process is to be had
+        return Stills({})
     return Stills(
         {each.id: painter.begun(each.chart, heads[each.id], as_opened(each), STILL) for each in figures}
     )

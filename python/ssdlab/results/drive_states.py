@@ -83,6 +83,12 @@ class SteadyProof(Stored):
         description="why the host, not the drive, was the limit meanwhile; absent: it was not",
     )
 
+    in_full: bool | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whether writing as in full brought it about, where less was asked for; absent: no",
+    )
+
     @property
     def brought_about(self) -> str:
         """How, where it was not by writing as SNIA has it: told with every figure of that state."""
@@ -115,8 +121,8 @@ class OnePassProof(SteadyProof):
 
     @property
     def overwritten(self) -> bool:
-        """Whether the pass did not leave what it should, and writing as in full brought the state about."""
-        return self.reached and not self.agreed
+        """Whether writing as in full brought the state about; without `in_full`, where the pass did not."""
+        return self.reached and (self.in_full is True or not self.agreed)
 
     @property
     def brought_about(self) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HOST_LIMITED = "limited by the host"
 """What is said of a figure that the host limited: it is the host's too."""
-_PREPARING = ("fill", "one-pass", "precondition")
+PREPARING = ("fill", "one-pass", "precondition")
 """Verbs whose steps measure what is no figure of the method."""
 
 
@@ -69,7 +69,7 @@ def by_the_host(step: Step) -> str:
 
 def host_part(steps: Iterable[Step]) -> HostPart | None:
     """Return the host's part in the measured steps of a run; None where it had none."""
-    measured = [step for step in steps if step.result.measurement is not None and step.verb not in _PREPARING]
+    measured = [step for step in steps if step.result.measurement is not None and step.verb not in PREPARING]
     limited = tuple(step for step in measured if by_the_host(step))
     return HostPart(limited, len(measured)) if limited else None
 

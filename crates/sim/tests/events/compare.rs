@@ -19,9 +19,11 @@ const P99_TOLERANCE: f64 = 0.15;
 /// What both models agree on is known no better than the exact figures: where the standard error of the mean or of the 99th
 /// percentile is above a third of the tolerance, as where a load runs full in rare stretches, the machine goes on for `LONGER` times
 /// as many I/Os, up to `MOST`. Where that is not enough (two of 70: rare stretches make up most of their means) the error is printed
-/// with the figures, and what is held is that they do not differ by more than the tolerance and two standard errors of the difference.
+/// with the figures, and what is held is that they do not differ by more than the tolerance and two standard errors of the difference,
+/// nor by more than `MOST_MORE` of it beyond: an error of the fast model that lies in few parts widens its own allowance.
 const MEAN_ERROR: f64 = MEAN_TOLERANCE / 3.0;
 const P99_ERROR: f64 = P99_TOLERANCE / 3.0;
+const MOST_MORE: f64 = 1.0;
 const LONGER: u64 = 4;
 const MOST: u64 = IOS * LONGER * LONGER * LONGER;
 /// Parts of what was seen whose percentiles tell how well that of the whole is known.
@@ -283,7 +285,7 @@ fn allowed(fast: &[Seen], slow: &[Seen], read: bool) -> [f64; 2] {
         if known[figure] <= error {
             tolerance
         } else {
-            tolerance + 2.0 * differences[figure]
+            tolerance + (2.0 * differences[figure]).min(MOST_MORE * tolerance)
         }
     })
 }
@@ -310,7 +312,8 @@ pub fn compare(machines: Range<u64>) {
                 continue;
             };
             let off = [fast[0] / slow[0] - 1.0, fast[1] / slow[1] - 1.0];
-            let bad = (0..2).any(|figure| off[figure].abs() > allowed[figure]);
+            // What is no number is not within.
+            let bad = !(0..2).all(|figure| off[figure].abs() <= allowed[figure]);
             wrong += u32::from(bad);
             println!(
                 "    {} mean {:10.2} us, exact {:10.2} ({:+6.1} %); p99 {:10.2} us, exact {:10.2} ({:+6.1} %){}",

@@ -135,7 +135,8 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
     rows = data.rows(step)
     placed = p.precondition == "analytic"
     judged = judge(laid, before, rows["end_ns"], rows["bytes"], placed=placed)
-    if not judged.steady and (found := proof(data, p)) is not None and found.reached:
+    in_full = not judged.steady and (found := proof(data, p)) is not None and found.reached
+    if in_full and found is not None:
         # As the full procedure has it: what the pass has left does not count any more.
         judged = Judged(found.rounds_mb_s, found.round_s, judged.spare_found, judged.agreed, steady=True)
     window = None
@@ -163,6 +164,7 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
         "spare": laid.spare,
         "throttled": throttled(step) or None,
         "by_host": by_the_host(step) or None,
+        "in_full": in_full or None,
     }
     facts["reached"] = judged.steady and not facts["throttled"] and not facts["by_host"]
     if placed:

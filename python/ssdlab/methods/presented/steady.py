@@ -56,7 +56,9 @@ def moves(slope: float | None) -> str:
 
 def _by_flash(steady: SteadyProof) -> bool:
     """Whether the rounds judged last are of a share of the flash, as after a pass, and not of a time."""
-    return isinstance(steady, PlacedProof) or (isinstance(steady, OnePassProof) and not steady.overwritten)
+    if isinstance(steady, OnePassProof):
+        return not steady.overwritten
+    return isinstance(steady, PlacedProof) and not steady.in_full
 
 
 def why_not_judged(steady: SteadyProof) -> str:
@@ -77,7 +79,8 @@ def _verdict(steady: SteadyProof) -> str:
     if not isinstance(steady, OnePassProof):
         return f"{found[0].upper()}{found[1:]}"
     if steady.overwritten:
-        return f"Written over as in full after one random pass that did not show its spare: {found}"
+        shown = "" if steady.agreed else " that did not show its spare"
+        return f"Written over as in full after one random pass{shown}: {found}"
     return f"By one random pass, not SNIA's preconditioning: {found}"
 
 

@@ -36,16 +36,20 @@ def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
     heat slowed the drive shows how it was cooled, and one that the host limited shows the host, whatever the
     method asks for.
     """
-    from ssdlab.results.host_part import host_made  # only a run that ends needs it
+    from ssdlab.results.host_part import HOST_LIMITED, PREPARING, host_made  # only a run that ends needs it
 
-    measured = {step.ordinal for step in steps if step.result.measurement is not None}
+    measured = {
+        step.ordinal for step in steps if step.result.measurement is not None and step.verb not in PREPARING
+    }
     hot = {step.ordinal for step in steps if throttled(step)}
 
     def stamped(figure: Scalar) -> Scalar:
         basis = result.basis_of(figure)
         heat = THROTTLED if hot.intersection(basis.steps or measured) else ""
-        unshown = result.unshown(figure) or heat or host_made(basis, steps)
-        return figure.model_copy(update={"unshown": unshown or None, "taken_at": basis.at or None})
+        # In how many steps is told beside it: the library puts figures together that have one text.
+        host = HOST_LIMITED if host_made(basis, steps) else ""
+        unshown = result.unshown(figure) or heat or host or None
+        return figure.model_copy(update={"unshown": unshown, "taken_at": basis.at or None})
 
     return result.model_copy(update={"scalars": tuple(map(stamped, result.scalars))})
 

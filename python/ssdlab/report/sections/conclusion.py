@@ -135,6 +135,8 @@ def _against(places: Sequence[Place], ratings: int) -> Iterator[str]:
     elif ratings:
         why = (
             "the figures here are of other drive states than those they speak of"
+            if others >= ratings
+            else f"{others} of another drive state than the figures here, and no figure of the others"
             if others
             else "the host was the limit of what was measured"
             if any(place.by_host for place in places)

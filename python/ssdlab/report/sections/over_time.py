@@ -97,7 +97,7 @@ def _spells(watched: Sequence[Watched]) -> tuple[Spell, ...] | None:
     for each in {(one.shown.index, one.ordinal): one for one in watched}.values():
         step = each.shown.run.step(each.ordinal)
         telemetry = None if step is None else step.result.telemetry
-        if step is None or telemetry is None:
+        if step is None or telemetry is None or not telemetry.marks:
             continue
         ramp_s = step.ran.ramp_ns / 1e9
         found += [spell_of(mark, -ramp_s) for mark in telemetry.marks]

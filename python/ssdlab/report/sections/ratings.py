@@ -33,9 +33,9 @@ def section(runs: Sequence[Shown]) -> Section | None:
             Exhibit(
                 "Each result beside what the drive is rated for",
                 "More than 100 % of a throughput, and less of a latency or a power, is better than rated. A "
-                "rating speaks of one drive state: a figure of another is not compared with it. What is "
-                "promised of reads in steady state holds of any drive that was written, and the highest "
-                "power of all that is written or read." + _sources(rows),
+                "rating speaks of one drive state: a figure of another is not compared with it. A "
+                "rating of reads in steady state is compared with reads of any drive that was written, and "
+                "one of the highest power with all reads or writes." + _sources(rows),
                 (_table(rows),),
             ),
         ),
