@@ -57,5 +57,5 @@ def _throttled(shown: Shown, headline: Headline) -> tuple[str, ...]:
 def _by_host(shown: Shown, headline: Headline) -> tuple[str, ...]:
     """Return in how many steps of a run the host was the limit; nothing if it never was, or that is said."""
     part = host_part(shown.run.steps)
-    said = HOST_LIMITED in headline.beside and part is not None and not part.share
-    return () if part is None or said else (part.words,)
+    repeated = HOST_LIMITED in headline.beside and part is not None and not part.share
+    return () if part is None or repeated else (part.words,)
