@@ -77,7 +77,7 @@ def test_a_parameter_of_a_sentence_has_no_unit_in_its_name() -> None:
     names = ("seconds", "least_seconds", "round_seconds", "test_duration_sec", "slice_sec", "overwrites")
     assert [label_of(each) for each in names] == [
         "time",
-        "least time",
+        "shortest time",
         "round time",
         "test duration",
         "slice time",
