@@ -47,6 +47,36 @@ def test_a_signal_while_a_module_is_loaded(module: str, number: int, tmp_path: P
     assert "internal error" not in ended.stderr and "ignored" not in ended.stderr
 
 
+WHILE_MADE = """
+import os, signal, time
+from pydantic import create_model
+from pydantic_core import core_schema
+from ssdlab.host.ending_signals import EndingSignals
+
+class Late:
+    # A type that sends a signal while a model of it is made.
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source, handler):
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("asked")
+        return core_schema.any_schema()
+
+EndingSignals().take().release()
+try:
+    create_model("Model", late=(Late, ...))
+    print("made")
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def test_a_signal_while_a_model_is_made_waits_for_that() -> None:
+    """Pydantic would print the interrupt and go on, in some places of it."""
+    ended = subprocess.run([sys.executable, "-c", WHILE_MADE], capture_output=True, text=True, timeout=120)
+    assert ended.stdout.split() == ["asked", "made", "stopped"], ended
+
+
 @pytest.mark.parametrize("number", TAKEN)
 def test_an_exception_that_swallowed_the_signal(number: int, capsys: pytest.CaptureFixture[str]) -> None:
     def command() -> int:

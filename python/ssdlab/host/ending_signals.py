@@ -1,9 +1,9 @@
 """Signals that end a command, from its first moment on: whatever they interrupt, they are told as such.
 
 A signal that raises `KeyboardInterrupt` wherever Python stands may be lost: a callback of the import system
-prints it and goes on, and pydantic, while it makes a model, turns it into a `SchemaError` that has it as text
-alone. So a signal waits until the command has begun, and later on while a module is loaded; and it is
-remembered that one came, whatever exception comes out.
+prints it and goes on, and pydantic, while it makes a model, does so too or turns it into a `SchemaError` that
+has it as text alone. So a signal waits until the command has begun, and later on while a module is loaded or
+a model is made; and it is remembered that one came, whatever exception comes out.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_AGAIN_S = 0.01
-"""Between two looks at whether a module is still being loaded."""
+"""Between two looks at whether that is still so."""
 LONGEST_WAIT_S = 2.0
-"""For a module that is loaded; those of others may hang in that."""
+"""For a module that is loaded, or a model; those of others may hang in that."""
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+_MAKES_MODELS = "/pydantic/_internal/"
+"""In names of files; a model is made when it is first used."""
 
 
 class EndingSignals:
@@ -74,7 +76,7 @@ class EndingSignals:
         self.came = signal.Signals(number)
         if self._held:
             return
-        if now < self._wait_until and _loads_a_module(frame):
+        if now < self._wait_until and _may_lose_it(frame):
             signal.signal(signal.SIGALRM, self._send_again)
             signal.setitimer(signal.ITIMER_REAL, LOOK_AGAIN_S)
             return
@@ -87,9 +89,10 @@ class EndingSignals:
             signal.raise_signal(self.came)
 
 
-def _loads_a_module(frame: FrameType | None) -> bool:
+def _may_lose_it(frame: FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_code.co_filename == _IMPORT_SYSTEM:
+        place = frame.f_code.co_filename
+        if place == _IMPORT_SYSTEM or _MAKES_MODELS in place:
             return True
         frame = frame.f_back
     return False
