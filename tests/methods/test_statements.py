@@ -95,7 +95,7 @@ def test_the_walk_finds_what_is_planted(
         "was not measured": Claim("the mean of the last 400 s"),
         "149 s was not measured": Claim(
             "shorter than the method asks for: settle time 1 s instead of 2 s, "
-            "most time 149 s instead of 86400 s"
+            "longest time 149 s instead of 86400 s"
         ),
         "rounds were not done": Claim("steady state was looked for in 25 rounds", judged=False),
         "capacities were not written": Claim("after 3.00 capacities"),
