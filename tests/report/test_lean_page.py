@@ -149,7 +149,7 @@ def test_who_has_lost_its_engine_gets_another() -> None:
 
 
 def test_nobody_waits_for_pictures_once_a_command_ends() -> None:
-    """Ctrl-C: a command that asked for a thousand pictures ends without most of them."""
+    """Ctrl-C: a command that asked for sixty pictures ends without most of them."""
     code = """
 import atexit, sys
 sys.path.insert(0, sys.argv[1])
@@ -159,14 +159,14 @@ begun = []
 # Registered before the engine is made, and so called after it was closed.
 atexit.register(lambda: print(sum(each.done() and each.exception() is None for each in begun)))
 painter = Painter([run_style()])
-begun += [painter.begun(lines(8, 64), BARE) for _ in range(1000)]
+begun += [painter.begun(lines(8, 64), BARE) for _ in range(60)]
 begun[0].result()
 raise KeyboardInterrupt
 """
     called = [sys.executable, "-c", code, str(Path(__file__).parents[1])]
     ended = subprocess.run(called, capture_output=True, text=True, timeout=100, check=False)
     assert ended.stderr.splitlines()[-1] == "KeyboardInterrupt"
-    assert 1 <= int(ended.stdout) < 1000, "what was asked for by then is not drawn to its end"
+    assert 1 <= int(ended.stdout) < 60, "what was asked for by then is not drawn to its end"
 
 
 @pytest.mark.parametrize("program", ["", "/nowhere/python"])
