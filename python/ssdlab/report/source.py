@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 
 from ssdlab.host.held_folder import HeldFolder
@@ -219,7 +218,7 @@ def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Column
     columns = tables.SERIES_COLUMNS if name == tables.SERIES else tables.HIST_COLUMNS
     try:
         return found.read_table(name, columns, where, order)
-    except duckdb.Error as error:
+    except tables.Unreadable as error:
         raise Refused(
             f"{name} of run {found.manifest.run_id} is damaged: {error}",
             "restore it from a copy, or run the method again",

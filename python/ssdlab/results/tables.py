@@ -7,6 +7,8 @@ interval row. `clock` is `service` (submit to complete) or `response` (intended 
 submission. `power`, in `power.parquet`, is there where a step was metered: one line for each sample and rail.
 `telemetry` has one line for each sample of what the drive told of itself (`model.telemetry.Sample`); NaN is
 "not told". Only this module and the catalogue import duckdb, and only when called: the runner stays small.
+Who reads imports its native module alone: the Python around it, for relations and expressions, takes twice as
+long to load.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Future
 
-    import duckdb
+    from _duckdb import DuckDBPyConnection
 
     from ssdlab.host.held_folder import HeldFolder
 
@@ -99,6 +101,10 @@ POWER_COLUMNS: Mapping[str, str] = {
 }
 
 
+class Unreadable(Exception):
+    """A table is damaged; how, in the words of the database."""
+
+
 def empty(columns: Mapping[str, str]) -> Columns:
     """Columns of no lines."""
     return {name: np.empty(0, dtype=dtype(kind)) for name, kind in columns.items()}
@@ -144,28 +150,35 @@ def write(folder: HeldFolder, name: str, data: Columns, columns: Mapping[str, st
 def read(
     folder: HeldFolder, name: str, columns: Mapping[str, str], where: str = "true", order: str = "row"
 ) -> Columns:
-    """Read the lines of a table for which `where` (SQL) holds, as numpy columns."""
-    names = ", ".join(f'"{name}"' for name in columns)
-    with folder.readable(name) as path, _reading().cursor() as con:
-        found = con.execute(
-            f"SELECT {names} FROM read_parquet('{path}') WHERE {where} ORDER BY {order}"
-        ).fetchnumpy()
-    return {name: _plain(column) for name, column in found.items()}
+    """Read the lines of a table for which `where` (SQL) holds, as numpy columns.
+
+    Raises
+    ------
+    Unreadable
+        The table is damaged.
+    """
+    chosen = ", ".join(_selected(name, kind) for name, kind in columns.items())
+    return _found(folder, name, f"SELECT {chosen} FROM read_parquet(?) WHERE {where} ORDER BY {order}")
 
 
 def power_by_second(folder: HeldFolder, name: str) -> Columns:
     """Return mean W of all rails by second of each step: a stream of 100,000 samples a second is no chart.
 
     Columns ``ordinal attempt end_ns mean_w``, in order; `end_ns` is that of the last sample of the second.
+
+    Raises
+    ------
+    Unreadable
+        The table is damaged.
     """
-    with folder.readable(name) as path, _reading().cursor() as con:
-        found = con.execute(
-            "SELECT ordinal, attempt, max(end_ns) AS end_ns, sum(mean_w * (end_ns - start_ns)) "
-            "/ (sum(end_ns - start_ns) / count(DISTINCT rail)) AS mean_w "
-            f"FROM read_parquet('{path}') WHERE end_ns > start_ns "
-            "GROUP BY ordinal, attempt, (end_ns - 1) // 1000000000 ORDER BY ordinal, attempt, end_ns"
-        ).fetchnumpy()
-    return {name: _plain(column) for name, column in found.items()}
+    return _found(
+        folder,
+        name,
+        "SELECT ordinal, attempt, max(end_ns) AS end_ns, sum(mean_w * (end_ns - start_ns)) "
+        "/ (sum(end_ns - start_ns) / count(DISTINCT rail)) AS mean_w "
+        "FROM read_parquet(?) WHERE end_ns > start_ns "
+        "GROUP BY ordinal, attempt, (end_ns - 1) // 1000000000 ORDER BY ordinal, attempt, end_ns",
+    )
 
 
 def ready() -> None:
@@ -173,7 +186,24 @@ def ready() -> None:
     _made()
 
 
-def _reading() -> duckdb.DuckDBPyConnection:
+def _selected(name: str, kind: str) -> str:
+    """Return SQL for a column, with NaN for NULL: masked arrays are a module of numpy's, slow to load."""
+    return f"""coalesce("{name}", 'NaN') AS "{name}\"""" if kind == "DOUBLE" else f'"{name}"'
+
+
+def _found(folder: HeldFolder, name: str, query: str) -> Columns:
+    """Return what a query finds in a table."""
+    from _duckdb import Error
+
+    with folder.readable(name) as path, _reading().cursor() as con:
+        try:
+            found = con.execute(query, [str(path)]).fetchnumpy()
+        except Error as error:
+            raise Unreadable(str(error)) from error
+    return {name: np.asarray(column) for name, column in found.items()}
+
+
+def _reading() -> DuckDBPyConnection:
     """Return a database without tables, through which files are read: to make one takes longer than to read.
 
     It keeps nothing of a file: a name in `/proc/self/fd` is that of another one the next time.
@@ -182,23 +212,15 @@ def _reading() -> duckdb.DuckDBPyConnection:
 
 
 @cache
-def _made() -> Future[duckdb.DuckDBPyConnection]:
+def _made() -> Future[DuckDBPyConnection]:
     from concurrent.futures import ThreadPoolExecutor
 
-    import duckdb
+    from _duckdb import connect
 
     thread = ThreadPoolExecutor(1, "tables")
-    made = thread.submit(duckdb.connect, config={"threads": 1, "enable_external_file_cache": False})
+    made = thread.submit(connect, config={"threads": 1, "enable_external_file_cache": False})
     thread.shutdown(wait=False)
     return made
-
-
-def _plain(column: Any) -> npt.NDArray[Any]:  # noqa: ANN401 - an array, masked where there are NULLs
-    """Return a column with NaN where the table has NULL, as which it keeps NaN."""
-    # `np.ma` is a module of its own, not to be loaded only to be told that nothing is masked.
-    if type(column) is not np.ndarray and isinstance(column, np.ma.MaskedArray) and column.dtype.kind == "f":
-        return np.asarray(column.filled(np.nan))
-    return np.asarray(column)
 
 
 def dtype(kind: str) -> npt.DTypeLike:
