@@ -42,6 +42,9 @@ def main(arguments: Sequence[str] | None = None, *, signals: EndingSignals | Non
     # reads the metadata of every installed package: together a quarter of the time until the first I/O.
     gc.set_threshold(250_000)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # numpy's linear algebra begins a thread for each processor, which spin for a tenth of a second while they
+    # have nothing to do. Here it never has enough for two.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ssdlab.cli.failures import guarded
 
     words = list(sys.argv[1:] if arguments is None else arguments)
