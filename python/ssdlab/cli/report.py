@@ -61,7 +61,7 @@ def report(
     from ssdlab.results import tables
 
     tables.ready()  # as well
-    from ssdlab.report import page, paper, source
+    from ssdlab.report import page, source
     from ssdlab.report.claims import read_claims
     from ssdlab.results.doubt import doubting
     from ssdlab.results.store import find_run
@@ -72,9 +72,13 @@ def report(
             "an overview is a page that leads to others, and no PDF", "leave out --pdf or --overview"
         )
     _check_name(output, pdf=pdf)
+    place, write = page.place, page.write
     if pdf:
+        from ssdlab.report import paper
+
         paper.browser()
-    (paper if pdf else page).place(output).close()  # before anything is read
+        place, write = paper.place, paper.write_pdf
+    place(output).close()  # before anything is read
     folders = [find_run(text, library or default_library()) for text in runs]
     if overview:
         _overview(folders, output, json)
@@ -82,7 +86,6 @@ def report(
     with doubting(folders):
         found = [source.read(folder) for folder in folders]
         cut = [run.manifest.run_id for folder, run in zip(folders, found, strict=True) if _ended(folder, run)]
-        write = paper.write_pdf if pdf else page.write
         size_bytes = write(found, output, stated)
     ids, marked = [run.manifest.run_id for run in found], page.marked(found, stated)
     if json:

@@ -53,6 +53,11 @@ class Outline:
     standings: Mapping[str, Standing] = field(default_factory=dict)
 
     @property
+    def sections(self) -> list[Section]:
+        """Every section, in the order of the page."""
+        return [section for chapter in self.chapters for section in chapter.sections]
+
+    @property
     def contents(self) -> tuple[Entry, ...]:
         """What leads to each part of the page."""
         found = []

@@ -18,6 +18,7 @@ from ssdlab.report import page, source
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Quantity
 from ssdlab.report.likeness import differences
 from ssdlab.report.outline import Chapter, outline
+from ssdlab.report.pictures import Stills
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.header import header
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
@@ -129,7 +130,10 @@ def _overview(placed: Sequence[Shown], links: dict[str, str]) -> str:
     order = outline(head.cards, found, (), placed, {})
     first = Chapter("", "", "", (_drives(placed, links),))
     order = replace(order, more=(), chapters=(first, *order.chapters))
-    return page.assembled(head, placed, order)
+    pictures = Stills(placed)
+    for each in order.sections:
+        pictures.begin(each)
+    return page.assembled(head, placed, order, pictures)
 
 
 def _drives(placed: Sequence[Shown], links: dict[str, str]) -> Section:

@@ -6,29 +6,18 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from ssdlab.host.output_files import OutputFile
-from ssdlab.methods.results.kinds import KINDS
-from ssdlab.methods.results.outcome import shown_by
-from ssdlab.methods.suites.absent import absent_drives
-from ssdlab.model.document import Document
-from ssdlab.model.errors import UsageError
 from ssdlab.report.abreast import full_width
+from ssdlab.report.body import body_of, placed_of, single_runs
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
-from ssdlab.report.outline import outline
-from ssdlab.report.pictures import stills, views
+from ssdlab.report.pictures import Stills, views
 from ssdlab.report.runs import Shown, entries, shown
-from ssdlab.report.sections import conclusion, drive, efficiency, specifications, suite
-from ssdlab.report.sections.header import header
-from ssdlab.report.sections.repetition import without_repetition
-from ssdlab.report.source import Comparison, Run, SuiteRun
-from ssdlab.results.kind import loaded
 
 _CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
 """What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
@@ -39,9 +28,10 @@ _NAMED_RUNS = 24
 _GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from ssdlab.model.document import Document
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.outline import Outline
     from ssdlab.report.sections.claims import Judged
@@ -70,8 +60,13 @@ def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printe
     HostError
         When the front end was not built.
     """
-    placed, head, order = arranged(runs, claims)
-    html = assembled(head, placed, order, complete=True, printed=printed)
+    placed = placed_of(runs)
+    pictures = Stills(placed)
+    body = body_of(placed) if printed else body_of(placed, pictures.begin)
+    from ssdlab.report.arranging import arranged  # what is loaded from here on is while they are drawn
+
+    head, order = arranged(runs, body, claims)
+    html = assembled(head, placed, order, pictures, complete=True, printed=printed)
     return _CLOSED.sub(r"<details open\1", html) if printed else html
 
 
@@ -79,12 +74,17 @@ def assembled(
     head: Header,
     placed: Sequence[Shown],
     order: Outline,
+    pictures: Stills,
     *,
     complete: bool = False,
     printed: bool = False,
 ) -> str:
     """Put a page together: head and sections, if `complete` how each run was measured and all of the run."""
-    sections = [section for chapter in order.chapters for section in chapter.sections]
+    from ssdlab.report.sections.provenance import panels
+    from ssdlab.report.sections.repetition import without_repetition
+    from ssdlab.report.templating import template
+
+    sections = order.sections
     figures = [figure for section in sections for figure in section.figures]
     footer = (
         "; ".join(
@@ -95,11 +95,6 @@ def assembled(
     )
     heads = heads_of(sections, placed)
     styles = tuple(one.style for one in placed)
-    pictures: Mapping[str, Markup] = {} if printed else stills(figures, heads, styles)
-    # While they are drawn:
-    from ssdlab.report.sections.provenance import panels
-    from ssdlab.report.templating import template
-
     prose = panels(placed) if complete else ()
     data = Page(
         head.title,
@@ -128,82 +123,13 @@ def assembled(
     )
 
 
-def _review(runs: Sequence[Reported]) -> Document:
-    """Return what a declaration says of the page, where all of it is of one review."""
-    found = [one.manifest.review for one in runs]
-    return found[0] if found and all(each == found[0] for each in found) else {}
-
-
 def contents(runs: Sequence[Reported]) -> tuple[tuple[Shown, ...], list[Section]]:
     """Return the runs of a page with their looks, and its sections; raises as `render` does."""
-    placed, _, order = arranged(runs)
-    return placed, [section for chapter in order.chapters for section in chapter.sections]
+    from ssdlab.report.arranging import arranged
 
-
-def arranged(
-    runs: Sequence[Reported], claims: Sequence[UserClaim] = ()
-) -> tuple[tuple[Shown, ...], Header, Outline]:
-    """Return the runs of a page with their looks, its head, and what stands where; raises as `render`."""
-    suites = [suite for each in runs for suite in _suites(each)]
-    single = _single(runs)
-    _check(single)
-    placed = shown(single)
-    head = header(placed)
-    review = _review(runs)
-    found = _sections(placed)
-    measured = efficiency.not_metered([section for section, _ in found], placed)
-    behind = (
-        drive.section(placed),
-        conclusion.section(placed),
-        specifications.section(
-            placed,
-            review.get("drives", ()),
-            absent_drives(review, [one.manifest.drive.text for one in single]),
-        ),
-        suite.section(suites),
-    )
-    order = outline(
-        head.cards,
-        [(section, own) for section, (_, own) in zip(measured, found, strict=True)],
-        [each for each in behind if each is not None],
-        placed,
-        review,
-        claims,
-    )
-    if suites and not any(isinstance(each, Run) for each in runs):
-        titles = ", ".join(dict.fromkeys(each.manifest.method.title for each in suites))
-        # What somebody declared has its own title; a suite of ours is named after the drive it was of.
-        head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
-    return placed, head, order
-
-
-def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
-    if isinstance(reported, Comparison):
-        return reported.suites
-    return (reported,) if isinstance(reported, SuiteRun) else ()
-
-
-def _check(runs: Sequence[Run]) -> None:
-    if not runs:
-        raise UsageError("there is no run to report", "name one or more runs")
-    ids = [run.manifest.run_id for run in runs]
-    if twice := next((run_id for run_id in ids if ids.count(run_id) > 1), None):
-        raise UsageError(f"run {twice} is named twice", "name each run once", run=twice)
-
-
-def _sections(placed: Sequence[Shown]) -> list[tuple[Section, list[Shown]]]:
-    """One section for each method with its runs, in the order of the page."""
-    sections: list[tuple[Section, list[Shown]]] = []
-    for kind in dict.fromkeys([*KINDS, *(one.run.result.kind for one in placed)]):
-        methods: dict[str, list[Shown]] = {}
-        for one in placed:
-            if one.run.result.kind == kind:
-                methods.setdefault(one.run.manifest.method.name, []).append(one)
-        sections += [
-            (loaded(shown_by(group[0].run.result, name).section)(group), group)
-            for name, group in methods.items()
-        ]
-    return sections
+    placed = placed_of(runs)
+    _, order = arranged(runs, body_of(placed))
+    return placed, order.sections
 
 
 def _static(name: str) -> str:
@@ -236,11 +162,6 @@ def _whole(one: Shown) -> Document:
     return one.run.manifest.model_dump(mode="json", by_alias=True)
 
 
-def _single(runs: Sequence[Reported]) -> list[Run]:
-    """Return the runs of a page one by one, those of its suites among them."""
-    return [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
-
-
 def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judged, ...]:
     """Return what the figures of a page say of its claims, as it has them.
 
@@ -251,7 +172,7 @@ def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judge
     """
     from ssdlab.report.sections.claims import judged
 
-    return judged(claims, shown(_single(runs)), {}) if claims else ()
+    return judged(claims, shown(single_runs(runs)), {}) if claims else ()
 
 
 def write(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = ()) -> int:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -17,6 +18,7 @@ from ssdlab.model.errors import HostError
 from ssdlab.report.abreast import on_paper
 from ssdlab.report.charts import Head, RunStyle, SeriesChart, TimelineChart, plain
 from ssdlab.report.engine import available, engine, static
+from ssdlab.report.heads import heads_of
 from ssdlab.report.packing import unpack
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from ssdlab.report.charts import Chart, Track
-    from ssdlab.report.view import Figure
+    from ssdlab.report.runs import Shown
+    from ssdlab.report.view import Figure, Section
 
 SIZE = (1200, 675)
 """Width and height in pixels of a picture that is given away."""
@@ -120,10 +123,31 @@ def theme() -> dict[str, object]:
 
 
 class Stills(Mapping[str, Markup]):
-    """Pictures of figures as addresses of images that hold them, each waited for when it is asked for."""
+    """Pictures of figures as they are when the page is opened: addresses of images that hold them.
 
-    def __init__(self, begun: Mapping[str, Future[str]]) -> None:
-        self._begun = begun
+    Each is waited for when it is asked for. Without the extra `figures` there are none: the tables of the
+    page hold all that they show.
+    """
+
+    def __init__(self, placed: Sequence[Shown]) -> None:
+        self._placed = placed
+        self._begun: dict[str, Future[str]] = {}
+
+    def begin(self, section: Section) -> None:
+        """Begin with the pictures of a section, to be drawn beside what is made next."""
+        if section.figures and (painter := self._painter) is not None:
+            heads = heads_of([section], self._placed)
+            self._begun |= {
+                each.id: painter.begun(each.chart, heads[each.id], as_opened(each), STILL)
+                for each in section.figures
+            }
+
+    @cached_property
+    def _painter(self) -> Painter | None:
+        try:
+            return Painter([one.style for one in self._placed]) if available() else None
+        except HostError:  # no process is to be had
+            return None
 
     def __getitem__(self, name: str) -> Markup:
         """Return the picture of a figure.
@@ -145,22 +169,6 @@ class Stills(Mapping[str, Markup]):
     def __len__(self) -> int:
         """Return how many figures there are."""
         return len(self._begun)
-
-
-def stills(figures: Sequence[Figure], heads: Mapping[str, Head], runs: Sequence[RunStyle]) -> Stills:
-    """Begin with pictures of figures as they are when the page is opened.
-
-    Without the extra `figures` there are none: the tables of the page hold all that they show.
-    """
-    if not available() or not figures:
-        return Stills({})
-    try:
-        painter = Painter(runs)
-    except HostError:  # no process is to be had
-        return Stills({})
-    return Stills(
-        {each.id: painter.begun(each.chart, heads[each.id], as_opened(each), STILL) for each in figures}
-    )
 
 
 def as_opened(figure: Figure) -> Pressed:
