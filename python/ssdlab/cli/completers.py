@@ -31,7 +31,7 @@ def methods(_: CompletionContext) -> Mapping[str, str]:
 
 def drives(context: CompletionContext) -> list[str]:
     """Offer simulated drives; to bash, for which a colon ends a word, the rest of their names."""
-    from ssdlab.drives.base import SIMULATED_PREFIX
+    from ssdlab.drives.prefix import SIMULATED_PREFIX
     from ssdlab.drives.simulated.profiles import profiles
 
     before = [token.value for token in context.argument.tokens]

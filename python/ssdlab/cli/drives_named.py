@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import say
 from ssdlab.cli.suites import suite_order
-from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError
 from ssdlab.model.naming_drives import of_drive
 

@@ -41,7 +41,7 @@ def show(profile: str, /, *, json: bool = False) -> None:
     json
         Print JSON, schema ssdlab.profile/1.
     """
-    from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
+    from ssdlab.drives.prefix import SIMULATED_PREFIX as PREFIX
     from ssdlab.drives.simulated.energy import OperationEnergy
     from ssdlab.drives.simulated.profiles import check_profile
     from ssdlab.drives.simulated.text import SimulatedText

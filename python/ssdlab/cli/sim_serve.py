@@ -86,7 +86,7 @@ def serve(
         Print what was served as JSON, schema ssdlab.serve/1.
     """
     import ssdlab._core as _core
-    from ssdlab.drives.base import SIMULATED_PREFIX
+    from ssdlab.drives.prefix import SIMULATED_PREFIX
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 
     if socket is not None and tcp is not None:

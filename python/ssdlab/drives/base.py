@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     Until = Callable[[Sequence["_core.Row"]], bool]
 
 _IDLE_LOOK_S = 0.05
-SIMULATED_PREFIX = "sim:"
-"""What the name of a simulated drive begins with; here, so that a real one is opened without loading it."""
 
 
 class DriveState(Protocol):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.drives import list_drives
-from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.fleet.drive_faults import drive_fault
 from ssdlab.fleet.inventory import (
     SHARED_WITHIN_S,

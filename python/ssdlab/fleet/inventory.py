@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from ssdlab.drives import list_drives, look
-from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.host.durable import library_errors
 from ssdlab.host.environment import tool_facts
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError
 from ssdlab.model.stored import Stored, absent
 from ssdlab.results.catalogue_columns import ROW_SCHEMA

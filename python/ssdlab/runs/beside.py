@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.library.comparing import side_of
 from ssdlab.library.ranking import difference

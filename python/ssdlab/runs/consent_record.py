@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, JsonValue
 
-from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.host.chain import Layer, chain_of
 from ssdlab.host.consent import has_own_name
 from ssdlab.host.durable import library_errors

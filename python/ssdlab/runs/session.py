@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab import drives
-from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.endurance import cap_of
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.spare import spare_of
 from ssdlab.host.durable import library_errors
 from ssdlab.methods.lab import Lab

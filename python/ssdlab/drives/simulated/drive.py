@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
+from ssdlab.drives.prefix import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.commands import commands_held
 from ssdlab.drives.simulated.power import Heat, Power
 from ssdlab.drives.simulated.profiles import check_profile, naming, profile_text, profiles

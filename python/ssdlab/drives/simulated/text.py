@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
+from ssdlab.drives.prefix import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.profiles import is_path, profile_text
 from ssdlab.host.documents import user_path
 from ssdlab.model.errors import UsageError, unknown

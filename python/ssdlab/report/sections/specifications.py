@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.ratings import METRICS
 from ssdlab.model.document import Document
 from ssdlab.model.errors import LabError

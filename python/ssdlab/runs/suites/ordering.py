@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.methods.suites.suite import Part, Suite
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
 from ssdlab.results.schema import Child

@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from ssdlab.drives import look
-from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.endurance import cap_of, rating_of
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.rated import rated_values
 from ssdlab.methods import find_method
 from ssdlab.methods.verbs.bounds import NOTHING
