@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ssdlab.analysis.quantiles import median, quantile
 from ssdlab.model.units import counted
 from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Spell, Track
 from ssdlab.report.packing import pack
@@ -174,8 +175,8 @@ def _table(found: Sequence[Rows]) -> Table:
         cells = (
             numbers.count(int(iops.size)),
             numbers.iops(float(iops.min())),
-            numbers.iops(float(np.quantile(iops, 0.01))),
-            numbers.iops(float(np.median(iops))),
+            numbers.iops(quantile(iops, 0.01)),
+            numbers.iops(median(iops)),
             numbers.iops(mean),
             numbers.iops(float(iops.max())),
             numbers.share(float(iops.std()) / mean if mean else None),
