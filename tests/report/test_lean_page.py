@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from ssdlab.results.run_folder import RunFolder
 
 STILL = "data:image/svg+xml;charset=utf-8,<svg"
 COLUMNS = {"row": "INTEGER", "value": "BIGINT"}
+MOST_MODULES = 110
+"""Of ssdlab, before pictures are asked for: each takes half a millisecond."""
 PAGE = """
 import sys
 from pathlib import Path
@@ -50,6 +53,53 @@ gc.callbacks.clear()
 assert not status
 print(len(collected))
 """
+
+
+ASKED = """
+import json, os, sys
+from ssdlab.report.engine import Engine
+def draw(engine, asked):
+    print(json.dumps([*sys.modules]))
+    Engine.draw = kept
+    return engine.draw(asked)
+kept, Engine.draw = Engine.draw, draw
+import ssdlab.cli
+assert "numpy" not in sys.modules
+assert not ssdlab.cli.main(["report", sys.argv[1], "-o", sys.argv[2]])
+print(json.dumps([*sys.modules]))
+print(os.environ["OPENBLAS_NUM_THREADS"])
+"""
+
+
+def test_pictures_are_asked_for_before_what_is_loaded_to_put_the_page_together(
+    make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    called = [sys.executable, "-c", ASKED, str(make_run()), str(tmp_path / "page.html")]
+    done = subprocess.run(called, capture_output=True, text=True, check=True)
+    asking, ended = (set(json.loads(line)) for line in done.stdout.splitlines() if line.startswith("["))
+    assert {"ssdlab.report.arranging", "ssdlab.report.outline", "jinja2"} <= ended - asking
+    assert not ended & {
+        "duckdb",  # the Python around its native module
+        "numpy.ma",
+        "ssdlab.drives.base",
+        "ssdlab.report.claims",
+        "ssdlab.report.overview",
+        "ssdlab.report.paper",
+        "ssdlab.results.compaction",
+    }
+    own = [name for name in asking if name.partition(".")[0] == "ssdlab"]
+    assert len(own) <= MOST_MODULES, sorted(own)
+
+
+@pytest.mark.parametrize(("given", "found"), [(None, "1"), ("3", "3")])
+def test_linear_algebra_has_one_thread_unless_the_user_says_otherwise(
+    given: str | None, found: str, make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    kept = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    called = [sys.executable, "-c", ASKED, str(make_run()), str(tmp_path / "page.html")]
+    own = kept if given is None else kept | {"OPENBLAS_NUM_THREADS": given}
+    done = subprocess.run(called, capture_output=True, text=True, check=True, env=own)
+    assert done.stdout.splitlines()[-1] == found
 
 
 def test_a_page_loads_no_kind_of_result_that_it_has_not(

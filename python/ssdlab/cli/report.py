@@ -13,6 +13,7 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text, counted
 
 if TYPE_CHECKING:
+    from ssdlab.report.claims import UserClaim
     from ssdlab.report.sections.claims import Judged
     from ssdlab.report.source import Reported
 
@@ -51,7 +52,6 @@ def report(
     json
         Print path, size and runs of the page as JSON.
     """
-    from ssdlab.host.documents import user_path
     from ssdlab.host.state_folder import default_library
     from ssdlab.report import engine
 
@@ -62,11 +62,10 @@ def report(
 
     tables.ready()  # as well
     from ssdlab.report import page, source
-    from ssdlab.report.claims import read_claims
     from ssdlab.results.doubt import doubting
     from ssdlab.results.store import find_run
 
-    stated = () if claims is None else read_claims(user_path(claims))
+    stated = () if claims is None else _stated(claims)
     if pdf and overview:
         raise UsageError(
             "an overview is a page that leads to others, and no PDF", "leave out --pdf or --overview"
@@ -98,6 +97,13 @@ def report(
         for each in marked:
             print_line(f"{each.mark}: {each.sentence} ({each.figure} {each.bound}; {each.found})")
     return int(any(each.mark == "false" for each in marked))
+
+
+def _stated(file: Path) -> tuple[UserClaim, ...]:
+    from ssdlab.host.documents import user_path
+    from ssdlab.report.claims import read_claims
+
+    return read_claims(user_path(file))
 
 
 def _stored(claim: Judged) -> dict[str, str]:

@@ -23,7 +23,7 @@ NO_TIMES: Times = {}
 class _Read(BaseModel):
     """What is read of a summary; what a newer ssdlab adds is kept."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - whatever the JSON has there
         """Return what stands under a key of the JSON.

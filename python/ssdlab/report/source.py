@@ -93,7 +93,10 @@ def read_run(folder: Path) -> Run:
         When it is no run folder, is damaged, of a newer ssdlab, goes on, has nothing to show, or lacks its
         tables.
     """
-    found = RunFolder(folder)
+    return _read_run(RunFolder(folder))
+
+
+def _read_run(found: RunFolder) -> Run:
     found.verify()
     if actual_status(found.path, found.manifest) in ("failed", "interrupted"):
         return _read_unfinished(found)
@@ -163,7 +166,7 @@ def read(folder: Path) -> Reported:
     """
     found = RunFolder(folder)
     if not found.manifest.children:
-        return read_run(folder)
+        return _read_run(found)
     from ssdlab.methods.results.suite import SuiteResult
 
     found.verify()
@@ -229,12 +232,12 @@ def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Column
 
 def _samples(found: RunFolder) -> tables.Columns:
     """Return what the drive told of itself, of an unfinished run as it is kept until then."""
-    from ssdlab.results.compaction import telemetry_of_logs
-
     if any(each.name == tables.TELEMETRY for each in found.manifest.tables):
         return found.read_table(tables.TELEMETRY, tables.TELEMETRY_COLUMNS, "true", "ordinal, attempt, at_ns")
     if found.manifest.tables or not step_logs(found.path):
         return tables.empty(tables.TELEMETRY_COLUMNS)
+    from ssdlab.results.compaction import telemetry_of_logs
+
     return telemetry_of_logs(found.path)
 
 
