@@ -14,6 +14,7 @@ long to load.
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -193,12 +194,10 @@ def _selected(name: str, kind: str) -> str:
 
 def _found(folder: HeldFolder, name: str, query: str) -> Columns:
     """Return what a query finds in a table."""
-    from _duckdb import Error
-
     with folder.readable(name) as path, _reading().cursor() as con:
         try:
             found = con.execute(query, [str(path)]).fetchnumpy()
-        except Error as error:
+        except _database().Error as error:
             raise Unreadable(str(error)) from error
     return {name: np.asarray(column) for name, column in found.items()}
 
@@ -212,13 +211,20 @@ def _reading() -> DuckDBPyConnection:
 
 
 @cache
+def _database() -> Any:  # noqa: ANN401 - a module
+    """Return duckdb's native module, or all of duckdb should a version name that otherwise."""
+    try:
+        return import_module("_duckdb")
+    except ModuleNotFoundError:
+        return import_module("duckdb")
+
+
+@cache
 def _made() -> Future[DuckDBPyConnection]:
     from concurrent.futures import ThreadPoolExecutor
 
-    from _duckdb import connect
-
     thread = ThreadPoolExecutor(1, "tables")
-    made = thread.submit(connect, config={"threads": 1, "enable_external_file_cache": False})
+    made = thread.submit(_database().connect, config={"threads": 1, "enable_external_file_cache": False})
     thread.shutdown(wait=False)
     return made
 
