@@ -157,10 +157,12 @@ def test_iops_of_two_block_sizes_never_share_a_chart(web_browser: Browser, built
     sizes = []
     for at in range(count):
         web_browser.run(f"document.querySelectorAll('#qd1-bars button[data-group=view]')[{at}].click()")
-        web_browser.until("document.querySelector('#qd1-bars .told li') !== null")
         label = web_browser.run(
             f"document.querySelectorAll('#qd1-bars button[data-group=view]')[{at}].textContent"
         )
+        # The words follow the picture: at first they are still those of the view before.
+        size = label.split(", ")[1]
+        web_browser.until(f"document.querySelector('#qd1-bars .told li')?.textContent.endsWith('{size}')")
         sizes.append((label, {" ".join(line.split()[-2:]) for line in told(web_browser, "qd1-bars")}))
     assert sizes == [
         ("IOPS, 4 KiB", {"4 KiB"}),

@@ -158,8 +158,9 @@ def test_spare_area_is_worth_what_theory_says(name: str) -> None:
     """From 7 to 25 % of spare; drives without thermal limits, which take more where work takes longer."""
     less, more = steady(name, 0.07, 20), steady(name, 0.25, 20)
     assert more[0] / less[0] == pytest.approx(less[1] / more[1], rel=0.15)
-    # The spread is what the erases within a second make of it: next to nothing beside the level.
-    assert more[2] < 0.02 * more[0] and less[2] < 0.02 * less[0]
+    if name not in ONE_AT_A_TIME:
+        # The spread is what the erases within a second make of it: next to nothing beside the level.
+        assert more[2] < 0.02 * more[0] and less[2] < 0.02 * less[0]
 
 
 @pytest.mark.slow
@@ -176,55 +177,51 @@ def test_spare_area_is_worth_what_the_parts_that_limit_say(name: str) -> None:
     assert gain == pytest.approx(predicted[1] / predicted[0], rel=0.07)
 
 
-def spread(name: str, spare: float, seeds: Sequence[int]) -> tuple[float, float, float]:
-    """Of one-second rows of two minutes beside their level, its error, and units programmed a second."""
-    spreads, programmed = [], []
+def spread(name: str, spare: float, seeds: Sequence[int]) -> tuple[float, float]:
+    """Of one-second rows of a minute beside their level, and its standard error."""
+    spreads = []
     for seed in seeds:
         drive = fresh(name, spare=spare)
         assert drive.native.place_steady()
         write(drive, 32, 100 + seed, bytes=drive.capacity_bytes // 4096 * 4096)
-        found = write(drive, 32, seed, time_ns=120 * NS)
-        rows = np.asarray(found.rows()["ios"], float)[:120]  # type: ignore[attr-defined]
+        found = write(drive, 32, seed, time_ns=60 * NS)
+        rows = np.asarray(found.rows()["ios"], float)[:60]  # type: ignore[attr-defined]
         spreads.append(float(np.std(rows) / np.mean(rows)))
-        programmed.append(found.iops * found.summary().drive.write_amplification)  # type: ignore[attr-defined]
-    error = float(np.std(spreads, ddof=1)) / math.sqrt(len(spreads))
-    return float(np.mean(spreads)), error, float(np.mean(programmed))
+    return float(np.mean(spreads)), float(np.std(spreads, ddof=1)) / math.sqrt(len(spreads))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ONE_AT_A_TIME)
-def test_where_moves_limit_rows_spread_as_much_with_more_spare(name: str) -> None:
-    """By how many moves find their die at work: with more spare as many a second, and more.
-
-    A page that holds less is moved sooner, so that more is programmed. Four runs of two minutes know the
-    ratio to 3 to 6 %; one of 20 s to a fifth.
-    """
-    (less, less_error, before), (more, more_error, after) = (
-        spread(name, spare, (1, 2, 3, 4)) for spare in (0.07, 0.25)
-    )
-    assert 1.05 < after / before < 1.2
+@pytest.mark.parametrize("name", slow_but(["plextor-m6e-256gb"], ONE_AT_A_TIME))
+def test_rows_of_client_drives_spread_less_with_more_spare(name: str) -> None:
+    """A turn of collection that is late takes as much data, and with more spare that is written sooner."""
+    (less, less_error), (more, more_error) = (spread(name, spare, (1, 2, 3)) for spare in (0.07, 0.25))
     ratio = more / less
     error = ratio * math.hypot(less_error / less, more_error / more)
-    assert error < 0.1
-    assert 1 - 3 * error < ratio < math.sqrt(after / before) + 3 * error
+    assert ratio + 3 * error < 0.9
+    assert 0.02 < less < 0.2
 
 
 @pytest.mark.slow
-def test_streams_that_keep_step_come_in_waves() -> None:
+def test_streams_that_keep_step_come_in_waves(tmp_path: Path) -> None:
     """Collection passes as many stripes of its victims as the write amplification for one of the host's.
 
     Where that is 1 more than the stripes in which all dies are taken once, 8 here, the host's programs and
-    the reads for moves go from die to die together.
+    the reads for moves go from die to die together. Collection that is late never keeps step for long.
     """
     name = "samsung-840-pro-512gb"
+    evenly = re.sub(r"^(pacing|late_kib|catch_up_pct) = .*\n", "", profile_text(name), flags=re.MULTILINE)
+    path = tmp_path / "evenly.toml"
+    path.write_text(evenly, encoding="utf-8")
     profile = check_profile(name)["profile"]
     flash = profile["flash"]
     dies = flash["channels"]["value"] * flash["dies_per_channel"]["value"]
     stripes = dies / profile["mapping"]["stripe_dies"]["value"]
-    at = {spare: steady(name, spare, 120) for spare in (0.058, 0.0608, 0.065)}
+    at = {spare: steady(str(path), spare, 120) for spare in (0.058, 0.0608, 0.065)}
     assert at[0.0608][1] == pytest.approx(stripes + 1, rel=0.03)
     beside = {spare: found[2] / found[0] for spare, found in at.items()}
     assert beside[0.0608] > 2 * max(beside[0.058], beside[0.065]), beside
+    late = {spare: steady(name, spare, 120) for spare in at}
+    turns = [found[2] / found[0] for found in late.values()]
+    assert max(turns) < 1.3 * min(turns)
 
 
 @pytest.mark.slow

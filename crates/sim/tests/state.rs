@@ -280,7 +280,7 @@ fn the_format_has_a_new_number_when_a_state_has_other_parts() {
     let hash = blake3::hash(names.join(" ").as_bytes()).to_hex();
     assert_eq!(
         (snapshot::FORMAT, &hash[..16]),
-        (9, "06b79a063e1f20b5"),
+        (10, "9c6f864af8b448d2"),
         "{}",
         names.join(" ")
     );

@@ -42,12 +42,15 @@ impl<R: VictimRule> Ftl<R> {
     #[inline]
     pub(crate) fn make_room(&mut self, flash: &mut impl Flash) {
         if self.victim.is_some() || self.free.len() < self.wanted_free {
+            if self.lateness.rests(&self.pacing) {
+                return;
+            }
             self.collect_paced(flash);
         }
     }
 
     /// Moves so many pages that the victim is empty when the host has used up the space that it wins; in a burst more, so that
-    /// collection has its share of what is placed.
+    /// collection has its share of what is placed, and where it was late more, to make up for that.
     #[inline]
     fn collect_paced(&mut self, flash: &mut impl Flash) {
         if self.victim.is_none() && !self.choose_victim() {
@@ -59,7 +62,8 @@ impl<R: VictimRule> Ftl<R> {
         }
         if let Some(victim) = &mut self.victim {
             let at_most = i64::from(victim.gain) * burst / (1000 - burst);
-            victim.owed += i64::from(victim.valid_at_start).max(at_most);
+            let owed = i64::from(victim.valid_at_start) * i64::from(self.pacing.moved_pct()) / 100;
+            victim.owed += owed.max(at_most);
         }
         while let Some(victim) = &self.victim
             && (victim.owed >= i64::from(victim.gain) || victim.valid_at_start == 0)

@@ -1,6 +1,7 @@
 //! What the translation layer does for itself: wear levelling, collection when idle, a purge.
 
 use crate::flash::Flash;
+use crate::ftl::lateness::Lateness;
 use crate::ftl::layer::{Ftl, FtlCounts};
 use crate::ftl::open_block::OpenBlock;
 use crate::ftl::translation::Translation;
@@ -115,6 +116,7 @@ impl<R: VictimRule> Translation for Ftl<R> {
         self.moved = OpenBlock::CLOSED;
         self.victim = None;
         self.wanted_free = self.reserve;
+        self.lateness = Lateness::default();
         self.resting = None;
         let cached = |block: &u32| !self.slc.as_ref().is_some_and(|slc| slc.owns(*block));
         self.free = (0..self.map.blocks.count() as u32).filter(cached).collect();

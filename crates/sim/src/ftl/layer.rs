@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::flash::{Divisor, Flash, NONE};
 use crate::ftl::collection::Victim;
+use crate::ftl::lateness::Lateness;
 use crate::ftl::mapping::Map;
 use crate::ftl::merged::Merged;
 use crate::ftl::open_block::{Lines, OpenBlock};
@@ -101,6 +102,7 @@ pub struct Ftl<R> {
     /// It takes another victim where fewer are free: the reserve, or the target while a burst goes on.
     pub(crate) wanted_free: usize,
     pub(crate) pacing: Pacing,
+    pub(crate) lateness: Lateness,
     pub(crate) closed_clock: u64,
     pub(crate) counts: FtlCounts,
     /// Units that one array read brings.
@@ -137,6 +139,7 @@ impl<R: VictimRule> Ftl<R> {
             reserve: reserve as usize,
             wanted_free: reserve as usize,
             pacing: Pacing::default(),
+            lateness: Lateness::default(),
             closed_clock: 0,
             counts: FtlCounts::default(),
             page_units: Divisor::new(1),

@@ -6,6 +6,7 @@
 
 mod collection;
 mod housekeeping;
+mod lateness;
 mod layer;
 mod mapping;
 mod mapping_cache;

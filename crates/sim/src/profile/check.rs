@@ -241,7 +241,9 @@ impl Collection {
             count("collection.beside_lines", lines.value, 4096)?;
         }
         let works = self.beside_lines.is_some();
-        let bursts = self.pacing.as_ref().map(|pacing| pacing.value) == Some(Pacing::Bursts);
+        let pacing = self.pacing.as_ref().map(|pacing| pacing.value);
+        self.check_late(pacing == Some(Pacing::Late))?;
+        let bursts = pacing == Some(Pacing::Bursts);
         let why = "says nothing with smooth pacing and without collection.beside_lines";
         let target = self.target_pct.is_some();
         require(
@@ -269,6 +271,35 @@ impl Collection {
             pct,
             why,
         )
+    }
+}
+
+impl Collection {
+    fn check_late(&self, late: bool) -> Check {
+        let given = [
+            ("collection.late_kib", self.late_kib.is_some()),
+            ("collection.catch_up_pct", self.catch_up_pct.is_some()),
+        ];
+        for (field, given) in given {
+            let how = if given { "present" } else { "missing" };
+            let why = "goes with collection.pacing = late, and that with it";
+            require(given == late, field, how, why)?;
+        }
+        if let Some(kib) = &self.late_kib {
+            count("collection.late_kib", kib.value, 1 << 20)?;
+            let why = "must be a multiple of 4: what is placed are units of 4 KiB";
+            require(
+                kib.value.is_multiple_of(4),
+                "collection.late_kib",
+                kib.value,
+                why,
+            )?;
+        }
+        self.catch_up_pct.as_ref().map_or(Ok(()), |pct| {
+            let why = "must be 101 to 1000 % of what each write owes";
+            let field = "collection.catch_up_pct";
+            require((101..=1000).contains(&pct.value), field, pct.value, why)
+        })
     }
 }
 

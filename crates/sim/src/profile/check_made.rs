@@ -51,6 +51,7 @@ impl Profile {
             spec.user_bytes,
             &why,
         )?;
+        self.check_lateness(spec)?;
         let Some(slc) = &self.slc_cache else {
             return Ok(());
         };
@@ -70,6 +71,30 @@ impl Profile {
             slc.size_gb.value,
             why,
         ))
+    }
+
+    /// What collection is late must fit into what it keeps free, beside a superblock for each stream.
+    fn check_lateness(&self, spec: &DriveSpec) -> Check {
+        let Some(late) = self
+            .collection
+            .as_ref()
+            .and_then(|collection| collection.late_kib.as_ref())
+        else {
+            return Ok(());
+        };
+        let superblock = spec.geometry.units_per_superblock();
+        let taken = self.late_units().div_ceil(superblock) + 2;
+        let why = format!(
+            "contradicts collection.reserve_pct at this scale: {} superblocks of {} KiB are kept free, and one stays for each stream",
+            spec.reserve,
+            u64::from(superblock) * UNIT / 1024,
+        );
+        require(
+            taken < spec.reserve,
+            "collection.late_kib",
+            late.value,
+            &why,
+        )
     }
 
     fn check_buffer(&self, spec: &DriveSpec) -> Check {

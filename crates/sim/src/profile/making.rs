@@ -1,8 +1,8 @@
 //! From what a profile says, in the units that people use, to the parts of a drive, in integers.
 
 use super::{
-    Flash, Idle, IdleState, Medium, Pacing, Placement, Power, Profile, ProfileError, Protocol,
-    Size, SlcCache, SlcMode, SlcWhenFull, Spread, Streams, Thermal, Throttle, Xpoint,
+    Flash, Idle, IdleState, Medium, Placement, Power, Profile, ProfileError, Protocol, Size,
+    SlcCache, SlcMode, SlcWhenFull, Spread, Streams, Thermal, Throttle, Xpoint,
 };
 use crate::profile::spec::{
     self, DriveOptions, DriveSpec, Geometry, HostSpec, Layout, Pauses, PowerSpec, ReadAheadSpec,
@@ -89,9 +89,7 @@ impl Profile {
         let Some(collection) = &self.collection else {
             return spec::Pacing::default();
         };
-        let bursts = collection.pacing.as_ref();
-        let bursts = bursts.is_some_and(|pacing| pacing.value == Pacing::Bursts);
-        let burst_pct = collection.burst_pct.as_ref().filter(|_| bursts);
+        let burst_pct = collection.burst_pct.as_ref();
         let spare = 1.0 - user_bytes as f64 / geometry.raw_bytes() as f64;
         let target = |pct: f64| f64::from(geometry.superblocks) * spare * pct / 100.0;
         spec::Pacing {
@@ -101,7 +99,19 @@ impl Profile {
                 .map_or(0, |pct| target(pct.value).round() as u32),
             burst_milli: burst_pct.map_or(0, |pct| (pct.value * 10.0).round() as u32),
             beside_lines: collection.beside_lines.as_ref().map_or(0, |n| n.value),
+            late_units: self.late_units(),
+            catch_up_pct: collection
+                .catch_up_pct
+                .as_ref()
+                .map_or(100, |pct| pct.value),
         }
+    }
+
+    /// What the host may write before collection makes up for it.
+    pub(super) fn late_units(&self) -> u32 {
+        let collection = self.collection.as_ref();
+        let late = collection.and_then(|collection| collection.late_kib.as_ref());
+        late.map_or(0, |kib| kib.value / (UNIT_BYTES / 1024))
     }
 
     /// Dies over which pages alternate. A write that must be in flash at once fills a word line of one die.

@@ -155,6 +155,12 @@ pub struct Collection {
     /// the host. Absent: the reserve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_pct: Option<Figure<f64>>,
+    /// Data that the host may write while collection rests, before it makes up for it, in KiB; with `late` only. Not scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_kib: Option<Figure<u32>>,
+    /// What collection moves of what each write owes while it makes up for that, in percent; with `late` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catch_up_pct: Option<Figure<u32>>,
     /// Word lines that it moves at once beside reads and writes, until the target is reached. Absent: it works only where writes
     /// need the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,6 +185,8 @@ pub enum Pacing {
     Smooth,
     /// Late, when the reserve is all that is free, and then as fast as its share allows until the target is reached.
     Bursts,
+    /// By turns: it rests until the host has written some, then moves more than each write owes until it has made up for that.
+    Late,
 }
 
 /// Which superblock is collected next.

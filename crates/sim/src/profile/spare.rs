@@ -30,7 +30,9 @@ impl DriveSpec {
         // Each stream has a superblock open, half of it written in the mean.
         let streams = if self.options.merged_streams { 1 } else { 2 };
         let idle = u64::from(self.reserve + above) + cached;
-        let unwritten = idle * per_superblock + streams * per_superblock / 2;
+        // Collection that is late has half of that in use already.
+        let late = u64::from(pacing.late_units / 2) * u64::from(UNIT_BYTES);
+        let unwritten = idle * per_superblock - late + streams * per_superblock / 2;
         let usable = self.geometry.raw_bytes() - unwritten;
         1.0 - self.user_bytes as f64 / usable as f64
     }
@@ -44,6 +46,7 @@ impl Profile {
         let unlike = spread.is_some_and(|spread| spread.die_sigma_pct.value > 0.0);
         let figures = [
             ("buffer.size_mib", true),
+            ("collection.late_kib", self.late_units() > 0),
             ("idle.after_ms", self.idle.is_some()),
             ("power.window_ms", self.power.is_some()),
             ("spread.die_sigma_pct", unlike),

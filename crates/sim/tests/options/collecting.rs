@@ -53,7 +53,7 @@ fn late_and_in_bursts_the_host_is_fast_until_it_is_slow() {
     let bursts = run(Pacing {
         target: 12,
         burst_milli: 950,
-        beside_lines: 0,
+        ..Pacing::default()
     });
     assert!(smooth.2 > 0.8 && smooth.3 < 1.2);
     assert!(bursts.2 < 0.5 && bursts.3 > 1.5);
@@ -63,13 +63,45 @@ fn late_and_in_bursts_the_host_is_fast_until_it_is_slow() {
 }
 
 #[test]
+fn by_turns_the_host_is_slower_and_faster_and_on_the_whole_the_same() {
+    let run = |pacing: Pacing| {
+        let spec = with(|spec| spec.options.pacing = pacing);
+        let mut drive = tortured(&spec);
+        let seen = random(&mut drive, spec.user_bytes, 0, 32, 300_000);
+        let rows = by_hundredth(&seen);
+        let mean = rows.iter().sum::<u64>() as f64 / rows.len() as f64;
+        let square = |&row: &u64| (row as f64 / mean - 1.0).powi(2);
+        let spread = (rows.iter().map(square).sum::<f64>() / rows.len() as f64).sqrt();
+        let mut waits: Vec<u64> = seen.ios.iter().map(|&(at, done)| done - at).collect();
+        waits.sort_unstable();
+        let middle = waits[waits.len() / 2] as f64 / seen.mean_ns();
+        let amplification = drive.ftl_counts().write_amplification().unwrap();
+        println!(
+            "{:.0} IOPS, WA {amplification:.3}, spread {spread:.3}, p50 {middle:.2}",
+            seen.iops()
+        );
+        (seen.iops(), amplification, spread, middle)
+    };
+    let smooth = run(Pacing::default());
+    let late = run(Pacing {
+        late_units: 1024,
+        catch_up_pct: 150,
+        ..Pacing::default()
+    });
+    assert!(late.2 > 2.0 * smooth.2);
+    assert!((0.5..2.0).contains(&late.3), "none waits for all");
+    assert_within("write amplification", late.1, smooth.1, 0.02);
+    assert_within("IOPS", late.0, smooth.0, 0.03);
+}
+
+#[test]
 fn beside_reads_collection_works_until_the_pool_is_there() {
     let run = |beside_lines| {
         let spec = with(|spec| {
             spec.options.pacing = Pacing {
                 target: 40,
-                burst_milli: 0,
                 beside_lines,
+                ..Pacing::default()
             };
         });
         let mut drive = tortured(&spec);

@@ -49,6 +49,51 @@ fn bursts_say_how_hard_and_until_when_and_smooth_collection_does_not() {
     }
 }
 
+const LATE: &str = "pacing = { value = \"late\", source = \"chosen\" }
+late_kib = { value = 256, source = \"chosen\" }
+catch_up_pct = { value = 150, source = \"chosen\" }";
+
+#[test]
+fn collection_that_is_late_says_by_how_much_and_how_it_catches_up() {
+    let late = |change: (&str, &str)| {
+        let tables = LATE.replacen(change.0, change.1, 1);
+        paced("reserve_pct = { value = 0.5, source = \"chosen\" }").replacen(BURSTS, &tables, 1)
+    };
+    assert!(Profile::parse(&late(("", ""))).is_ok());
+    for (change, field) in [
+        (("\"late\"", "\"smooth\""), "collection.late_kib"),
+        (
+            ("late_kib = { value = 256, source = \"chosen\" }\n", ""),
+            "collection.late_kib",
+        ),
+        (
+            ("\ncatch_up_pct = { value = 150, source = \"chosen\" }", ""),
+            "collection.catch_up_pct",
+        ),
+        (("value = 256", "value = 254"), "collection.late_kib"),
+        (("value = 256", "value = 0"), "collection.late_kib"),
+        (("value = 150", "value = 100"), "collection.catch_up_pct"),
+    ] {
+        let error = refusal(&late(change));
+        assert!(error.contains(field), "{change:?}: {error}");
+    }
+}
+
+#[test]
+fn collection_is_late_by_less_than_what_is_free() {
+    let text = paced("reserve_pct = { value = 0.5, source = \"chosen\" }");
+    let text = text.replacen(
+        BURSTS,
+        &LATE.replacen("value = 256", "value = 1048576", 1),
+        1,
+    );
+    let error = refusal(&text);
+    assert!(
+        error.contains("collection.late_kib") && error.contains("reserve_pct"),
+        "{error}"
+    );
+}
+
 #[test]
 fn what_is_never_suspended_has_no_time_to_be() {
     let text = suspended("pulse_us", "60.0");

@@ -80,6 +80,20 @@ pub struct Pacing {
     pub burst_milli: u32,
     /// Word lines that it moves at once, beside whatever the host does, until the target is reached; 0: it never does.
     pub beside_lines: u32,
+    /// Units that the host may write before collection, which rests meanwhile, makes up for them; 0: it never rests.
+    pub late_units: u32,
+    /// What it moves of what each write owes while it makes up for that, in percent; more than 100.
+    pub catch_up_pct: u32,
+}
+
+impl Pacing {
+    /// What collection moves of what each write owes while it works, in percent.
+    pub fn moved_pct(&self) -> u32 {
+        match self.late_units {
+            0 => 100,
+            _ => self.catch_up_pct,
+        }
+    }
 }
 
 /// What a drive has or does beyond the plain rules.
