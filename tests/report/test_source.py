@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 from ssdlab.methods.results.outcome import UnknownResult
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.report import engine, page, source
+from ssdlab.results import tables
 from ssdlab.results.lease import RunLock
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import TableInfo
 
 
 @pytest.mark.parametrize(("status", "advice"), [("interrupted", "ssdlab resume"), ("failed", "ssdlab show")])
@@ -54,8 +58,21 @@ def test_a_run_without_its_tables(make_run: Callable[..., Path], table: str) -> 
 def test_a_table_that_is_damaged(make_run: Callable[..., Path]) -> None:
     folder = make_run()
     (folder / "series.parquet").write_bytes(b"PAR1 and then nothing")
-    with pytest.raises(Refused, match=r"series\.parquet is damaged"):
+    with pytest.raises(Refused, match=r"series\.parquet is damaged") as refused:
         source.read_run(folder)
+    assert "SELECT" not in str(refused.value) and "/proc/" not in str(refused.value)
+
+
+@pytest.mark.parametrize("table", [tables.POWER, tables.TELEMETRY])
+def test_a_table_of_a_meter_or_drive_that_is_damaged(make_run: Callable[..., Path], table: str) -> None:
+    """One that its seal does not show: it was written so."""
+    folder, content = make_run(), b"PAR1 and then nothing"
+    (folder / table).write_bytes(content)
+    found = RunFolder(folder)
+    info = TableInfo(name=table, rows=1, sha256=hashlib.sha256(content).hexdigest())
+    found.manifest = found.manifest.model_copy(update={"tables": (*found.manifest.tables, info)})
+    with pytest.raises(Refused, match=f"{table} of run .* is damaged"):
+        source._samples(found) if table == tables.TELEMETRY else source._power(found)
 
 
 def test_a_run_of_a_newer_ssdlab(make_run: Callable[..., Path]) -> None:

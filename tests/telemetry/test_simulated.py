@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -155,3 +156,18 @@ def test_watts_by_the_second_are_those_of_all_rails(tmp_path: Path) -> None:
     assert found["ordinal"].tolist() == [4, 4]
     assert found["end_ns"].tolist() == [S, 2 * S]
     assert found["mean_w"].tolist() == pytest.approx([3.5, 5.5])
+
+
+def test_a_second_of_which_nothing_is_known_has_no_watts(tmp_path: Path) -> None:
+    columns = {
+        "ordinal": np.full(3, 4, dtype=np.int32),
+        "attempt": np.ones(3, dtype=np.int32),
+        "rail": np.repeat(["12V"], 3).astype(object),
+        "start_ns": np.arange(3) * S,
+        "end_ns": np.arange(1, 4) * S,
+        "mean_w": np.array([3.0, np.nan, 5.0]),
+    }
+    with HeldFolder(tmp_path, follow=True) as folder:
+        tables.write(folder, tables.POWER, columns, tables.POWER_COLUMNS, "rail, start_ns")
+        found = tables.power_by_second(folder, tables.POWER)
+    assert found["mean_w"].tolist() == pytest.approx([3.0, math.nan, 5.0], nan_ok=True)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods.results.outcome import read_result, warned_of
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import tables
@@ -219,15 +218,7 @@ def _finished_parts(found: RunFolder) -> list[str]:
 
 def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Columns:
     columns = tables.SERIES_COLUMNS if name == tables.SERIES else tables.HIST_COLUMNS
-    try:
-        return found.read_table(name, columns, where, order)
-    except tables.Unreadable as error:
-        raise Refused(
-            f"{name} of run {found.manifest.run_id} is damaged: {error}",
-            "restore it from a copy, or run the method again",
-            run=found.manifest.run_id,
-            path=str(found.path / name),
-        ) from error
+    return found.read_table(name, columns, where, order)
 
 
 def _samples(found: RunFolder) -> tables.Columns:
@@ -245,8 +236,7 @@ def _power(found: RunFolder) -> tables.Columns:
     """Return what meters found, by the second; nothing of a run that is not finished."""
     if all(each.name != tables.POWER for each in found.manifest.tables):
         return tables.empty({name: tables.POWER_COLUMNS[name] for name in _POWER_SHOWN})
-    with HeldFolder(found.path) as held:  # held against its seal by `verify`
-        return tables.power_by_second(held, tables.POWER)
+    return found.power_by_second()
 
 
 def _attempts(found: RunFolder) -> dict[int, tuple[int, ...]]:

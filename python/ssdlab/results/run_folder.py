@@ -6,6 +6,7 @@ What is read is held against its seal first.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -21,7 +22,7 @@ from ssdlab.results.records import AnyRecord, BeginRecord, EndRecord, StepResult
 from ssdlab.results.schema import RUN_SCHEMA, Manifest, Note
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from ssdlab.model.workload import Workload
@@ -236,8 +237,36 @@ class RunFolder:
 
         info = next((each for each in self.manifest.tables if each.name == name), None)
         self._check_file(name, None if info is None else info.sha256)
-        with HeldFolder(self.path) as held:
+        with HeldFolder(self.path) as held, self._undamaged(name):
             return tables.read(held, name, columns, where, order)
+
+    def power_by_second(self) -> tables.Columns:
+        """Return what meters found by the second, as `tables.power_by_second`; held against its seal before.
+
+        Raises
+        ------
+        Refused
+            There is none, or it is damaged.
+        """
+        from ssdlab.results import tables
+
+        with HeldFolder(self.path) as held, self._undamaged(tables.POWER):
+            return tables.power_by_second(held, tables.POWER)
+
+    @contextmanager
+    def _undamaged(self, name: str) -> Iterator[None]:
+        """Tell of a table that cannot be read: one without a digest is found damaged only now."""
+        from ssdlab.results import tables
+
+        try:
+            yield
+        except tables.Unreadable as error:
+            raise Refused(
+                f"{name} of run {self.manifest.run_id} is damaged: {error}",
+                "restore it from a copy, or run the method again",
+                run=self.manifest.run_id,
+                path=str(self.path / name),
+            ) from error
 
     def verify(self) -> SealState:
         """Hold all that the folder keeps of the run against its seals.

@@ -175,8 +175,8 @@ def power_by_second(folder: HeldFolder, name: str) -> Columns:
     return _found(
         folder,
         name,
-        "SELECT ordinal, attempt, max(end_ns) AS end_ns, sum(mean_w * (end_ns - start_ns)) "
-        "/ (sum(end_ns - start_ns) / count(DISTINCT rail)) AS mean_w "
+        "SELECT ordinal, attempt, max(end_ns) AS end_ns, coalesce(sum(mean_w * (end_ns - start_ns)) "
+        "/ (sum(end_ns - start_ns) / count(DISTINCT rail)), 'NaN') AS mean_w "
         "FROM read_parquet(?) WHERE end_ns > start_ns "
         "GROUP BY ordinal, attempt, (end_ns - 1) // 1000000000 ORDER BY ordinal, attempt, end_ns",
     )
@@ -198,7 +198,8 @@ def _found(folder: HeldFolder, name: str, query: str) -> Columns:
         try:
             found = con.execute(query, [str(path)]).fetchnumpy()
         except _database().Error as error:
-            raise Unreadable(str(error)) from error
+            why = str(error).splitlines()[0].replace(str(path), name)
+            raise Unreadable(why) from error
     return {name: np.asarray(column) for name, column in found.items()}
 
 

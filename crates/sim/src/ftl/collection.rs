@@ -41,12 +41,33 @@ impl<R: VictimRule> Ftl<R> {
     /// Makes room where the host's stream or a fold has used some.
     #[inline]
     pub(crate) fn make_room(&mut self, flash: &mut impl Flash) {
-        if self.victim.is_some() || self.free.len() < self.wanted_free {
-            if self.lateness.rests(&self.pacing) {
-                return;
-            }
+        let works = match self.pacing.late_units {
+            0 => self.victim.is_some() || self.free.len() < self.wanted_free,
+            late => self.is_late(late),
+        };
+        if works {
             self.collect_paced(flash);
         }
+    }
+
+    /// Whether collection that may be late by so many units makes up for it now. In the mean as much is free as where it is not.
+    fn is_late(&mut self, late_units: u32) -> bool {
+        let per_block = i64::from(self.map.blocks.units_per_block());
+        let late = i64::from(late_units);
+        let mean = self.reserve as i64 * per_block;
+        let room = self.room();
+        self.lateness.works(room, mean - late / 2, mean + late / 2)
+    }
+
+    /// Units that can be written: in free and open superblocks, and what collection has won of its victim so far.
+    fn room(&self) -> i64 {
+        let per_block = i64::from(self.map.blocks.units_per_block());
+        let unwritten = |open: OpenBlock| i64::from(open.end - open.next);
+        let won = self.victim.map_or(0, |victim| {
+            let before = i64::from(victim.valid_at_start.max(1));
+            per_block * (before - i64::from(self.map.blocks.valid(victim.block))) / before
+        });
+        self.free.len() as i64 * per_block + unwritten(self.host) + unwritten(self.moved) + won
     }
 
     /// Moves so many pages that the victim is empty when the host has used up the space that it wins; in a burst more, so that

@@ -94,6 +94,8 @@ impl Profile {
             let collection = self.collection.as_ref();
             let paced = collection.is_some_and(|c| c.target_pct.is_some());
             only(paced, "collection.target_pct", with, why)?;
+            let late = self.late_units() > 0;
+            only(late, "collection.pacing = late", with, why)?;
             let merged = self.merged_streams();
             only(merged, "collection.streams = merged", with, why)?;
             let larger = self.mapping_unit_bytes() > UNIT_BYTES;

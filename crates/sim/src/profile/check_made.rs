@@ -73,28 +73,21 @@ impl Profile {
         ))
     }
 
-    /// What collection is late must fit into what it keeps free, beside a superblock for each stream.
+    /// Half of what collection is late must fit into what it keeps free, beside a superblock open and one free for each stream.
     fn check_lateness(&self, spec: &DriveSpec) -> Check {
-        let Some(late) = self
-            .collection
-            .as_ref()
-            .and_then(|collection| collection.late_kib.as_ref())
-        else {
+        let collection = self.collection.as_ref();
+        let Some(late) = collection.and_then(|collection| collection.late_kib.as_ref()) else {
             return Ok(());
         };
         let superblock = spec.geometry.units_per_superblock();
-        let taken = self.late_units().div_ceil(superblock) + 2;
+        let taken = (self.late_units() / 2).div_ceil(superblock) + 4;
         let why = format!(
-            "contradicts collection.reserve_pct at this scale: {} superblocks of {} KiB are kept free, and one stays for each stream",
+            "contradicts collection.reserve_pct at this scale: of {} superblocks of {} KiB that are kept free it would use {taken} with those of its streams",
             spec.reserve,
             u64::from(superblock) * UNIT / 1024,
         );
-        require(
-            taken < spec.reserve,
-            "collection.late_kib",
-            late.value,
-            &why,
-        )
+        let field = "collection.late_kib";
+        require(taken <= spec.reserve, field, late.value, &why)
     }
 
     fn check_buffer(&self, spec: &DriveSpec) -> Check {

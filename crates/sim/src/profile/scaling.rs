@@ -62,14 +62,10 @@ impl Profile {
             }
         };
         let reserve = |pct: f64| (f64::from(geometry.superblocks) * pct / 100.0).round() as u32;
-        // Free superblocks go to and fro by what collection is late; in the mean they are the reserve.
-        let half_late =
-            f64::from(self.late_units() / 2) / f64::from(geometry.units_per_superblock());
-        let half_late = half_late.round() as u32;
         Ok(Scaled {
             geometry,
             user_bytes: user_bytes / unit * unit,
-            reserve: reserve_pct.map_or(0, |pct| reserve(pct).max(MIN_RESERVE) + half_late),
+            reserve: reserve_pct.map_or(0, |pct| reserve(pct).max(MIN_RESERVE)),
             erase_every,
         })
     }

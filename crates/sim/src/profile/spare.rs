@@ -30,9 +30,7 @@ impl DriveSpec {
         // Each stream has a superblock open, half of it written in the mean.
         let streams = if self.options.merged_streams { 1 } else { 2 };
         let idle = u64::from(self.reserve + above) + cached;
-        // Collection that is late has half of that in use already.
-        let late = u64::from(pacing.late_units / 2) * u64::from(UNIT_BYTES);
-        let unwritten = idle * per_superblock - late + streams * per_superblock / 2;
+        let unwritten = idle * per_superblock + streams * per_superblock / 2;
         let usable = self.geometry.raw_bytes() - unwritten;
         1.0 - self.user_bytes as f64 / usable as f64
     }

@@ -319,10 +319,22 @@ fn one_write_frontier_goes_without_a_cache_and_without_planes() {
         error.contains("slc_cache is beside collection.streams = merged"),
         "{error}"
     );
-    let planes = "[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n";
+    let planes = "\n[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n";
     let error = refusal(&format!("{merged}{planes}"));
     assert!(
         error.contains("collection.streams = merged is beside mapping.placement = static-cwdp"),
+        "{error}"
+    );
+}
+
+#[test]
+fn planes_collect_for_themselves_and_are_never_late() {
+    let late =
+        paced("reserve_pct = { value = 0.5, source = \"chosen\" }").replacen(BURSTS, LATE, 1);
+    let planes = "\n[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n";
+    let error = refusal(&format!("{late}{planes}"));
+    assert!(
+        error.contains("collection.pacing = late is beside mapping.placement = static-cwdp"),
         "{error}"
     );
 }
