@@ -15,7 +15,7 @@ from ssdlab.analysis.one_pass import PIECES, agrees, fall_bytes, spare_of_fall, 
 from ssdlab.cli import main
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.drives.spare import Spare
-from ssdlab.methods.parts.one_pass import lay_out
+from ssdlab.methods.parts.one_pass import Judged, lay_out
 from ssdlab.methods.presented.points import headline_label, peak_findings
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.model.errors import Refused, UsageError
@@ -26,6 +26,7 @@ from ssdlab.results.drive_states import PREPARED, OnePassProof, PlacedProof
 from ssdlab.results.kind import loaded
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult
+from ssdlab.runs import preparing
 
 BRIEF = {
     **{"round_seconds": "0.5", "least_seconds": "1", "most_seconds": "600", "depths": "32"},
@@ -206,6 +207,31 @@ def test_measure_prepares_too_and_says_so() -> None:
     assert other["drive"]["write_amplification"] == pytest.approx(amplification, rel=0.03)
     with pytest.raises(UsageError, match="for one pass"):
         measure(SMALL, spare=0.1, **options)
+
+
+@pytest.mark.parametrize("how", ["one-pass", "analytic"])
+def test_writes_to_a_part_of_a_drive_are_not_prepared_for_by_one_pass(how: str) -> None:
+    options: dict[str, Any] = {"precondition": how, "seconds": 0.1, "destroy": SMALL, "threads": 4}
+    with pytest.raises(Refused, match="only a part") as refused:
+        measure(SMALL, rw="randwrite", span="0..50%", **options)
+    assert refused.value.facts["reason"] == "partial-span"
+    # Reads of a part find what the whole drive holds.
+    assert measure(SMALL, rw="randread", span="0..50%", **options).as_dict()["prepared"]["steady"]
+
+
+def test_measure_says_when_a_pass_did_not_show_its_spare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writes that show it take minutes: here they are told to have ended in full."""
+    shown = preparing._write_after
+
+    def in_full(*args: Any, **facts: Any) -> tuple[Judged, bool]:
+        return shown(*args, **facts)[0], True
+
+    monkeypatch.setattr(preparing, "_write_after", in_full)
+    options: dict[str, Any] = {"rw": "randwrite", "threads": 32, "seconds": 1, "destroy": SMALL}
+    found = measure(SMALL, precondition="one-pass", **options).as_dict()
+    assert found["prepared"]["in_full"]
+    (said,) = [each["what"] for each in found["warnings"] if each["code"] == "prepared"]
+    assert "written over as in full" in said and "prepared by one random pass" not in said
 
 
 def test_the_fall_of_the_speed_tells_the_spare() -> None:

@@ -103,7 +103,7 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
             watcher.phase("filling", duration_ns=None, size_bytes=held.capacity_bytes)
             with _preparing("filling"):
                 held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
-        prepared = _prepared(held, options, watcher)
+        prepared = _prepared(held, workload, options, watcher)
         with _metering(options, held) as metering:
             measurement = _measured(held, workload, options, watcher, log, prepared, metering)
         if not options.save:
@@ -114,7 +114,9 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
         return _saved(held, os.fspath(drive), workload, measurement, options, log, metering.record())
 
 
-def _prepared(held: Drive, options: MeasureOptions, watcher: Watcher) -> dict[str, object]:
+def _prepared(
+    held: Drive, workload: Workload, options: MeasureOptions, watcher: Watcher
+) -> dict[str, object]:
     """Bring the drive into steady state by one pass, or place it; returns what is to be said of that."""
     how = options.precondition
     if how != "one-pass" and how != "analytic":
@@ -123,7 +125,24 @@ def _prepared(held: Drive, options: MeasureOptions, watcher: Watcher) -> dict[st
 
     watcher.phase("preconditioning", duration_ns=None, size_bytes=None)
     with _preparing("preconditioning"):
-        return prepare(held, how, spare=options.spare, seed=options.seed, on_tick=watcher.tick)
+        return prepare(
+            held,
+            how,
+            whole=_writes_all_or_nothing(held, workload),
+            spare=options.spare,
+            seed=options.seed,
+            on_tick=watcher.tick,
+        )
+
+
+def _writes_all_or_nothing(held: Drive, workload: Workload) -> bool:
+    """Return whether each stream that writes does so to all of the drive, but for less than a block."""
+    for stream in workload.streams:
+        places = stream.places(held.capacity_bytes, held.logical_block_bytes)
+        rest = held.capacity_bytes - sum(length for _, length in places)
+        if stream.writes and rest >= max(block.bytes for block in stream.block):
+            return False
+    return True
 
 
 def numa_cpus(node: int, nodes: Path = Path("/sys/devices/system/node")) -> tuple[int, ...]:
@@ -313,6 +332,9 @@ _PREPARED = {
     "analytic": "prepared, not written: its map was placed by theory",
 }
 """How a drive was prepared, in words."""
+_OVERWRITTEN = (
+    "written over as in full, as what prepared it did not show the spare that it was made for or five rounds"
+)
 _AFTER = {
     True: "the writes after that held the rule of steady state",
     False: "the writes after that did not hold the rule of steady state",
@@ -338,7 +360,7 @@ def _judged(
         measurement = measurement.with_facts(telemetry=telemetry.model_dump(mode="json"))
     if prepared:
         measurement = measurement.with_facts(prepared=prepared)
-        how = _PREPARED[str(prepared["preconditioning"])]
+        how = _OVERWRITTEN if prepared["in_full"] else _PREPARED[str(prepared["preconditioning"])]
         warnings.append(Warning.of("prepared", how=how, after=_AFTER[bool(prepared["steady"])]))
     return measurement.with_warnings(warnings)
 

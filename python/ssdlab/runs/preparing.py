@@ -21,9 +21,17 @@ _FULL = SteadyParams()
 
 
 def prepare(
-    drive: Drive, how: Literal["one-pass", "analytic"], *, spare: float | None, seed: int, on_tick: OnTick
+    drive: Drive,
+    how: Literal["one-pass", "analytic"],
+    *,
+    whole: bool,
+    spare: float | None,
+    seed: int,
+    on_tick: OnTick,
 ) -> dict[str, object]:
     """Purge a drive and prepare it; returns what is to be said of that beside the measurement.
+
+    `whole` tells whether what is written then goes to all of the drive: a part has a steady state of its own.
 
     Raises
     ------
@@ -35,7 +43,7 @@ def prepare(
     usable = drive.capacity_bytes
     usable -= usable % span_unit_bytes(usable, drive.logical_block_bytes)
     laid = lay_out(
-        usable, BLOCK_BYTES, spare_of(drive.identity), whole=True, asked=spare or 0.0, cache_bytes=0
+        usable, BLOCK_BYTES, spare_of(drive.identity), whole=whole, asked=spare or 0.0, cache_bytes=0
     )
     if how == "analytic" and drive.state is None:
         raise Refused(
@@ -52,19 +60,21 @@ def prepare(
             laid.workload(_FULL.precondition_depth).model_copy(update={"seed": seed}), on_tick=on_tick
         )
         before = laid.speeds(*_rows_of(written))
-    found = _write_after(drive, laid, before, seed=seed, placed=how == "analytic", on_tick=on_tick)
+    found, full = _write_after(drive, laid, before, seed=seed, placed=how == "analytic", on_tick=on_tick)
     return {
         "preconditioning": how,
         "spare": laid.spare,
         "spare_from": laid.spare_from,
         "spare_found": found.spare_found,
         "steady": found.steady,
+        "in_full": full,
     }
 
 
 def _write_after(
     drive: Drive, laid: Pass, before: list[float], *, seed: int, placed: bool, on_tick: OnTick
-) -> Judged:
+) -> tuple[Judged, bool]:
+    """Write until that is steady or was done in full; returns what that showed, and whether in full."""
     after = AfterPass(laid, before, placed=placed)
     full, _ = steady_until(_FULL, laid.data_bytes)
     writes = closed_loop(
@@ -83,8 +93,9 @@ def _write_after(
 
     judged = judge(laid, before, *_rows_of(drive.run(writes, on_tick=on_tick, until=until)), placed=placed)
     if ended[0] and not judged.steady:
-        return Judged(judged.rounds_mb_s, judged.round_s, judged.spare_found, judged.agreed, steady=True)
-    return judged
+        judged = Judged(judged.rounds_mb_s, judged.round_s, judged.spare_found, judged.agreed, steady=True)
+        return judged, True
+    return judged, False
 
 
 def _rows_of(measured: Measurement) -> tuple[Any, Any]:

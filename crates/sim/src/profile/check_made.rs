@@ -82,7 +82,8 @@ impl Profile {
         let superblock = spec.geometry.units_per_superblock();
         let taken = (self.late_units() / 2).div_ceil(superblock) + 4;
         let why = format!(
-            "contradicts collection.reserve_pct at this scale: of {} superblocks of {} KiB that are kept free it would use {taken} with those of its streams",
+            "contradicts collection.reserve_pct of {}: of {} superblocks of {} KiB that are kept free it would use {taken} with those of its streams",
+            collection.map_or(0.0, |collection| collection.reserve_pct.value),
             spec.reserve,
             u64::from(superblock) * UNIT / 1024,
         );

@@ -156,6 +156,19 @@ impl Profile {
                 "collection rests when more is free than where it begins",
             )?;
         }
+        at_most(
+            &named(
+                "collection.late_kib",
+                f64::from(4 * self.late_units()),
+                "KiB",
+            ),
+            &named(
+                "buffer.size_mib, in all",
+                self.buffer.size_mib.value * 1024.0,
+                "KiB",
+            ),
+            "what comes in while collection makes up for a turn waits in the buffer",
+        )?;
         let Some(idle) = &self.idle else {
             return Ok(());
         };

@@ -81,15 +81,21 @@ fn collection_that_is_late_says_by_how_much_and_how_it_catches_up() {
 
 #[test]
 fn collection_is_late_by_less_than_what_is_free() {
-    let text = paced("reserve_pct = { value = 0.5, source = \"chosen\" }");
-    let text = text.replacen(
-        BURSTS,
-        &LATE.replacen("value = 256", "value = 1048576", 1),
-        1,
-    );
-    let error = refusal(&text);
+    let text = paced("reserve_pct = { value = 0.01, source = \"chosen\" }");
+    let error = refusal(&text.replacen(BURSTS, LATE, 1));
     assert!(
-        error.contains("collection.late_kib") && error.contains("reserve_pct"),
+        error.contains("collection.late_kib is 256") && error.contains("reserve_pct of 0.01"),
+        "{error}"
+    );
+}
+
+#[test]
+fn collection_is_late_by_no_more_than_the_buffer_holds() {
+    let text = paced("reserve_pct = { value = 0.5, source = \"chosen\" }");
+    let late = LATE.replacen("value = 256", "value = 1048576", 1);
+    let error = refusal(&text.replacen(BURSTS, &late, 1));
+    assert!(
+        error.contains("collection.late_kib") && error.contains("buffer.size_mib"),
         "{error}"
     );
 }

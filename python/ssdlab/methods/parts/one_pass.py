@@ -120,13 +120,13 @@ def lay_out(
     """
     if not whole:
         raise Refused(
-            "one pass prepares whole drives, and only a part of this one is in use",
+            "one pass and a placed state are of whole drives, and only a part of this one is in use",
             "use all of the drive, or precondition it in full: --precondition full",
             reason="partial-span",
         )
     if spare.one_bit_cache:
         raise Refused(
-            "this drive writes to a cache of one bit a cell first, whose state one pass does not bring about",
+            "this drive writes to a cache of one bit a cell first, which neither one pass nor theory knows",
             "precondition it in full: --precondition full",
             reason="slc-cache",
         )
