@@ -78,7 +78,7 @@ def check_profile(name: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401
 _OF_DRIVE = {
     "scale": "choose another scale, or none",
     "spare": "choose another spare area, or leave it as the profile has it",
-    "power": "choose more watts, or a power state that it has, or set no limit",
+    "power": "choose more watts, a power state if it has any, or set no limit",
 }
 """By what a drive's text sets beside its profile: there is nothing to correct in the profile."""
 
