@@ -195,13 +195,13 @@ _EXAMPLES = {
     "state": "drive.sim",
 }
 _WHOLE_BITS = {"scale": 32, "seed": 64}
-_LEAST = {"scale": 1}
+_LOWER = {"scale": 1}
 
 
 def _whole(name: str, value: str) -> int:
     if not value.isascii() or not value.isdecimal():
-        least = _LEAST.get(name, 0)
-        raise UsageError(f"{name}={value} is no whole number from {least} on", f"write it so: {name}=16")
+        lower = _LOWER.get(name, 0)
+        raise UsageError(f"{name}={value} is no whole number from {lower} on", f"write it so: {name}=16")
     maximum = 2 ** _WHOLE_BITS[name] - 1
     if len(value) > 20 or int(value) > maximum:
         raise UsageError(f"{name}={value} is too large", f"choose one up to {maximum}")
