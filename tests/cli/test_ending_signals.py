@@ -74,7 +74,8 @@ except KeyboardInterrupt:
 def test_a_signal_while_a_model_is_made_waits_for_that() -> None:
     """Pydantic would print the interrupt and go on, in some places of it."""
     ended = subprocess.run([sys.executable, "-c", WHILE_MADE], capture_output=True, text=True, timeout=120)
-    assert ended.stdout.split() == ["asked", "made", "stopped"], ended
+    # The interrupt may come between a word and the end of its line.
+    assert "".join(ended.stdout.split()) == "askedmadestopped", ended
 
 
 @pytest.mark.parametrize("number", TAKEN)
