@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdlab.analysis.quantiles import median, quantile
 from ssdlab.model.units import counted
 from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Spell, Track
 from ssdlab.report.packing import pack
@@ -152,6 +151,13 @@ def track(rows: Rows, keys: Sequence[str], *, from_s: float = 0.0) -> Track:
     return Track(rows.watched.shown.index, rows.name, rows.dashed, columns)
 
 
+def _quantiles(values: npt.NDArray[np.float64], shares: Sequence[float]) -> list[float]:
+    """Return what `numpy.quantile` does, which loads masked arrays first: a page would wait for that."""
+    last = len(values) - 1
+    found: list[float] = np.interp(np.multiply(shares, last), np.arange(last + 1), np.sort(values)).tolist()
+    return found
+
+
 def _table(found: Sequence[Rows]) -> Table:
     many = len({rows.watched.shown.index for rows in found}) > 1
     head = (
@@ -175,8 +181,7 @@ def _table(found: Sequence[Rows]) -> Table:
         cells = (
             numbers.count(int(iops.size)),
             numbers.iops(float(iops.min())),
-            numbers.iops(quantile(iops, 0.01)),
-            numbers.iops(median(iops)),
+            *(numbers.iops(value) for value in _quantiles(iops, (0.01, 0.5))),
             numbers.iops(mean),
             numbers.iops(float(iops.max())),
             numbers.share(float(iops.std()) / mean if mean else None),
