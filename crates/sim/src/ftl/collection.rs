@@ -59,15 +59,14 @@ impl<R: VictimRule> Ftl<R> {
         self.lateness.works(room, mean - late / 2, mean + late / 2)
     }
 
-    /// Units that can be written: in free and open superblocks, and what collection has won of its victim so far.
+    /// Units that can be written, with what collection has won of its victim so far.
     fn room(&self) -> i64 {
         let per_block = i64::from(self.map.blocks.units_per_block());
-        let unwritten = |open: OpenBlock| i64::from(open.end - open.next);
         let won = self.victim.map_or(0, |victim| {
             let before = i64::from(victim.valid_at_start.max(1));
             per_block * (before - i64::from(self.map.blocks.valid(victim.block))) / before
         });
-        self.free.len() as i64 * per_block + unwritten(self.host) + unwritten(self.moved) + won
+        self.unwritten_units() as i64 + won
     }
 
     /// Moves so many pages that the victim is empty when the host has used up the space that it wins; in a burst more, so that

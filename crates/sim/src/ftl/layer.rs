@@ -246,12 +246,16 @@ impl<R: VictimRule> Ftl<R> {
     pub fn effective_utilisation(&self) -> f64 {
         let blocks = &self.map.blocks;
         let per_block = f64::from(blocks.units_per_block());
-        let unwritten = |open: OpenBlock| f64::from(open.end - open.next);
         let cached = self.slc.as_ref().map_or(0, |slc| slc.superblocks());
-        let idle = (self.free.len() + cached) as f64 * per_block
-            + unwritten(self.host)
-            + unwritten(self.moved);
+        let idle = cached as f64 * per_block + self.unwritten_units() as f64;
         self.map.mapped() as f64 / (blocks.count() as f64 * per_block - idle)
+    }
+
+    /// Units that can be written at once: in free superblocks, and the rest of the open ones.
+    pub(crate) fn unwritten_units(&self) -> u64 {
+        let free = self.free.len() as u64 * u64::from(self.map.blocks.units_per_block());
+        let rest = |open: OpenBlock| u64::from(open.end - open.next);
+        free + rest(self.host) + rest(self.moved)
     }
 
     /// Writes one unit for the host, where that is a mapping unit.

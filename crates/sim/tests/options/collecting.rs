@@ -27,71 +27,80 @@ fn by_hundredth(seen: &Seen) -> Vec<u64> {
     done
 }
 
-#[test]
-fn late_and_in_bursts_the_host_is_fast_until_it_is_slow() {
-    let run = |pacing: Pacing| {
+/// What random writes of 32 in flight do where collection works so.
+struct Paced {
+    iops: f64,
+    amplification: f64,
+    /// Completions in each 10 ms beside their mean, fewest first.
+    rows: Vec<f64>,
+    /// The median latency beside the mean one.
+    middle: f64,
+}
+
+impl Paced {
+    fn by(pacing: Pacing) -> Self {
         let spec = with(|spec| spec.options.pacing = pacing);
         let mut drive = tortured(&spec);
         let seen = random(&mut drive, spec.user_bytes, 0, 32, 300_000);
         let rows = by_hundredth(&seen);
-        let counts = drive.ftl_counts();
         let mean = rows.iter().sum::<u64>() as f64 / rows.len() as f64;
-        let [slow, fast] = [10, 90].map(|pct| rows[rows.len() * pct / 100] as f64 / mean);
-        println!(
-            "{:.0} IOPS, WA {:?}, rows {slow:.2} to {fast:.2} of the mean",
-            seen.iops(),
-            counts.write_amplification()
-        );
-        (
-            seen.iops(),
-            counts.write_amplification().unwrap(),
-            slow,
-            fast,
-        )
-    };
-    let smooth = run(Pacing::default());
-    let bursts = run(Pacing {
+        let mut waits: Vec<u64> = seen.ios.iter().map(|&(at, done)| done - at).collect();
+        waits.sort_unstable();
+        Self {
+            iops: seen.iops(),
+            amplification: drive.ftl_counts().write_amplification().unwrap(),
+            rows: rows.iter().map(|&row| row as f64 / mean).collect(),
+            middle: waits[waits.len() / 2] as f64 / seen.mean_ns(),
+        }
+    }
+
+    fn row_at(&self, pct: usize) -> f64 {
+        self.rows[self.rows.len() * pct / 100]
+    }
+
+    fn spread(&self) -> f64 {
+        let squares = self.rows.iter().map(|row| (row - 1.0).powi(2));
+        (squares.sum::<f64>() / self.rows.len() as f64).sqrt()
+    }
+}
+
+#[test]
+fn late_and_in_bursts_the_host_is_fast_until_it_is_slow() {
+    let smooth = Paced::by(Pacing::default());
+    let bursts = Paced::by(Pacing {
         target: 12,
         burst_milli: 950,
         ..Pacing::default()
     });
-    assert!(smooth.2 > 0.8 && smooth.3 < 1.2);
-    assert!(bursts.2 < 0.5 && bursts.3 > 1.5);
+    assert!(smooth.row_at(10) > 0.8 && smooth.row_at(90) < 1.2);
+    assert!(bursts.row_at(10) < 0.5 && bursts.row_at(90) > 1.5);
     // On the whole it is the same work; a few more superblocks stand free, and are no spare.
-    assert_within("write amplification", bursts.1, smooth.1, 0.08);
-    assert_within("IOPS", bursts.0, smooth.0, 0.12);
+    assert_within(
+        "write amplification",
+        bursts.amplification,
+        smooth.amplification,
+        0.08,
+    );
+    assert_within("IOPS", bursts.iops, smooth.iops, 0.12);
 }
 
 #[test]
 fn by_turns_the_host_is_slower_and_faster_and_on_the_whole_the_same() {
-    let run = |pacing: Pacing| {
-        let spec = with(|spec| spec.options.pacing = pacing);
-        let mut drive = tortured(&spec);
-        let seen = random(&mut drive, spec.user_bytes, 0, 32, 300_000);
-        let rows = by_hundredth(&seen);
-        let mean = rows.iter().sum::<u64>() as f64 / rows.len() as f64;
-        let square = |&row: &u64| (row as f64 / mean - 1.0).powi(2);
-        let spread = (rows.iter().map(square).sum::<f64>() / rows.len() as f64).sqrt();
-        let mut waits: Vec<u64> = seen.ios.iter().map(|&(at, done)| done - at).collect();
-        waits.sort_unstable();
-        let middle = waits[waits.len() / 2] as f64 / seen.mean_ns();
-        let amplification = drive.ftl_counts().write_amplification().unwrap();
-        println!(
-            "{:.0} IOPS, WA {amplification:.3}, spread {spread:.3}, p50 {middle:.2}",
-            seen.iops()
-        );
-        (seen.iops(), amplification, spread, middle)
-    };
-    let smooth = run(Pacing::default());
-    let late = run(Pacing {
+    let smooth = Paced::by(Pacing::default());
+    let late = Paced::by(Pacing {
         late_units: 1024,
         catch_up_pct: 150,
         ..Pacing::default()
     });
-    assert!(late.2 > 2.0 * smooth.2);
-    assert!((0.5..2.0).contains(&late.3), "none waits for all");
-    assert_within("write amplification", late.1, smooth.1, 0.02);
-    assert_within("IOPS", late.0, smooth.0, 0.03);
+    assert!(late.spread() > 2.0 * smooth.spread());
+    assert!((0.5..2.0).contains(&late.middle), "none waits for all");
+    assert_within(
+        "write amplification",
+        late.amplification,
+        smooth.amplification,
+        0.02,
+    );
+    assert_within("IOPS", late.iops, smooth.iops, 0.03);
 }
 
 #[test]

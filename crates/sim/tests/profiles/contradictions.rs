@@ -73,6 +73,7 @@ fn collection_that_is_late_says_by_how_much_and_how_it_catches_up() {
         (("value = 256", "value = 254"), "collection.late_kib"),
         (("value = 256", "value = 0"), "collection.late_kib"),
         (("value = 150", "value = 100"), "collection.catch_up_pct"),
+        (("value = 150", "value = 1001"), "collection.catch_up_pct"),
     ] {
         let error = refusal(&late(change));
         assert!(error.contains(field), "{change:?}: {error}");
@@ -325,7 +326,7 @@ fn one_write_frontier_goes_without_a_cache_and_without_planes() {
         error.contains("slc_cache is beside collection.streams = merged"),
         "{error}"
     );
-    let planes = "\n[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n";
+    let planes = "[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n";
     let error = refusal(&format!("{merged}{planes}"));
     assert!(
         error.contains("collection.streams = merged is beside mapping.placement = static-cwdp"),
