@@ -332,9 +332,7 @@ _PREPARED = {
     "analytic": "prepared, not written: its map was placed by theory",
 }
 """How a drive was prepared, in words."""
-_OVERWRITTEN = (
-    "written over as in full, as what prepared it did not show the spare that it was made for or five rounds"
-)
+_OVERWRITTEN = "written over as in full, as what prepared it did not show its spare, or five rounds that held"
 _AFTER = {
     True: "the writes after that held the rule of steady state",
     False: "the writes after that did not hold the rule of steady state",
