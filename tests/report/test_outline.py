@@ -183,7 +183,7 @@ def test_the_verdict_names_the_winner_and_by_how_much_and_leads_to_a_chart(
     compared: Path, written: Path
 ) -> None:
     html, runs = untied(written.read_text()), manifests(compared)
-    clauses = re.findall(r'<a href="#([^"]+)" data-figure="([^"]+)">([^<]*)</a>', html)
+    clauses = re.findall(r'<a href="#([^"]+)" data-figure="([^"]+)"[^>]*>([^<]*)</a>', html)
     assert [name for _, name, _ in clauses] == [
         "peak_sequential_read_mb_s",
         "peak_random_read_iops",
@@ -236,6 +236,23 @@ def test_a_claim_that_is_not_measured_says_what_the_page_lacks(
     claim = UserClaim(sentence="x", figure=figure, bound="over 1", drive=drive)
     ((one,), _) = _claims_of(compared, claim)
     assert one.mark == "not measured" and one.found.startswith(says)
+
+
+def test_a_claim_is_of_one_drive_and_not_of_its_variants(compared: Path) -> None:
+    ours = source.read(compared).runs[:1]  # type: ignore[union-attr]
+    (one,) = shown(ours)
+    name = one.run.result.scalars[0].name
+
+    def marked(drive: str, *labels: str) -> Judged:
+        runs = [replace(one, style=replace(one.style, label=label)) for label in labels]
+        claim = UserClaim(sentence="x", figure=name, bound="at least 1", drive=drive)
+        (found,) = judged([claim], runs, {})
+        return found
+
+    assert marked("OAK", "Oak", "Oak with 25 % spare").found.startswith("Oak: ")
+    several = marked("oak", "Red Oak", "White Oak")
+    assert several.mark == "not measured"
+    assert several.found == "'oak' fits several drives of this page: Red Oak; White Oak"
 
 
 def test_a_claim_on_a_figure_that_does_not_stand_is_not_measured(compared: Path) -> None:
@@ -310,7 +327,8 @@ def test_runs_that_are_not_alike_are_not_ranked(compared: Path, tmp_path: Path) 
     assert standing.unlike and standing.ranked == ()
     assert all("not taken alike" in standing.distance(place) for place in standing.places)
     html = page.render(runs)
-    assert '<a href="#peak-random-read-bars" data-figure=' not in html, "no verdict on them"
+    (clause,) = re.findall(r'data-figure="peak_random_read_iops">([^<]*)</a>', untied(html))
+    assert clause.startswith("Peak random read (IOPS), those not named before: "), "no verdict on them"
     assert "not ranked: these runs were not taken alike" in html
 
 

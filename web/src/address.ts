@@ -81,12 +81,15 @@ export function followAddress(): void {
     if (anchor !== "") document.getElementById(anchor)?.scrollIntoView();
   };
 
-  const restore = (): void => {
-    const anchor = anchorOf(location.hash);
-    for (const [key, index] of statesOf(location.hash)) {
+  const pressAll = (states: [string, number][]): void => {
+    for (const [key, index] of states) {
       const controls = all.get(key);
       if (controls !== undefined && pressed(controls) !== index) press(controls, index);
     }
+  };
+  const restore = (): void => {
+    const anchor = anchorOf(location.hash);
+    pressAll(statesOf(location.hash));
     if (location.hash.includes(APART)) show(anchor);
   };
 
@@ -96,7 +99,12 @@ export function followAddress(): void {
     const control = event.target instanceof Element ? event.target.closest<Control>(CONTROLS) : null;
     if (control !== null) write(anchor);
   };
-  document.addEventListener("click", pressedSomething);
+  document.addEventListener("click", (event) => {
+    // A link to a figure that another button of its chart shows.
+    const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>("a[data-view]") : null;
+    if (link !== null) pressAll(statesOf(`${APART}${link.dataset["view"] ?? ""}`));
+    pressedSomething(event);
+  });
   document.addEventListener("change", pressedSomething);
   window.addEventListener("hashchange", () => {
     // A link of the contents has only its anchor: what is pressed stays, and stands in the address again.

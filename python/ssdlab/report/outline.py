@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.model.document import Document
+from ssdlab.report.chart_links import ChartLink, chart_links
 from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.tiles import tiles
-from ssdlab.report.sections.verdict import Clause, charts_of, verdict
+from ssdlab.report.sections.verdict import Clause, verdict
 from ssdlab.report.standings import Standing, standings
 
 if TYPE_CHECKING:
@@ -99,25 +100,19 @@ def outline(
         Sentences of the user's, to be judged.
     """
     ranks = standings(runs)
-    sections = {
-        figure.name: section.id
-        for section, own in found
-        for shown in own
-        for figure in shown.run.result.scalars
-    }
-    charts = charts_of([section for section, _ in found], sections)
+    links = chart_links(found)
     declared = [str(name) for name in review.get("tiles", ())]
     first, more = tiles(cards, ranks, declared)
     chapters = _chapters(found, review)
     titles = {section.id: own[0].run.manifest.method.title for section, own in found}
     order = [titles[section.id] for chapter in chapters for section in chapter.sections if chapter.title]
-    charts |= {title: section_id for section_id, title in titles.items()}
+    links |= {title: ChartLink(section_id) for section_id, title in titles.items()}
     return Outline(
-        verdict=verdict(first, ranks, charts, order, runs),
+        verdict=verdict(first, ranks, links, order, runs),
         tiles=first,
         more=more,
         lacking=tuple(name for name in declared if name not in ranks),
-        claims=judged(claims, runs, charts),
+        claims=judged(claims, runs, links),
         chapters=(*chapters, Chapter("", "", "", tuple(behind))),
         standings=ranks,
     )

@@ -13,6 +13,7 @@ from ssdlab.model.errors import unknown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ssdlab.report.chart_links import ChartLink
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.runs import Shown
     from ssdlab.results.schema import Scalar
@@ -32,8 +33,8 @@ class Judged:
         Whether it holds; a figure whose state was not shown, or that was not judged, counts as not measured.
     found
         The figure in words, with its drive; of one that was not measured why: its state, or what is lacking.
-    chart
-        Id of the chart that shows it.
+    link
+        What leads to the chart that shows it; None: nothing does.
     """
 
     sentence: str
@@ -41,11 +42,11 @@ class Judged:
     bound: str
     mark: Mark
     found: str
-    chart: str
+    link: ChartLink | None
 
 
 def judged(
-    claims: Sequence[UserClaim], runs: Sequence[Shown], charts: Mapping[str, str]
+    claims: Sequence[UserClaim], runs: Sequence[Shown], links: Mapping[str, ChartLink]
 ) -> tuple[Judged, ...]:
     """Hold each sentence against the runs of the page.
 
@@ -60,10 +61,10 @@ def judged(
             error = unknown("headline figure", claim.figure, had, elsewhere=f"this page has {', '.join(had)}")
             error.what = f"{claim.where}{error.what}"
             raise error
-    return tuple(_judged(claim, runs, charts) for claim in claims)
+    return tuple(_judged(claim, runs, links) for claim in claims)
 
 
-def _judged(claim: UserClaim, runs: Sequence[Shown], charts: Mapping[str, str]) -> Judged:
+def _judged(claim: UserClaim, runs: Sequence[Shown], links: Mapping[str, ChartLink]) -> Judged:
     found = _figure(claim, runs)
     mark: Mark = "not measured"
     words = _lack(claim, runs)
@@ -77,7 +78,7 @@ def _judged(claim: UserClaim, runs: Sequence[Shown], charts: Mapping[str, str]) 
             mark = "true" if kept else "false"
         else:
             words = f"{words}, which is held against no bound"
-    return Judged(claim.sentence, claim.figure, claim.bound, mark, words, charts.get(claim.figure, ""))
+    return Judged(claim.sentence, claim.figure, claim.bound, mark, words, links.get(claim.figure))
 
 
 def _may_be(figure: str) -> bool:
@@ -95,19 +96,34 @@ def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
             if any(each.name == claim.figure and each.value is not None for each in shown.run.result.scalars)
         )
     )
-    if claim.drive is not None and not any(claim.drive.lower() in label.lower() for label in labels):
-        return f"no drive of this page is called {claim.drive!r}; there are: {'; '.join(labels)}"
+    if claim.drive is not None:
+        fitting = _fitting(claim.drive, labels)
+        if not fitting:
+            return f"no drive of this page is called {claim.drive!r}; there are: {'; '.join(labels)}"
+        if _meant(claim.drive, labels) is None:
+            return f"{claim.drive!r} fits several drives of this page: {'; '.join(fitting)}"
     if not having:
         return "no run of this page has a value of it"
     return f"no value of it for {claim.drive or runs[0].label}; there is one for: {'; '.join(having)}"
 
 
+def _fitting(drive: str, labels: Sequence[str]) -> list[str]:
+    """Return the names of drives that a text is part of, whatever its case."""
+    return [label for label in dict.fromkeys(labels) if drive.lower() in label.lower()]
+
+
+def _meant(drive: str, labels: Sequence[str]) -> str | None:
+    """Return the one drive that a text is part of the name of, or of it and its variants the drive itself."""
+    fitting = sorted(_fitting(drive, labels), key=len)
+    return fitting[0] if fitting and all(label.startswith(fitting[0]) for label in fitting) else None
+
+
 def _figure(claim: UserClaim, runs: Sequence[Shown]) -> tuple[Shown, Scalar] | None:
     """Return the first figure of that name, of the drive that is meant: one whose state was shown, if any."""
-    meant = runs[0].drive.id if claim.drive is None else None
+    meant = None if claim.drive is None else _meant(claim.drive, [shown.label for shown in runs])
     fitting = []
     for shown in runs:
-        fits = shown.drive.id == meant if claim.drive is None else claim.drive.lower() in shown.label.lower()
+        fits = shown.drive.id == runs[0].drive.id if claim.drive is None else shown.label == meant
         figure = next((each for each in shown.run.result.scalars if each.name == claim.figure), None)
         if fits and figure is not None:
             fitting.append((shown, figure))

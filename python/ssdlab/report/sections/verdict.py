@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.model.units import and_listed, ends_text
+from ssdlab.report.chart_links import ChartLink
 from ssdlab.report.drive_count import among
 from ssdlab.report.runs import entries
 from ssdlab.report.standings import UNLIKE, ordinal, percent
@@ -18,11 +19,8 @@ if TYPE_CHECKING:
     from ssdlab.report.runs import Shown
     from ssdlab.report.sections.cards import Card
     from ssdlab.report.standings import Place, Standing
-    from ssdlab.report.view import Section
 
 _ALL = "all "
-_CHARTS = ("-bars", "-score", "-load", "-sustained", "-throughput")
-"""Ends of the ids of charts that show a headline figure."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Clause:
     """One finding in words, with the chart that it is taken from."""
 
     text: str
-    chart: str
+    link: ChartLink
     name: str
     """Of the figure; of a method without one its title."""
 
@@ -48,7 +46,7 @@ class _Finding:
 def verdict(
     tiles: Sequence[Card],
     standings: Mapping[str, Standing],
-    charts: Mapping[str, str],
+    charts: Mapping[str, ChartLink],
     order: Sequence[str] = (),
     runs: Sequence[Shown] = (),
 ) -> tuple[Clause, ...]:
@@ -64,7 +62,7 @@ def verdict(
     standings
         Their ranks.
     charts
-        For each figure the id of its chart, or of its section; for each method that of its section.
+        What leads to each figure, by its name; for each method what leads to its section.
     order
         Methods in the order of the review's chapters; empty: there is none, and tiles keep theirs.
     runs
@@ -80,7 +78,7 @@ def verdict(
     sentences = [one for each in found for one in _findings(each, titles[each.name], many=many)]
     sentences += _of_the_others(found, titles, {drive for one in sentences for drive in one.drives}, runs)
     sentences += _passed({each.method for each in found}, runs)
-    return tuple(Clause(_sentence(one.text), charts.get(one.of, ""), one.of) for one in sentences)
+    return tuple(Clause(_sentence(one.text), charts.get(one.of, ChartLink("")), one.of) for one in sentences)
 
 
 def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding]:
@@ -185,23 +183,3 @@ def _lead(share: float, better: str) -> str:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def charts_of(sections: Sequence[Section], methods: Mapping[str, str]) -> dict[str, str]:
-    """Return for each figure the chart that shows it.
-
-    Parameters
-    ----------
-    sections
-        Of the page.
-    methods
-        For each figure the id of its section.
-    """
-    by_id = {section.id: section for section in sections}
-    found = {}
-    for name, section_id in methods.items():
-        section = by_id.get(section_id)
-        ids = [] if section is None else [figure.id for figure in section.figures]
-        bars = [each for each in ids if each.endswith(_CHARTS)]
-        found[name] = (bars or ids or [section_id])[0]
-    return found

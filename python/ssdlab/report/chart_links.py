@@ -1,0 +1,83 @@
+"""Where on a page a figure is drawn: the chart, and the button of it that shows the figure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.report.charts import BarsChart, BarsView, MarksChart, MarksView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ssdlab.report.runs import Shown
+    from ssdlab.report.view import Figure, Section
+
+_HEADLINE_CHARTS = ("-bars", "-score", "-load", "-sustained", "-throughput")
+"""Ends of the ids of charts that show a headline figure, where none has its very value."""
+
+
+@dataclass(frozen=True)
+class ChartLink:
+    """What leads to a figure.
+
+    Attributes
+    ----------
+    id
+        Of its chart; of a figure that none shows, that of its section.
+    view
+        Which button is to be pressed there, as the page's address has it (`qd1-bars.view=2`); empty: none.
+    """
+
+    id: str
+    view: str = ""
+
+
+def chart_links(found: Sequence[tuple[Section, Sequence[Shown]]]) -> dict[str, ChartLink]:
+    """Return for each headline figure of the sections, by its name, what leads to it."""
+    return {
+        name: _link(section, values)
+        for section, own in found
+        for name, values in _headline_values(own).items()
+    }
+
+
+def _headline_values(own: Sequence[Shown]) -> Mapping[str, list[float]]:
+    """Return the values of each headline figure, of all runs that have it."""
+    found: dict[str, list[float]] = {}
+    for shown in own:
+        for scalar in shown.run.result.scalars:
+            values = found.setdefault(scalar.name, [])
+            if scalar.value is not None:
+                values.append(scalar.value)
+    return found
+
+
+def _link(section: Section, values: Sequence[float]) -> ChartLink:
+    """Return the first chart and view that draw all the values; else the chart that such a figure is on."""
+    for figure in section.figures:
+        for at, drawn in enumerate(_drawn(figure)):
+            if values and all(any(math.isclose(one, each) for each in drawn) for one in values):
+                return ChartLink(figure.id, _pressing(figure, at))
+    ids = [figure.id for figure in section.figures]
+    bars = [each for each in ids if each.endswith(_HEADLINE_CHARTS)]
+    return ChartLink((bars or ids or [section.id])[0])
+
+
+def _drawn(figure: Figure) -> Iterator[list[float]]:
+    """Yield the values that each view of bars or marks draws."""
+    if isinstance(figure.chart, BarsChart | MarksChart):
+        yield from map(_values, figure.chart.views)
+
+
+def _values(view: BarsView | MarksView) -> list[float]:
+    if isinstance(view, BarsView):
+        return [bar.value for group in view.groups for bar in group.bars]
+    return [mark.value for row in view.rows for mark in row.marks]
+
+
+def _pressing(figure: Figure, view: int) -> str:
+    """Return the button of a view, unless it is the one that is pressed, or there is none."""
+    views = next((each for each in figure.buttons if each.group == "view" and each.several), None)
+    return "" if views is None or views.pressed == view else f"{figure.id}.view={view}"
