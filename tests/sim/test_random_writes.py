@@ -43,6 +43,8 @@ ONE_AT_A_TIME = [
     if (profile := check_profile(name)["profile"])["collection"].get("reads_at_once")
     and not profile.get("slc_cache")
 ]
+CACHED = ["samsung-840-evo-msata-1tb", "samsung-850-evo-4tb", "ocz-trion-150-480gb"]
+"""With a cache of one bit a cell that has superblocks of its own, which writes pass by when it is full."""
 STAGED = ["intel-600p-512gb"]
 UNEVEN = ["nvme-qlc-client"]
 """With few dies of long programs, of which the slowest holds up the others."""
@@ -177,6 +179,42 @@ def test_spare_area_is_worth_what_the_parts_that_limit_say(name: str) -> None:
     assert gain == pytest.approx(predicted[1] / predicted[0], rel=0.07)
 
 
+def written_over(name: str, spare: float, times: int, *, seconds: int = 0) -> tuple[float, float]:
+    """IOPS after so many capacities, over as much again or some seconds, and theory's write amplification."""
+    drive = fresh(name, spare=spare)
+    capacities = times * drive.capacity_bytes // 4096 * 4096
+    write(drive, 32, 9, bytes=capacities)
+    found = write(drive, 32, 1, **({"time_ns": seconds * NS} if seconds else {"bytes": capacities}))
+    made = check_profile(name, scale=scale_for(name, SMALL_BYTES), spare=spare)
+    return float(found.iops), _write_amplification(1 / (1 - made["effective_spare"]))  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CACHED)
+def test_spare_area_beside_a_cache_is_worth_what_theory_says(name: str) -> None:
+    """The cells of the cache are no spare, so that 7 % are half of that, and steady after eight capacities.
+
+    It takes data anew when all that it held was overwritten, once in as many: a mean over eight.
+    """
+    less, more = written_over(name, 0.07, 8), written_over(name, 0.25, 8)
+    assert more[0] / less[0] == pytest.approx(less[1] / more[1], rel=0.15)
+
+
+@pytest.mark.slow
+def test_spare_area_of_a_hot_drive_is_worth_what_theory_says() -> None:
+    """It swings between two temperatures: a mean over ten swings."""
+    name = "nvme-tlc-client"
+    less, more = (written_over(name, spare, 6, seconds=700) for spare in (0.07, 0.25))
+    assert more[0] / less[0] == pytest.approx(less[1] / more[1], rel=0.15)
+
+
+@pytest.mark.slow
+def test_spare_area_without_a_memory_for_the_map_is_worth_what_theory_says() -> None:
+    """Each write brings a page of the map with it: one more than theory's amplification is written."""
+    less, more = (written_over("dramless-client", spare, 6, seconds=60) for spare in (0.07, 0.25))
+    assert more[0] / less[0] == pytest.approx((less[1] + 1) / (more[1] + 1), rel=0.15)
+
+
 def spread(name: str, spare: float, seeds: Sequence[int]) -> tuple[float, float]:
     """Of one-second rows of a minute beside their level, and its standard error."""
     spreads = []
@@ -242,8 +280,8 @@ def test_streams_that_keep_step_come_in_waves(tmp_path: Path) -> None:
     beside = {spare: found[2] / found[0] for spare, found in at.items()}
     assert beside[0.0608] > 2 * max(beside[0.058], beside[0.065]), beside
     late = {spare: steady(name, spare, 120) for spare in at}
-    turns = [found[2] / found[0] for found in late.values()]
-    assert max(turns) < 1.3 * min(turns)
+    turns = {spare: found[2] / found[0] for spare, found in late.items()}
+    assert turns[0.0608] < 1.2 * max(turns[0.058], turns[0.065]), turns
 
 
 @pytest.mark.slow

@@ -10,6 +10,11 @@ use crate::profile::spec::{Geometry, UNIT_BYTES};
 
 /// Superblocks from which more of them change nothing that can be seen.
 const ENOUGH_SUPERBLOCKS: u32 = 2000;
+/// Units of a superblock from which more change steady writes by less than 1 %: of smaller ones the least valid has fewer valid
+/// units than the mean, which serves collection.
+const ENOUGH_UNITS: u32 = 1024;
+/// Superblocks that do where more of them would have too few units.
+const FEW_SUPERBLOCKS: u32 = 1000;
 /// Fewest superblocks kept free: one for each write stream and two to collect with.
 const MIN_RESERVE: u32 = 4;
 
@@ -94,10 +99,10 @@ impl Profile {
 /// Flash with so many times fewer word lines in a block, and of how many blocks each erase stands for one.
 fn smaller_blocks(real: Geometry, scale: u32) -> Result<(Geometry, u32), ProfileError> {
     let word_lines = real.pages_per_block / real.bits_per_cell;
-    let split = split(word_lines, real.superblocks, scale).ok_or_else(|| {
+    let split = split(&real, scale).ok_or_else(|| {
         let highest = (1..=word_lines)
             .rev()
-            .find(|&scale| split(word_lines, real.superblocks, scale).is_some());
+            .find(|&scale| split(&real, scale).is_some());
         let why = match highest {
             Some(highest) => format!(
                 "must divide the {word_lines} word lines of a block and leave at least {ENOUGH_SUPERBLOCKS} superblocks; the largest that does is {highest}"
@@ -128,12 +133,24 @@ fn smaller_dies(real: Geometry, scale: u32) -> Result<Geometry, ProfileError> {
 }
 
 /// Into how many superblocks each real one is cut so that there are enough of them, on top of the scale.
-fn split(word_lines: u32, superblocks: u32, scale: u32) -> Option<u32> {
+fn split(real: &Geometry, scale: u32) -> Option<u32> {
+    let word_lines = real.pages_per_block / real.bits_per_cell;
     if scale == 0 || !word_lines.is_multiple_of(scale) {
         return None;
     }
     let left = word_lines / scale;
-    (1..=left).find(|&split| {
-        left.is_multiple_of(split) && superblocks.saturating_mul(split) >= ENOUGH_SUPERBLOCKS
-    })
+    let superblocks = |split: u32| real.superblocks.saturating_mul(split);
+    let has_enough_units = |split: u32| {
+        let parts = u64::from(split) * u64::from(scale);
+        u64::from(real.units_per_superblock()) / parts >= u64::from(ENOUGH_UNITS)
+    };
+    let splits = || (1..=left).filter(|&split| left.is_multiple_of(split));
+    let found = splits().find(|&split| superblocks(split) >= ENOUGH_SUPERBLOCKS)?;
+    let larger = splits()
+        .take_while(|&split| split < found)
+        .filter(|&split| superblocks(split) >= FEW_SUPERBLOCKS && has_enough_units(split));
+    match has_enough_units(found) {
+        true => Some(found),
+        false => larger.last().or(Some(found)),
+    }
 }

@@ -27,10 +27,11 @@ impl DriveSpec {
             0 => 0,
             _ => pacing.target.saturating_sub(self.reserve) / 2,
         };
-        // Each stream has a superblock open, half of it written in the mean.
-        let streams = if self.options.merged_streams { 1 } else { 2 };
+        // A victim is chosen when one less is free than is to be, the next of a stream just open. While that one is written the victim
+        // wins as much; the other stream's is half written in the mean, as the victim is half moved. Of one stream no other is.
         let idle = u64::from(self.reserve + above) + cached;
-        let unwritten = idle * per_superblock + streams * per_superblock / 2;
+        let half = u64::from(self.options.merged_streams);
+        let unwritten = idle * per_superblock - half * per_superblock / 2;
         let usable = self.geometry.raw_bytes() - unwritten;
         1.0 - self.user_bytes as f64 / usable as f64
     }
