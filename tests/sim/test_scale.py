@@ -1,0 +1,52 @@
+"""Steady random writes of the shipped drives at several scales."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sim.flash_drives import FLASH, slow_but
+from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
+from ssdlab.drives.simulated.profiles import check_profile
+from ssdlab.model.errors import UsageError
+from ssdlab.model.workload import Mix, Stop, Stream, Workload
+
+NS = 10**9
+LARGE_BYTES = 70 << 30
+"""Above that a drive is left out at a scale: what is left takes seconds."""
+
+
+def written(name: str, scale: int) -> tuple[float, float]:
+    """IOPS and p99 (ns) of ten minutes at depth 32, of a drive in steady state, whose dies have fallen apart."""
+    drive = SimulatedDrive(SimulatedText(name, scale=scale), writing=True, allow_unwritten=True)
+    placed = drive.native.place_steady()
+
+    def write(seed: int, **stop: int) -> object:
+        stream = Stream(ops=Mix(read_pct=0), engine="uring", depth=32, stop=Stop(**stop))
+        return drive.run(Workload(seed=seed, interval_ns=NS, streams=(stream,)))
+
+    write(9, bytes=(1 if placed else 8) * drive.capacity_bytes // 4096 * 4096)
+    found = write(1, time_ns=600 * NS)
+    return found.iops, found.summary().write.service_ns["p99"]  # type: ignore[attr-defined]
+
+
+def scales(name: str) -> list[int]:
+    """Of 16, 64 and 128 those that the geometry has, and at which the drive is small enough."""
+    found = []
+    for scale in (16, 64, 128):
+        try:
+            made = check_profile(name, scale=scale)
+        except UsageError:
+            continue
+        if made["capacity_bytes"] < LARGE_BYTES:
+            found.append(scale)
+    return found
+
+
+@pytest.mark.parametrize("name", slow_but([], [name for name in FLASH if len(scales(name)) > 1]))
+def test_scales_are_alike(name: str) -> None:
+    """IOPS within 1 % and p99 within 5 %."""
+    at = [written(name, scale) for scale in scales(name)]
+    iops, p99 = np.array(at).T
+    assert iops.max() / iops.min() < 1.01, iops
+    assert p99.max() / p99.min() < 1.05, p99
