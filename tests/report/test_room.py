@@ -26,6 +26,7 @@ from ssdlab.report.pictures import Painter
 _TEXT = re.compile(r"<text([^>]*)>([^<]*)</text>")
 _PLACE = re.compile(r"translate\(([-\d.]+) ([-\d.]+)\)")
 _OWN_PLACE = re.compile(r' x="([-\d.]+)" y="([-\d.]+)"')
+_PLATE = re.compile(r'<path d="M([-\d.]+) ([-\d.]+)l([\d.]+) 0l0 ([\d.]+)l-[\d.]+ 0Z"([^>]*)fill="#ffffff"')
 Box = tuple[float, float, float, float]
 
 
@@ -41,6 +42,17 @@ def boxes(svg: str, begin: str) -> dict[str, list[Box]]:
             x += float(padded[1])
         left = x - wide * (1.0 if '"end"' in how else 0.5 if '"middle"' in how else 0.0)
         found.setdefault(text, []).append((left, y - 6, left + wide, y + 6))
+    return found
+
+
+def plates(svg: str) -> list[tuple[int, Box]]:
+    """Paper behind texts: where in the drawing it is drawn, and its left, top, right and bottom."""
+    found = []
+    for plate in _PLATE.finditer(svg):
+        x, y, wide, high = map(float, plate.groups()[:4])
+        if moved := _PLACE.search(plate[5]):
+            x, y = x + float(moved[1]), y + float(moved[2])
+        found.append((plate.start(), (x, y, x + wide, y + high)))
     return found
 
 
@@ -79,6 +91,27 @@ def test_labels_of_points_stand_alone_and_within_the_plot() -> None:
         assert all(box[0] >= max(tick[2] for tick in ticks) for box in found)
 
 
+def test_no_line_strikes_through_the_label_of_a_point() -> None:
+    """What runs behind it, a line of the grid or of a rule, is broken by paper."""
+    svg = drawn(hockey_stick(), [run_style(at) for at in range(3)])
+    paper = [plate for _, plate in plates(svg)]
+    labels = [box for places in boxes(svg, "QD ").values() for box in places]
+    assert len(labels) > 10
+    for left, top, right, bottom in labels:
+        x = (left + right) / 2
+        assert any(one[0] < x < one[2] and one[1] < bottom and top < one[3] for one in paper), (left, top)
+
+
+@pytest.mark.parametrize("most", [200e3, 375e3, 650e3])
+def test_labels_of_markers_set_aside_stay_off_the_axis(most: float) -> None:
+    """Of drives in one place the marker of the first is moved to the left, and its label went along."""
+    lines = tuple(sweep(at, most, 32) for at, most in enumerate((most, most, most, most, most, 2.07e6)))
+    chart = XyChart((XyView("", Axis("IOPS", "iops"), Axis("mean, log", "ns", "log"), lines),))
+    svg = drawn(chart, [run_style(at) for at in range(6)], (500, 400))
+    edge = max(box[2] for text in ("1 ms", "5 ms", "500 µs") for box in boxes(svg, text).get(text, []))
+    assert all(box[0] >= edge for places in boxes(svg, "QD ").values() for box in places)
+
+
 def test_what_is_reported_has_its_label_first_and_the_ends_next() -> None:
     found = boxes(drawn(hockey_stick(), [run_style(at) for at in range(3)]), "QD ")
     assert len(found["QD 32"]) >= 1
@@ -107,7 +140,6 @@ NAMED = (
     ),
 )
 _UPRIGHT = re.compile(r'<path d="M([\d.]+) ([\d.]+)L\1 ([\d.]+)"[^>]*stroke-dasharray')
-_PLATE = re.compile(r'<path d="M([\d.]+) ([\d.]+)l([\d.]+) 0l0 ([\d.]+)l-[\d.]+ 0Z"[^>]*fill="#ffffff"')
 
 
 def of_links(oak: float, size: tuple[int, int]) -> str:
@@ -123,7 +155,6 @@ def test_the_line_of_a_link_strikes_through_no_value_and_no_name(oak: float, siz
     """What it would run through has paper behind it, drawn after the line."""
     svg = of_links(oak, size)
     lines = list(_UPRIGHT.finditer(svg))
-    plates = [(found.start(), *map(float, found.groups())) for found in _PLATE.finditer(svg)]
     texts = [next(iter(boxes(svg, text).values()))[-1] for text in (f"{oak:.0f} MB/s", "Oak")]
     assert lines
     for line in lines:
@@ -131,8 +162,11 @@ def test_the_line_of_a_link_strikes_through_no_value_and_no_name(oak: float, siz
         for left, above, right, below in texts:
             if left <= x <= right and top < below and above < bottom:
                 assert any(
-                    begin > line.start() and at <= x <= at + wide and y <= above + 3 and below - 3 <= y + high
-                    for begin, at, y, wide, high in plates
+                    begin > line.start()
+                    and one[0] <= x <= one[2]
+                    and one[1] <= above + 3
+                    and below - 3 <= one[3]
+                    for begin, one in plates(svg)
                 ), (oak, size, x)
 
 
