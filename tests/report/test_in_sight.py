@@ -15,7 +15,9 @@ pytestmark = pytest.mark.browser
 
 WIDTHS = (390, 1400)
 CLAIMS = (
-    UserClaim(sentence="It reads.", figure="peak_random_read_iops", bound="at least 1"),
+    UserClaim(
+        sentence="It reads, as `ssdlab run` has it.", figure="peak_random_read_iops", bound="at least 1"
+    ),
     UserClaim(sentence="It writes. " * 30, figure="steady_random_write_iops", bound="at least 1"),
 )
 
@@ -82,6 +84,10 @@ def test_the_mark_of_a_claim_stands_in_its_column(web_browser: Browser, five: Pa
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_link_has_the_colour_of_a_browser(web_browser: Browser, five: Path, scheme: str) -> None:
     web_browser.open(five, scheme=scheme)
+    # A link that stands in the middle of words, as in a claim.
+    web_browser.run(
+        "document.querySelector('.lead').appendChild(document.createElement('a')).href = '#measured'"
+    )
     colours = web_browser.run(
         "[...new Set([...document.querySelectorAll('a')].map((link) => getComputedStyle(link).color))]"
     )
@@ -109,3 +115,9 @@ def test_a_table_that_goes_on_has_a_shadow_where_it_does(
         " return style.backgroundAttachment === 'local, local, scroll, scroll' })] })()"
     )
     assert found[0] > 0 and found[1:] == [True, True]
+
+
+def test_no_backtick_is_left_on_a_page(web_browser: Browser, five: Path) -> None:
+    web_browser.open(five)
+    assert web_browser.run("document.querySelector('.claims code').textContent") == "ssdlab run"
+    assert "`" not in web_browser.run("document.querySelector('main').textContent")
