@@ -76,6 +76,13 @@ def test_runs_are_as_wide_as_the_terminal_and_whole_in_a_pipe(
     lines = capsys.readouterr().out.splitlines()
     assert (max(map(len, lines)) <= 60) == terminal
     assert ("begun" in lines[0].split()) == (not terminal)
+    if not terminal:
+        cells = [line.split("\t") for line in lines]
+        assert cells[0] == ["run", "begun", "status", "method", "drive", "identifier", "tags"]
+        assert [len(line) for line in cells] == [7, 7]
+        assert all(cell == cell.strip() for line in cells for cell in line), (
+            "no longest cell widens the others"
+        )
 
 
 @pytest.mark.parametrize(

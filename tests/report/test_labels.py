@@ -8,8 +8,9 @@ import pytest
 
 from report.browser import Browser
 from report.conftest import invented
+from ssdlab.methods import REGISTRY, find_method
 from ssdlab.report import page, source
-from ssdlab.report.templating import tied
+from ssdlab.report.templating import coded, tied
 
 SERIES = "Northwind Enterprise Data Centre Series NX"
 METHODS = ("qd1", "peak-random-read")
@@ -177,6 +178,27 @@ def test_a_figure_and_its_unit_stay_in_one_line() -> None:
     assert told.replace("\N{NO-BREAK SPACE}", "_") == (
         "99.9_% of 12.1k_IOPS at 2_to 3_MB/s, p99 153_µs by --depth 32 --bs 4k"
     )
+
+
+@pytest.mark.parametrize(
+    ("prose", "html"),
+    [
+        ("see `--bs 4 KiB` at 4k IOPS", "see <code>--bs 4 KiB</code> at 4k_IOPS"),
+        ("``a <b>`` & `c`", "<code>a &lt;b&gt;</code> &amp; <code>c</code>"),
+        ("one ` alone, <i>", "one ` alone, &lt;i&gt;"),
+        ("", ""),
+    ],
+)
+def test_what_stands_between_backticks_is_code(prose: str, html: str) -> None:
+    assert tied(prose).replace("\N{NO-BREAK SPACE}", "_") == html
+    assert coded(prose) == html.replace("_", " ")
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_no_backtick_of_a_method_is_left_in_its_prose(name: str) -> None:
+    method = find_method(name)
+    told = [method.prose, *(field.description or "" for field in method.params.model_fields.values())]
+    assert "`" not in "".join(map(coded, told))
 
 
 ENDS = """(() => {

@@ -152,7 +152,7 @@ def test_without_the_extra_for_pictures_the_page_has_its_tables(
     monkeypatch.setattr(pictures, "available", lambda: False)
     text = html(make_run("peak-random-read"))
     assert '<img class="still"' not in text
-    assert "Show the numbers" in text
+    assert "Show the </span>numbers" in text
 
 
 def test_the_size_of_a_page_is_that_of_the_library_and_little_more(

@@ -6,20 +6,24 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
 import pytest
 
 from report.browser import Browser
+from report.conftest import invented
 from ssdlab.cli import main
-from ssdlab.report import page, paper, source
-from ssdlab.report.charts import SeriesChart
+from ssdlab.report import on_paper, page, paper, source
+from ssdlab.report.charts import Axis, BarsChart, BarsView, SeriesChart
 from ssdlab.report.engine import static
+from ssdlab.report.outline import Chapter, Outline
 from ssdlab.report.pictures import pressings
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import Panel
 from ssdlab.report.sections.repetition import without_repetition
+from ssdlab.report.view import Figure, Section
 from ssdlab.results.numbers import Table, words
 
 
@@ -103,6 +107,68 @@ def test_a_name_of_the_other_kind_is_refused(
     assert main(["report", "nothing", *words, "-o", str(tmp_path / name)]) == 2
     assert capsys.readouterr().err.rstrip().endswith(advice)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> list[source.Run]:
+    """Two methods on four drives: more than a few runs."""
+    folder = tmp_path_factory.mktemp("many")
+    return [
+        source.read_run(
+            invented(
+                folder / f"{at}-{method}", method, seed=at + 1, drive={"id": f"S{at}", "name": f"Elm {at}"}
+            )
+        )
+        for at in range(4)
+        for method in ("qd1", "peak-random-read")
+    ]
+
+
+def test_of_many_runs_long_tables_and_all_facts_stay_in_the_page(many: list[source.Run]) -> None:
+    _, sections = page.contents(many)
+    html = unescape(page.render(many, printed=True))
+    long = [
+        (figure.id, table)
+        for section in sections
+        for figure in section.figures
+        for table in figure.tables
+        if len(table.rows) > on_paper.MAX_ROWS_OF_MANY
+    ]
+    assert long
+    figures = {part.split('"', 1)[0]: part for part in html.split('<figure id="')[1:]}
+    for figure, table in long:
+        assert f"{table.caption}: {len(table.rows)} rows, in the page on a screen." in figures[figure]
+        assert f"<caption>{table.caption}" not in figures[figure]
+    panels = html[html.index('<section id="measured">') :]
+    assert panels.count("<caption>Parameters</caption>") == 1, "those of all are alike"
+    assert "Steps that count" in panels and "<caption>Steps that count" not in panels
+
+
+def test_a_table_that_stood_before_is_referred_to() -> None:
+    alike = Table("Rates", ("Run", "Rate"), ((words("Elm"), words("1")),))
+    chart = BarsChart((BarsView("", Axis("IOPS", "iops"), "higher", ()),))
+    first = Figure("a", "Depths", "", "", chart, (alike,), ())
+    section = Section("s", "S", (), (0,), (first, replace(first, id="b", title="Bars")))
+    order = on_paper.on_paper(Outline((), (), (), (), (), (Chapter("", "", "", (section,)),)), 1)
+    (one, other) = order.sections[0].figures
+    assert (one.tables, one.left) == ((alike,), ())
+    assert (other.tables, other.left) == ((), ("Rates: as under Depths.",))
+
+
+def test_paper_asks_for_no_click_and_its_first_sheet_is_full(
+    many: list[source.Run], tmp_path: Path, chromium: str
+) -> None:
+    """Words of buttons were printed; and cards, higher than what the head leaves of it, began the next."""
+    file = tmp_path / "many.pdf"
+    paper.write_pdf(many, file)
+    said = text_of(file)
+    for asked in ("moreofit", "Dragtozoom", "Showthenumbers", "Resetzoom", "SaveCSV", "everybutton"):
+        assert asked not in said
+    assert "Numbers" in said
+    program = shutil.which("pdftotext")
+    assert program is not None
+    first = subprocess.run([program, "-l", "1", file, "-"], capture_output=True, text=True, check=True).stdout
+    assert "kIOPS" in "".join(first.split())
 
 
 def panel(run: int, prose: str, **tables: dict[str, str]) -> Panel:

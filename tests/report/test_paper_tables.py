@@ -9,7 +9,7 @@ import pytest
 
 from report.browser import Browser
 from report.conftest import METHODS, invented
-from ssdlab.report import page, source
+from ssdlab.report import on_paper, page, source
 from ssdlab.report.paper_tables import SHEET, parts
 from ssdlab.report.tree import text
 from ssdlab.results.numbers import Cell, Table, of_run, plain, words
@@ -94,8 +94,11 @@ def test_a_long_list_of_a_step_is_told_by_its_count_and_range() -> None:
 
 
 @pytest.mark.browser
-def test_nothing_on_paper_is_wider_than_the_sheet(web_browser: Browser, tmp_path: Path) -> None:
+def test_nothing_on_paper_is_wider_than_the_sheet(
+    web_browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Seven drives with names as long as those of articles: every table of the page was cut at its right."""
+    monkeypatch.setattr(on_paper, "FEW_RUNS", 100)  # every table stands on it
     runs = [
         invented(
             tmp_path / f"{at}-{method}",

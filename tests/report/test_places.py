@@ -40,17 +40,28 @@ def test_a_drive_without_a_figure_stands_behind_and_so_does_a_tile_without_any()
     assert (first.label, second.label) == ("b", "a")
 
 
-def test_a_tile_says_who_is_level_and_ranks_them_alike(make_run: Callable[..., Path]) -> None:
+def said_of(make_run: Callable[..., Path], *values: float) -> list[tuple[int | None, str]]:
+    """Rank and distance of drives with these values of a figure."""
     runs = []
-    for at, value in enumerate((100_000.0, 99_700.0, 50_000.0)):
+    for at, value in enumerate(values):
         run = source.read_run(make_run(drive={"id": str(at), "name": f"N{at}", "kind": "block"}))
         figure = Scalar(name="x_iops", label="x", value=value, unit="IOPS", better="higher")
         runs.append(replace(run, result=run.result.model_copy(update={"scalars": (figure,)})))
     standing = standings(shown(runs))["x_iops"]
-    assert [place.rank for place in standing.places] == [1, 1, 3]
-    says = [standing.distance(place) for place in standing.places]
-    assert says[:2] == ["1st of 3, level with 1 other"] * 2
-    assert says[2] == "3rd of 3, 49.8 % behind the one before"
+    return [(place.rank, standing.distance(place)) for place in standing.places]
+
+
+def test_a_tile_says_who_is_level_and_ranks_them_alike(make_run: Callable[..., Path]) -> None:
+    why = "0.30 % apart, and less than 1 % is level"
+    assert said_of(make_run, 100_000.0, 99_700.0, 50_000.0) == [
+        *[(1, f"1st of 3, level with 1 other: {why}")] * 2,
+        (3, "3rd of 3, 49.8 % behind the one before"),
+    ]
+
+
+def test_drives_of_one_value_are_told_to_be_equal(make_run: Callable[..., Path]) -> None:
+    found = said_of(make_run, 100_000.0, 100_000.0)
+    assert found == [(1, "1st of 2, level with the other: they are equal")] * 2
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ from ssdlab.report.pictures import Painter
 
 _TEXT = re.compile(r"<text([^>]*)>([^<]*)</text>")
 _PLACE = re.compile(r"translate\(([-\d.]+) ([-\d.]+)\)")
+_OWN_PLACE = re.compile(r' x="([-\d.]+)" y="([-\d.]+)"')
+_PLATE = re.compile(r'<path d="M([-\d.]+) ([-\d.]+)l([\d.]+) 0l0 ([\d.]+)l-[\d.]+ 0Z"([^>]*)fill="#ffffff"')
 Box = tuple[float, float, float, float]
 
 
@@ -32,12 +34,25 @@ def boxes(svg: str, begin: str) -> dict[str, list[Box]]:
     """Where the texts that begin so stand: left, top, right and bottom, by text."""
     found: dict[str, list[Box]] = {}
     for how, text in _TEXT.findall(svg):
-        place = _PLACE.search(how)
+        place = _PLACE.search(how) or _OWN_PLACE.search(how)
         if place is None or not text.startswith(begin):
             continue
         x, y, wide = float(place[1]), float(place[2]), 6.5 * len(text)
+        if "translate" in place[0] and (padded := re.search(r' x="([-\d.]+)"', how)):
+            x += float(padded[1])
         left = x - wide * (1.0 if '"end"' in how else 0.5 if '"middle"' in how else 0.0)
         found.setdefault(text, []).append((left, y - 6, left + wide, y + 6))
+    return found
+
+
+def plates(svg: str) -> list[tuple[int, Box]]:
+    """Paper behind texts: where in the drawing it is drawn, and its left, top, right and bottom."""
+    found = []
+    for plate in _PLATE.finditer(svg):
+        x, y, wide, high = map(float, plate.groups()[:4])
+        if moved := _PLACE.search(plate[5]):
+            x, y = x + float(moved[1]), y + float(moved[2])
+        found.append((plate.start(), (x, y, x + wide, y + high)))
     return found
 
 
@@ -76,6 +91,27 @@ def test_labels_of_points_stand_alone_and_within_the_plot() -> None:
         assert all(box[0] >= max(tick[2] for tick in ticks) for box in found)
 
 
+def test_no_line_strikes_through_the_label_of_a_point() -> None:
+    """What runs behind it, a line of the grid or of a rule, is broken by paper."""
+    svg = drawn(hockey_stick(), [run_style(at) for at in range(3)])
+    paper = [plate for _, plate in plates(svg)]
+    labels = [box for places in boxes(svg, "QD ").values() for box in places]
+    assert len(labels) > 10
+    for left, top, right, bottom in labels:
+        x = (left + right) / 2
+        assert any(one[0] < x < one[2] and one[1] < bottom and top < one[3] for one in paper), (left, top)
+
+
+@pytest.mark.parametrize("most", [200e3, 375e3, 650e3])
+def test_labels_of_markers_set_aside_stay_off_the_axis(most: float) -> None:
+    """Of drives in one place the marker of the first is moved to the left, and its label went along."""
+    lines = tuple(sweep(at, most, 32) for at, most in enumerate((most, most, most, most, most, 2.07e6)))
+    chart = XyChart((XyView("", Axis("IOPS", "iops"), Axis("mean, log", "ns", "log"), lines),))
+    svg = drawn(chart, [run_style(at) for at in range(6)], (500, 400))
+    edge = max(box[2] for text in ("1 ms", "5 ms", "500 µs") for box in boxes(svg, text).get(text, []))
+    assert all(box[0] >= edge for places in boxes(svg, "QD ").values() for box in places)
+
+
 def test_what_is_reported_has_its_label_first_and_the_ends_next() -> None:
     found = boxes(drawn(hockey_stick(), [run_style(at) for at in range(3)]), "QD ")
     assert len(found["QD 32"]) >= 1
@@ -83,24 +119,72 @@ def test_what_is_reported_has_its_label_first_and_the_ends_next() -> None:
     assert len(found["QD 512"]) == 2, "two drives that end in one place have one"
 
 
-def test_the_line_of_a_link_strikes_through_no_value() -> None:
-    runs = [
-        RunStyle("Elm", "Elm", 0, "circle", False, "NVMe", 4000.0),
-        RunStyle("Oak", "Oak", 1, "circle", False, "SATA", 560.0),
-    ]
-    group = BarGroup("mix", (Bar(0, 1810.0, ""), Bar(1, 500.0, "")))
-    chart = BarsChart((BarsView("", Axis("MB/s", "mb_s"), "higher", (group,)),))
-    svg = drawn(chart, runs)
-    (dashed,) = re.findall(r'<path d="M([\d.]+) [\d.]+L\1 [\d.]+"[^>]*stroke-dasharray', svg)
-    values = [
-        float(x)
-        for how, text in _TEXT.findall(svg)
-        if text == "500 MB/s"
-        for x in re.findall(r'x="([\d.]+)"', how)
-    ]
-    values += [left for left, *_ in boxes(svg, "500 MB/s").get("500 MB/s", [])]
-    assert values
-    assert min(values) > float(dashed)
+NAMED = (
+    RunStyle(
+        "Elm of a long name, with a heatsink",
+        "Elm of a long name, heatsink",
+        0,
+        "circle",
+        False,
+        "NVMe",
+        4000.0,
+    ),
+    RunStyle(
+        "Oak of a long name, with a heatsink",
+        "Oak of a long name, heatsink",
+        1,
+        "circle",
+        False,
+        "SATA",
+        560.0,
+    ),
+)
+_UPRIGHT = re.compile(r'<path d="M([\d.]+) ([\d.]+)L\1 ([\d.]+)"[^>]*stroke-dasharray')
+
+
+def of_links(oak: float, size: tuple[int, int]) -> str:
+    """One drive far below its link, and one whose link is somewhat beyond its bar."""
+    group = BarGroup("mix", (Bar(0, 1810.0, "QD 32"), Bar(1, oak, "QD 32", rated=200.0)))
+    view = BarsView("", Axis("MB/s (decimal)", "mb_s"), "higher", (group,))
+    return drawn(BarsChart((view,)), list(NAMED), size)
+
+
+@pytest.mark.parametrize("size", [(1200, 675), (390, 400)])
+@pytest.mark.parametrize("oak", [340.0, 480.0, 555.0])
+def test_the_line_of_a_link_strikes_through_no_value_and_no_name(oak: float, size: tuple[int, int]) -> None:
+    """What it would run through has paper behind it, drawn after the line."""
+    svg = of_links(oak, size)
+    lines = list(_UPRIGHT.finditer(svg))
+    texts = [next(iter(boxes(svg, text).values()))[-1] for text in (f"{oak:.0f} MB/s", "Oak")]
+    assert lines
+    for line in lines:
+        x, top, bottom = map(float, line.groups())
+        for left, above, right, below in texts:
+            if left <= x <= right and top < below and above < bottom:
+                assert any(
+                    begin > line.start()
+                    and one[0] <= x <= one[2]
+                    and one[1] <= above + 3
+                    and below - 3 <= one[3]
+                    for begin, one in plates(svg)
+                ), (oak, size, x)
+
+
+def test_a_value_stands_at_the_end_of_its_bar_where_its_link_is_further_on() -> None:
+    """It stood beyond the line, as if the drive were faster than its link."""
+    svg = of_links(340.0, (1200, 675))
+    (x,) = {float(found[1]) for found in _UPRIGHT.finditer(svg)}
+    ((left, *_),) = boxes(svg, "340 MB/s")["340 MB/s   QD 32"]
+    assert left < x
+
+
+@pytest.mark.parametrize("wide", [320, 362, 1200])
+def test_a_link_is_named_and_the_title_of_the_axis_whole(wide: int) -> None:
+    svg = of_links(480.0, (wide, 400))
+    found = boxes(svg, "SATA link, 560 MB/s") | boxes(svg, "MB/s (decimal)")
+    assert set(found) == {"SATA link, 560 MB/s", "MB/s (decimal)   ( | rated )"}
+    # A pixel, since a letter of a box is wider than most are.
+    assert all(left >= -1 and right <= wide + 1 for ((left, _, right, _),) in found.values())
 
 
 @pytest.mark.parametrize("rated", [500.0, 540.0, 590.0, 620.0])

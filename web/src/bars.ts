@@ -4,8 +4,9 @@ import { axisOption } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { textWidth } from "./fonts";
 import { number, range } from "./numbers";
+import { type LinkLimit, limits, linkLimits, linkWords } from "./links";
 import type { Bar, BarsView, RunStyle } from "./spec";
-import { base, colourOf, escaped } from "./theme";
+import { base, colourOf, escaped, PLATE, plate, type Theme } from "./theme";
 
 /** One row: a heading, or a bar with its label as it is drawn. */
 export interface BarRow {
@@ -17,6 +18,8 @@ export interface BarRow {
 type Place = "beside" | "above";
 
 const SIZE = 13;
+/** Pixels by which the first and the last tick of an axis are wider than it. */
+const TICK = 24;
 /** Share of the width that labels may take beside the bars. */
 const BESIDE = 0.4;
 /** Pixels of the axis below the rows, with its title, and of what stands over them: they cannot be crowded. */
@@ -51,26 +54,34 @@ export function bars(view: BarsView, canvas: Canvas): Option {
   const named = Math.max(...list.map(({ label }) => textWidth(label, SIZE, theme.font)));
   const common = base(theme);
   const rated = list.some(({ bar }) => bar?.rated !== undefined);
-  const unnamed = links.some((_, at) => !worded(links, at));
-  const axis = { ...view.axis, title: `${view.axis.title}${rated ? "   ( | rated )" : ""}${unnamed ? "   ( ¦ its link )" : ""}` };
+  const words = linkWords(links);
+  const axis = { ...view.axis, title: `${view.axis.title}${rated ? "   ( | rated )" : ""}` };
   const xAxis = axisOption(axis, { theme, side: "x", values: [...reached, ...links.map(({ mb_s }) => mb_s)], length: Math.max(110, width - longest - (place === "beside" ? named : 0)) });
-  const label = { color: theme.text, fontSize: SIZE, interval: 0, rich: { group: { fontWeight: "bold", fontSize: SIZE, color: theme.text } } };
+  const rich = { group: { fontWeight: "bold", fontSize: SIZE, color: theme.text } };
+  // A name over its bar is drawn with it: as the label of an axis it would narrow the plot by what it is longer.
+  const axisLabel = place === "beside" ? { color: theme.text, fontSize: SIZE, interval: 0, rich } : { show: false };
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: (hit: { dataIndex: number }) => told(view, list[hit.dataIndex], canvas) },
-    grid: { left: 8, right: longest + 14, top: links.some(({ heading }) => heading !== undefined) ? 8 : links.some((_, at) => worded(links, at)) ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-    xAxis: { ...xAxis, splitLine: { show: true, lineStyle: { color: theme.grid } } },
+    grid: { left: 8, right: longest + 14, top: words.some(({ heading }) => heading === undefined) ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    xAxis: { ...xAxis, ...(place === "beside" ? {} : begun(axis.title, width - longest - 22 - TICK, theme)), splitLine: { show: true, lineStyle: { color: theme.grid } } },
     yAxis: {
       type: "category",
       inverse: true,
       data: list.map(({ label: text, bar }) => (bar === undefined ? `{group|${text}}` : text)),
       axisLine: { lineStyle: { color: theme.rule } },
       axisTick: { show: false },
-      axisLabel: place === "beside" ? label : { ...label, inside: true, verticalAlign: "bottom", margin: 2, padding: [0, 0, 8, 0] },
+      axisLabel,
       z: 5,
     },
-    series: [column(view, list, links, place, canvas), whiskers(list, place, canvas), ratings(list, place, canvas), limits(links, canvas)],
+    series: [column(view, list, links, place, canvas), whiskers(list, place, canvas), ratings(list, place, canvas), limits(links, words, { reach: (at) => heading(list[at], place, canvas), lowered: lowered(place), rise: (api) => rise(api, place) }, canvas)],
   };
+}
+
+/** Where the title of an axis begins that is longer than the axis: at its beginning, not left of it. */
+function begun(title: string, length: number, theme: Theme): Option {
+  const beyond = textWidth(title, 12, theme.font) - length;
+  return beyond > 0 ? { nameTextStyle: { color: theme.muted, fontSize: 12, align: "center", padding: [0, 0, 0, beyond] } } : {};
 }
 
 /** What stands behind a bar: the value, and its note. */
@@ -140,39 +151,65 @@ export function clearOf(lines: number[], from: number, width: number): number {
 /** Pixels between a text and a line beside it. */
 const AROUND = 6;
 
+/** Pixels from the end of a bar within which a line is taken for a part of it: its value then stands behind both. */
+const NEAR = 14;
+
 function column(view: BarsView, list: BarRow[], links: LinkLimit[], place: Place, canvas: Canvas): Option {
   return {
     type: "custom",
     data: list.map(({ bar }, at) => [bar?.value ?? 0, at]),
     encode: { x: 0, y: 1 },
     z: 2,
-    renderItem: (hit: { dataIndex: number }, api: Api) => {
-      const bar = list[hit.dataIndex]?.bar;
-      if (bar === undefined) return undefined;
+    renderItem: (hit: { dataIndex: number; coordSys: { x: number } }, api: Api) => {
+      const [row, at] = [list[hit.dataIndex], hit.dataIndex];
+      if (row === undefined) return undefined;
+      const name = place === "above" ? [named(row, hit.coordSys.x + INSET, api.coord([0, at])[1], canvas)] : [];
+      if (row.bar === undefined) return { type: "group", children: name };
+      const bar = row.bar;
       const run = runStyle(canvas, bar.run);
       const colour = colourOf(run, canvas.theme);
-      const [from, middle] = api.coord([0, hit.dataIndex]);
-      const [until] = api.coord([bar.value, hit.dataIndex]);
+      const [from, middle] = api.coord([0, at]);
+      const [until] = api.coord([bar.value, at]);
       const style = run.hollow ? { fill: canvas.theme.paper, stroke: colour, lineWidth: 2, lineDash: [2, 3] } : { fill: colour };
-      const ends = bar.high === undefined ? until : Math.max(until, api.coord([bar.high, hit.dataIndex])[0]);
+      const ends = bar.high === undefined ? until : Math.max(until, api.coord([bar.high, at])[0]);
       const thick = thickness(api, place);
       const words = printed(view, bar);
-      const lines = links.filter(({ from, until }) => from <= hit.dataIndex && hit.dataIndex <= until).map(({ mb_s }) => mb_s);
-      const upright = bar.rated === undefined ? lines : [...lines, bar.rated];
-      const x = clearOf(upright.map((value) => api.coord([value, hit.dataIndex])[0]), ends + 8, textWidth(words, SIZE, canvas.theme.font));
-      const text = { text: words, x, y: middle + lowered(place), fill: canvas.theme.text, stroke: canvas.theme.paper, lineWidth: 3, font: `${SIZE}px ${canvas.theme.font}`, verticalAlign: "middle" };
+      const lines = links.filter(({ from, until }) => from <= at && at <= until).map(({ mb_s }) => api.coord([mb_s, at])[0]);
+      // A link's line further on runs behind the value; what the drive is rated for is never covered.
+      const upright = [...lines.filter((x) => x < ends + NEAR), ...(bar.rated === undefined ? [] : [api.coord([bar.rated, at])[0]])];
+      const x = clearOf(upright, ends + 8, textWidth(words, SIZE, canvas.theme.font));
+      const text = { ...plate(canvas.theme), text: words, x: x - PLATE, y: middle + lowered(place), fill: canvas.theme.text, font: `${SIZE}px ${canvas.theme.font}`, verticalAlign: "middle" };
       return {
         type: "group",
-        children: [
-          { type: "rect", shape: { x: from, y: middle - thick / 2 + lowered(place), width: Math.max(0, until - from), height: thick }, style },
-          { type: "text", style: text, silent: true },
-        ],
+        children: [...name, { type: "rect", shape: { x: from, y: middle - thick / 2 + lowered(place), width: Math.max(0, until - from), height: thick }, style }, { type: "text", style: text, silent: true }],
       };
     },
   };
 }
 
-interface Api {
+/** Pixels between the axis and a name over its bar. */
+const INSET = 4;
+
+/** A name over its bar, or a heading close to what it is of. */
+function named({ label, bar }: BarRow, x: number, middle: number, { theme }: Canvas): Option {
+  const font = bar === undefined ? `bold ${SIZE}px ${theme.font}` : `${SIZE}px ${theme.font}`;
+  const indented = label.length - label.trimStart().length;
+  const style = { ...plate(theme), text: label.trim(), x: x + 5 * indented - PLATE, y: middle + (bar === undefined ? lowered("above") : -12), fill: theme.text, font, verticalAlign: "middle" };
+  return { type: "text", style, silent: true };
+}
+
+/** How far the heading of a row reaches into the plot, from its left. */
+function heading(row: BarRow | undefined, place: Place, { theme }: Canvas): number {
+  if (row === undefined || place === "beside") return 0;
+  return INSET + 5 * (row.label.length - row.label.trimStart().length) + textWidth(row.label.trim(), SIZE, theme.font, true) + 10;
+}
+
+/** By how many pixels a line over a row begins above its middle: below a name. */
+function rise(api: Api, place: Place): number {
+  return place === "beside" ? api.size([1, 1])[1] / 2 : thickness(api, place) / 2 + 4 - lowered(place);
+}
+
+export interface Api {
   value(index: number): number;
   coord(at: number[]): [number, number];
   size(of: number[]): [number, number];
@@ -224,73 +261,6 @@ function ratings(list: BarRow[], place: Place, canvas: Canvas): Option {
           { type: "line", shape, style: { stroke: canvas.theme.text, lineWidth: 2 } },
         ],
       };
-    },
-  };
-}
-
-/** What one link carries, over the rows of the drives that are reached by it, from the first to the last. */
-export interface LinkLimit {
-  mb_s: number;
-  text: string;
-  from: number;
-  until: number;
-  /** Whether it is that of all drives of this interface. */
-  shared: boolean;
-  /** Of the row that has the name of the interface; none where all drives are reached by one. */
-  heading: number | undefined;
-}
-
-/** What the links of the drives carry, where a bar comes near one: beyond that no bar of that interface can go. */
-export function linkLimits(view: BarsView, list: BarRow[], canvas: Pick<Canvas, "runs">): LinkLimit[] {
-  if (view.axis.quantity !== "mb_s") return [];
-  const linkOf = ({ bar }: BarRow) => (bar === undefined ? undefined : runStyle(canvas, bar.run).link_mb_s);
-  const interfaceOf = ({ bar }: BarRow) => (bar === undefined ? undefined : runStyle(canvas, bar.run).interface);
-  const shared = (row: BarRow) => list.every((other) => other.bar === undefined || interfaceOf(other) !== interfaceOf(row) || linkOf(other) === linkOf(row));
-  const fastest = (link?: number) => Math.max(...list.map((row) => (link === undefined || linkOf(row) === link ? (row.bar?.value ?? 0) : 0)));
-  const found: LinkLimit[] = [];
-  list.forEach((row, at) => {
-    const link = linkOf(row);
-    const last = found[found.length - 1];
-    if (link === undefined || row.bar === undefined || link > 2 * fastest(link) || link > 1.3 * fastest()) return;
-    if (last?.mb_s === link && last.until === at - 1) last.until = at;
-    else {
-      const heading = at > 0 && list[at - 1]?.label.trim() === runStyle(canvas, row.bar.run).interface ? at - 1 : undefined;
-      found.push({ mb_s: link, text: `${runStyle(canvas, row.bar.run).interface ?? ""} link, ${number(link, "mb_s")}`, from: at, until: at, shared: shared(row), heading });
-    }
-  });
-  return found;
-}
-
-/** Whether the words of a link stand at its line: of drives that share it, once. Of unlike links the axis says what a dashed tick is. */
-function worded(found: LinkLimit[], at: number): boolean {
-  const limit = found[at];
-  if (limit === undefined || !limit.shared) return false;
-  // Over all bars there is room for the words of one link; of drives without a heading of their own none.
-  return limit.heading !== undefined || (found.every(({ mb_s, heading }) => heading === undefined && mb_s === limit.mb_s) && at === 0);
-}
-
-/** A dashed line over the rows of one interface; its words stand in the row of the interface's name, else over the first of them all. */
-function limits(found: LinkLimit[], canvas: Canvas): Option {
-  const { theme } = canvas;
-  return {
-    type: "custom",
-    silent: true,
-    data: found.map(({ mb_s, from, until }) => [mb_s, from, until]),
-    encode: { x: 0, y: [1, 2] },
-    z: 1,
-    renderItem: (hit: { dataIndex: number; coordSys: { x: number; y: number; width: number } }, api: Api) => {
-      const limit = found[hit.dataIndex];
-      if (limit === undefined) return undefined;
-      const half = api.size([1, 1])[1] / 2;
-      const [x, first] = api.coord([limit.mb_s, limit.from]);
-      const y2 = api.coord([limit.mb_s, limit.until])[1] + half;
-      const middle = limit.heading === undefined ? hit.coordSys.y - 9 : api.coord([limit.mb_s, limit.heading])[1];
-      const y1 = limit.heading === undefined || !worded(found, hit.dataIndex) ? first - half : middle - 7;
-      const left = x > hit.coordSys.x + hit.coordSys.width * 0.6;
-      const style = { stroke: theme.muted, lineWidth: 1.5, lineDash: [5, 3] };
-      const text = { text: limit.text, x: left ? x - 5 : x + 5, y: middle, align: left ? "right" : "left", verticalAlign: "middle", fill: theme.muted, font: `11px ${theme.font}` };
-      const line = { type: "line", shape: { x1: x, y1, x2: x, y2 }, style };
-      return { type: "group", children: worded(found, hit.dataIndex) ? [line, { type: "text", style: text }] : [line] };
     },
   };
 }

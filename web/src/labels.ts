@@ -31,24 +31,28 @@ const MARGIN = { left: 18, top: 34, bottom: 62 };
 const LINE = 14;
 /** Between a label and what it is of: the edge of a marker, that of a ring. */
 const [AWAY, RINGED] = [10, 14];
+/** Radius of a ring, with its line. */
+const RING = 10;
 /** Of the obstacles that a line is to labels. */
 const STEP = 5;
 
-/** The side of each point whose label has room; a point that is not in it has none. Axes are those of ECharts. */
-export function labelled(view: XyView, xAxis: Option, yAxis: Option, right: number, canvas: Canvas): Map<Dot, Side> {
+/** The side of each point whose label has room; a point that is not in it has none. Axes are those of ECharts; a label goes with a marker that is set aside. */
+export function labelled(view: XyView, xAxis: Option, yAxis: Option, right: number, canvas: Canvas, aside: Map<Dot, number>): Map<Dot, Side> {
   const found = new Map<Dot, Side>();
   if (!view.lines.some(({ points }) => points.some(({ label }) => label !== undefined))) return found;
   const plot = plotOf(yAxis, right, canvas);
   const lines = view.lines.map(({ points }) => points.map((point) => located(view, point, xAxis, yAxis, plot)));
   const obstacles = lines.flatMap(along);
+  const rings = view.lines.flatMap(({ points }, line) => points.flatMap((point, at) => (point.chosen ? [around(lines[line]?.[at] ?? [0, 0])] : [])));
   const taken: { box: Box; text: string }[] = [];
-  const all = view.lines.flatMap((line, at) => wanted(line, lines[at] ?? []));
+  const all = view.lines.flatMap((line, at) => wanted(line, lines[at] ?? [], aside));
   for (const one of all.sort((first, other) => first.rank - other.rank)) {
     const boxes = one.sides.map((side) => ({ side, box: boxOf(one, side, canvas) }));
     // Two lines through one place have one label there.
     if (taken.some(({ box, text }) => text === one.text && boxes.some((own) => overlap(box, own.box)))) continue;
     const free = boxes.filter(({ box }) => within(box, plot) && !taken.some((other) => overlap(other.box, box)));
-    const clear = free.find(({ box }) => !obstacles.some((at) => holds(box, at))) ?? (one.point.chosen ? free[0] : undefined);
+    const apart = free.filter(({ box }) => !rings.some((ring) => overlap(ring, box)));
+    const clear = apart.find(({ box }) => !obstacles.some((at) => holds(box, at))) ?? (one.point.chosen ? (apart[0] ?? free[0]) : undefined);
     if (clear === undefined) continue;
     found.set(one.point, clear.side);
     taken.push({ box: clear.box, text: one.text });
@@ -57,10 +61,11 @@ export function labelled(view: XyView, xAxis: Option, yAxis: Option, right: numb
 }
 
 /** The points of a line that ask for a label. */
-function wanted({ points }: Line, places: At[]): Wanted[] {
+function wanted({ points }: Line, places: At[], aside: Map<Dot, number>): Wanted[] {
   return points.flatMap((point, index) => {
-    const at = places[index];
-    if (point.label === undefined || at === undefined) return [];
+    const own = places[index];
+    if (point.label === undefined || own === undefined) return [];
+    const at: At = [own[0] + (point.chosen ? 0 : (aside.get(point) ?? 0)), own[1]];
     const end = index === 0 || index === points.length - 1;
     const upright: Side[] = steep(places, index) ? ["left", "right", "top", "bottom"] : ["top", "bottom", "left", "right"];
     return [{ point, text: point.label, at, sides: point.chosen ? ["bottom", "right", "left", "top"] : upright, rank: point.chosen ? 0 : end ? 1 : 2 }];
@@ -111,6 +116,11 @@ function boxOf({ at: [x, y], text, point }: Wanted, side: Side, { theme }: Canva
     right: [x + away, y - LINE / 2],
   }[side] as At;
   return { left, top, right: left + wide, bottom: top + LINE };
+}
+
+/** The ring around a point. */
+function around([x, y]: At): Box {
+  return { left: x - RING, top: y - RING, right: x + RING, bottom: y + RING };
 }
 
 function overlap(one: Box, other: Box): boolean {

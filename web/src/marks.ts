@@ -5,7 +5,7 @@ import { type Canvas, type Option, runStyle } from "./draw";
 import { textWidth } from "./fonts";
 import { number } from "./numbers";
 import type { Axis, MarksChart, MarksView } from "./spec";
-import { base, colourOf, escaped } from "./theme";
+import { base, colourOf, escaped, plate } from "./theme";
 
 type Row = MarksView["rows"][number];
 
@@ -126,7 +126,7 @@ function dots(axis: Axis, row: Row, at: number, narrow: boolean, canvas: Canvas)
     symbolSize: 11,
     itemStyle: style,
     emphasis: { disabled: true },
-    label: { show: true, distance: 4, color: canvas.theme.text, textBorderColor: canvas.theme.paper, textBorderWidth: 3, fontSize: 12 },
+    label: { show: true, distance: 4, color: canvas.theme.text, fontSize: 12, ...plate(canvas.theme) },
     z: 3,
   };
 }

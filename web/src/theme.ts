@@ -80,6 +80,14 @@ export function base(theme: Theme): Record<string, unknown> {
   };
 }
 
+/** Pixels of paper around a text that lines must not strike through. */
+export const PLATE = 2;
+
+/** What such a text stands on: a line behind it is broken there. */
+export function plate(theme: Theme): Record<string, unknown> {
+  return { backgroundColor: theme.paper, padding: [0, PLATE] };
+}
+
 /** The name of a line at its end. */
 export function named(name: string, theme: Theme): Record<string, unknown> {
   return { show: name !== "", formatter: name, color: theme.muted, fontSize: 12, distance: 6 };

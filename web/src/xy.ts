@@ -6,7 +6,7 @@ import { asides } from "./asides";
 import { labelled, type Side } from "./labels";
 import type { Axis, Dot, Line, Rule, RunStyle, XyView } from "./spec";
 import { range } from "./numbers";
-import { base, colourOf, escaped, marker, named, stroke, tinted } from "./theme";
+import { base, colourOf, escaped, marker, named, plate, stroke, tinted } from "./theme";
 
 interface Datum extends Option {
   value: [number, number];
@@ -78,13 +78,15 @@ export function xy(view: XyView, canvas: Canvas): Option {
   const yAxis = axisOption(view.y, { theme, side: "y", values: ys, length: height });
   const rules = view.rules.map((rule) => level(view, rule, canvas));
   const right = view.lines.some(({ name }) => name !== "") ? 66 : 22;
+  const aside = asides(view, xAxis, yAxis, { width: width - right - 60, height: height - ABOVE - BELOW });
+  const sides = labelled(view, xAxis, yAxis, right, canvas, aside);
   return {
     ...base(theme),
     tooltip: tooltip(view, canvas),
     grid: { left: 8, right, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis,
     yAxis,
-    series: [...drawn(view, canvas, labelled(view, xAxis, yAxis, right, canvas), spread(view, yAxis, height), asides(view, xAxis, yAxis, { width: width - right - 60, height: height - ABOVE - BELOW })), ...rules],
+    series: [...drawn(view, canvas, sides, spread(view, yAxis, height), aside), ...rules],
   };
 }
 
@@ -130,7 +132,7 @@ function spread(view: XyView, yAxis: Option, height: number): Map<Dot[], number>
 
 function curve(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>, name: string, moved: number, aside: Map<Dot, number>): Option {
   const run = line.look;
-  const { text, paper } = canvas.theme;
+  const { text } = canvas.theme;
   const stroked = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 };
   // Lines that end in one place have their names beside each other: which is whose, their colour says.
   const mark = line.coloured && name !== "" ? { formatter: `{mark|●}${name}`, rich: { mark: { color: line.plain ? text : colourOf(run, canvas.theme), fontSize: 9, padding: [0, 4, 0, 0] } } } : {};
@@ -147,8 +149,7 @@ function curve(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>
     label: {
       distance: 7,
       color: text,
-      textBorderColor: paper,
-      textBorderWidth: 3,
+      ...plate(canvas.theme),
       fontSize: 11,
       formatter: ({ data: { point } }: { data: Datum }) => (point.chosen ? "" : (point.label ?? "")),
     },
@@ -173,8 +174,7 @@ function ring(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>)
     label: {
       distance: 6,
       color: canvas.theme.text,
-      textBorderColor: canvas.theme.paper,
-      textBorderWidth: 3,
+      ...plate(canvas.theme),
       fontSize: 12,
       fontWeight: "bold",
       formatter: ({ data: { point } }: { data: Datum }) => point.label ?? "",

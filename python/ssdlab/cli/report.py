@@ -44,7 +44,8 @@ def report(
         A file of your own sentences, with figure and bound: marked true, false or not measured, here and
         on the page. The exit status is 1 if one is false.
     pdf
-        Print it instead: a PDF with every view, header and table. Needs Chromium and the extra `figures`.
+        Print it instead: a PDF with every view and header, and all but long tables. Needs Chromium and
+        the extra `figures`.
     overview
         Of many drives: a page of their headline figures, and beside it a folder with a page for each drive.
     library

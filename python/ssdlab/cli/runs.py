@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from ssdlab.cli.kinds import Count
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import on_terminal, print_json, print_line, print_table, say, warn
+from ssdlab.cli.output import on_terminal, one_line, print_json, print_line, print_table, say, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,8 @@ def runs(
 ) -> None:
     """List the runs of the library, newest first.
 
-    A terminal too narrow for the table is spared columns and the ends of long names; a pipe gets all.
+    A terminal too narrow for the table is spared columns and the ends of long names; a pipe gets all of it,
+    its cells parted by tabs, so that the longest name widens no other line.
 
     Parameters
     ----------
@@ -88,23 +89,28 @@ def runs(
 
 
 def _print(found: Sequence[Columns]) -> None:
-    """Print a table of runs, on a terminal no wider than it is."""
+    """Print a table of runs: on a terminal no wider than it is, elsewhere with tabs between its cells."""
     rows = [_cells(line) for line in found]
-    titles: tuple[str, ...] = _TITLES if found else ()
-    if rows and on_terminal():
-        from shutil import get_terminal_size
+    if not rows:
+        return
+    if not on_terminal():
+        for row in (_TITLES, *rows):
+            print_line("\t".join(" ".join(one_line(cell).split("\t")) for cell in row))
+        return
+    from shutil import get_terminal_size
 
-        from ssdlab.cli.fitting import fitted
+    from ssdlab.cli.fitting import fitted
 
-        # The name of a run begins with its time, and `show` of it has the identifier of its drive.
-        rows, titles = fitted(
+    # The name of a run begins with its time, and `show` of it has the identifier of its drive.
+    print_table(
+        *fitted(
             rows,
-            titles,
+            _TITLES,
             get_terminal_size().columns,
             spared=("begun", "identifier"),
             shortened=("drive", "tags"),
         )
-    print_table(rows, titles)
+    )
 
 
 def _cells(line: Columns) -> tuple[str, ...]:

@@ -16,13 +16,12 @@ from ssdlab.report.body import body_of, placed_of, single_runs
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
+from ssdlab.report.on_paper import FEW_RUNS, MAX_VIEWS_OF_MANY, on_paper, shortened
 from ssdlab.report.pictures import Stills, views
 from ssdlab.report.runs import Shown, entries, shown
 
 _CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
 """What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
-_FEW_PANELS = 4
-"""So many runs have open what was done in them; of more each is opened by its heading."""
 _NAMED_RUNS = 24
 """So many runs are named at the foot of a page; of more only their count."""
 _GENERATOR = b'<meta name="generator" content="ssdlab">'
@@ -84,6 +83,9 @@ def assembled(
     from ssdlab.report.sections.repetition import without_repetition
     from ssdlab.report.templating import template
 
+    brief = printed and len(placed) > FEW_RUNS
+    if printed:
+        order = on_paper(order, len(placed))
     sections = order.sections
     figures = [figure for section in sections for figure in section.figures]
     footer = (
@@ -107,11 +109,12 @@ def assembled(
         head=head,
         order=order,
         stills=pictures,
-        views=views(figures, styles) if printed else {},
+        views=views(figures, styles, MAX_VIEWS_OF_MANY if brief else None) if printed else {},
         wide={each for section in sections for each in full_width(section.figures)},
-        panels=without_repetition(prose) if printed else prose,
+        panels=shortened(without_repetition(prose)) if printed else prose,
         printed=printed,
-        few_panels=_FEW_PANELS,
+        few_panels=FEW_RUNS,
+        brief=brief,
         runs=placed,
         entries=entries(placed),
         footer=f"ssdlab. {footer}",

@@ -187,8 +187,8 @@ class Printed:
     abreast: int
 
 
-def views(figures: Sequence[Figure], runs: Sequence[RunStyle]) -> dict[str, Printed]:
-    """Return pictures of every view of every figure, for paper, where no button can be pressed.
+def views(figures: Sequence[Figure], runs: Sequence[RunStyle], most: int | None = None) -> dict[str, Printed]:
+    """Return pictures of every view of every figure, or so many, for paper, where no button can be pressed.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def views(figures: Sequence[Figure], runs: Sequence[RunStyle]) -> dict[str, Prin
     bare = Head("", (), "")
     found = {}
     for each in figures:
-        pressed = list(pressings(each.chart))
+        pressed = list(pressings(each.chart))[:most]
         abreast = on_paper(each, len(pressed), runs)
         size = STILL if len(pressed) == 1 else PRINTED_ROWS if abreast == 1 else PRINTED
         drawn = tuple(_address(painter.svg(each.chart, bare, one, size)) for one in pressed)

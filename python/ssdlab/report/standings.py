@@ -137,11 +137,15 @@ class Standing:
         return tuple(each for each in self.ranked if each.rank == place.rank)
 
     def why_level(self, place: Place) -> str:
-        """Say why places are level that differ by more than samples do; empty where they do not."""
+        """Say what makes places level: how far apart they are, and why that counts for nothing."""
         own = self.sharing(place)
         best, apart = abs(own[0].value), spread_of([each.value for each in own])
+        if not apart:
+            return "they are equal"
         varies = largest(each.varies for each in own)
-        if not best or varies is None or apart < LEVEL * best:
+        if apart < LEVEL * best:
+            return f"{share_text(apart / best, 2)} apart, and less than {share_text(LEVEL, 1)} is level"
+        if not best or varies is None:
             return ""
         of = next(abs(each.value) for each in own if each.varies == varies)
         why = varies.words.format(share=share_text(varies.amount / of))

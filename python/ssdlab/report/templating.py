@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup, escape
 
 from ssdlab.report import paper_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from jinja2 import Template
     from jinja2.bccache import Bucket
@@ -25,6 +26,8 @@ FOLDER = Path(__file__).parent / "templates"
 _FIGURE = re.compile(r"(?<=\d)([kMG]?) (?=[%°µA-Za-z])")
 """The space between a figure and its unit or noun."""
 _TIED = "\\1\N{NO-BREAK SPACE}"
+_CODE = re.compile(r"(`+)([^`]+)\1")
+"""Words of a command, as our prose and Markdown mark them."""
 
 
 class Compiled(FileSystemBytecodeCache):
@@ -62,12 +65,26 @@ def compile_all() -> None:
         environment.get_template(name)
 
 
-def tied(prose: str) -> str:
-    """Tie figures to what they are of, so that no line ends between `99.9` and `%`.
+def tied(prose: str) -> Markup:
+    """Tie figures to what they are of, so that no line ends between `99.9` and `%`; and set code as code.
 
-    Not for commands, which readers copy.
+    Not in code, which readers copy.
     """
-    return _FIGURE.sub(_TIED, prose)
+    return _with_code(prose, lambda words: _FIGURE.sub(_TIED, words))
+
+
+def coded(prose: str) -> Markup:
+    """Set what stands between backticks as code; one alone is a letter as others are."""
+    return _with_code(prose, lambda words: words) if "`" in prose else escape(prose)
+
+
+def _with_code(prose: str, others: Callable[[str], str]) -> Markup:
+    # Words, backticks and code by turns.
+    words, *rest = _CODE.split(prose)
+    found = [escape(others(words))]
+    for code, after in zip(rest[1::3], rest[2::3], strict=True):
+        found += [Markup("<code>{}</code>").format(code), escape(others(after))]
+    return Markup("").join(found)
 
 
 def in_parts(
@@ -89,5 +106,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         bytecode_cache=Compiled(),
     )
-    made.filters |= {"tied": tied, "in_parts": in_parts, "long_word": paper_tables.long_word}
+    made.filters |= {"tied": tied, "coded": coded, "in_parts": in_parts, "long_word": paper_tables.long_word}
     return made

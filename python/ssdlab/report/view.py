@@ -51,7 +51,8 @@ class Figure:
 
     `described` is read out by screen readers: one sentence with the finding. `measured` are the short
     lines under "How it was measured". A `wide` figure takes both columns. `sheets` are the headers of a page
-    of a standard, one for each run. `beside` is what a picture says that leaves the page without its prose.
+    of a standard, one for each run. `beside` is what a picture says that leaves the page without its prose;
+    `left` are the tables that stand elsewhere, on paper.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Figure:
     wide: bool = False
     sheets: tuple[Sheet, ...] = ()
     beside: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def _filename(target: Target) -> tuple[str, list[str]]:
     path = target.path
     if path is None:
         return _STANDS_FOR_DRIVE, [
-            "DRIVE: a simulated drive is nothing that fio could open; `ssdlab sim serve` makes it a device"
+            "DRIVE: a simulated drive is nothing that fio could open; ssdlab sim serve makes it a device"
         ]
     # fio takes these for the beginning of a comment, and trims what is blank.
     if any(sign in path for sign in ";#\n") or path != path.strip() or "\\" in path:

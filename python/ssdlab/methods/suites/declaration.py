@@ -52,7 +52,7 @@ class VariantText(Frozen):
     name: Name = Field(description="that its parts end with")
     parts: tuple[str, ...] = Field((), description="that are done again; none: all")
     usable: str | None = Field(None, description="as --usable, of the drive in its full size")
-    spare: str | None = Field(None, description="as --spare")
+    spare: str | None = Field(None, description='as --spare, in quotes: "25%"')
     power_limit: str | None = Field(None, description="as --power-limit")
     write_cache: Literal["on", "off"] | None = Field(None, description="as --write-cache")
 

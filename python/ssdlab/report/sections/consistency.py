@@ -141,7 +141,7 @@ def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Fi
     return Figure(
         id=f"consistency-{graph.id}",
         title=graph.title,
-        lead=f"{graph.lead} One dot a second; the axes are the same for every button. Drag to zoom.",
+        lead=f"{graph.lead} One dot a second; the axes are the same for every view.",
         described=f"IOPS of each second, {counted(len(shown), 'run')}. {_stalls(len(iops) - len(positive))}",
         chart=SeriesChart(
             tuple(Measure("iops", scale, _axis(scale, span)) for scale in graph.scales),

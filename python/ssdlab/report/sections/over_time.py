@@ -74,7 +74,7 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
     return Figure(
         id=f"{section}-over-time",
         title="Over time",
-        lead=f"One dot for each interval; over long runs a line of medians. Drag to zoom. {stalls}",
+        lead=f"One dot for each interval; over long runs a line of medians. {stalls}",
         described=f"Time series of {counted(len(buttons), 'point')}, one row for each interval. {stalls}",
         chart=SeriesChart(MEASURES, choices),
         tables=(_table(found),),

@@ -73,7 +73,7 @@ def _timeline(kept: Sequence[Paced]) -> Figure | None:
     return Figure(
         id="paced-burst-timeline",
         title="Timeline",
-        lead="MB/s over time: reads solid, writes dashed. Drag to zoom.",
+        lead="MB/s over time: reads solid, writes dashed.",
         described=" ".join(leads(kept, paced.findings)),
         chart=SeriesChart(
             (Measure("mb_s", "MB/s", Axis("MB/s (decimal)", "mb_s"), pauses=True),),

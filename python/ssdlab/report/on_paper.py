@@ -1,0 +1,77 @@
+"""What of a page stands on paper: all of few runs; of many what a reader of paper goes through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ssdlab.model.units import counted
+from ssdlab.report.pictures import pressings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.outline import Outline
+    from ssdlab.report.sections.provenance import Panel
+    from ssdlab.report.view import Figure, Section
+    from ssdlab.results.numbers import Table
+
+FEW_RUNS = 4
+"""So many runs have open on a screen, and whole on paper, what was done in them."""
+MAX_ROWS = 100
+"""Rows of a table on paper: two sheets, and as many again for each of its parts."""
+MAX_ROWS_OF_MANY = 24
+"""Of many runs: half a sheet. Three methods on five drives had 100 sheets of rows behind their charts."""
+MAX_VIEWS_OF_MANY = 45
+"""Pictures of the views of a chart, of many runs: three sheets."""
+_WHERE = "in the page on a screen"
+
+
+def on_paper(order: Outline, runs: int) -> Outline:
+    """Return what stands where on paper: a table that stood before is referred to, a long one told of."""
+    chapters = tuple(
+        replace(chapter, sections=tuple(_section(section, runs) for section in chapter.sections))
+        for chapter in order.chapters
+    )
+    return replace(order, chapters=chapters, more=() if runs > FEW_RUNS else order.more)
+
+
+def _section(section: Section, runs: int) -> Section:
+    before: list[tuple[Table, str]] = []
+    return replace(section, figures=tuple(_figure(figure, before, runs) for figure in section.figures))
+
+
+def _figure(figure: Figure, before: list[tuple[Table, str]], runs: int) -> Figure:
+    """Return a figure with the tables that stand on paper, and add these to those before."""
+    most = MAX_ROWS if runs <= FEW_RUNS else MAX_ROWS_OF_MANY
+    kept: list[Table] = []
+    left: list[str] = []
+    for table in figure.tables:
+        where = next((title for other, title in before if other == table), None)
+        if len(table.rows) > most:
+            left.append(f"{table.caption}: {counted(len(table.rows), 'row')}, {_WHERE}.")
+        elif where is not None:
+            left.append(f"{table.caption}: as under {where}.")
+        else:
+            kept.append(table)
+            before.append((table, figure.title))
+    beyond = len(list(pressings(figure.chart))) - MAX_VIEWS_OF_MANY
+    if runs > FEW_RUNS and beyond > 0:
+        left.append(f"{counted(beyond, 'more view')}: {_WHERE}.")
+    return replace(figure, tables=tuple(kept), left=tuple(left))
+
+
+def shortened(panels: Sequence[Panel]) -> tuple[Panel, ...]:
+    """Return of each of many runs what was done in it and by which parameters."""
+    return tuple(_brief(panel) for panel in panels) if len(panels) > FEW_RUNS else tuple(panels)
+
+
+def _brief(panel: Panel) -> Panel:
+    kept = tuple(table for table in panel.tables if table.caption.startswith("Parameters"))
+    own = [table.caption.partition(",")[0] for table in panel.tables if table not in kept]
+    left = (f"{'; '.join(own)}: {_WHERE}.",) if own else ()
+    return replace(panel, tables=kept, as_before=(*(line for line in panel.as_before if _kept(line)), *left))
+
+
+def _kept(line: str) -> bool:
+    return line.startswith(("The method in full", "Parameters"))
