@@ -40,6 +40,8 @@ struct Made {
     superblocks: Option<u32>,
     spare: f64,
     effective_spare: f64,
+    /// Whether the steady state of random writes can be placed into it, once it is erased.
+    placeable: bool,
     /// Into how many each block is cut, beside the scale.
     blocks_cut: u32,
     unscaled: Vec<&'static str>,
@@ -83,6 +85,7 @@ pub(crate) fn check_profile<'py>(
         superblocks: collected.then_some(spec.geometry.superblocks),
         spare: spec.spare(),
         effective_spare: spec.effective_spare(),
+        placeable: spec.can_be_placed(),
         blocks_cut: (spec.erase_every / scale).max(1),
         unscaled: profile.unscaled(),
         generation: profile.generation(),
