@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use serde::Serialize;
+use sim::flash::has_room;
 use sim::profile::spec::{Layout, TrimRule};
 use sim::profile::{Generation, PowerSetting, Settings};
 use sim::{Profile, Size};
@@ -26,6 +27,17 @@ pub(crate) fn settings(
             }
         }),
         write_cache,
+    }
+}
+
+/// Reads a profile of which a drive of that size fits into memory.
+pub(crate) fn profile_with_room(py: Python<'_>, text: &str, size: Size) -> PyResult<Profile> {
+    let parsed = Profile::parse(text).and_then(|profile| Ok((profile.spec(size)?, profile)));
+    let (spec, profile) = parsed.map_err(|error| errors::profile(py, &error))?;
+    if has_room(spec.map_bytes()) {
+        Ok(profile)
+    } else {
+        Err(errors::no_memory(py, spec.map_bytes()))
     }
 }
 
