@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from ssdlab.model.errors import UsageError
 from ssdlab.report import page, source
 from ssdlab.report.runs import entries, shown
 from ssdlab.report.sections.header import header
+from ssdlab.report.source import Run
 
 ELM = {"id": "S4", "name": "Elm E8", "kind": "block"}
 HAZEL = {"id": "S9", "name": "Hazel H2", "kind": "block"}
@@ -121,3 +123,61 @@ def test_parts_of_a_suite_at_another_size_are_of_one_drive(
         assert row[1].text == "sim:tiny-test,scale=4; sim:tiny-test", "both sizes stay told"
     else:
         assert head.title == "Simulated tiny-test, 1/4 of its size (also in full size)"
+
+
+QD1, PEAK = "qd1", "peak-random-read"
+
+
+def of_review(make_run: Callable[..., Path], method: str, review: str, minute: int, **changes: object) -> Run:
+    """A part of a review, or of a method run several times (`part="qd1 #2"`), begun at its own minute."""
+    part = str(changes.pop("part", method))
+    member = {"suite": review, "part": part, "preparation_seed": 1}
+    created = f"2026-11-25T23:{minute:02}:00+00:00"
+    return source.read_run(make_run(method, drive=ELM, member=member, created=created, **changes))
+
+
+def test_parts_of_a_review_are_one_column_whenever_each_began(make_run: Callable[..., Path]) -> None:
+    first, second = "20261125-2321-round-aaaaaa", "20261125-2326-round-bbbbbb"
+    runs = [
+        of_review(make_run, QD1, first, 21),
+        of_review(make_run, PEAK, first, 22),
+        of_review(make_run, QD1, second, 26),
+        of_review(make_run, PEAK, second, 27),
+    ]
+    found = shown(runs)
+    assert [one.label for one in found] == ["Elm E8 · 23:21"] * 2 + ["Elm E8 · 23:26"] * 2
+    assert [one.style.hollow for one in found] == [False, False, True, True]
+    assert [len(entry.runs) for entry in entries(found)] == [2, 2]
+    # What the second has and the first has not looks as the rest of the second does.
+    lacking = shown([runs[0], *runs[2:]])
+    assert [one.style.hollow for one in lacking] == [False, True, True]
+    assert len(entries(lacking)) == 2
+
+
+@pytest.mark.parametrize(
+    ("others", "labels"),
+    [
+        ({"review": "20261125-2326-round-long-bbbbbb"}, ["round", "round-long"]),
+        ({"review": "20261125-2321-round-bbbbbb", "quick": True}, ["", "quick"]),
+        ({"review": "20261126-2321-round-bbbbbb"}, ["2026-11-25", "2026-11-26"]),
+        ({"review": "20261125-2321-round-bbbbbb"}, ["aaaaaa", "bbbbbb"]),
+        ({"review": "20261125-2321-round-aaaaaa", "part": "qd1 #2"}, ["repeat 1", "repeat 2"]),
+    ],
+)
+def test_columns_of_one_drive_are_named_by_review_or_repeat(
+    make_run: Callable[..., Path], others: dict[str, str], labels: list[str]
+) -> None:
+    part = "qd1 #1" if "part" in others else "qd1"
+    first = of_review(make_run, QD1, "20261125-2321-round-aaaaaa", 21, part=part)
+    second = of_review(make_run, QD1, minute=30, **others)
+    found = [one.label for one in shown([first, second])]
+    assert found == [" · ".join(filter(None, ("Elm E8", label))) for label in labels]
+
+
+def test_a_review_over_several_drives_is_named_by_itself(make_run: Callable[..., Path]) -> None:
+    """Each drive has a suite of its own: the page was asked for the review, and calls it so."""
+    runs = [
+        replace(of_review(make_run, QD1, f"20261125-23{at}-round-aaaaa{at}", at), review=review)
+        for at, review in ((21, "20261125-2321-round-zzzzzz"), (26, "20261125-2326-round-long-yyyyyy"))
+    ]
+    assert [one.label for one in shown(runs)] == ["Elm E8 · round", "Elm E8 · round-long"]

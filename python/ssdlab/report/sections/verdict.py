@@ -130,9 +130,16 @@ def _of_the_others(
         own = [place for place in standing.places if place.shown.style.short in left]
         if own:
             others = and_listed(list(_of_each_rank(standing, own)))
-            text = f"{titles[standing.name]}, those not named before: {others}"
+            reason = "" if any(place.rank for place in own) else standing.why_not(own)
+            why = f" and not ranked ({reason})" if reason else ""
+            text = f"{titles[standing.name]}, those not named before{why}: {others}"
             yield _Finding(text, standing.name, _names(own))
         left = [drive for drive in left if drive not in _names(own)]
+    again = [drive for drive in left if any(drive in _names(each.further) for each in found)]
+    if again:
+        text = f"not ranked beside another run of the same drive: {and_listed(again)}"
+        yield _Finding(text, found[0].name, tuple(again))
+    left = [drive for drive in left if drive not in again]
     if left and found:
         yield _Finding(f"none of these figures of {and_listed(left)}", found[0].name, tuple(left))
 
