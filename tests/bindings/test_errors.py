@@ -265,3 +265,23 @@ def test_a_profile_of_more_than_is_simulated_is_refused_at_any_scale() -> None:
         with pytest.raises(errors.UsageError, match="more than 16 TiB of medium, the most") as refused:
             _core.SimulatedDrive(text, scale=scale)
         assert "scale" not in refused.value.what
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        ("late_kib = -1", "collection.late_kib", "-1"),
+        ('late_kib = { value = "many", source = "physics" }', "collection.late_kib", '"many"'),
+        ("late_kib = { value = 1.5, source = 'physics' }", "collection.late_kib", "1.5"),
+    ],
+)
+def test_a_value_of_another_type_is_told_by_its_field(line: str, field: str, value: str) -> None:
+    text = profile_text("tiny-test").replace("[collection]", f"[collection]\n{line}")
+    number = text.splitlines().index(line) + 1
+    with pytest.raises(errors.UsageError) as refused:
+        _core.check_profile(text)
+    assert refused.value.facts["field"] == field
+    assert refused.value.what.startswith(f"{field} is {value}: invalid ")
+    assert refused.value.what.endswith(f"(line {number})")
+    with pytest.raises(errors.UsageError, match=r"^name is 7: invalid type.*\(line 2\)"):
+        _core.check_profile(profile_text("tiny-test").replace('name = "tiny-test"', "name = 7"))
