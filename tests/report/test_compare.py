@@ -12,8 +12,10 @@ from report.reading import Page
 from ssdlab.model.errors import UsageError
 from ssdlab.report import page, source
 from ssdlab.report.runs import entries, shown
+from ssdlab.report.sections import drive as drive_section
 from ssdlab.report.sections.header import header
 from ssdlab.report.source import Run
+from ssdlab.results.claim import Claim
 
 ELM = {"id": "S4", "name": "Elm E8", "kind": "block"}
 HAZEL = {"id": "S9", "name": "Hazel H2", "kind": "block"}
@@ -181,3 +183,50 @@ def test_a_review_over_several_drives_is_named_by_itself(make_run: Callable[...,
         for at, review in ((21, "20261125-2321-round-zzzzzz"), (26, "20261125-2326-round-long-yyyyyy"))
     ]
     assert [one.label for one in shown(runs)] == ["Elm E8 · round", "Elm E8 · round-long"]
+
+
+@pytest.mark.parametrize(
+    ("scales", "quick", "badges"),
+    [
+        ((4, 4), 2, ["Simulated at 1/4 of its size", "Quick run"]),
+        ((1, 64), 1, ["Simulated at 1/64 and full size", "Quick runs: 1 of 2"]),
+        ((4, 64), 0, ["Simulated at 1/4 and 1/64 of its size"]),
+        ((1, 1), 0, []),
+    ],
+)
+def test_what_is_smaller_or_shorter_is_said_at_the_top(
+    make_run: Callable[..., Path], scales: tuple[int, int], quick: int, badges: list[str]
+) -> None:
+    folders = [
+        make_run(**of_suite(f"sim:tiny-test,scale={scale},seed={at + 1}", f"T{at}", "one"), quick=at < quick)
+        for at, scale in enumerate(scales)
+    ]
+    assert list(header(placed(*folders)).badges)[1:] == badges
+
+
+def test_a_run_set_shorter_than_its_method_asks_says_so_at_the_top(make_run: Callable[..., Path]) -> None:
+    run = source.read_run(make_run())
+    caveat = "Shorter than the method asks for: time 1 s instead of 60 s."
+    short = replace(run, result=run.result.model_copy(update={"caveats": (caveat,)}))
+    assert header(shown([short])).badges[-1] == "Shorter than the method asks for"
+    assert "Shorter than the method asks for" not in header(shown([run])).badges
+
+
+def test_what_drives_went_through_is_said_once_for_methods_where_it_is_the_same(
+    make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {QD1: 1.0, PEAK: 1.0, "peak-sequential-read": 1.25}
+    runs = shown([source.read_run(make_run(method, drive=ELM)) for method in said])
+    claims = {
+        id(one.run.steps): (Claim(f"the medium was written {said[one.run.manifest.method.name]} times"),)
+        for one in runs
+    }
+    monkeypatch.setattr(drive_section, "drive_findings", lambda steps: claims[id(steps)])
+    monkeypatch.setattr(drive_section, "_worth_showing", lambda one: True)
+    found = drive_section.section(runs)
+    assert found is not None
+    titles = [one.run.manifest.method.title for one in runs]
+    assert [getattr(each, "sentences", "") for each in found.lead] == [
+        f"{titles[0]} and {titles[1]}: The medium was written 1.0 times.",
+        f"{titles[2]}: The medium was written 1.25 times.",
+    ]

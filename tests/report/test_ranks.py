@@ -384,3 +384,9 @@ def test_what_is_named_last_without_a_rank_says_why(make_run: Make) -> None:
     assert text[1].startswith(
         "Mean latency, those not named before and not ranked (taken at depths 4 and 8): N2 "
     )
+
+
+def test_figures_that_are_level_are_told_as_a_range_with_one_unit(make_run: Make) -> None:
+    speeds = (200e3, 100.4e3, 99.6e3)
+    found = told(shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)]), IOPS)
+    assert found[0].endswith("ahead of N1 and N2 (99.6k to 100k IOPS), who share 2nd place")

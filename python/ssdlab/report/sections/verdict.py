@@ -178,8 +178,12 @@ def _names(places: Sequence[Place]) -> tuple[str, ...]:
 
 
 def _texts(level: Sequence[Place]) -> str:
-    """Return the best and the last of figures that are level; one text where they do not differ."""
-    return ends_text(level[0].text, level[-1].text)
+    """Return the range of figures that are level, the unit once; one text where they do not differ."""
+    first, *_, last = sorted((level[0], level[-1]), key=lambda place: place.value)
+    number, _, unit = first.text.partition(" ")
+    return ends_text(
+        number if last.text.endswith(f" {unit}") and first.text != last.text else first.text, last.text
+    )
 
 
 def _lead(share: float, better: str) -> str:
