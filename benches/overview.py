@@ -40,11 +40,11 @@ METHODS = (
 OVERVIEW = """
 import sys
 from pathlib import Path
-from ssdlab.report.overview import write_overview
+from ssdlab.report.overview import overview_html
 page, *runs = map(Path, sys.argv[1:])
-next(write_overview(runs, page))
+page.write_text(overview_html(runs, page), encoding="utf-8")
 """
-"""The overview alone: it yields each page when it is written, the overview first."""
+"""The overview alone, without the pages of its drives."""
 
 
 PAINT = """new Promise((resume) => new PerformanceObserver((list) => {

@@ -15,7 +15,7 @@ from ssdlab.drives.ratings import METRICS, Judged
 from ssdlab.drives.simulated.energy import OperationEnergy
 from ssdlab.drives.simulated.profiles import check_profile, profiles, shipped_ratings
 from ssdlab.runs.rating_check import FULL, QUICK, Checked, check, ratings_of
-from ssdlab.runs.rating_limits import limiting
+from ssdlab.runs.rating_limits import limit_text
 from ssdlab.runs.write_cliff import Cliff, write_cliff
 
 PAGE = Path(__file__).parents[1] / "docs" / "profiles.md"
@@ -120,19 +120,12 @@ def _row(checked: Checked, judged: Judged) -> str:
         f"{sense}{_number(rating.value)} {unit}",
         "-" if judged.model is None else f"{_number(judged.model)} {unit}",
         error,
-        _limit(checked, judged),
+        limit_text(checked.made, judged),
         rating.use,
         SOURCES.get(rating.source, rating.source),
         judged.verdict if not judged.failed else f"**{judged.verdict}**",
     )
     return "| " + " | ".join(cells) + " |"
-
-
-def _limit(checked: Checked, judged: Judged) -> str:
-    limit = limiting(check_profile(checked.profile, scale=checked.scale), judged.rating)
-    if limit is None or judged.model is None:
-        return ""
-    return f"{limit.part} ({100 * judged.model / limit.value:.0f} %)"
 
 
 def _title(judged: Judged) -> str:

@@ -532,7 +532,8 @@ def check_profile(
 
     ``profile`` (as written, each figure with its source) and what the drive would be: ``capacity_bytes
     logical_block_bytes raw_bytes superblocks`` (None where nothing is collected) ``spare effective_spare``
-    (of the full drive in its steady state) ``blocks_cut unscaled generation`` (what the table says of the
+    (of the full drive in its steady state) ``placeable`` (whether that state can be placed into the erased
+    drive, see `SimulatedDrive.place_steady`) ``blocks_cut unscaled generation`` (what the table says of the
     NAND that it names, or None) ``power_cap_w honours_trim write_cache``.
     """
 

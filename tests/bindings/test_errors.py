@@ -15,6 +15,7 @@ import pytest
 from bindings.workloads import stop, stream, workload
 from machine.targets import open_target
 from ssdlab import _core
+from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.model import errors
 
 
@@ -76,6 +77,7 @@ def test_without_proc_the_error_says_so(
 import os, subprocess, sys
 from pathlib import Path
 from ssdlab import _core
+from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.model import errors
 descriptor = os.open({str(written_file)!r}, os.O_RDWR)
 target = _core.Target.from_descriptor(descriptor, path="x", write=True)
@@ -211,3 +213,75 @@ def test_what_is_no_log_is_told(tmp_path: Path) -> None:
 def test_a_header_that_is_no_json(target: _core.Target) -> None:
     with pytest.raises(ValueError, match="not JSON"):
         _core.run(target, workload(), header="{")
+
+
+_WITHOUT_ROOM = """
+import json, re, resource, sys
+from pathlib import Path
+from ssdlab import _core
+from ssdlab.drives.simulated.profiles import profile_text
+from ssdlab.model.python_errors import of_python
+
+profile, when = profile_text("tiny-test"), sys.argv[1]
+made = _core.SimulatedDrive(profile) if when == "copied" else None
+now = int(re.search(r"VmSize:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) << 10
+resource.setrlimit(resource.RLIMIT_AS, (now + (16 << 20), now + (16 << 20)))
+try:
+    _core.SimulatedDrive(profile) if made is None else made.fork()
+except BaseException as error:
+    told = of_python(error)
+    print(json.dumps([told.what, told.advice, told.exit_status, told.facts]))
+"""
+
+
+@pytest.mark.parametrize("when", ["made", "copied"])
+def test_a_drive_without_memory_is_told_once_and_without_a_stack(when: str) -> None:
+    """Walking the stack for a panic hung where there was no memory for that either."""
+    surroundings = {**os.environ, "RUST_BACKTRACE": "1"}
+    surroundings.pop("SSDLAB_TRACEBACK", None)
+    ended = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_ROOM, when],
+        capture_output=True,
+        text=True,
+        env=surroundings,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    what, advice, status, facts = json.loads(ended.stdout)
+    assert (
+        what.startswith("not enough memory for the simulated drive: ") and "scale=N" in advice and status == 3
+    )
+    if when == "made":
+        made = _core.check_profile(profile_text("tiny-test"))
+        logical, physical = made["capacity_bytes"] // 4096, made["raw_bytes"] // 4096
+        assert facts["needed_bytes"] == 4 * (logical + physical) + physical // 8
+        assert f"about {-(-facts['needed_bytes'] // 1_000_000)} MB" in what
+
+
+def test_a_profile_of_more_than_is_simulated_is_refused_at_any_scale() -> None:
+    text = profile_text("intel-p4510-8tb").replace("8001563222016", "700000000000000")
+    text = text.replace("blocks_per_plane = { value = 456", "blocks_per_plane = { value = 45600")
+    for scale in (1, 64):
+        with pytest.raises(errors.UsageError, match="more than 16 TiB of medium, the most") as refused:
+            _core.SimulatedDrive(text, scale=scale)
+        assert "scale" not in refused.value.what
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        ("late_kib = -1", "collection.late_kib", "-1"),
+        ('late_kib = { value = "many", source = "physics" }', "collection.late_kib", '"many"'),
+        ("late_kib = { value = 1.5, source = 'physics' }", "collection.late_kib", "1.5"),
+    ],
+)
+def test_a_value_of_another_type_is_told_by_its_field(line: str, field: str, value: str) -> None:
+    text = profile_text("tiny-test").replace("[collection]", f"[collection]\n{line}")
+    number = text.splitlines().index(line) + 1
+    with pytest.raises(errors.UsageError) as refused:
+        _core.check_profile(text)
+    assert refused.value.facts["field"] == field
+    assert refused.value.what.startswith(f"{field} is {value}: invalid ")
+    assert refused.value.what.endswith(f"(line {number})")
+    with pytest.raises(errors.UsageError, match=r"^name is 7: invalid type.*\(line 2\)"):
+        _core.check_profile(profile_text("tiny-test").replace('name = "tiny-test"', "name = 7"))

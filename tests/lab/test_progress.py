@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,6 +30,7 @@ from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.live import LiveFile, read_live
 from ssdlab.results.progress import Progress
 from ssdlab.results.schema import JobResult, Status
+from ssdlab.runs.live_rate import LiveRate
 from ssdlab.runs.plan import Plan, Recorder, planned_step
 from ssdlab.runs.tracking import Tracker
 
@@ -337,3 +339,34 @@ def test_steps_that_were_not_needed_do_not_just_vanish(
     capsys.readouterr()
     watched.ended(status)
     assert capsys.readouterr().err.splitlines() == ([] if said is None else [said])
+
+
+ROW_NS = 4_000_000 // 3
+
+
+def test_the_rate_of_short_rows_is_that_of_a_longer_stretch() -> None:
+    """Of rows of 1.33 ms every rate was a multiple of 750; the drive does 10,100 a second."""
+    live, found = LiveRate(), []
+    for at in range(1, 40):
+        elapsed = at * 50_000_000
+        ios = 10_100 * elapsed // 10**9
+        latest = SimpleNamespace(start_ns=elapsed - ROW_NS, end_ns=elapsed, iops=9_750.0, mb_s=39.9)
+        found.append(live.of(snap(latest, elapsed, ios)))
+    assert found[0] == (9_750.0, 39.9), "there is nothing yet to go by"
+    assert all(rate == pytest.approx((10_100, 10_100 * 4096 / 1e6)) for rate in found[1:])
+    # What it does from then on shows within a quarter of a second.
+    for at in range(1, 7):
+        latest = SimpleNamespace(start_ns=0, end_ns=ROW_NS, iops=0.0, mb_s=0.0)
+        rate = live.of(snap(latest, elapsed + at * 50_000_000, ios))
+    assert rate == (0.0, 0.0)
+
+
+def test_the_rate_of_a_row_that_is_long_enough_is_its_own() -> None:
+    live = LiveRate()
+    assert live.of(snap(None, 0, 0)) is None
+    latest = SimpleNamespace(start_ns=0, end_ns=10**9, iops=123.0, mb_s=4.5)
+    assert live.of(snap(latest, 10**9, 7)) == (123.0, 4.5)
+
+
+def snap(latest: object, elapsed_ns: int, ios: int) -> Any:
+    return SimpleNamespace(latest=latest, elapsed_ns=elapsed_ns, ios=ios, bytes=ios * 4096, phase="measuring")

@@ -15,7 +15,7 @@ from ssdlab.analysis.one_pass import PIECES, agrees, fall_bytes, spare_of_fall, 
 from ssdlab.cli import main
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.drives.spare import Spare
-from ssdlab.methods.parts.one_pass import Judged, lay_out
+from ssdlab.methods.parts.one_pass import UNPREPARED, Judged, lay_out
 from ssdlab.methods.presented.points import headline_label, peak_findings
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.model.errors import Refused, UsageError
@@ -162,10 +162,13 @@ def test_what_one_pass_cannot_prepare_is_refused() -> None:
     for reason, changes in (
         ("partial-span", {"whole": False}),
         ("slc-cache", {"spare": Spare(0.1, "profile", 1, True)}),
+        ("not-simulated", {"placed": True}),
+        ("slc-cache", {"spare": Spare(0.1, "profile", 1, True, placeable=False), "placed": True}),
+        ("no-theory", {"spare": Spare(0.1, "profile", 1, False, placeable=False), "placed": True}),
     ):
         with pytest.raises(Refused) as refused:
             lay(**changes)
-        assert refused.value.facts["reason"] == reason
+        assert refused.value.facts["reason"] == reason and reason in UNPREPARED
     with pytest.raises(UsageError, match="not on record"):
         lay(spare=Spare(None, "drive record"))
 
@@ -217,6 +220,44 @@ def test_writes_to_a_part_of_a_drive_are_not_prepared_for_by_one_pass(how: str) 
     assert refused.value.facts["reason"] == "partial-span"
     # Reads of a part find what the whole drive holds.
     assert measure(SMALL, rw="randread", span="0..50%", **options).as_dict()["prepared"]["steady"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "how"),
+    [("xpoint", "analytic"), ("nvme-tlc-client", "analytic"), ("nvme-tlc-client", "one-pass")],
+)
+def test_a_refused_preparation_leaves_a_kept_drive_as_it_was(
+    profile: str, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "kept.sim"
+    text = f"sim:{profile},scale=64,state={kept}"
+    measure(text, rw="randwrite", seconds=0.1, destroy=text)
+    before = kept.read_bytes()
+    with pytest.raises(Refused) as refused:
+        measure(text, rw="randwrite", seconds=0.1, destroy=text, precondition=how)
+    assert refused.value.facts["reason"] in UNPREPARED
+    assert "--precondition fill" in refused.value.advice and "full" not in refused.value.advice
+    words = ["run", "steady-random-write", text, "--quick", "--precondition", how, "--destroy", text]
+    assert main([*words, "--library", str(tmp_path / "library")]) == 2
+    assert "--precondition full" in capsys.readouterr().err
+    assert kept.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("profile", "scale"),
+    [
+        ("tiny-test", 4),
+        ("xpoint", 256),
+        ("intel-p4800x-375gb", 256),
+        ("nvme-qlc-client", 256),
+        ("nvme-tlc-enterprise", 64),
+    ],
+)
+def test_what_a_plan_says_can_be_placed_is_what_the_drive_does(profile: str, scale: int) -> None:
+    """A plan asks the profile, what is done the drive itself."""
+    text = profile_text(profile)
+    made = _core.SimulatedDrive(text, scale=scale)
+    assert _core.check_profile(text, scale=scale)["placeable"] == made.place_steady()
 
 
 def test_measure_says_when_a_pass_did_not_show_its_spare(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def by_pass(**changes: Any) -> OnePassProof:
 
 @pytest.mark.parametrize(
     ("rounds", "moves"),
-    [(FALLING, "falling by 8.00 %"), (FALLING[::-1], "rising by 8.00 %"), ((500.0,) * 5, "moving by 0 %")],
+    [(FALLING, "falling by 8.00 %"), (FALLING[::-1], "rising by 8.00 %"), ((500.0,) * 5, "level")],
 )
 def test_a_line_that_falls_is_not_said_to_rise(rounds: tuple[float, ...], moves: str) -> None:
     said = sentence(steady_claim(SteadyProof(**facts(rounds))))
@@ -72,3 +72,11 @@ def test_a_pass_that_did_not_show_its_spare_did_not_bring_the_state_about() -> N
     moved = by_pass(spare_found=None, agreed=False, reached=False)
     assert "NOT in steady state" in sentence(steady_claim(moved))
     assert moved.brought_about == "prepared by one random pass"
+
+
+@pytest.mark.parametrize(("more", "says"), [(0, "the five rounds of"), (3, "the last five of 8 rounds of")])
+def test_five_rounds_are_not_called_the_last_five_of_five(more: int, says: str) -> None:
+    rounds = (*(600.0,) * more, *FALLING)
+    placed = PlacedProof(**facts(rounds[-5:], rounds_mb_s=rounds, first=more), spare=0.07)
+    said = sentence(steady_claim(placed))
+    assert f"steady state was placed by theory, and {says} writes after that" in said

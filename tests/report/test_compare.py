@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ from report.reading import Page
 from ssdlab.model.errors import UsageError
 from ssdlab.report import page, source
 from ssdlab.report.runs import entries, shown
+from ssdlab.report.sections import drive as drive_section
 from ssdlab.report.sections.header import header
+from ssdlab.report.source import Run
+from ssdlab.results.claim import Claim
 
 ELM = {"id": "S4", "name": "Elm E8", "kind": "block"}
 HAZEL = {"id": "S9", "name": "Hazel H2", "kind": "block"}
@@ -121,3 +125,108 @@ def test_parts_of_a_suite_at_another_size_are_of_one_drive(
         assert row[1].text == "sim:tiny-test,scale=4; sim:tiny-test", "both sizes stay told"
     else:
         assert head.title == "Simulated tiny-test, 1/4 of its size (also in full size)"
+
+
+QD1, PEAK = "qd1", "peak-random-read"
+
+
+def of_review(make_run: Callable[..., Path], method: str, review: str, minute: int, **changes: object) -> Run:
+    """A part of a review, or of a method run several times (`part="qd1 #2"`), begun at its own minute."""
+    part = str(changes.pop("part", method))
+    member = {"suite": review, "part": part, "preparation_seed": 1}
+    created = f"2026-11-25T23:{minute:02}:00+00:00"
+    return source.read_run(make_run(method, drive=ELM, member=member, created=created, **changes))
+
+
+def test_parts_of_a_review_are_one_column_whenever_each_began(make_run: Callable[..., Path]) -> None:
+    first, second = "20261125-2321-round-aaaaaa", "20261125-2326-round-bbbbbb"
+    runs = [
+        of_review(make_run, QD1, first, 21),
+        of_review(make_run, PEAK, first, 22),
+        of_review(make_run, QD1, second, 26),
+        of_review(make_run, PEAK, second, 27),
+    ]
+    found = shown(runs)
+    assert [one.label for one in found] == ["Elm E8 · 23:21"] * 2 + ["Elm E8 · 23:26"] * 2
+    assert [one.style.hollow for one in found] == [False, False, True, True]
+    assert [len(entry.runs) for entry in entries(found)] == [2, 2]
+    # What the second has and the first has not looks as the rest of the second does.
+    lacking = shown([runs[0], *runs[2:]])
+    assert [one.style.hollow for one in lacking] == [False, True, True]
+    assert len(entries(lacking)) == 2
+
+
+@pytest.mark.parametrize(
+    ("others", "labels"),
+    [
+        ({"review": "20261125-2326-round-long-bbbbbb"}, ["round", "round-long"]),
+        ({"review": "20261125-2321-round-bbbbbb", "quick": True}, ["", "quick"]),
+        ({"review": "20261126-2321-round-bbbbbb"}, ["2026-11-25", "2026-11-26"]),
+        ({"review": "20261125-2321-round-bbbbbb"}, ["aaaaaa", "bbbbbb"]),
+        ({"review": "20261125-2321-round-aaaaaa", "part": "qd1 #2"}, ["repeat 1", "repeat 2"]),
+    ],
+)
+def test_columns_of_one_drive_are_named_by_review_or_repeat(
+    make_run: Callable[..., Path], others: dict[str, str], labels: list[str]
+) -> None:
+    part = "qd1 #1" if "part" in others else "qd1"
+    first = of_review(make_run, QD1, "20261125-2321-round-aaaaaa", 21, part=part)
+    second = of_review(make_run, QD1, minute=30, **others)
+    found = [one.label for one in shown([first, second])]
+    assert found == [" · ".join(filter(None, ("Elm E8", label))) for label in labels]
+
+
+def test_a_review_over_several_drives_is_named_by_itself(make_run: Callable[..., Path]) -> None:
+    """Each drive has a suite of its own: the page was asked for the review, and calls it so."""
+    runs = [
+        replace(of_review(make_run, QD1, f"20261125-23{at}-round-aaaaa{at}", at), review=review)
+        for at, review in ((21, "20261125-2321-round-zzzzzz"), (26, "20261125-2326-round-long-yyyyyy"))
+    ]
+    assert [one.label for one in shown(runs)] == ["Elm E8 · round", "Elm E8 · round-long"]
+
+
+@pytest.mark.parametrize(
+    ("scales", "quick", "badges"),
+    [
+        ((4, 4), 2, ["Simulated at 1/4 of its size", "Quick run"]),
+        ((1, 64), 1, ["Simulated at 1/64 and full size", "Quick runs: 1 of 2"]),
+        ((4, 64), 0, ["Simulated at 1/4 and 1/64 of its size"]),
+        ((1, 1), 0, []),
+    ],
+)
+def test_what_is_smaller_or_shorter_is_said_at_the_top(
+    make_run: Callable[..., Path], scales: tuple[int, int], quick: int, badges: list[str]
+) -> None:
+    folders = [
+        make_run(**of_suite(f"sim:tiny-test,scale={scale},seed={at + 1}", f"T{at}", "one"), quick=at < quick)
+        for at, scale in enumerate(scales)
+    ]
+    assert list(header(placed(*folders)).badges)[1:] == badges
+
+
+def test_a_run_set_shorter_than_its_method_asks_says_so_at_the_top(make_run: Callable[..., Path]) -> None:
+    run = source.read_run(make_run())
+    caveat = "Shorter than the method asks for: time 1 s instead of 60 s."
+    short = replace(run, result=run.result.model_copy(update={"caveats": (caveat,)}))
+    assert header(shown([short])).badges[-1] == "Shorter than the method asks for"
+    assert "Shorter than the method asks for" not in header(shown([run])).badges
+
+
+def test_what_drives_went_through_is_said_once_for_methods_where_it_is_the_same(
+    make_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {QD1: 1.0, PEAK: 1.0, "peak-sequential-read": 1.25}
+    runs = shown([source.read_run(make_run(method, drive=ELM)) for method in said])
+    claims = {
+        id(one.run.steps): (Claim(f"the medium was written {said[one.run.manifest.method.name]} times"),)
+        for one in runs
+    }
+    monkeypatch.setattr(drive_section, "drive_findings", lambda steps: claims[id(steps)])
+    monkeypatch.setattr(drive_section, "_worth_showing", lambda one: True)
+    found = drive_section.section(runs)
+    assert found is not None
+    titles = [one.run.manifest.method.title for one in runs]
+    assert [getattr(each, "sentences", "") for each in found.lead] == [
+        f"{titles[0]} and {titles[1]}: The medium was written 1.0 times.",
+        f"{titles[2]}: The medium was written 1.25 times.",
+    ]

@@ -80,8 +80,7 @@ def test_no_row_of_any_run_is_read_for_it(
     from ssdlab.report import overview, source
 
     monkeypatch.setattr(source, "read_run", lambda folder: pytest.fail("a run was read in full"))
-    first = next(iter(overview.write_overview(runs, tmp_path / "drives.html")))
-    assert first.path.is_file()
+    assert "</html>" in overview.overview_html(runs, tmp_path / "drives.html")
 
 
 @pytest.mark.browser
@@ -115,3 +114,35 @@ def test_what_was_written_is_told_as_json(
     pages = json.loads(capsys.readouterr().out)["pages"]
     assert [each["runs"] for each in pages] == [4, 3, 1]
     assert all(Path(each["path"]).stat().st_size == each["bytes"] for each in pages)
+
+
+@pytest.mark.parametrize("taken", ["link", "dangling", "file"])
+def test_a_folder_of_another_thing_is_refused_before_anything_is_written(
+    runs: list[Path], tmp_path: Path, taken: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere, page = tmp_path / "elsewhere", tmp_path / "two.html"
+    beside = page.with_suffix("")
+    if taken == "file":
+        beside.write_text("mine")
+    else:
+        beside.symlink_to(elsewhere)
+    if taken == "link":
+        elsewhere.mkdir()
+    assert main(["report", *map(str, runs[:4]), "--overview", "-o", str(page)]) == 2
+    assert f"{beside} is no folder of its own" in capsys.readouterr().err
+    assert not page.exists()
+    assert not elsewhere.exists() or not list(elsewhere.iterdir())
+
+
+def test_the_overview_is_written_when_all_that_it_leads_to_is_there(
+    runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ssdlab.report import overview
+
+    page = tmp_path / "two.html"
+    assert [one.path == page for one in overview.write_overview(runs[:4], page)] == [False, False, True]
+    page.unlink()
+    monkeypatch.setattr(overview.source, "read_run", lambda folder: pytest.fail("it cannot be read"))
+    with pytest.raises(pytest.fail.Exception):
+        list(overview.write_overview(runs[:4], page))
+    assert not page.exists()

@@ -353,3 +353,40 @@ def test_a_figure_that_is_not_what_it_is_called_stands_small(make_run: Make) -> 
     heated = replace(run, result=run.result.model_copy(update={"scalars": hot}))
     assert 'class="value unshown"' not in page.render([run])
     assert 'class="value unshown"' in page.render([heated])
+
+
+def test_every_column_without_a_rank_says_why(make_run: Make) -> None:
+    """A second review of the drives had neither rank nor reason, and was said to have none of the figures."""
+    speeds = (("one", 200e3, 100e3), ("other", 201e3, 101e3))
+    runs = [
+        replace(swept(make_run, at, iops=iops), review=f"20261125-2321-{name}-aaaaaa")
+        for name, *both in speeds
+        for at, iops in enumerate(both)
+    ]
+    found = shown(runs)
+    standing = standings(found)[IOPS]
+    said = [standing.distance(place) for at in range(4) if (place := standing.of(at)) is not None]
+    assert said[0].startswith("1st of 2") and said[1].startswith("2nd of 2")
+    assert said[2:] == [
+        "not ranked: of this drive N0 · one counts",
+        "not ranked: of this drive N1 · one counts",
+    ]
+    cards, _ = tiles([Card("x", tuple(Headline(at, "", (), IOPS) for at in range(4)))], {IOPS: standing}, [])
+    assert all(line.place for line in cards[0].headlines)
+    text = told(found, IOPS)
+    assert text[1:] == ["Not ranked beside another run of the same drive: N0 · other and N1 · other"]
+    assert not any("None of these" in each for each in text)
+
+
+def test_what_is_named_last_without_a_rank_says_why(make_run: Make) -> None:
+    runs = shown([swept(make_run, at, 2 + at % 2, 400_000.0 / (at + 1)) for at in range(3)])
+    text = told(runs, "peak_random_read_mean_ns")
+    assert text[1].startswith(
+        "Mean latency, those not named before and not ranked (taken at depths 4 and 8): N2 "
+    )
+
+
+def test_figures_that_are_level_are_told_as_a_range_with_one_unit(make_run: Make) -> None:
+    speeds = (200e3, 100.4e3, 99.6e3)
+    found = told(shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)]), IOPS)
+    assert found[0].endswith("ahead of N1 and N2 (99.6k to 100k IOPS), who share 2nd place")

@@ -229,3 +229,12 @@ def test_every_shipped_drive_meets_what_it_was_fitted_to(name: str) -> None:
     # An explanation that is no longer needed is taken back.
     stale = [each.rating.metric for each in checked.ratings if each.rating.unmet and each.verdict == "met"]
     assert stale == []
+
+
+def test_the_command_names_the_part_that_limits_each_load(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", "check", "samsung-950-pro-512gb", "--quick"]) in (0, 1)
+    out = capsys.readouterr().out
+    (heading,) = [line for line in out.splitlines() if line.startswith("rating ")]
+    assert "limited by" in heading
+    (reads,) = [line for line in out.splitlines() if line.startswith("sequential read ")]
+    assert re.search(r"\blink \(\d+ %\)", reads)

@@ -320,3 +320,36 @@ def test_a_real_drive_is_not_known_by_its_declared_name() -> None:
     review = {"drives": [{"name": "DC500R", "profile": "sata-tlc-enterprise"}]}
     assert absent_drives(review, ["/dev/sda"]) == ("DC500R, not run as its profile",)
     assert absent_drives(review, ["/dev/sda", "sim:sata-tlc-enterprise,scale=4"]) == ()
+
+
+UNPREPARED = (
+    ("sim:xpoint,scale=256", "analytic", "cannot be placed"),
+    ("sim:nvme-tlc-client,scale=64", "analytic", "cache of one bit a cell"),
+    ("sim:nvme-tlc-client,scale=64", "one-pass", "cache of one bit a cell"),
+)
+
+
+@pytest.mark.parametrize(("drive", "how", "why"), UNPREPARED)
+@pytest.mark.parametrize("words", [["plan"], ["run"], ["run", "--dry-run"]], ids=" ".join)
+@pytest.mark.parametrize("asked", ["review", "suite", "repeat", "method"])
+def test_a_drive_that_cannot_be_prepared_so_is_refused_before_anything_begins(
+    words: list[str],
+    asked: str,
+    drive: str,
+    how: str,
+    why: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No part is left out for it, and no other drive is measured before it shows."""
+    (tmp_path / "tried.toml").write_text(REVIEW, encoding="utf-8")
+    name = {"review": str(tmp_path / "tried.toml"), "suite": "enterprise-review"}.get(asked, "mixed-random")
+    drives = [A, drive] if asked == "review" else [drive]
+    more = ["--repeat", "2"] if asked == "repeat" else []
+    library = tmp_path / "library"
+    given = [*words, name, *drives, *more, "--precondition", how, "--library", str(library)]
+    assert main(given) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert why in said and said.endswith("--precondition full")
+    assert drive in said or asked == "method"
+    assert not library.exists() or not list(run_folders(library))

@@ -10,6 +10,7 @@ use nbd::ServeError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sim::flash::NO_MEMORY;
 use sim::snapshot::StateError;
 use sim::{ProfileError, SimError};
 use workload::SpecError;
@@ -235,6 +236,22 @@ pub(crate) fn profile(py: Python<'_>, error: &ProfileError) -> PyErr {
             "Correct {}; see ssdlab sim show for a profile that works",
             error.field
         ),
+        facts,
+    };
+    filled.map_or_else(|error| error, |()| raised.into_error())
+}
+
+/// A simulated drive whose map does not fit into memory.
+pub(crate) fn no_memory(py: Python<'_>, bytes: u64) -> PyErr {
+    let facts = PyDict::new(py);
+    let filled = facts.set_item("needed_bytes", bytes);
+    let raised = Raised {
+        class: "HostError",
+        what: format!(
+            "{NO_MEMORY}: it needs about {} MB and what a run takes",
+            bytes.div_ceil(1_000_000)
+        ),
+        advice: "Make it smaller with scale=N, or stop other work".to_owned(),
         facts,
     };
     filled.map_or_else(|error| error, |()| raised.into_error())

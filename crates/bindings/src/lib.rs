@@ -38,6 +38,7 @@ mod host;
 mod json;
 mod log;
 mod measurement;
+mod panics;
 mod power;
 mod profiles;
 mod progress;
@@ -76,4 +77,13 @@ mod _core {
         target::Target,
         workloads::{check_recording, check_workload, digest},
     };
+
+    /// Sets up what the module does beside its classes.
+    #[pymodule_init]
+    // What PyO3 calls it by.
+    #[allow(clippy::unnecessary_wraps)]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        crate::panics::say_briefly();
+        Ok(())
+    }
 }

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use serde::Serialize;
+use sim::flash::has_room;
 use sim::profile::spec::{Layout, TrimRule};
 use sim::profile::{Generation, PowerSetting, Settings};
 use sim::{Profile, Size};
@@ -29,6 +30,17 @@ pub(crate) fn settings(
     }
 }
 
+/// Reads a profile of which a drive of that size fits into memory.
+pub(crate) fn profile_with_room(py: Python<'_>, text: &str, size: Size) -> PyResult<Profile> {
+    let parsed = Profile::parse(text).and_then(|profile| Ok((profile.spec(size)?, profile)));
+    let (spec, profile) = parsed.map_err(|error| errors::profile(py, &error))?;
+    if has_room(spec.map_bytes()) {
+        Ok(profile)
+    } else {
+        Err(errors::no_memory(py, spec.map_bytes()))
+    }
+}
+
 /// What a drive of a profile would be at a size and with these settings.
 #[derive(Debug, Serialize)]
 struct Made {
@@ -40,6 +52,8 @@ struct Made {
     superblocks: Option<u32>,
     spare: f64,
     effective_spare: f64,
+    /// Whether the steady state of random writes can be placed into it, once it is erased.
+    placeable: bool,
     /// Into how many each block is cut, beside the scale.
     blocks_cut: u32,
     unscaled: Vec<&'static str>,
@@ -83,6 +97,7 @@ pub(crate) fn check_profile<'py>(
         superblocks: collected.then_some(spec.geometry.superblocks),
         spare: spec.spare(),
         effective_spare: spec.effective_spare(),
+        placeable: spec.can_be_placed(),
         blocks_cut: (spec.erase_every / scale).max(1),
         unscaled: profile.unscaled(),
         generation: profile.generation(),

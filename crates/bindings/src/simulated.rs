@@ -15,7 +15,7 @@ use sim::{AnyDrive, Options, Owner, Profile, Size};
 
 use crate::measurement::Measurement;
 use crate::power::{Drawn, PowerState, saving_of, told_of};
-use crate::profiles::settings;
+use crate::profiles::{profile_with_room, settings};
 use crate::run::{Nudge, Watch, conclude, log_header};
 use crate::{errors, json, simulated_state, workloads};
 
@@ -154,13 +154,10 @@ impl SimulatedDrive {
         seed: u64,
     ) -> PyResult<Self> {
         let settings = settings(power_w, power_state, honours_trim, write_cache);
-        let made = py.detach(|| {
-            let profile = Profile::parse(profile_toml)?;
-            let size = Size { scale, spare };
-            let drive = AnyDrive::with_settings(&profile, size, settings, seed)?;
-            Ok((profile, drive))
-        });
-        let (profile, drive) = made.map_err(|error| errors::profile(py, &error))?;
+        let size = Size { scale, spare };
+        let profile = profile_with_room(py, profile_toml, size)?;
+        let made = py.detach(|| AnyDrive::with_settings(&profile, size, settings, seed));
+        let drive = made.map_err(|error| errors::profile(py, &error))?;
         Ok(Self {
             profile: Arc::new(profile),
             scale,

@@ -141,4 +141,4 @@ def _overview(folders: list[Path], output: Path, json: bool) -> None:
             if not json:
                 print_line(f"{one.path}: {capacity_text(one.size_bytes)}, {counted(one.runs, 'run')}")
     if json:
-        print_json({"schema": OVERVIEW_SCHEMA, "pages": pages})
+        print_json({"schema": OVERVIEW_SCHEMA, "pages": [pages[-1], *pages[:-1]]})

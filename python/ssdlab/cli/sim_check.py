@@ -54,8 +54,8 @@ def _print(checked: Checked) -> None:
         f"simulated at 1/{checked.scale} of its size" if checked.scale > 1 else "simulated at its size"
     )
     print_line()
-    headings = ("rating", "state", "rated", "model", "ratio", "", "use", "verdict")
-    print_table([_row(judged) for judged in checked.ratings], headings, right=(2, 3, 4))
+    headings = ("rating", "state", "rated", "model", "ratio", "", "limited by", "use", "verdict")
+    print_table([_row(checked, judged) for judged in checked.ratings], headings, right=(2, 3, 4))
     for judged in checked.ratings:
         if judged.reason:
             print_line()
@@ -77,8 +77,9 @@ def _title(judged: Judged) -> str:
     return METRICS[judged.rating.metric].title
 
 
-def _row(judged: Judged) -> tuple[str, ...]:
+def _row(checked: Checked, judged: Judged) -> tuple[str, ...]:
     from ssdlab.drives.ratings import METRICS
+    from ssdlab.runs.rating_limits import limit_text
 
     rating = judged.rating
     return (
@@ -88,6 +89,7 @@ def _row(judged: Judged) -> tuple[str, ...]:
         "-" if judged.model is None else _number(judged.model),
         "-" if judged.ratio is None else f"{judged.ratio:.2f}",
         METRICS[rating.metric].unit,
+        limit_text(checked.made, judged),
         {"fitted": "fitted to"}.get(rating.use, rating.use),
         judged.verdict,
     )

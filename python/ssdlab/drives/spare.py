@@ -31,6 +31,9 @@ class Spare:
         Memory that may hold writes back; None: not known.
     one_bit_cache
         Whether part of the flash is written with one bit a cell first; None: not known.
+    placeable
+        Whether the steady state of random writes can be placed into it; None of a real drive, which has to be
+        written.
     """
 
     share: float | None
@@ -38,6 +41,7 @@ class Spare:
     cache_bytes: int | None = None
     one_bit_cache: bool | None = None
     raw_bytes: int | None = None
+    placeable: bool | None = None
 
 
 def spare_of(identity: Identity) -> Spare:
@@ -56,7 +60,14 @@ def spare_of(identity: Identity) -> Spare:
         made = check_profile(text.profile, **text.settings())
         buffer_bytes = round(float(made["profile"]["buffer"]["size_mib"]["value"]) * 2**20)
         one_bit = made["profile"].get("slc_cache") is not None
-        return Spare(made["effective_spare"], "profile", buffer_bytes, one_bit, int(made["raw_bytes"]))
+        return Spare(
+            made["effective_spare"],
+            "profile",
+            buffer_bytes,
+            one_bit,
+            int(made["raw_bytes"]),
+            placeable=bool(made["placeable"]),
+        )
     from ssdlab.drives.drive_record import find_record
 
     record = find_record(identity.model, identity.serial)

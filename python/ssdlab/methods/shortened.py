@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _PARAMETER = "parameter-"
 """What the code of a departure begins with that is a parameter's value; its name follows."""
+SHORTER = "shorter than the method asks for"
+"""What the caveat begins with."""
 _OF_TIME = ("seconds", "sec")
 _LIMITS = {"most": "longest", "least": "shortest"}
 _LENGTHS = frozenset({"s", "B", "spans", "times"})
@@ -46,7 +48,7 @@ def with_shortened(
     found = ", ".join(_shorter(params, quick=quick, departed=departed))
     if not found:
         return result
-    claim = Claim("shorter than the method asks for: {found}", judged=False, others={"found": found})
+    claim = Claim(f"{SHORTER}: {{found}}", judged=False, others={"found": found})
     return with_caveat(result, claim)
 
 

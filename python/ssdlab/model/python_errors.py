@@ -9,6 +9,8 @@ from ssdlab.model.errors import HostError, Interrupted, LabError, UsageError, ex
 
 TRACEBACK_VARIABLE = "SSDLAB_TRACEBACK"
 """Set to anything, an error comes with its traceback."""
+_NO_MEMORY = "not enough memory for the simulated drive"
+"""What the native side says where a table of a drive that was made finds no memory (`flash/memory.rs`)."""
 
 
 def of_python(error: BaseException) -> LabError | None:
@@ -23,6 +25,8 @@ def of_python(error: BaseException) -> LabError | None:
         return _of_system(error)
     if isinstance(error, MemoryError):
         return HostError("there is not enough memory", "stop other work, or ask for less at a time")
+    if type(error).__name__ == "PanicException" and str(error).startswith(_NO_MEMORY):
+        return HostError(str(error), "make it smaller with scale=N, or stop other work")
     if isinstance(error, RecursionError):
         return UsageError("what was given is nested too deeply", "write it with fewer levels")
     if isinstance(error, UnicodeError):

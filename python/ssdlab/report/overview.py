@@ -7,12 +7,14 @@ leaves out stands on the drives' pages, which it leads to.
 from __future__ import annotations
 
 import re
+import stat
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.model.errors import UsageError, of_os
+from ssdlab.model.errors import Refused, UsageError, of_os
 from ssdlab.model.units import counted
 from ssdlab.report import page, source
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Quantity
@@ -45,15 +47,46 @@ class Written:
 
 
 def write_overview(folders: Sequence[Path], path: Path) -> Iterator[Written]:
-    """Write the overview, and beside it a folder with the page of each drive; yield each when it is written.
+    """Write a folder with the page of each drive, and the overview beside it; yield each when it is written.
+
+    The overview comes last: what it leads to is there.
 
     Raises
     ------
     UsageError
         There is no run.
     Refused, HostError
-        A run has no result, or a page cannot be written.
+        A run has no result, the folder's name is taken by another thing, or a page cannot be written.
     """
+    found = _gathered(folders, path)
+    _make(found.beside)
+    for drive_id, members in found.of_drive.items():
+        own = found.beside / found.files[drive_id]
+        yield Written(own, page.write([source.read_run(each) for each in members], own), len(members))
+    yield Written(path, page.write_text(_overview(found.placed, found.links), path), len(found.placed))
+
+
+def overview_html(folders: Sequence[Path], path: Path) -> str:
+    """Return the overview alone, as it is written to `path`; raises as `write_overview` does."""
+    found = _gathered(folders, path)
+    return _overview(found.placed, found.links)
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """The runs of an overview, in brief, and where the pages of their drives go."""
+
+    placed: tuple[Shown, ...]
+    of_drive: dict[str, list[Path]]
+    beside: Path
+    files: dict[str, str]
+
+    @property
+    def links(self) -> dict[str, str]:
+        return {each: f"{self.beside.name}/{name}" for each, name in self.files.items()}
+
+
+def _gathered(folders: Sequence[Path], path: Path) -> _Gathered:
     every = [folder for each in folders for folder in _single(each)]
     runs = [_brief(folder) for folder in every]
     if not runs:
@@ -63,17 +96,25 @@ def write_overview(folders: Sequence[Path], path: Path) -> Iterator[Written]:
     for one, folder in zip(placed, every, strict=True):
         of_drive.setdefault(one.drive.id, []).append(folder)
     first = {one.drive.id: one for one in reversed(placed)}
-    beside = path.with_suffix("")
     files = dict(zip(of_drive, _file_names([first[each].style.short for each in of_drive]), strict=True))
-    links = {each: f"{beside.name}/{name}" for each, name in files.items()}
-    yield Written(path, page.write_text(_overview(placed, links), path), len(runs))
+    return _Gathered(placed, of_drive, path.with_suffix(""), files)
+
+
+def _make(folder: Path) -> None:
+    """Make the folder of the drives' pages, unless there is one; no link is followed, as of a page itself."""
     try:
-        beside.mkdir(exist_ok=True)
+        with suppress(FileExistsError):
+            folder.mkdir()
+        plain = stat.S_ISDIR(folder.lstat().st_mode)
     except OSError as error:
-        raise of_os(error, f"cannot make the folder {beside}", "name another page") from error
-    for drive_id, members in of_drive.items():
-        own = beside / files[drive_id]
-        yield Written(own, page.write([source.read_run(each) for each in members], own), len(members))
+        raise of_os(error, f"cannot make the folder {folder}", "name another page") from error
+    if not plain:
+        raise Refused(
+            f"{folder} is no folder of its own, and the pages of the drives would go there",
+            "name another page, or move that away",
+            reason="not-plain",
+            path=str(folder),
+        )
 
 
 def _single(folder: Path) -> list[Path]:

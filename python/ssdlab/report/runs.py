@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.model.errors import LabError
 from ssdlab.report.charts import RunStyle
+from ssdlab.report.columns import Column, Subject, columns_of, labels_of
 from ssdlab.report.links import link_of
 from ssdlab.report.looks import further_shapes, looks_of
 from ssdlab.report.names import short_names
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo, Manifest
@@ -83,20 +84,21 @@ def drive_name(drive: DriveInfo) -> str:
 def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
     """Give every run its look, in the order they were asked for.
 
-    The first run of a drive in a method is filled; a further one (another engine, another day) is hollow
-    and dotted.
+    The first column of a drive in a method is filled; a further one (another engine, another day, another
+    review) is hollow and dotted.
     """
     drives = _drives([run.manifest for run in runs])
     looks = looks_of(map(_entry, drives))
-    labels = _labels(runs, drives)
+    columns = columns_of(runs, _subjects(runs, drives))
+    named = dict(zip(map(id, columns), labels_of(runs, columns), strict=True))
+    of_run = {at: column for column in columns for at in column.runs}
+    labels = [named[id(of_run[index])] for index in range(len(runs))]
     shorts = short_names(labels)
-    seen: Counter[tuple[str, str]] = Counter()
+    before = _columns_before(runs, columns)
     result = []
-    for index, run in enumerate(runs):
-        drive = drives[index]
-        key = (_entry(drive), run.manifest.method.name)
-        again = seen[key]
-        seen[key] += 1
+    for index in range(len(runs)):
+        drive, run = drives[index], runs[index]
+        again = before[id(of_run[index])]
         colour, _ = looks[_entry(drive)]
         shapes = further_shapes(_entry(drive), looks)
         shape = shapes[again // 2 % len(shapes)]
@@ -106,6 +108,31 @@ def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
         )
         result.append(Shown(index, run, style, drive))
     return tuple(result)
+
+
+def _subjects(runs: Sequence[Run], drives: Sequence[DriveInfo]) -> list[Subject]:
+    """Return what each run is of; how I/O was issued is said where that differs."""
+    several = len({run.manifest.engine for run in runs}) > 1
+    return [
+        Subject(
+            _entry(drive),
+            drive.id,
+            (drive_name(drive), *((engine_words(run.manifest.engine),) if several else ())),
+        )
+        for run, drive in zip(runs, drives, strict=True)
+    ]
+
+
+def _columns_before(runs: Sequence[Run], columns: Sequence[Column]) -> dict[int, int]:
+    """Return how many columns of the same drive in the same methods stand before each."""
+    seen: Counter[tuple[str, str]] = Counter()
+    found = {}
+    for column in columns:
+        own = {(column.subject.entry, runs[at].manifest.method.name) for at in column.runs}
+        found[id(column)] = again = max(seen[each] for each in own)
+        for each in own:
+            seen[each] = again + 1
+    return found
 
 
 def _drives(manifests: Sequence[Manifest]) -> list[DriveInfo]:
@@ -149,27 +176,3 @@ def _entry(drive: DriveInfo) -> str:
     if variant is None or variant.made:  # a simulated drive that was made so has an id of its own
         return drive.id
     return ", ".join((drive.id, *variant.words))
-
-
-def _labels(runs: Sequence[Run], drives: Sequence[DriveInfo]) -> list[str]:
-    """Name drives, and add what tells two runs of one method apart: engine, drive id, date, run id."""
-    parts = [[drive_name(drive)] for drive in drives]
-    if len({run.manifest.engine for run in runs}) > 1:
-        for part, run in zip(parts, runs, strict=True):
-            part.append(engine_words(run.manifest.engine))
-    further: tuple[Callable[[Run], str], ...] = (
-        lambda run: run.manifest.drive.id,
-        lambda run: run.manifest.created[:10],
-        lambda run: run.manifest.created[11:16],
-        lambda run: run.manifest.run_id.rpartition("-")[2],
-        lambda run: run.manifest.run_id,
-    )
-    for more in further:
-        keys = [(run.manifest.method.name, *part) for part, run in zip(parts, runs, strict=True)]
-        counts = Counter(keys)
-        clashing = [at for at, key in enumerate(keys) if counts[key] > 1]
-        extra = {at: more(runs[at]) for at in clashing}
-        if len(set(extra.values())) > 1:
-            for at, text in extra.items():
-                parts[at].append(text)
-    return [" · ".join(part) for part in parts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_man
 from ssdlab.results.store import actual_status, run_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from ssdlab.methods.results.suite import SuiteResult
@@ -61,6 +62,8 @@ class Run:
     notes: tuple[Note, ...]
     voided: tuple[str, ...]
     """Attempts that do not count, each a sentence."""
+    review: str = ""
+    """Run id of the review or suite that it was read as a part of, the outermost; empty: of none."""
 
     def step(self, ordinal: int | None) -> Step | None:
         """Return the step of that ordinal, if it is one that counts."""
@@ -172,11 +175,22 @@ def read(folder: Path) -> Reported:
     if found.manifest.several_drives:
         _result(found)  # refuses one that is not finished
         suites = [read(folder.parent / child.run_id) for child in found.manifest.children]
-        return Comparison(found.manifest, tuple(each for each in suites if isinstance(each, SuiteRun)))
+        return Comparison(
+            found.manifest,
+            tuple(
+                replace(each, runs=_of_review(each.runs, found.manifest))
+                for each in suites
+                if isinstance(each, SuiteRun)
+            ),
+        )
     result = _result(found)
     assert isinstance(result, SuiteResult)  # of a suite
     done = [folder.parent / each.run_id for each in result.outcomes if each.left_out is None]
-    return SuiteRun(found.manifest, result, tuple(read_run(each) for each in done))
+    return SuiteRun(found.manifest, result, _of_review(map(read_run, done), found.manifest))
+
+
+def _of_review(runs: Iterable[Run], review: Manifest) -> tuple[Run, ...]:
+    return tuple(replace(run, review=review.run_id) for run in runs)
 
 
 def _result(found: RunFolder) -> ResultBase:

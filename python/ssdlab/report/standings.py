@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.analysis.places import LEVEL, Variation, largest
 from ssdlab.analysis.places import places as places_of
 from ssdlab.methods.results.figure_state import state_of
-from ssdlab.model.units import counted, share_text, significant
+from ssdlab.model.units import and_listed, counted, share_text, significant
 from ssdlab.report.drive_count import among
-from ssdlab.report.likeness import likeness
+from ssdlab.report.likeness import differences, likeness
 from ssdlab.results.basis import METER, RUNS, spread_of, taken_apart
 from ssdlab.results.host_part import host_made
 from ssdlab.results.numbers import of_unit
 from ssdlab.results.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.report.runs import Shown
     from ssdlab.results.schema import Scalar
@@ -65,6 +65,8 @@ class Place:
     rank: int | None
     ahead: float = 0.0
     behind: float = 0.0
+    instead: str = ""
+    """Which run of the same drive counts in its place; empty: it counts itself."""
 
     @property
     def value(self) -> float:
@@ -110,6 +112,8 @@ class Standing:
     """Why none of them is ranked; empty: they can be."""
     example: bool = False
     """Whether it was measured with a made-up example."""
+    further: tuple[Place, ...] = ()
+    """Other runs of the same drives, which are not ranked beside those that count."""
 
     @property
     def words(self) -> str:
@@ -122,15 +126,19 @@ class Standing:
         return tuple(place for place in self.places if place.rank is not None)
 
     def of(self, run: int) -> Place | None:
-        """Return the place of a run."""
-        return next((place for place in self.places if place.shown.index == run), None)
+        """Return the place of a run, of one that is not ranked beside another of its drive too."""
+        return next((place for place in (*self.places, *self.further) if place.shown.index == run), None)
 
     @property
     def unranked(self) -> str:
         """Why none of several drives is ranked, in the words of all reasons; empty: some are."""
         if len(self.places) < 2 or self.ranked:
             return ""
-        return self.unlike or "; ".join(dict.fromkeys(place.by_host or place.state for place in self.places))
+        return self.why_not(self.places)
+
+    def why_not(self, places: Sequence[Place]) -> str:
+        """Return why places without a rank have none, in the words of all reasons."""
+        return self.unlike or "; ".join(dict.fromkeys(place.by_host or place.state for place in places))
 
     def sharing(self, place: Place) -> tuple[Place, ...]:
         """Return the places that are level with one, itself among them."""
@@ -156,8 +164,8 @@ class Standing:
 
         Of drives that stand there in several states also how many drives they are: ``1st of 3 (2 drives)``.
         """
-        if self.unlike:
-            return f"not ranked: {self.unlike}"
+        if place.instead or self.unlike:
+            return f"not ranked: {place.instead or self.unlike}"
         if place.rank is None:
             return f"not ranked: {place.by_host or place.state}"
         total = len(self.ranked)
@@ -213,7 +221,19 @@ def _standing(name: str, found: Sequence[tuple[Shown, Scalar]]) -> Standing:
     )
     title = first.shown.run.manifest.method.title
     whole = (*places, *weighed[len(ranked) :])
-    return Standing(name, first.figure.label, title, first.figure.better, whole, unlike, example)
+    further = tuple(each for runs in of_entry.values() for each in _further(runs))
+    return Standing(name, first.figure.label, title, first.figure.better, whole, unlike, example, further)
+
+
+def _further(runs: Sequence[tuple[Shown, Scalar]]) -> Iterator[Place]:
+    """Yield the runs of an entry that are another column than its first, which counts for all of them."""
+    first, _ = runs[0]
+    for shown, figure in runs[1:]:
+        if shown.label == first.label:
+            continue
+        apart = differences(each.run.manifest for each in (first, shown))
+        why = f"; the two differ in {and_listed(apart)}" if apart else ""
+        yield replace(_place([(shown, figure)]), instead=f"of this drive {first.style.short} counts{why}")
 
 
 def _place(runs: Sequence[tuple[Shown, Scalar]]) -> Place:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.drives.spare import spare_of
-from ssdlab.methods.parts.one_pass import AfterPass, Judged, Pass, judge, lay_out
+from ssdlab.methods.parts.one_pass import Advice, AfterPass, Judged, Pass, judge, lay_out
 from ssdlab.methods.parts.steady import SteadyParams, steady_until
 from ssdlab.methods.parts.workloads import closed_loop
-from ssdlab.model.errors import Refused
 from ssdlab.model.span import span_unit_bytes
 
 if TYPE_CHECKING:
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4096
 _FULL = SteadyParams()
 """Where a pass does not show that it left what it should: as the steady methods write, by their defaults."""
+_OF_MEASURE = Advice(
+    "write it once over, --precondition fill; a method such as steady-random-write writes it to steady state",
+    "--spare 0.07",
+)
 
 
 def prepare(
@@ -43,14 +46,15 @@ def prepare(
     usable = drive.capacity_bytes
     usable -= usable % span_unit_bytes(usable, drive.logical_block_bytes)
     laid = lay_out(
-        usable, BLOCK_BYTES, spare_of(drive.identity), whole=whole, asked=spare or 0.0, cache_bytes=0
+        usable,
+        BLOCK_BYTES,
+        spare_of(drive.identity),
+        whole=whole,
+        asked=spare or 0.0,
+        cache_bytes=0,
+        placed=how == "analytic",
+        advice=_OF_MEASURE,
     )
-    if how == "analytic" and drive.state is None:
-        raise Refused(
-            "the steady state of a real drive cannot be placed: it has to be written",
-            "use --precondition one-pass",
-            reason="not-simulated",
-        )
     drive.purge()
     before: list[float] = []
     if drive.state is not None and how == "analytic":

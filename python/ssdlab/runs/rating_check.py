@@ -8,7 +8,7 @@ so that no figure depends on the order of the ratings.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from ssdlab.drives.ratings import Judged, Rating, Ratings, judge
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profile_text
 from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
 from ssdlab.host.documents import read_document, user_path
+from ssdlab.model.document import Document
 from ssdlab.model.errors import LabError, UsageError
 from ssdlab.model.fill import fill_workload
 from ssdlab.model.pattern import Sequential, Uniform
@@ -73,6 +74,8 @@ class Checked:
     profile: str
     scale: int
     ratings: tuple[Judged, ...]
+    made: Document = field(default_factory=dict)
+    """What `check_profile` returns of the drive."""
 
     @property
     def passed(self) -> bool:
@@ -134,7 +137,7 @@ def check(
         if on_rating is not None:
             on_rating(rating)
         judged.append(judge(rating, prepared.measure(rating)))
-    return Checked(ratings.profile, scale, tuple(judged))
+    return Checked(ratings.profile, scale, tuple(judged), check_profile(profile, scale=scale))
 
 
 def scale_for(profile: str, capacity_bytes: int) -> int:

@@ -10,8 +10,9 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from ssdlab.drives.ratings import Rating
+from ssdlab.drives.ratings import Judged, Rating
 from ssdlab.model.document import Document
+from ssdlab.model.units import fixed_share_text
 
 UNIT_BYTES = 4096
 _SEQUENTIAL_BYTES = 128 * 1024
@@ -311,3 +312,14 @@ def part_times(
         + ((senses + rests) * parts.figure(parts.flash, "read_us") + missed * parts.map_miss_us) / parts.dies,
         "collection": parts.collection_us(moved, senses, programs_us if waits else None),
     }
+
+
+def limit_text(made: Document, judged: Judged) -> str:
+    """Return the part that bounds a rated load, and how near the drive came to it: ``link (98 %)``.
+
+    Empty where parts add up, or where the drive does not tell.
+    """
+    limit = limiting(made, judged.rating)
+    if limit is None or judged.model is None:
+        return ""
+    return f"{limit.part} ({fixed_share_text(round(judged.model / limit.value, 2))})"

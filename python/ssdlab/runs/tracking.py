@@ -12,6 +12,7 @@ from ssdlab.model.pattern import Sequential
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.results.progress import Progress
 from ssdlab.runs.host_time import HostTime
+from ssdlab.runs.live_rate import LiveRate
 from ssdlab.runs.plan import Plan, planned_step
 from ssdlab.runs.time_left import TimeLeft
 from ssdlab.runs.whereabouts import Whereabouts
@@ -103,6 +104,7 @@ class Tracker:
         self._ordinal, self._current = step.ordinal, planned
         self._step_begun, self._step_cpu_s = time.monotonic(), time.process_time()
         self._elsewhere = False
+        self._rate = LiveRate()
 
     def _used_s(self) -> float:
         """Return seconds of the present step until now: by the clock, or of a processor for a simulation."""
@@ -129,6 +131,7 @@ class Tracker:
         elapsed = now - self._step_begun
         rest = self._remaining(snapshot)
         row = None if snapshot is None else snapshot.latest
+        rate = None if snapshot is None else self._rate.of(snapshot)
         tails = [] if row is None else [cell.latency("response") for cell in row.cells if cell.ios]
         return Progress(
             ordinal=self._ordinal,
@@ -144,8 +147,8 @@ class Tracker:
             run_elapsed_s=now - self._begun,
             remaining_least_s=rest.lower,
             remaining_most_s=rest.upper,
-            iops=None if row is None else row.iops,
-            mb_s=None if row is None else row.mb_s,
+            iops=None if rate is None else rate[0],
+            mb_s=None if rate is None else rate[1],
             p50_ns=_worst(tails, "p50_ns"),
             p99_ns=_worst(tails, "p99_ns"),
             p999_ns=_worst(tails, "p99_9_ns"),

@@ -32,6 +32,48 @@ pub fn prefetch<T>(table: &[T], index: usize) {
     let _ = (table, index);
 }
 
+/// What the panic begins with that says of a table that there is no memory for it.
+pub const NO_MEMORY: &str = "not enough memory for the simulated drive";
+
+/// What a run takes beside the tables of its drive: stacks of threads, buffers and records.
+const BESIDE_BYTES: u64 = 64 << 20;
+
+/// Whether so many bytes of tables can be had: the process may map them, and the host has them to give. Nothing is kept of it.
+pub fn has_room(bytes: u64) -> bool {
+    let wanted = bytes.saturating_add(BESIDE_BYTES);
+    available_bytes().is_none_or(|available| wanted <= available)
+        && usize::try_from(wanted).is_ok_and(|wanted| {
+            map_anonymous(wanted).is_some_and(|pointer| {
+                // SAFETY: the mapping is of that length, nobody has seen it, and it is not used any more.
+                unsafe { munmap(pointer.as_ptr(), wanted) }.is_ok()
+            })
+        })
+}
+
+/// What the host can give without swapping; `None` where it does not say.
+fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+/// Memory of zeros that nobody else has; `None` where there is none to be had.
+fn map_anonymous(bytes: usize) -> Option<NonNull<std::ffi::c_void>> {
+    // SAFETY: a new mapping at a place of the kernel's choice touches no other memory.
+    let mapped = unsafe {
+        mmap_anonymous(
+            std::ptr::null_mut(),
+            bytes,
+            ProtFlags::READ | ProtFlags::WRITE,
+            MapFlags::PRIVATE,
+        )
+    };
+    NonNull::new(mapped.ok()?)
+}
+
 /// Tables smaller than this are left alone.
 const WORTH_HUGE_PAGES_BYTES: usize = 4 << 20;
 
@@ -85,17 +127,10 @@ impl<T: Pod> Table<T> {
         let pointer = if bytes == 0 {
             NonNull::dangling()
         } else {
-            // SAFETY: a new mapping at a place of the kernel's choice touches no other memory.
-            let mapped = unsafe {
-                mmap_anonymous(
-                    std::ptr::null_mut(),
-                    bytes,
-                    ProtFlags::READ | ProtFlags::WRITE,
-                    MapFlags::PRIVATE,
-                )
-            };
-            NonNull::new(mapped.expect("there is memory for the tables").cast())
-                .expect("no mapping lies at address zero")
+            match map_anonymous(bytes) {
+                Some(pointer) => pointer.cast(),
+                None => panic!("{NO_MEMORY}: one of its tables needs {bytes} bytes"),
+            }
         };
         let table = Self {
             pointer,
@@ -195,7 +230,7 @@ impl<T: Pod + fmt::Debug> fmt::Debug for Table<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Table;
+    use super::{Table, has_room};
 
     #[test]
     fn copies_that_share_memory_do_not_share_changes() {
@@ -218,6 +253,12 @@ mod tests {
         let later = one.sharing().expect("a file of its own");
         one[5000] = 5;
         assert_eq!((later[5000], later[3], mark[5000]), (3, 1, 7));
+    }
+
+    #[test]
+    fn memory_that_nobody_has_is_not_there() {
+        assert!(has_room(1 << 20));
+        assert!(!has_room(1 << 60) && !has_room(u64::MAX));
     }
 
     #[test]

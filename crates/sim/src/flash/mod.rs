@@ -26,6 +26,7 @@ pub use die::Die;
 pub use divisor::Divisor;
 pub use machine::{FlashCounts, Machine};
 pub use medium::Flash;
+pub use memory::{NO_MEMORY, has_room};
 pub(crate) use memory::{Table, prefer_huge_pages, prefetch};
 pub use rests::Rest;
 pub use spread::Spread;

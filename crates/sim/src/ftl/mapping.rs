@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::flash::{Divisor, NONE, Table, prefetch};
+use crate::profile::spec::{DriveSpec, Layout, UNIT_BYTES};
 
 /// Validity bits of a word.
 pub(crate) const WORD: u32 = u64::BITS;
@@ -189,6 +190,18 @@ impl TryFrom<Kept> for Map {
         } else {
             Err("the units mapped are not those counted")
         }
+    }
+}
+
+impl DriveSpec {
+    /// Bytes of memory that the map of a drive takes, as [`Map`] keeps it; of one written in place, a bit for each unit.
+    pub fn map_bytes(&self) -> u64 {
+        let logical = self.user_bytes / u64::from(UNIT_BYTES);
+        if self.options.layout == Layout::InPlace {
+            return logical / 8;
+        }
+        let physical = self.geometry.raw_bytes() / u64::from(UNIT_BYTES);
+        (logical + physical) * size_of::<u32>() as u64 + physical / 8
     }
 }
 

@@ -9,13 +9,22 @@ use crate::ftl::layer::Ftl;
 use crate::ftl::mapping::Map;
 use crate::ftl::steady_shares::valid_units;
 use crate::ftl::victim_rule::VictimRule;
+use crate::profile::spec::{DriveSpec, Layout};
 
 /// Placed together, so that the map has time to come.
 const BATCH: usize = 64;
 
+impl DriveSpec {
+    /// Whether the steady state of random writes can be placed into a drive of this kind once that is erased: theory knows superblocks
+    /// that one layer collects, without a cache of one bit a cell.
+    pub fn can_be_placed(&self) -> bool {
+        self.options.layout == Layout::Superblocks && self.options.slc.is_none()
+    }
+}
+
 impl<R: VictimRule> Ftl<R> {
     /// Places the steady state of random writes over all logical units. Returns whether that could be done: the drive must be
-    /// erased, without a cache of one bit a cell, and its superblocks must hold all data.
+    /// erased and of a kind that [`DriveSpec::can_be_placed`] knows, and its superblocks must hold all data.
     pub fn place_steady(&mut self, seed: u64) -> bool {
         let blocks = self.map.blocks.count();
         let per_block = self.map.blocks.units_per_block();

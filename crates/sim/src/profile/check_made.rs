@@ -15,7 +15,7 @@ impl Profile {
             raw / UNIT < u64::from(u32::MAX),
             "capacity_bytes",
             spec.user_bytes,
-            "more than 16 TiB of medium: use a greater scale",
+            "more than 16 TiB of medium, the most that is simulated: describe a part of the drive",
         )?;
         require(
             spec.user_bytes >= UNIT,

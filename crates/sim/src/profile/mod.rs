@@ -175,6 +175,33 @@ fn of_toml(text: &str, error: &toml::de::Error) -> ProfileError {
     let line = error
         .span()
         .map_or(0, |span| text[..span.start].matches('\n').count() + 1);
-    let why = error.message().replace('\n', ", ");
-    ProfileError::new("profile", format!("not one (line {line})"), why)
+    let message = error.message().replace('\n', ", ");
+    let why = message.replace("struct Figure", "{ value = ..., source = ... }");
+    let of_a_value = ["invalid type", "invalid value"]
+        .iter()
+        .any(|kind| why.starts_with(kind));
+    let span = error.span().filter(|_| of_a_value);
+    let named = span.and_then(|span| Some((field_at(text, span.start)?, &text[span])));
+    match named {
+        Some((field, value)) => ProfileError::new(&field, value, format!("{why} (line {line})")),
+        None => ProfileError::new("profile", format!("not one (line {line})"), why),
+    }
+}
+
+/// The field whose value begins at a place of a text of TOML, with the table that it is in; `None` where no key stands on its line.
+fn field_at(text: &str, at: usize) -> Option<String> {
+    let before = &text[..at];
+    let line = before.rsplit('\n').next()?;
+    let (key, _) = line.split_once('=')?;
+    let header = |line: &str| {
+        Some(
+            line.trim()
+                .strip_prefix('[')?
+                .trim_matches(['[', ']'])
+                .to_owned(),
+        )
+    };
+    let table = before.lines().rev().skip(1).find_map(header);
+    let key = key.trim();
+    Some(table.map_or_else(|| key.to_owned(), |table| format!("{table}.{key}")))
 }

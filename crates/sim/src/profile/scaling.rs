@@ -149,8 +149,8 @@ fn split(real: &Geometry, scale: u32) -> Option<u32> {
     let larger = splits()
         .take_while(|&split| split < found)
         .filter(|&split| superblocks(split) >= FEW_SUPERBLOCKS && has_enough_units(split));
-    match has_enough_units(found) {
-        true => Some(found),
-        false => larger.last().or(Some(found)),
+    if has_enough_units(found) {
+        return Some(found);
     }
+    larger.last().or(Some(found))
 }

@@ -302,8 +302,8 @@ fn what_does_not_go_together_is_refused() {
         ("[cache]\n".to_owned(), "profile", "unknown field `cache`"),
         (
             "[mapping]\ncache_mib = 4\n".to_owned(),
-            "profile",
-            "invalid type",
+            "mapping.cache_mib is 4: invalid type",
+            "expected { value = ..., source = ... }",
         ),
         (
             XPOINT[XPOINT.find("[xpoint]").unwrap()..].to_owned(),

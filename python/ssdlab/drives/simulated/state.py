@@ -72,7 +72,7 @@ class KeepableState:
             raise Refused(
                 "the steady state of this simulated drive cannot be placed: theory knows erased drives of "
                 "superblocks, without a cache of one bit a cell",
-                "precondition it in full: --precondition full",
+                "purge it first; a drive that theory does not know has to be written",
                 reason="no-theory",
             )
 

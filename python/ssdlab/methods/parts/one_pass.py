@@ -44,6 +44,8 @@ _MAX_BEHIND = 16
 _SHORTEST_ROW_NS = 1_000_000
 _FAST_BYTES_S = 8e9
 """A drive that fast still has a row for each of the pieces."""
+UNPREPARED = frozenset({"partial-span", "not-simulated", "slc-cache", "no-theory", "no-spare"})
+"""Reasons of errors by which a drive cannot be prepared as it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,31 @@ class Pass:
         return spare_of_fall(self.data_bytes, fall_bytes([*before, *after], self.piece, steady))
 
 
+@dataclass(frozen=True)
+class Advice:
+    """What to do in place of a pass or a placed state that a drive cannot have, in a command's own words."""
+
+    in_full: str
+    """How else the drive is prepared."""
+    say_spare: str
+    """How its spare share is said."""
+
+
+_OF_METHOD = Advice("precondition it in full: --precondition full", "--set spare=0.07")
+
+
 def lay_out(
-    usable_bytes: int, block_bytes: int, spare: Spare, *, whole: bool, asked: float, cache_bytes: int
+    usable_bytes: int,
+    block_bytes: int,
+    spare: Spare,
+    *,
+    whole: bool,
+    asked: float,
+    cache_bytes: int,
+    placed: bool = False,
+    advice: Advice = _OF_METHOD,
 ) -> Pass:
-    """Lay a pass on a drive.
+    """Lay a pass on a drive, or what takes its place where the state is placed.
 
     Parameters
     ----------
@@ -110,31 +133,50 @@ def lay_out(
         Whether all of the drive is in use.
     asked, cache_bytes
         Spare share and size of the cache as they were asked for; 0: by the record.
+    placed
+        The state is to be placed, not written.
+    advice
+        What errors say is to be done.
 
     Raises
     ------
     Refused
-        A part of a drive, or one with a cache of one bit a cell.
+        A part of a drive, or one with a cache of one bit a cell; to be placed: a real drive, or one that
+        theory does not know. `reason` is one of `UNPREPARED`.
     UsageError
-        The spare is not known.
+        The spare is not known; `reason` likewise.
     """
     if not whole:
         raise Refused(
             "one pass and a placed state are of whole drives, and only a part of this one is in use",
-            "use all of the drive, or precondition it in full: --precondition full",
+            f"use all of the drive, or {advice.in_full}",
             reason="partial-span",
+        )
+    if placed and spare.placeable is None:
+        raise Refused(
+            "the steady state of a real drive cannot be placed: it has to be written",
+            f"write it by one pass, --precondition one-pass, or {advice.in_full}",
+            reason="not-simulated",
         )
     if spare.one_bit_cache:
         raise Refused(
             "this drive writes to a cache of one bit a cell first, which neither one pass nor theory knows",
-            "precondition it in full: --precondition full",
+            advice.in_full,
             reason="slc-cache",
+        )
+    if placed and not spare.placeable:
+        raise Refused(
+            "the steady state of this simulated drive cannot be placed: theory knows drives that collect "
+            "superblocks, and this one does not",
+            advice.in_full,
+            reason="no-theory",
         )
     share = asked or spare.share
     if not share or share <= 0:
         raise UsageError(
             "one pass needs the spare share of the drive's flash, which is not on record",
-            "say it: --set spare=0.07; or write raw_bytes into the drive's record (docs/drives.md)",
+            f"say it: {advice.say_spare}; or write raw_bytes into the drive's record (docs/drives.md)",
+            reason="no-spare",
         )
     data_bytes = usable_bytes // block_bytes * block_bytes
     cache = cache_bytes or spare.cache_bytes or data_bytes // _CACHE_SHARE

@@ -80,6 +80,7 @@ def in_steady_state(lab: Lab, p: RandomSteadyParams, block_bytes: int) -> Iterat
         whole=lab.whole,
         asked=p.spare if p.precondition == "one-pass" else 0.0,
         cache_bytes=p.cache,
+        placed=p.precondition == "analytic",
     )
     with lab.on_interruption("from-purge"):
         lab.purge()

@@ -186,7 +186,7 @@ def moving_cells(group: PtsRounds) -> Claim | None:
     name = f"{group.group}: " if group.group else ""
     return Claim(
         "{name}steady by the variables that are tracked; {count} of {all} cells {were} not steady in those "
-        "rounds, most of all {cell}, with a range of {figure} and a fitted line {moves} by {rise}: such a "
+        "rounds, most of all {cell}, with a range of {figure} and a fitted line {moves}: such a "
         "mean is of rounds that move",
         figure=Amount(100 * worst.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
@@ -197,8 +197,7 @@ def moving_cells(group: PtsRounds) -> Claim | None:
             "were": "was" if len(found) == 1 else "were",
             "all": str(len(group.cells)),
             "cell": f"{block_text(cell.block_bytes)} {cell.read_pct}/{100 - cell.read_pct}",
-            "moves": moves(worst.slope),
-            "rise": Amount(100 * worst.rise_share, "%"),
+            "moves": moves(worst.slope, worst.rise_share),
         },
     )
 

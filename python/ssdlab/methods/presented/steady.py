@@ -31,15 +31,14 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             others=lasted(steady),
         )
     return Claim(
-        f"{of}{_verdict(steady)}: range {{figure}} ({{bound}}) and fitted line {{moves}} by {{rise}} "
+        f"{of}{_verdict(steady)}: range {{figure}} ({{bound}}) and fitted line {{moves}} "
         "({max_rise}) of the mean over rounds {first} to {last}, each {round}{size}",
         figure=Amount(100 * steady.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
         evidence=Evidence((steady.ordinal,), (steady.first, steady.first + WINDOW - 1)),
         others={
             **lasted(steady),
-            "moves": moves(steady.slope_mb_s),
-            "rise": Amount(100 * steady.rise_share, "%"),
+            "moves": moves(steady.slope_mb_s, steady.rise_share),
             "max_rise": str(Bound("at most", Amount(100 * MAX_RISE, "%"))),
             "first": str(steady.first + 1),
             "last": str(steady.first + WINDOW),
@@ -49,9 +48,17 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
     )
 
 
-def moves(slope: float | None) -> str:
-    """Say which way a fitted line goes."""
-    return "rising" if slope and slope > 0 else "falling" if slope else "moving"
+def moves(slope: float | None, rise_share: float) -> str:
+    """Say which way a fitted line goes, and by how much.
+
+    >>> moves(-2.0, 0.0463), moves(0.0, 0.0), moves(None, 0.01)
+    ('falling by 4.63 %', 'level', 'moving by 1.00 %')
+    """
+    rise = str(Amount(100 * abs(rise_share), "%"))
+    if not any(digit in rise for digit in "123456789"):
+        return "level"
+    direction = "rising" if slope and slope > 0 else "falling" if slope else "moving"
+    return f"{direction} by {rise}"
 
 
 def _by_flash(steady: SteadyProof) -> bool:
@@ -71,8 +78,10 @@ def why_not_judged(steady: SteadyProof) -> str:
 def _verdict(steady: SteadyProof) -> str:
     if isinstance(steady, PlacedProof):
         held = "held the rule of it" if steady.reached else "did NOT hold the rule of it"
+        rounds = len(steady.rounds_mb_s)
+        which = "the five rounds" if rounds == WINDOW else f"the last five of {rounds} rounds"
         return (
-            f"{PREPARED.capitalize()}: steady state was placed by theory, and the last five of {{rounds}} of "
+            f"{PREPARED.capitalize()}: steady state was placed by theory, and {which} of "
             f"writes after that ({{time}}, {{written}}) {held}"
         )
     found = f"{'in' if steady.reached else 'NOT in'} steady state after {{time}} and {{written}} of writes"

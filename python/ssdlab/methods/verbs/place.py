@@ -33,7 +33,7 @@ class Place(Verb):
         if at.drive.state is None:
             raise Refused(
                 "the steady state of a real drive cannot be placed: it has to be written",
-                "use --precondition one-pass, or full",
+                "write it by one pass, or in full",
                 reason="not-simulated",
             )
         at.drive.state.place_steady()

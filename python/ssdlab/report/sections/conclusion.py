@@ -50,7 +50,7 @@ def _lines(runs: Sequence[Shown]) -> Iterator[str]:
         own = [
             (standing, place)
             for standing in ranks
-            for place in standing.places
+            for place in (*standing.places, *standing.further)
             if place.shown.index in indices
         ]
         parts: list[str] = []

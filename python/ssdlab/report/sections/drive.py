@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssdlab.model.units import capacity_text
+from ssdlab.model.units import and_listed, capacity_text
 from ssdlab.report.charts import Axis, Measure, PackedColumn, Part, Spell, TimelineChart, TimelineView, Track
 from ssdlab.report.packing import pack
 from ssdlab.report.sections.over_time import spell_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from ssdlab.report.charts import RunStyle
     from ssdlab.report.runs import Shown
 
     Column = npt.NDArray[np.float64]
@@ -61,7 +62,7 @@ def section(runs: Sequence[Shown]) -> Section | None:
     return Section(
         id="drive",
         title="What the drive went through",
-        lead=tuple(text for each in shown for text in _findings(each, several=several, many=len(runs) > 1)),
+        lead=tuple(_leads(shown, several=several, many=len(runs) > 1)),
         runs=tuple(each.index for each in shown),
         figures=tuple(filter(None, (_figure(shown),))),
         exhibits=(
@@ -83,14 +84,18 @@ def _worth_showing(shown: Shown) -> bool:
     )
 
 
-def _findings(shown: Shown, *, several: bool, many: bool) -> list[str]:
-    """Return what happened in a run; where a drive has several, behind the title of its method."""
-    sentences = [sentence(claim) for claim in drive_findings(shown.run.steps)]
-    if not many:
-        return sentences
-    joint = " ".join(sentences)
-    of = f"{shown.run.manifest.method.title}: " if several else ""
-    return [Finding(shown.index, shown.label, of + joint)] if joint else []
+def _leads(runs: Sequence[Shown], *, several: bool, many: bool) -> Iterator[str]:
+    """Yield what happened in the runs; what is the same of several methods of a drive once, behind them."""
+    same: dict[tuple[RunStyle, str], list[Shown]] = {}
+    for shown in runs:
+        sentences = [sentence(claim) for claim in drive_findings(shown.run.steps)]
+        if not many:
+            yield from sentences
+        elif sentences:
+            same.setdefault((shown.style, " ".join(sentences)), []).append(shown)
+    for (style, joint), own in same.items():
+        of = f"{and_listed([each.run.manifest.method.title for each in own])}: " if several else ""
+        yield Finding(own[0].index, style.label, of + joint)
 
 
 def _figure(shown: Sequence[Shown]) -> Figure | None:

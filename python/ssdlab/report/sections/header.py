@@ -6,18 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import block_text, capacity_text
+from ssdlab.methods.shortened import SHORTER
+from ssdlab.model.units import and_listed, block_text, capacity_text
 from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import drive_name, engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
 from ssdlab.report.sections.cards import Card, cards
 from ssdlab.report.tree import fact
+from ssdlab.results.catalogue_row import size_of
 from ssdlab.results.metered import energy_words, limit_words, meter_of, meter_words
 from ssdlab.results.numbers import NOTHING, Table, words
 from ssdlab.results.schema import Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.report.runs import Entry, Shown
 
@@ -98,18 +100,36 @@ def header(runs: Sequence[Shown]) -> Header:
     """Make the head of the page of these runs."""
     manifests = [shown.run.manifest for shown in runs]
     titles = dict.fromkeys(manifest.method.title for manifest in manifests)
-    badges = list(dict.fromkeys(manifest.drive.words for manifest in manifests))
-    if any(manifest.quick for manifest in manifests):
-        badges.append("Quick run")
     return Header(
         title=_title(compared(shown.drive for shown in runs)),
         subtitle=_sentence(", ".join(titles)),
-        badges=tuple(badges),
+        badges=tuple(_badges(runs)),
         facts=_facts(runs),
         runs=_runs(runs),
         banners=banners(runs),
         cards=cards(runs),
     )
+
+
+def _badges(runs: Sequence[Shown]) -> Iterator[str]:
+    """Yield what is to be known before any figure: kinds of drives, scales of simulated ones, short runs."""
+    manifests = [shown.run.manifest for shown in runs]
+    yield from dict.fromkeys(manifest.drive.words for manifest in manifests)
+    scales = sorted({scale for manifest in manifests if (scale := size_of(manifest)[0]) > 1})
+    if scales:
+        sizes = and_listed([f"1/{scale}" for scale in scales])
+        whole = " and full size" if any(_in_full_size(manifest) for manifest in manifests) else " of its size"
+        yield f"Simulated at {sizes}{whole}"
+    quick = sum(manifest.quick for manifest in manifests)
+    if quick:
+        some = "" if quick == len(manifests) else f"s: {quick} of {len(manifests)}"
+        yield f"Quick run{some}"
+    if any(SHORTER in caveat.lower() for shown in runs for caveat in shown.run.result.caveats):
+        yield "Shorter than the method asks for"
+
+
+def _in_full_size(manifest: Manifest) -> bool:
+    return manifest.drive.capabilities.made_to_order and size_of(manifest)[0] == 1
 
 
 def _title(text: str) -> str:

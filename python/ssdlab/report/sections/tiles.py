@@ -87,7 +87,7 @@ def _with_place(headline: Headline, standing: Standing | None) -> Headline:
     if len(standing.places) < 2:
         return headline
     # Why it is not ranked is said once: not again in the lines below.
-    reason = "" if place.rank is not None else place.state
+    reason = "" if place.rank is not None or place.instead else place.state
     beside = tuple(line for line in headline.beside if line != reason)
     return replace(headline, place=standing.distance(place), beside=beside)
 

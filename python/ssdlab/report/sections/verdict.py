@@ -130,9 +130,16 @@ def _of_the_others(
         own = [place for place in standing.places if place.shown.style.short in left]
         if own:
             others = and_listed(list(_of_each_rank(standing, own)))
-            text = f"{titles[standing.name]}, those not named before: {others}"
+            reason = "" if any(place.rank for place in own) else standing.why_not(own)
+            why = f" and not ranked ({reason})" if reason else ""
+            text = f"{titles[standing.name]}, those not named before{why}: {others}"
             yield _Finding(text, standing.name, _names(own))
         left = [drive for drive in left if drive not in _names(own)]
+    again = [drive for drive in left if any(drive in _names(each.further) for each in found)]
+    if again:
+        text = f"not ranked beside another run of the same drive: {and_listed(again)}"
+        yield _Finding(text, found[0].name, tuple(again))
+    left = [drive for drive in left if drive not in again]
     if left and found:
         yield _Finding(f"none of these figures of {and_listed(left)}", found[0].name, tuple(left))
 
@@ -171,8 +178,12 @@ def _names(places: Sequence[Place]) -> tuple[str, ...]:
 
 
 def _texts(level: Sequence[Place]) -> str:
-    """Return the best and the last of figures that are level; one text where they do not differ."""
-    return ends_text(level[0].text, level[-1].text)
+    """Return the range of figures that are level, the unit once; one text where they do not differ."""
+    first, *_, last = sorted((level[0], level[-1]), key=lambda place: place.value)
+    number, _, unit = first.text.partition(" ")
+    return ends_text(
+        number if last.text.endswith(f" {unit}") and first.text != last.text else first.text, last.text
+    )
 
 
 def _lead(share: float, better: str) -> str:

@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX
+from ssdlab.methods.parts.one_pass import UNPREPARED
 from ssdlab.methods.suites.suite import Part, Suite
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
 from ssdlab.results.schema import Child
@@ -214,6 +215,11 @@ def planned_children(
 
     Earlier runs in a library say how fast the drive is. Without a look the drive is not attached: what does
     not stand in the library is left out.
+
+    Raises
+    ------
+    UsageError, Refused
+        A declaration asks for what the drive cannot be, or it cannot be prepared as it was asked for.
     """
     from ssdlab.runs.pace import pace_of
 
@@ -308,6 +314,10 @@ def _planned(
             span_bytes=child.span_bytes,
         )
     except (UsageError, Refused) as error:
+        if error.facts.get("reason") in UNPREPARED:
+            # The user asked for it: hours of the other parts would not be what was asked for.
+            error.what = f"{part.label} on {child.drive}: {error.what}"
+            raise
         return PlannedChild(child.model_copy(update={"left_out": error.what}), None)
     return PlannedChild(child.model_copy(update={"state": begins_in(part.state, plan.steps)}), plan)
 
