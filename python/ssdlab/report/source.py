@@ -12,6 +12,7 @@ from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_manifest, step_logs
 from ssdlab.results.store import actual_status, run_words
+from ssdlab.results.unwritten_tables import NOT_WRITTEN, not_written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,6 +183,8 @@ def read(folder: Path) -> Reported:
 def _result(found: RunFolder) -> ResultBase:
     manifest = found.manifest
     status = actual_status(found.path, manifest)
+    if status == NOT_WRITTEN:
+        raise not_written(found.path, manifest)
     if status != "finished" or manifest.result is None:
         advice = {
             "running": f"wait for its end: ssdlab watch {run_words(found.path)}",
@@ -209,7 +212,7 @@ def _finished_parts(found: RunFolder) -> list[str]:
         part = found.path.parent / child.run_id
         if not (part / MANIFEST).exists():
             continue
-        if read_manifest(part).status == "finished":
+        if actual_status(part, read_manifest(part)) == "finished":
             named.append(run_words(part))
         else:
             named += _finished_parts(RunFolder(part))

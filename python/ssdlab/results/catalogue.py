@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ssdlab.model.document import Document
-    from ssdlab.results.schema import TableInfo
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,13 @@ class Rebuilt:
     unreadable: tuple[str, ...]
 
 
-def add(library: Path | HeldFolder, folder: Path, tables_now: tuple[TableInfo, ...] = ()) -> None:
+def add(library: Path | HeldFolder, folder: Path) -> None:
     """Enter a finished run, checked against its seals, in place of what was there of it.
 
     Parameters
     ----------
     library, folder
         Where it is.
-    tables_now
-        Tables that were just written; the run's manifest does not name them yet.
 
     Raises
     ------
@@ -57,8 +54,6 @@ def add(library: Path | HeldFolder, folder: Path, tables_now: tuple[TableInfo, .
         When the library cannot be written.
     """
     run = RunFolder(folder)
-    if tables_now:
-        run.manifest = run.manifest.model_copy(update={"tables": tables_now, "status": "finished"})
     row = row_of(run, run.verify())
     with _written(library) as catalogue:
         _put(catalogue, row)
@@ -102,7 +97,7 @@ def enter(folder: Path) -> None:
     HostError
         When the library cannot be written.
     """
-    if RunFolder(folder).manifest.status == "finished":
+    if _is_whole(RunFolder(folder)):
         add(folder.parent, folder)
     else:
         begun(folder.parent, folder.name)
@@ -131,7 +126,7 @@ def rebuild(library: Path) -> Rebuilt:
             except (Refused, OSError):
                 unreadable.append(folder.name)
                 continue
-            if run.manifest.status == "finished":
+            if _is_whole(run):
                 found.append(row_of(run, seal).model_dump(mode="json", by_alias=True))
             else:
                 unfinished.append(folder.name)
@@ -139,6 +134,11 @@ def rebuild(library: Path) -> Rebuilt:
         _replace_open(catalogue, unfinished)
     figures = sum(len(row["figures"]) for row in found)
     return Rebuilt(len(found) + len(unfinished), figures, tuple(unreadable))
+
+
+def _is_whole(run: RunFolder) -> bool:
+    """Whether a run is one for the catalogue: finished, with its tables."""
+    return run.manifest.status == "finished" and not run.lacks_tables
 
 
 def _replace_open(catalogue: HeldFolder, names: list[str]) -> None:

@@ -35,8 +35,9 @@ RUN_SCHEMA = "ssdlab.run/2"
 SealState = Literal["sealed", "unfinished", "not sealed"]
 """Of a run: finished and sealed; its journal and manifest sealed so far; made before there were seals."""
 Status = Literal["running", "interrupted", "finished", "failed"]
-ActualStatus = Status | Literal["not begun"]
-"""Not begun: a suite on record that waits for its turn, as those of a comparison do."""
+ActualStatus = Status | Literal["not begun", "tables not written"]
+"""Not begun: a suite on record that waits for its turn, as those of a comparison do. Tables not written: see
+`unwritten_tables`."""
 
 
 # --- manifest.json ----------------------------------------------------------------------------------------

@@ -51,6 +51,8 @@ class Verified:
         Length of what a kill left of a last record, which is no damage.
     unknown
         Names in the folder of a finished run that its seals do not tell of.
+    tables_written
+        Whether it has its tables, or is not so far; see `unwritten_tables`.
     """
 
     folder: Path
@@ -58,6 +60,7 @@ class Verified:
     damage: str | None = None
     torn_bytes: int = 0
     unknown: tuple[str, ...] = ()
+    tables_written: bool = True
 
 
 def verify_library(library: Path) -> Iterator[Verified]:
@@ -86,7 +89,7 @@ def verify_run(folder: Path) -> Verified:
 
         # Of a run that goes on, the last record is being written.
         torn = 0 if is_running(folder) else run.read_journal().torn_bytes
-        return Verified(folder, seal, torn_bytes=torn, unknown=unknown)
+        return Verified(folder, seal, torn_bytes=torn, unknown=unknown, tables_written=not run.lacks_tables)
     except (Refused, OSError) as error:
         return Verified(folder, None, error.what if isinstance(error, Refused) else str(error))
 
@@ -100,7 +103,7 @@ def check_run(run: RunFolder) -> SealState:
         With what is damaged.
     """
     seal = run.verify()
-    if run.manifest.status == "finished":
+    if run.manifest.status == "finished" and (run.manifest.tables or run.manifest.children):
         return seal
     from ssdlab.results.lease import is_running
 
@@ -129,7 +132,7 @@ def _check_document(folder: HeldFolder, name: str, schema: str) -> None:
 def _unknown(folder: HeldFolder, run: RunFolder) -> tuple[str, ...]:
     """Return what lies in the folder of a finished run and was not sealed with it."""
     sealed = run.manifest.sealed
-    if sealed is None or run.manifest.status != "finished":
+    if sealed is None or run.manifest.status != "finished" or run.lacks_tables:
         return ()
     known = {MANIFEST, JOURNAL, NOTES, TAGS, CONDITIONS, CONSENT, *sealed.files}
     known |= {table.name for table in run.manifest.tables}
