@@ -21,8 +21,7 @@ from ssdlab.library.packing import pack, unpack
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.results import catalogue
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Child, Member
-from ssdlab.results.seal import Sealed
+from ssdlab.results.schema import Child, Member, Sealed
 from ssdlab.results.store import add_note, run_folders
 from ssdlab.results.tags import change_tags, read_tags
 from ssdlab.results.verifying import verify_library

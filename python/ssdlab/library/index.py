@@ -115,11 +115,12 @@ class Index(Closing):
 
     def _taken(self, held: HeldFolder) -> Snapshot:
         """Return what there is now; where an older ssdlab has entered runs meanwhile, made anew from them."""
+        checked = frozenset() if self._snapshot is None else self._snapshot.digests
         try:
-            return Snapshot(held)
+            return Snapshot(held, checked)
         except OlderCatalogue:
             _made_anew(self.library)
-            return Snapshot(held)
+            return Snapshot(held, checked)
 
     def ask(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return what SQL finds.

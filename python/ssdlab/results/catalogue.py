@@ -22,6 +22,7 @@ from ssdlab.model.errors import LabError, Refused
 from ssdlab.results.catalogue_files import FOLDER, OPEN, ROWS, compact_if_due, locked, replace_all
 from ssdlab.results.catalogue_row import Row, row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
+from ssdlab.results.seal import seal_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +153,7 @@ def _replace_open(catalogue: HeldFolder, names: list[str]) -> None:
 def _put(catalogue: HeldFolder, row: Row) -> None:
     name = f"{row.entered:020d}-{secrets.token_hex(4)}.json"
     with catalogue.folder(ROWS, make=True) as rows:
-        rows.replace(name, row.model_dump_json(by_alias=True))
+        rows.replace(name, seal_document(row.model_dump_json(by_alias=True)))
     compact_if_due(catalogue)
 
 

@@ -27,7 +27,6 @@ from ssdlab.results.points import Latencies as Latencies
 from ssdlab.results.points import Point as Point
 from ssdlab.results.points import Scalar as Scalar
 from ssdlab.results.points import Spread as Spread
-from ssdlab.results.seal import Sealed
 
 RUN_SCHEMA = "ssdlab.run/2"
 """2: the manifest carries seals."""
@@ -173,6 +172,17 @@ class TableInfo(Stored):
     name: str
     rows: int
     sha256: str
+
+
+class Sealed(Stored):
+    """What a finished run holds beside its manifest and its tables, as it was when it was finished."""
+
+    journal_lines: int
+    journal_seal: str = Field(description="seal of the journal's last line")
+    files: dict[str, str] = Field(default={}, description="SHA-256 of each other file, by its name")
+    runs: dict[str, str] = Field(
+        default={}, description="of a suite: the seal of each run's manifest, by run id"
+    )
 
 
 class Manifest(Stored):

@@ -15,11 +15,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
-from ssdlab.model.stored import Stored
-
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ssdlab.host.held_folder import HeldFolder
 
 _DIGEST_BYTES = 16
@@ -27,17 +25,6 @@ _LINE_END = re.compile(rb',"seal":"([0-9a-f]{32})"\}')
 _LINE_END_BYTES = len(b',"seal":""}') + 2 * _DIGEST_BYTES
 _DOCUMENT_END = re.compile(rb',\n "seal": "([0-9a-f]{32})"\n\}\n')
 _DOCUMENT_END_BYTES = len(b',\n "seal": ""\n}\n') + 2 * _DIGEST_BYTES
-
-
-class Sealed(Stored):
-    """What a finished run holds beside its manifest and its tables, as it was when it was finished."""
-
-    journal_lines: int
-    journal_seal: str = Field(description="seal of the journal's last line")
-    files: dict[str, str] = Field(default={}, description="SHA-256 of each other file, by its name")
-    runs: dict[str, str] = Field(
-        default={}, description="of a suite: the seal of each run's manifest, by run id"
-    )
 
 
 class Broken(ValueError):
@@ -170,7 +157,13 @@ def file_digest(folder: HeldFolder, name: str) -> str:
     Refused
         It is no file.
     """
-    with folder.opened(name) as descriptor, open(descriptor, "rb", closefd=False) as file:
+    with folder.readable(name) as path:
+        return digest_of(path)
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, by its path; raises as `file_digest`."""
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
