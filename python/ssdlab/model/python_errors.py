@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
-from ssdlab.model.errors import HostError, Interrupted, LabError, UsageError, excerpt, of_os
+from ssdlab.model.errors import Interrupted, LabError, UsageError, excerpt, of_os
+from ssdlab.model.shortage import shortage_of
 
 TRACEBACK_VARIABLE = "SSDLAB_TRACEBACK"
 """Set to anything, an error comes with its traceback."""
@@ -19,10 +20,10 @@ def of_python(error: BaseException) -> LabError | None:
         return stopped()
     if isinstance(error, SystemExit | GeneratorExit):
         return None
+    if (short := shortage_of(error)) is not None:
+        return short
     if isinstance(error, OSError):
         return _of_system(error)
-    if isinstance(error, MemoryError):
-        return HostError("there is not enough memory", "stop other work, or ask for less at a time")
     if isinstance(error, RecursionError):
         return UsageError("what was given is nested too deeply", "write it with fewer levels")
     if isinstance(error, UnicodeError):

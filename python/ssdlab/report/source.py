@@ -9,6 +9,7 @@ import numpy as np
 
 from ssdlab.methods.results.outcome import read_result, warned_of
 from ssdlab.model.errors import HostError, Refused
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.results import tables
 from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_manifest, step_logs
 from ssdlab.results.store import actual_status, run_words
@@ -123,6 +124,7 @@ def _read_unfinished(found: RunFolder) -> Run:
         series = tables.concatenate([rows_of_logs(path, step) for step in measured], tables.SERIES_COLUMNS)
         hist = tables.concatenate([buckets_of_logs(path, step) for step in measured], tables.HIST_COLUMNS)
     except HostError as error:
+        raise_shortage(error)
         raise Refused(error.what, "restore it from a copy, or run the method again", **error.facts) from error
     if faults := [fault for step in measured if (fault := rows_fault(step, series)) is not None]:
         raise Refused(

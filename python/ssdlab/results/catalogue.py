@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.results.catalogue_files import FOLDER, OPEN, ROWS, compact_if_due, locked, replace_all
 from ssdlab.results.catalogue_row import Row, row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
@@ -112,7 +113,7 @@ def rebuild(library: Path) -> Rebuilt:
     Raises
     ------
     HostError
-        When the library cannot be written.
+        When the library cannot be written, or something is too short to read a run: the old one then stays.
     """
     found: list[Document] = []
     unreadable: list[str] = []
@@ -124,7 +125,8 @@ def rebuild(library: Path) -> Rebuilt:
             try:
                 run = RunFolder(folder)
                 seal = run.verify()
-            except (Refused, OSError):
+            except (Refused, OSError) as error:
+                raise_shortage(error)
                 unreadable.append(folder.name)
                 continue
             if _is_whole(run):

@@ -21,6 +21,7 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, LabError, Refused
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.telemetry import FIGURES
 from ssdlab.results import tables
@@ -228,7 +229,8 @@ def _attempts(folder: HeldFolder) -> list[_Attempt]:
         steps.existing_path(name)
         try:
             found.append(_Attempt(steps, name))
-        except LabError:
+        except LabError as error:
+            raise_shortage(error)
             continue
     return found
 
@@ -372,6 +374,7 @@ def check_logs(run: RunFolder) -> None:
             try:
                 fault = rows_fault(step, rows_of_logs(folder, step))
             except HostError as error:
+                raise_shortage(error)
                 raise Refused(error.what, RESTORE, **error.facts) from error
             if fault is not None:
                 raise Refused(f"the logs in {run.path / STEPS} are damaged: {fault}", RESTORE)

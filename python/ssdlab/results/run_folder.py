@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused, check_schema
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.model.summary import Summary
 from ssdlab.results import seal
 from ssdlab.results.lines import RESTORE, JournalText, parse_journal, parse_notes
@@ -155,6 +156,7 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
             f"{folder} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id"
         ) from error
     except OSError as error:
+        raise_shortage(error, path)
         raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
     try:
         stored, found = seal.read_document(data, RUN_SCHEMA)
@@ -325,6 +327,7 @@ class RunFolder:
         except FileNotFoundError as error:
             raise no_file(self.path, self.manifest, name) from error
         except OSError as error:
+            raise_shortage(error, path)
             raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
         if damaged:
             raise Refused(f"{path} is damaged: it is not what was sealed", RESTORE, path=str(path))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.model.telemetry import FIGURES
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def write(folder: HeldFolder, name: str, data: Columns, columns: Mapping[str, st
                 "(FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
             )
         except duckdb.Error as error:
+            raise_shortage(error, folder.path / name)
             if isinstance(error, duckdb.IOException) or "No space left" in str(error):
                 raise OSError(str(error)) from error
             raise
@@ -198,6 +200,7 @@ def _found(folder: HeldFolder, name: str, query: str) -> Columns:
         try:
             found = con.execute(query, [str(path)]).fetchnumpy()
         except _database().Error as error:
+            raise_shortage(error, folder.path / name)
             why = str(error).splitlines()[0].replace(str(path), name)
             raise Unreadable(why) from error
     return {name: np.asarray(column) for name, column in found.items()}

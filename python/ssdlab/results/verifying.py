@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.run_folder import (
     CONDITIONS,
@@ -75,7 +76,13 @@ def verify_library(library: Path) -> Iterator[Verified]:
 
 
 def verify_run(folder: Path) -> Verified:
-    """Read one run whole, each file held against its seal."""
+    """Read one run whole, each file held against its seal.
+
+    Raises
+    ------
+    HostError
+        The process or the host is short of something; that says nothing of the run.
+    """
     try:
         run = RunFolder(folder)
         seal = check_run(run)
@@ -91,6 +98,7 @@ def verify_run(folder: Path) -> Verified:
         torn = 0 if is_running(folder) else run.read_journal().torn_bytes
         return Verified(folder, seal, torn_bytes=torn, unknown=unknown, tables_written=not run.lacks_tables)
     except (Refused, OSError) as error:
+        raise_shortage(error)
         return Verified(folder, None, error.what if isinstance(error, Refused) else str(error))
 
 
@@ -146,5 +154,6 @@ def _is_empty(folder: HeldFolder, name: str) -> bool:
     try:
         with folder.folder(name) as held:
             return not held.names()
-    except OSError:
+    except OSError as error:
+        raise_shortage(error)
         return False
