@@ -101,6 +101,8 @@ POWER_COLUMNS: Mapping[str, str] = {
     "end_ns": "BIGINT",
     "mean_w": "DOUBLE",
 }
+_COUNTS = frozenset({"ios", "bytes", "failed", "dropped", "late", "low_ns", "high_ns", "count"})
+"""Columns without a value below 0."""
 
 
 class Unreadable(Exception):
@@ -190,8 +192,9 @@ def ready() -> None:
 
 
 def _selected(name: str, kind: str) -> str:
-    """Return SQL for a column, with NaN for NULL: masked arrays are a module of numpy's, slow to load."""
-    return f"""coalesce("{name}", 'NaN') AS "{name}\"""" if kind == "DOUBLE" else f'"{name}"'
+    """Return SQL for a column of its kind, with NaN for NULL: only of measured values none may be there."""
+    cast = f'"{name}"::{kind}'
+    return f"""coalesce({cast}, 'NaN') AS "{name}\"""" if kind == "DOUBLE" else f'{cast} AS "{name}"'
 
 
 def _found(folder: HeldFolder, name: str, query: str) -> Columns:
@@ -203,7 +206,12 @@ def _found(folder: HeldFolder, name: str, query: str) -> Columns:
             raise_shortage(error, folder.path / name)
             why = str(error).splitlines()[0].replace(str(path), name)
             raise Unreadable(why) from error
-    return {name: np.asarray(column) for name, column in found.items()}
+    for name, column in found.items():
+        if type(column) is not np.ndarray:  # a masked one
+            raise Unreadable(f"a value of {name} is missing")
+        if name in _COUNTS and len(column) and column.min() < 0:
+            raise Unreadable(f"a value of {name} is negative")
+    return dict(found)
 
 
 def _reading() -> DuckDBPyConnection:
