@@ -132,6 +132,12 @@ def test_what_is_no_run_refuses_the_whole_and_writes_nothing(
     assert list((tmp_path / "to").rglob("*")) == [library]
 
 
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.tar.gz")
+    with pytest.raises(UsageError, match="is a pipe: no archive can be read from it"):
+        unpack(tmp_path / "x.tar.gz", tmp_path / "library")
+
+
 def test_a_link_that_a_later_member_would_write_through(tmp_path: Path) -> None:
     folder, library = run(tmp_path / "from", 1), tmp_path / "library"
     away = {"type": tarfile.SYMTYPE, "linkname": str(tmp_path / "outside")}
