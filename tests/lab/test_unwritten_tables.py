@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,16 +125,25 @@ def test_damage_to_the_logs_is_seen(stopped: Path, harm: Callable[[Path], None])
     assert "rows are kept" not in error.value.advice and "restore" in error.value.advice
 
 
-def test_a_signal_meanwhile_says_how_to_go_on(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt("SIGTERM")
+def interrupted(*_: object, **__: object) -> Any:
+    raise KeyboardInterrupt("SIGTERM")
 
+
+def test_a_signal_meanwhile_says_how_to_go_on(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(subprocess, "run", interrupted)
         with pytest.raises(Interrupted, match="all rows are kept") as error:
             resume(stopped)
     assert error.value.advice == f"continue with: ssdlab resume {stopped}"
     resume(stopped)
+
+
+def test_a_signal_before_the_first_table_says_so_too(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted, match="all rows are kept") as error:
+        start(damaged.sweep(), tmp_path, environment=RunEnvironment(finish=interrupted))
+    folder = Path(error.value.facts["folder"])
+    assert error.value.advice == f"continue with: ssdlab resume {folder}"
+    assert actual_status(folder, read_manifest(folder)) == "tables not written"
 
 
 def test_a_kill_between_manifest_and_logs_is_made_good(stopped: Path) -> None:

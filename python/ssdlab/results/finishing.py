@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
-from ssdlab.model.errors import HostError, Interrupted, error_of
+from ssdlab.model.errors import HostError, Interrupted, Refused, error_of
 from ssdlab.results.run_folder import read_manifest
 from ssdlab.results.unwritten_tables import continue_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ssdlab.results.lease import RunLock
@@ -39,7 +41,7 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
     Interrupted
         By a signal; likewise.
     """
-    try:
+    with told_as_stopped(folder, manifest):
         done = subprocess.run(
             own_module("ssdlab.results.compaction", str(lock.folder.fileno()), str(folder.absolute())),
             check=False,
@@ -50,18 +52,11 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
             env=fixed_environment(),
             cwd=WORKING_FOLDER,
         )
-    except KeyboardInterrupt as error:
-        raise Interrupted(
-            "stopped by a signal while the tables were written: the result and all rows are kept",
-            continue_words(folder),
-            run=manifest.run_id,
-            folder=str(folder),
-        ) from error
     try:
         answer = json.loads(done.stdout)
     except ValueError:
         answer = {"what": f"the tables of {folder.name} could not be written: {done.stderr.strip()[-300:]}"}
-    if answer.get("facts", {}).get("damaged"):
+    if answer.get("error") == Refused.kind or answer.get("facts", {}).get("damaged"):
         raise error_of(answer)
     if "tables" not in answer:
         raise HostError(
@@ -70,3 +65,23 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
             path=str(folder),
         )
     return read_manifest(folder)
+
+
+@contextmanager
+def told_as_stopped(folder: Path, manifest: Manifest) -> Iterator[None]:
+    """Say of a signal that comes after the last step what is kept, and how to go on.
+
+    Raises
+    ------
+    Interrupted
+        One came.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted(
+            "stopped by a signal while the tables were written: the result and all rows are kept",
+            continue_words(folder),
+            run=manifest.run_id,
+            folder=str(folder),
+        ) from error
