@@ -76,7 +76,8 @@ def test_commands_name_the_state_and_how_to_go_on(
         status, text = said(capfd, *words)
         assert status == REFUSED and "are not written" in text and go_on in text, text
     assert not page.exists() and not (tmp_path / "a.tar.gz").exists()
-    listed = json.loads(said(capfd, "runs", "--library", library, "--json")[1])["runs"]
+    chosen = ["--status", "tables not written"]
+    listed = json.loads(said(capfd, "runs", "--library", library, *chosen, "--json")[1])["runs"]
     assert [each["status"] for each in listed] == ["tables not written"]
     shown = json.loads(said(capfd, "show", stopped, "--json")[1])
     assert (shown["status"], shown["seal"]) == ("tables not written", "unfinished")
