@@ -325,7 +325,7 @@ def test_other_toml_that_is_too_much(place: Path, write: str, text: str) -> None
         (FileNotFoundError(2, "No such file or directory", "x"), 2, "x: No such file or directory"),
         (OSError(36, "File name too long", "y" * 6000), 2, "File name too long"),
         (OSError(5, "Input/output error", "x"), 3, "x: Input/output error"),
-        (OSError(28, "No space left on device"), 3, "a call of the system failed: No space left on device"),
+        (OSError(28, "No space left on device"), 3, "the file system is full"),
         (MemoryError(), 3, "there is not enough memory"),
         (RecursionError(), 2, "nested too deeply"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), 2, "not text in UTF-8"),

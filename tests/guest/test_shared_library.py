@@ -41,14 +41,14 @@ TOGETHER = (
     ON_HOST
     + """
 from ssdlab.cli import main
-from ssdlab.results import compaction
-finish_run = compaction.finish_run
+from ssdlab.results import finishing
+finish_run = finishing.finish_run
 def together(*arguments):
     Path(f"/run/ended-{os.getpid()}").touch()
     while len(list(Path("/run").glob("ended-*"))) < 4:
         time.sleep(0.01)
     return finish_run(*arguments)
-compaction.finish_run = together
+finishing.finish_run = together
 assert main(words) == 0
 """
 )

@@ -19,7 +19,7 @@ from ssdlab.methods.job import read_job
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, Refused
-from ssdlab.results import compaction, tables
+from ssdlab.results import compaction, finishing, tables
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import RunFolder, read_manifest
 from ssdlab.results.store import make_run_folder
@@ -61,7 +61,7 @@ def uncompacted(scratch: Path) -> Iterator[Path]:
 def finish(folder: Path):
     lock = RunLock(folder)
     try:
-        return compaction.finish_run(folder, read_manifest(folder), lock)
+        return finishing.finish_run(folder, read_manifest(folder), lock)
     finally:
         lock.release()
 

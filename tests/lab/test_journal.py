@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -136,7 +137,7 @@ def test_a_full_disk_leaves_no_half_record(tmp_path: Path) -> None:
                 journal.begin(begin(3))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        assert raised.value.exit_status == 3 and raised.value.facts["full"]
+        assert raised.value.exit_status == 3 and raised.value.facts["errno"] == errno.EFBIG
         assert (tmp_path / JOURNAL).read_bytes() == opened
         assert journal.history(3).begins == []
     assert opened.startswith(whole)

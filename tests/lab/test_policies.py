@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from ssdlab.methods.steps import Until
 from ssdlab.model.errors import HostError, Interrupted, Refused, UsageError
 from ssdlab.results import journal as journal_module
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord
-from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.run_folder import STEPS, RunFolder
 from ssdlab.results.schema import JobResult, TableInfo
 from ssdlab.results.step_log import LogProgress
 
@@ -319,6 +320,7 @@ def test_a_finished_run_is_not_resumed(run_some, tmp_path: Path) -> None:
 
     table = TableInfo(name="series.parquet", rows=1, sha256="")
     write_manifest(folder, manifest.model_copy(update={"tables": (table,)}))
+    shutil.rmtree(folder / STEPS)
     with pytest.raises(Refused, match="finished"):
         run_some(three, FakeDrive())
 

@@ -24,7 +24,7 @@ from ssdlab.results import catalogue, catalogue_columns, catalogue_files, run_fo
 from ssdlab.results.lines import JOURNAL_SCHEMA
 from ssdlab.results.live import read_live
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.seal import seal_document
+from ssdlab.results.seal import open_document, seal_document
 from ssdlab.runs import consent_record
 from ssdlab.runs.conditions.ledger import read_ledger
 
@@ -34,8 +34,8 @@ VERSIONS = {
     run_folder.LIVE_SCHEMA: 2,
     run_folder.CONDITIONS_SCHEMA: 2,
     verifying.CONSENT_SCHEMA: 2,
-    catalogue_columns.ROW_SCHEMA: 4,
-    catalogue_files.CURRENT_SCHEMA: 6,
+    catalogue_columns.ROW_SCHEMA: 5,
+    catalogue_files.CURRENT_SCHEMA: 7,
     inventory.SCHEMA: 1,
     fleet_plan.SCHEMA: 1,
     declaration.SCHEMA: 1,
@@ -120,13 +120,13 @@ def test_consent(tmp_path: Path, schema: str, counts: bool) -> None:
 def as_row(library: Path, version: int) -> None:
     """Have the one row of a catalogue written by another version."""
     (path,) = (library / catalogue.FOLDER / "rows").glob("*.json")
-    row = json.loads(path.read_text()) | {"schema": f"ssdlab.row/{version}", "entered": 1}
+    row = json.loads(open_document(path.read_bytes())[0]) | {"schema": f"ssdlab.row/{version}", "entered": 1}
     for figure in row["figures"] if version < 2 else ():
         figure.pop("unshown", None)
-    path.write_text(json.dumps(row))
+    path.write_text(json.dumps(row) if version < 5 else seal_document(json.dumps(row)))
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_a_row_of_an_older_version_is_made_anew_from_its_run(tmp_path: Path, version: int) -> None:
     meter = {"meter": {"use": "ppk2:/dev/ttyACM0", "name": "Nordic PPK2", "rails": ["DUT"]}}
     figure = {"name": "read_w", "label": "", "value": 5.0, "unit": "W", "better": "lower"}
@@ -144,14 +144,13 @@ def test_a_row_of_an_older_version_is_made_anew_from_its_run(tmp_path: Path, ver
         assert index.ask("SELECT count(*) FROM runs") == [(2,)]
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
 def test_a_catalogue_of_an_older_version_is_made_anew(tmp_path: Path, version: int) -> None:
     run(tmp_path, 1)
     catalogue.rebuild(tmp_path)
     current = tmp_path / catalogue.FOLDER / catalogue_files.CURRENT
-    current.write_text(
-        current.read_text().replace(catalogue_files.CURRENT_SCHEMA, f"ssdlab.catalogue/{version}")
-    )
+    segments = json.loads(current.read_text())["segments"]
+    current.write_text(json.dumps({"schema": f"ssdlab.catalogue/{version}", "segments": segments}))
     for segment in current.parent.glob("*.parquet"):
         segment.write_bytes(b"of other columns")
     with Index(tmp_path) as index:
@@ -167,7 +166,8 @@ def test_a_newer_row_or_catalogue_is_refused(tmp_path: Path, capsys: pytest.Capt
     catalogue.rebuild(tmp_path)
     current = tmp_path / catalogue.FOLDER / catalogue_files.CURRENT
     schema = catalogue_files.CURRENT_SCHEMA
-    current.write_text(current.read_text().replace(schema, newer(schema)))
+    text = open_document(current.read_bytes())[0].decode()
+    current.write_text(seal_document(text.replace(schema, newer(schema))))
     assert main(["runs", "--library", str(tmp_path)]) == 2
     assert sentence(schema) in " ".join(capsys.readouterr().err.split())
 

@@ -21,7 +21,7 @@ from ssdlab.methods.method import RunData
 from ssdlab.methods.results.figure_state import with_states
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import DriveError, HostError, Interrupted, Refused
-from ssdlab.results import compaction
+from ssdlab.results import finishing
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders, write_manifest
 from ssdlab.runs.order import Order
@@ -274,7 +274,7 @@ def test_a_full_library_at_the_very_end_keeps_the_result(
     params = PEAK.params.build({"depths": "1", "seconds": "50ms", "ramp_seconds": "0"})
     order = Order(PEAK, params, str(scratch / "s.img"), size_bytes=4 << 20)
     full = "raise OSError(28, 'No space left on device')"
-    monkeypatch.setattr(compaction, "own_module", lambda *_: [sys.executable, "-c", full])
+    monkeypatch.setattr(finishing, "own_module", lambda *_: [sys.executable, "-c", full])
     with pytest.raises(HostError, match="tables"):
         start(order, scratch / "library")
     folder = only_run(scratch / "library")

@@ -207,7 +207,34 @@ def test_the_seal_that_was_checked_is_told_and_nothing_damaged_is_taken(tmp_path
     assert held(tmp_path) == before, "a query opens no run"
 
 
-@pytest.mark.parametrize("damage", ["current", "segment", "row", "newer"])
+WHAT = ("current", "segment", "row")
+
+
+def test_a_changed_value_is_refused_wherever_it_stands(tmp_path: Path) -> None:
+    """A row, a segment, and a segment that is put into a larger one: nothing takes the value over."""
+    catalogue.add(tmp_path, run(tmp_path, 1, {"qd1_random_read_iops": 13175.0}))
+    place = tmp_path / catalogue.FOLDER
+    (row,) = (place / catalogue_files.ROWS).iterdir()
+    whole = row.read_text()
+    for value in ("93175.0", "1e999"):
+        row.write_text(whole.replace('"value":13175.0', f'"value":{value}'))
+        assert row.read_text() != whole
+        for ask in (lambda: held(tmp_path), lambda: catalogue_files.compact(HeldFolder(place, writing=True))):
+            with pytest.raises(Refused, match="is damaged"):
+                ask()
+    row.write_text(whole)
+    catalogue_files.compact(HeldFolder(place, writing=True))
+    (segment,) = place.glob("*.parquet")
+    changed = "SELECT * REPLACE ([93175.0] AS figure_value)"
+    duckdb.sql(f"COPY ({changed} FROM '{segment}') TO '{tmp_path / 'new'}' (FORMAT parquet)")
+    segment.write_bytes((tmp_path / "new").read_bytes())
+    with pytest.raises(Refused, match="is damaged"):
+        held(tmp_path)
+    catalogue.rebuild(tmp_path)
+    assert "13175.0" in str(held(tmp_path))
+
+
+@pytest.mark.parametrize("damage", ["current", "segment", "row", "newer", *(f"one bit of {w}" for w in WHAT)])
 def test_a_damaged_catalogue_is_refused_and_made_anew(tmp_path: Path, damage: str) -> None:
     catalogue.add(tmp_path, run(tmp_path, 1))
     catalogue.rebuild(tmp_path)
@@ -221,6 +248,13 @@ def test_a_damaged_catalogue_is_refused_and_made_anew(tmp_path: Path, damage: st
         segment.write_bytes(b"PAR1 and then nothing")
     elif damage == "row":
         row.write_text('{"schema":')
+    elif damage.startswith("one bit"):
+        file = {"current": place / catalogue_files.CURRENT, "segment": segment, "row": row}[
+            damage.split()[-1]
+        ]
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes(bytes(data))
     else:
         (place / catalogue_files.CURRENT).write_text('{"schema": "ssdlab.catalogue/9", "segments": []}')
     with pytest.raises(Refused):

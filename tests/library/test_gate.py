@@ -13,8 +13,7 @@ from library.made import run
 from ssdlab.cli import main
 from ssdlab.results import catalogue
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Child, Member
-from ssdlab.results.seal import Sealed
+from ssdlab.results.schema import Child, Member, Sealed
 from ssdlab.results.store import find_run
 from ssdlab.results.tags import change_tags
 

@@ -21,8 +21,7 @@ from ssdlab.library.packing import pack, unpack
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.results import catalogue
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Child, Member
-from ssdlab.results.seal import Sealed
+from ssdlab.results.schema import Child, Member, Sealed
 from ssdlab.results.store import add_note, run_folders
 from ssdlab.results.tags import change_tags, read_tags
 from ssdlab.results.verifying import verify_library
@@ -131,6 +130,12 @@ def test_what_is_no_run_refuses_the_whole_and_writes_nothing(
         unpack(archive, library)
     assert "\x1b" not in str(raised.value)
     assert list((tmp_path / "to").rglob("*")) == [library]
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.tar.gz")
+    with pytest.raises(UsageError, match="is a pipe: no archive can be read from it"):
+        unpack(tmp_path / "x.tar.gz", tmp_path / "library")
 
 
 def test_a_link_that_a_later_member_would_write_through(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from ssdlab.methods.pts.iops import BLOCKS, MIXES
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsResult
 from ssdlab.report.source import read_run
+from ssdlab.results import compaction
 from ssdlab.results.run_folder import RunFolder
 
 QUICK = ("--quick", "--set", "seconds=0.01")
@@ -64,10 +65,13 @@ def test_quick_on_a_file_lists_every_departure(
     assert isinstance(result, PtsResult) and not result.purged
 
 
-def test_steady_state_can_be_required(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_steady_state_can_be_required(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A drive that halves and doubles its rate from round to round is never steady; one that does not is."""
     method = find_method("pts-throughput")
     params = method.params.build(quick=True)
+    monkeypatch.setattr(compaction, "check_logs", lambda run: None)  # a fake drive writes none
     speed = [1000.0]
     swinging = FakeDrive(curve=lambda *_: speed[0])
     swinging.before_run = lambda count: speed.__setitem__(0, 1000.0 * (1 + count // 2 % 2))

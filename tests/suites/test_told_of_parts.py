@@ -36,8 +36,8 @@ class _Part:
 def test_heat_and_caveats_of_a_part_are_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scalar = Scalar(name="a", label="speed", value=1.0, unit="IOPS", better="higher")
-    shown = SuiteResult(quick=True, outcomes=(), caveats=("TRIM is not judged",), scalars=(scalar,) * 6)
+    scalars = tuple(Scalar.more(name, "speed", 1.0, "IOPS") for name in "abcdef")
+    shown = SuiteResult(quick=True, outcomes=(), caveats=("TRIM is not judged",), scalars=scalars)
     monkeypatch.setattr(showing_suite, "read_result", lambda run: shown)
     monkeypatch.setattr(showing_suite, "gathered_departures", lambda manifest: ())
     monkeypatch.setattr("ssdlab.runs.suites.outcome.finished_children", lambda *of: [part])

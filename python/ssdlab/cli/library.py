@@ -65,8 +65,8 @@ def verify(*, library: Path | None = None, json: bool = False) -> int:
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print what was found as JSON, schema ssdlab.verify/1: of each run its seal ("sealed", "unfinished",
-        "not sealed"; null if it is damaged), the damage, the bytes of a torn last record, and names
-        that were not sealed with it.
+        "not sealed"; null if it is damaged), the damage, the bytes of a torn last record, names that
+        were not sealed with it, and whether its tables are written.
     """
     from ssdlab.results.verifying import verify_library
 
@@ -81,6 +81,7 @@ def verify(*, library: Path | None = None, json: bool = False) -> int:
                 "damage": each.damage,
                 "torn_bytes": each.torn_bytes,
                 "unknown": list(each.unknown),
+                "tables_written": each.tables_written,
             }
             for each in found
         ]
@@ -168,7 +169,15 @@ def _words(found: Verified) -> str:
         return f"damaged: {found.damage}"
     unknown = f"; not sealed with it: {', '.join(found.unknown)}" if found.unknown else ""
     torn = f"; the last {found.torn_bytes} bytes of its journal are torn and left out"
-    return found.seal + (torn if found.torn_bytes else "") + unknown
+    return found.seal + (torn if found.torn_bytes else "") + unknown + _unwritten(found)
+
+
+def _unwritten(found: Verified) -> str:
+    if found.tables_written:
+        return ""
+    from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
+
+    return f"; {NOT_WRITTEN}: {continue_words(found.folder)}"
 
 
 def _existing(library: Path | None) -> Path:

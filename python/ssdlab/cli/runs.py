@@ -31,7 +31,8 @@ def runs(
     method: Word = None,
     since: Moment = None,
     tag: Word = None,
-    status: Literal["running", "interrupted", "not begun", "finished", "failed"] | None = None,
+    status: Literal["running", "interrupted", "not begun", "tables not written", "finished", "failed"]
+    | None = None,
     limit: Count | None = None,
     library: Path | None = None,
     json: bool = False,
@@ -62,6 +63,7 @@ def runs(
     """
     from ssdlab.library.choosing import Choice, since_of
     from ssdlab.library.listing import list_runs
+    from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
 
     folder = library_of(library)
     choice = Choice(drive, method, tag, None if since is None else since_of(since), status)
@@ -79,6 +81,9 @@ def runs(
         )
         return
     _print(found.runs)
+    for line in found.runs:
+        if line["status"] == NOT_WRITTEN:
+            warn(f"{line['folder']}: {NOT_WRITTEN}", continue_words(folder / line["folder"]))
     for name, why in found.unreadable:
         warn(f"{name} is left out: {why}")
     if not found.runs:

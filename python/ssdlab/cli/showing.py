@@ -19,6 +19,7 @@ from ssdlab.results.kind import loaded
 from ssdlab.results.metered import energy_words, limit_words, meter_words
 from ssdlab.results.store import actual_status, run_words, short_id
 from ssdlab.results.time_line import changes_of, drive_findings
+from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
 from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
         "run": run.manifest.run_id,
         "folder": str(run.path),
         "status": manifest["status"],
-        "seal": run.manifest.seal_state,
+        "seal": run.seal_state,
         "torn_bytes": torn_bytes(run, manifest["status"]),
         "result": manifest["result"],
         "states": states_of(result) if (result := read_result(run)) is not None else {},
@@ -223,6 +224,8 @@ def _print_remarks(run: RunFolder) -> None:
     lines += [("warning", text) for text in _warned(run)]
     if torn := torn_bytes(run, actual_status(run.path, manifest)):
         lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))
+    if run.lacks_tables:
+        lines.append((NOT_WRITTEN, continue_words(run.path)))
     lines += [("voided", f"step {v.ordinal + 1}, attempt {v.attempt}: {v.why}") for v in run.voided()]
     lines += [("note", f"{each.at}  {each.text}") for each in run.notes()]
     if lines:

@@ -51,7 +51,8 @@ def command_of(folder: FleetFolder, job: FleetJob, drive: str) -> Command:
     if not (run / MANIFEST).is_file():
         place = ("--library", str(folder.library), "--run-id", job.run_id)
         return Command(("run", job.words[0], drive, *job.words[1:], *consent, *place))
-    if RunFolder(run).manifest.status == "finished":
+    found = RunFolder(run)
+    if found.manifest.status == "finished" and not found.lacks_tables:
         return Command(())
     return Command(("resume", str(run), *consent))
 

@@ -136,7 +136,7 @@ def _status(
     found = JobStatus(job, "not begun", host, len(attempts), sentence)
     run = folder.library / job.run_id
     known = read_manifest(run) if (run / MANIFEST).is_file() else None
-    if known is not None and known.status == "finished":
+    if known is not None and actual_status(run, known) == "finished":
         return replace(found, state="finished", reason="")
     if queued is not None:
         live = read_live(run) if queued.state == "running" and known is not None else None

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import HostError, LabError
+from ssdlab.model.shortage import raise_shortage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -36,6 +37,10 @@ def library_errors(path: Path) -> Iterator[None]:
         raise
     except OSError as error:
         full = error.errno in _FULL or "No space left" in str(error)
+        if not full:
+            raise_shortage(error, path)
+        if error.errno == errno.EFBIG:
+            raise _limited(path) from error
         reason = "the file system is full" if full else (error.strerror or str(error))
         advice = (
             "free some space there, then continue with ssdlab resume: all that was finished is kept"
@@ -45,6 +50,16 @@ def library_errors(path: Path) -> Iterator[None]:
         raise HostError(
             f"cannot write {path}: {reason}", advice, path=str(path), errno=error.errno, full=full
         ) from error
+
+
+def _limited(path: Path) -> HostError:
+    return HostError(
+        f"cannot write {path}: a file may be no larger, by a limit of this process or of that file system",
+        "raise the limit (ulimit -f unlimited), then continue with ssdlab resume: what was finished is kept",
+        path=str(path),
+        errno=errno.EFBIG,
+        full=False,
+    )
 
 
 def sync_folder(folder: Path) -> None:

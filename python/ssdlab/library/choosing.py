@@ -13,7 +13,7 @@ from ssdlab.model.units import parse_duration
 if TYPE_CHECKING:
     from ssdlab.library.index import Columns, Index
 
-STATUSES = ("running", "interrupted", "not begun", "finished", "failed")
+STATUSES = ("running", "interrupted", "not begun", "tables not written", "finished", "failed")
 _DAYS = re.compile(r"(\d{1,5}) ?d(ays?)?")
 
 

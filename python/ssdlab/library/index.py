@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError, unknown
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS, LIKE, LIKE_FIGURES
 from ssdlab.results.catalogue_files import (
     ANEW,
@@ -115,11 +116,12 @@ class Index(Closing):
 
     def _taken(self, held: HeldFolder) -> Snapshot:
         """Return what there is now; where an older ssdlab has entered runs meanwhile, made anew from them."""
+        checked = frozenset() if self._snapshot is None else self._snapshot.digests
         try:
-            return Snapshot(held)
+            return Snapshot(held, checked)
         except OlderCatalogue:
             _made_anew(self.library)
-            return Snapshot(held)
+            return Snapshot(held, checked)
 
     def ask(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return what SQL finds.
@@ -134,6 +136,7 @@ class Index(Closing):
         try:
             return self.connection.execute(query, list(values)).fetchall()
         except duckdb.Error as error:
+            raise_shortage(error, self.library / FOLDER)
             raise self._damaged() from error
 
     def narrow(self, figure: str) -> None:
@@ -238,6 +241,7 @@ class Index(Closing):
                 query = _STANDINGS.format(source="entries", where="status = 'finished'")
                 self.connection.execute(f"CREATE OR REPLACE TEMP TABLE standings AS {query} ORDER BY name")
         except duckdb.Error as error:
+            raise_shortage(error, self.library / FOLDER)
             raise self._damaged() from error
 
     def _entered_again(self, paths: Sequence[str]) -> bool:
@@ -295,6 +299,7 @@ def _made_anew(library: Path) -> None:
     try:
         rebuild(library)
     except HostError as error:
+        raise_shortage(error)
         raise Refused(
             f"{library} has runs and no catalogue, and none can be made there: {error.what}",
             "have its owner do so: ssdlab library rebuild",
@@ -323,6 +328,7 @@ def _open(library: Path) -> HeldFolder | None:
         raise
     except OSError as error:
         path = library / FOLDER
+        raise_shortage(error, path)
         raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
 
 

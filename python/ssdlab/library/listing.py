@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.library.index import RUN_COLUMNS, Columns, Index, catalogue_of
 from ssdlab.model.errors import Refused, unknown
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.results.catalogue_files import OPEN
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def _unfinished(library: Path) -> tuple[list[Columns], list[tuple[str, str]]]:
         try:
             found.append(_line(folder))
         except (Refused, OSError) as error:
+            raise_shortage(error)
             unreadable.append((name, error.what if isinstance(error, Refused) else str(error)))
     return found, unreadable
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from ssdlab.host.documents import open_regular
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.library.redacting import Redaction
@@ -162,7 +163,7 @@ def _opened(archive: Path) -> Iterator[tarfile.TarFile]:
     """Read an archive from its beginning; what is wrong with its bytes is a refusal."""
     with ExitStack() as stack:
         try:
-            file = stack.enter_context(archive.open("rb"))
+            file = stack.enter_context(open_regular(archive, "archive"))
         except OSError as error:
             raise of_os(error, f"cannot read {archive}", "name an archive of `library pack`") from error
         try:

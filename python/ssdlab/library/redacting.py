@@ -21,6 +21,7 @@ from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES
 from ssdlab.results.schema import Note
 from ssdlab.results.seal import Chain, file_digest, open_document, seal_document
 from ssdlab.results.tags import TAGS
+from ssdlab.results.unwritten_tables import not_written
 from ssdlab.results.verifying import CONSENT
 
 if TYPE_CHECKING:
@@ -59,9 +60,11 @@ class Redaction:
         Raises
         ------
         Refused
-            The run is not finished.
+            The run is not finished, or its tables are not written.
         """
         run = RunFolder(folder)
+        if run.lacks_tables:
+            raise not_written(folder, run.manifest)
         if run.manifest.status != "finished" or run.manifest.sealed is None:
             state = "not finished" if run.manifest.status != "finished" else "not sealed"
             raise Refused(

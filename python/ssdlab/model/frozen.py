@@ -88,6 +88,10 @@ def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
         wrong_choice = unknown(_ITEM.sub("", place), fault["input"], choices)
         wrong_choice.facts["field"] = place
         return wrong_choice
+    if fault["type"] == "too_long":
+        has, most = fault["ctx"]["actual_length"], fault["ctx"]["max_length"]
+        what = f"{place} has {has} entries, and {most} is the most that it may have"
+        return UsageError(what, f"{place}{meaning}", field=place)
     wrong = "not a text, a number, true or false" if several else _fault_text(fault, field)
     return UsageError(
         f"{place or noun} is {_shown(fault['input'], field)}, {wrong}",

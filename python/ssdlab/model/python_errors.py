@@ -6,6 +6,7 @@ import errno
 import os
 
 from ssdlab.model.errors import HostError, Interrupted, LabError, UsageError, excerpt, of_os
+from ssdlab.model.shortage import shortage_of
 
 TRACEBACK_VARIABLE = "SSDLAB_TRACEBACK"
 """Set to anything, an error comes with its traceback."""
@@ -21,10 +22,10 @@ def of_python(error: BaseException) -> LabError | None:
         return stopped()
     if isinstance(error, SystemExit | GeneratorExit):
         return None
+    if (short := shortage_of(error)) is not None:
+        return short
     if isinstance(error, OSError):
         return _of_system(error)
-    if isinstance(error, MemoryError):
-        return HostError("there is not enough memory", "stop other work, or ask for less at a time")
     if type(error).__name__ == "PanicException" and str(error).startswith(_NO_MEMORY):
         return HostError(str(error), "make it smaller with scale=N, or stop other work")
     if isinstance(error, RecursionError):

@@ -46,7 +46,9 @@ def on_paper(figure: Figure, views: int, runs: Sequence[RunStyle]) -> int:
 def _high(chart: Chart) -> bool:
     if not isinstance(chart, BarsChart):
         return False
-    return max(sum(len(group.bars) for group in view.groups) for view in chart.views) > _MANY_BARS
+    return (
+        max((sum(len(group.bars) for group in view.groups) for view in chart.views), default=0) > _MANY_BARS
+    )
 
 
 def _row_names(chart: Chart, runs: Sequence[RunStyle]) -> Iterator[str]:

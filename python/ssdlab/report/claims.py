@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 from pydantic import Field, PrivateAttr, StringConstraints, model_validator
 
 from ssdlab.host.documents import parse_toml, read_document, with_name
-from ssdlab.model.errors import UsageError
+from ssdlab.model.errors import UsageError, excerpt
 from ssdlab.model.frozen import Frozen
 from ssdlab.report.bounds import parse_bound
 
@@ -90,6 +90,12 @@ def read_claims(path: Path) -> tuple[UserClaim, ...]:
     for number, table in enumerate(tables):
         # Written as a list of inline tables they have no line of their own.
         place = f"line {heads[number]}" if len(heads) == len(tables) else f"claim {number + 1}"
+        if not isinstance(table, dict):
+            raise UsageError(
+                f"{path}, {place}: a claim is no table: {excerpt(str(table))!r}",
+                "write each as [[claim]] with sentence, figure and bound; see docs/report.md",
+                path=str(path),
+            )
         try:
             claims.append(UserClaim.model_validate(table).at(f"{path}, {place}: "))
         except UsageError as error:

@@ -9,9 +9,11 @@ import numpy as np
 
 from ssdlab.methods.results.outcome import read_result, warned_of
 from ssdlab.model.errors import HostError, Refused
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.results import tables
 from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_manifest, step_logs
 from ssdlab.results.store import actual_status, run_words
+from ssdlab.results.unwritten_tables import NOT_WRITTEN, not_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,6 +127,7 @@ def _read_unfinished(found: RunFolder) -> Run:
         series = tables.concatenate([rows_of_logs(path, step) for step in measured], tables.SERIES_COLUMNS)
         hist = tables.concatenate([buckets_of_logs(path, step) for step in measured], tables.HIST_COLUMNS)
     except HostError as error:
+        raise_shortage(error)
         raise Refused(error.what, "restore it from a copy, or run the method again", **error.facts) from error
     if faults := [fault for step in measured if (fault := rows_fault(step, series)) is not None]:
         raise Refused(
@@ -196,6 +199,8 @@ def _of_review(runs: Iterable[Run], review: Manifest) -> tuple[Run, ...]:
 def _result(found: RunFolder) -> ResultBase:
     manifest = found.manifest
     status = actual_status(found.path, manifest)
+    if status == NOT_WRITTEN:
+        raise not_written(found.path, manifest)
     if status != "finished" or manifest.result is None:
         advice = {
             "running": f"wait for its end: ssdlab watch {run_words(found.path)}",
@@ -223,7 +228,7 @@ def _finished_parts(found: RunFolder) -> list[str]:
         part = found.path.parent / child.run_id
         if not (part / MANIFEST).exists():
             continue
-        if read_manifest(part).status == "finished":
+        if actual_status(part, read_manifest(part)) == "finished":
             named.append(run_words(part))
         else:
             named += _finished_parts(RunFolder(part))

@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.results.catalogue_files import FOLDER, OPEN, ROWS, compact_if_due, locked, replace_all
 from ssdlab.results.catalogue_row import Row, row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
+from ssdlab.results.seal import seal_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ssdlab.model.document import Document
-    from ssdlab.results.schema import TableInfo
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,13 @@ class Rebuilt:
     unreadable: tuple[str, ...]
 
 
-def add(library: Path | HeldFolder, folder: Path, tables_now: tuple[TableInfo, ...] = ()) -> None:
+def add(library: Path | HeldFolder, folder: Path) -> None:
     """Enter a finished run, checked against its seals, in place of what was there of it.
 
     Parameters
     ----------
     library, folder
         Where it is.
-    tables_now
-        Tables that were just written; the run's manifest does not name them yet.
 
     Raises
     ------
@@ -57,8 +56,6 @@ def add(library: Path | HeldFolder, folder: Path, tables_now: tuple[TableInfo, .
         When the library cannot be written.
     """
     run = RunFolder(folder)
-    if tables_now:
-        run.manifest = run.manifest.model_copy(update={"tables": tables_now, "status": "finished"})
     row = row_of(run, run.verify())
     with _written(library) as catalogue:
         _put(catalogue, row)
@@ -102,7 +99,7 @@ def enter(folder: Path) -> None:
     HostError
         When the library cannot be written.
     """
-    if RunFolder(folder).manifest.status == "finished":
+    if _is_whole(RunFolder(folder)):
         add(folder.parent, folder)
     else:
         begun(folder.parent, folder.name)
@@ -116,7 +113,7 @@ def rebuild(library: Path) -> Rebuilt:
     Raises
     ------
     HostError
-        When the library cannot be written.
+        When the library cannot be written, or something is too short to read a run: the old one then stays.
     """
     found: list[Document] = []
     unreadable: list[str] = []
@@ -128,10 +125,11 @@ def rebuild(library: Path) -> Rebuilt:
             try:
                 run = RunFolder(folder)
                 seal = run.verify()
-            except (Refused, OSError):
+            except (Refused, OSError) as error:
+                raise_shortage(error)
                 unreadable.append(folder.name)
                 continue
-            if run.manifest.status == "finished":
+            if _is_whole(run):
                 found.append(row_of(run, seal).model_dump(mode="json", by_alias=True))
             else:
                 unfinished.append(folder.name)
@@ -139,6 +137,11 @@ def rebuild(library: Path) -> Rebuilt:
         _replace_open(catalogue, unfinished)
     figures = sum(len(row["figures"]) for row in found)
     return Rebuilt(len(found) + len(unfinished), figures, tuple(unreadable))
+
+
+def _is_whole(run: RunFolder) -> bool:
+    """Whether a run is one for the catalogue: finished, with its tables."""
+    return run.manifest.status == "finished" and not run.lacks_tables
 
 
 def _replace_open(catalogue: HeldFolder, names: list[str]) -> None:
@@ -152,7 +155,7 @@ def _replace_open(catalogue: HeldFolder, names: list[str]) -> None:
 def _put(catalogue: HeldFolder, row: Row) -> None:
     name = f"{row.entered:020d}-{secrets.token_hex(4)}.json"
     with catalogue.folder(ROWS, make=True) as rows:
-        rows.replace(name, row.model_dump_json(by_alias=True))
+        rows.replace(name, seal_document(row.model_dump_json(by_alias=True)))
     compact_if_due(catalogue)
 
 

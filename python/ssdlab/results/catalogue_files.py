@@ -2,7 +2,7 @@
 
     rows/STAMP-TOKEN.json    one run each, under a name that is used once; whoever enters a run renames it in
     SEGMENT.parquet          many rows; never changed, only replaced by larger ones
-    current.json             which segments count, oldest first; replaced by a rename
+    current.json             which segments count, oldest first, and their digests; replaced by a rename
     open/FOLDER              an empty file for each run that is not finished
     lock                     held, opened for writing, by whoever puts rows together (on NFS a lock on a
                              folder does not exclude another client; one on such a file does)
@@ -10,6 +10,9 @@
 Of several rows of one folder the one entered last counts. A reader takes the rows first and `current` after
 them: a row that vanished meanwhile is then in a segment. A segment holds a folder once, and marks with
 `again` the rows that stand for older ones in segments before it, so a query need not look for doubles.
+
+Rows and `current` are sealed as documents are (`seal`), and `current` has the digest of each segment: who
+reads holds what it takes against them, and so does who puts segments together.
 
 Segments grow in tiers, as in a log-structured merge tree (O'Neil et al., 1996): `FAN` of about one size
 become one of the next, so a row is written again only log(n) times.
@@ -23,16 +26,18 @@ import math
 import os
 import secrets
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.model.closing import Closing
 from ssdlab.model.document import Document
 from ssdlab.model.errors import Refused, check_schema
 from ssdlab.results.catalogue_columns import COLUMNS, ROW_SCHEMA, columns_of, is_row
+from ssdlab.results.seal import digest_of, read_document, seal_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     import duckdb
 
@@ -43,9 +48,10 @@ FOLDER = ".catalogue"
 ROWS = "rows"
 OPEN = "open"
 CURRENT = "current.json"
-CURRENT_SCHEMA = "ssdlab.catalogue/6"
+CURRENT_SCHEMA = "ssdlab.catalogue/7"
 """1 were two tables that each run rewrote; 2 and 3 had the figures of a run as records, 2 without what was
-not shown; 4 has them as columns; 5 with the meter of each, 6 with the load that it was taken at."""
+not shown; 4 has them as columns; 5 with the meter of each, 6 with the load that it was taken at.
+7 is sealed."""
 LOCK = "lock"
 COMPACT_AT = 256
 """Rows that are put together: a reader takes about 10 ms for so many, and so does the putting together."""
@@ -66,6 +72,8 @@ class Segment:
 
     name: str
     rows: int
+    digest: str = ""
+    """SHA-256 of its bytes."""
 
     @property
     def tier(self) -> int:
@@ -75,6 +83,13 @@ class Segment:
 
 class Snapshot(Closing):
     """The catalogue as it was at one moment: rows as JSON, segments open for reading.
+
+    Parameters
+    ----------
+    catalogue
+        Where it is.
+    checked
+        Digests of segments that were held against them before, and need not be again: they never change.
 
     Attributes
     ----------
@@ -86,7 +101,7 @@ class Snapshot(Closing):
         The same for two snapshots that hold the same.
     """
 
-    def __init__(self, catalogue: HeldFolder) -> None:
+    def __init__(self, catalogue: HeldFolder, checked: Collection[str] = ()) -> None:
         pending = pending_rows(catalogue)
         self.rows = list(newest(pending).values())
         self._stack = ExitStack()
@@ -94,7 +109,9 @@ class Snapshot(Closing):
         for left in reversed(range(_TRIES)):
             segments = current(catalogue)
             try:
-                self.paths = [str(self._stack.enter_context(catalogue.readable(s.name))) for s in segments]
+                self.paths = [
+                    self._stack.enter_context(_readable(catalogue, each, checked)) for each in segments
+                ]
                 break
             except FileNotFoundError as error:  # put into a larger one meanwhile
                 self._stack.close()
@@ -103,9 +120,31 @@ class Snapshot(Closing):
         self.segments = segments
         self.mark = (tuple(s.name for s in segments), tuple(pending))
 
+    @property
+    def digests(self) -> frozenset[str]:
+        """Those of its segments."""
+        return frozenset(each.digest for each in self.segments)
+
     def close(self) -> None:
         """Close the segments."""
         self._stack.close()
+
+
+@contextmanager
+def _readable(catalogue: HeldFolder, segment: Segment, checked: Collection[str] = ()) -> Iterator[str]:
+    """Give the path by which DuckDB reads a segment, held against its digest.
+
+    Raises
+    ------
+    FileNotFoundError
+        It is gone.
+    Refused
+        It is damaged.
+    """
+    with catalogue.readable(segment.name) as path:
+        if segment.digest not in checked and digest_of(path) != segment.digest:
+            raise damaged(catalogue, f"{segment.name} is not what was written")
+        yield str(path)
 
 
 def damaged(catalogue: HeldFolder, why: str) -> Refused:
@@ -133,11 +172,13 @@ def current(catalogue: HeldFolder) -> list[Segment]:
     except FileNotFoundError:
         return []
     try:
-        stored = json.loads(data)
+        stored, _ = read_document(data, CURRENT_SCHEMA)
         check_schema(stored["schema"], CURRENT_SCHEMA, catalogue.path / CURRENT)
         if stored["schema"] != CURRENT_SCHEMA:
             raise _older(catalogue, stored["schema"])
-        return [Segment(str(each["name"]), int(each["rows"])) for each in stored["segments"]]
+        return [
+            Segment(str(each["name"]), int(each["rows"]), str(each["digest"])) for each in stored["segments"]
+        ]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise damaged(catalogue, f"{CURRENT} is not what was written") from error
 
@@ -166,7 +207,7 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
             except FileNotFoundError:  # put into a segment meanwhile
                 continue
             try:
-                stored = json.loads(data)
+                stored, _ = read_document(data, ROW_SCHEMA)
                 check_schema(stored["schema"], ROW_SCHEMA, folder.path / name)
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise damaged(catalogue, f"{ROWS}/{name} is not what was written") from error
@@ -249,7 +290,7 @@ def compact(catalogue: HeldFolder) -> None:
         merged, kept = parts[first:-1], segments[:first]
         query = "SELECT * FROM fresh"
         for each in merged:
-            path = stack.enter_context(catalogue.readable(each.name))
+            path = stack.enter_context(_readable(catalogue, each))
             query += f" UNION ALL BY NAME SELECT * FROM read_parquet('{path}')"
         older = [str(stack.enter_context(catalogue.readable(each.name))) for each in kept]
         made = _write_segment(connection, catalogue, query, older)
@@ -316,16 +357,17 @@ def _write_segment(
             f"TO '{path}' (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
         )
         counted = connection.execute(f"SELECT count(*) FROM read_parquet('{path}')").fetchone()
+        digest = digest_of(Path(path))
     rows = int(counted[0]) if counted else 0
     if not rows:
         catalogue.remove(name)
         return []
-    return [Segment(name, rows)]
+    return [Segment(name, rows, digest)]
 
 
 def _put_current(catalogue: HeldFolder, segments: Sequence[Segment]) -> None:
     content: dict[str, Any] = {
         "schema": CURRENT_SCHEMA,
-        "segments": [{"name": each.name, "rows": each.rows} for each in segments],
+        "segments": [asdict(each) for each in segments],
     }
-    catalogue.replace(CURRENT, json.dumps(content))
+    catalogue.replace(CURRENT, seal_document(json.dumps(content)))

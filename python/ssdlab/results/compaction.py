@@ -1,14 +1,14 @@
 """Turns the step logs of a finished run into its tables, and the run into something immutable.
 
-`finish_run` starts this module as a program of its own, because duckdb and whole tables would more than
-double the size of the runner. The logs are deleted only after the tables were read back and counted; until
-then every reader finds the rows in the logs, so a crash in between costs nothing but another compaction.
+`finishing` starts this module as a program of its own, because duckdb and whole tables would more than
+double the size of the runner. The logs are deleted only after the tables were read back and counted, and the
+manifest names them. Until then no reader takes a table: the run is one of `unwritten_tables`, and a crash
+costs nothing but another compaction.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -19,16 +19,16 @@ import numpy as np
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, hold
-from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, LabError, Refused
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.telemetry import FIGURES
 from ssdlab.results import tables
 from ssdlab.results.lines import RESTORE
-from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, step_logs
+from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, read_manifest, step_logs
 from ssdlab.results.samples import read_samples, sample_files
-from ssdlab.results.schema import Manifest, TableInfo
+from ssdlab.results.schema import TableInfo
 from ssdlab.results.seal import file_digest
 from ssdlab.results.step_log import log_name
 from ssdlab.results.step_power import power_columns
@@ -39,61 +39,13 @@ if TYPE_CHECKING:
 
     import ssdlab._core as _core
     from ssdlab.model.telemetry import Sample
-    from ssdlab.results.lease import RunLock
     from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Manifest
 
 _CLOCKS: tuple[Literal["service", "response"], ...] = ("service", "response")
+_READ_ONLY = 0o444
 _SUB_BUCKET_BITS = 6
 """64 buckets an octave, as `metrics::histogram` cuts them; a test compares every bucket."""
-_READ_ONLY = 0o444
-
-
-def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
-    """Compact a finished run in a child process, enter it in the catalogue, and make it immutable.
-
-    Parameters
-    ----------
-    folder, manifest
-        The run.
-    lock
-        The caller's hold of the folder. The child shares it, so that nobody resumes the run beside a child
-        whose parent was killed.
-
-    Raises
-    ------
-    HostError
-        When the library's file system is full or fails; the result and the step logs are kept, and `ssdlab
-        resume` does the rest later.
-    """
-    done = subprocess.run(
-        own_module("ssdlab.results.compaction", str(lock.folder.fileno()), str(folder.absolute())),
-        check=False,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        pass_fds=lock.descriptors,
-        env=fixed_environment(),
-        cwd=WORKING_FOLDER,
-    )
-    try:
-        answer = json.loads(done.stdout)
-    except ValueError:
-        answer = {"what": f"the tables of {folder.name} could not be written: {done.stderr.strip()[-300:]}"}
-    if "tables" not in answer:
-        raise HostError(
-            answer["what"],
-            "the result and all rows are kept; when the cause is gone, ssdlab resume writes the tables",
-            path=str(folder),
-        )
-    finished = manifest.model_copy(
-        update={"tables": tuple(TableInfo.model_validate(info) for info in answer["tables"])}
-    )
-    finished = write_manifest(lock.folder, finished)
-    _remove_logs(lock.folder)
-    with library_errors(folder):
-        for name in (MANIFEST, JOURNAL, *(table.name for table in finished.tables)):
-            lock.folder.set_mode(name, _READ_ONLY)
-    return finished
 
 
 def compact(folder: Path | HeldFolder) -> list[TableInfo]:
@@ -104,11 +56,13 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     HostError
         A table could not be written, or does not hold what the logs hold.
     Refused
-        The logs are gone: it was compacted before.
+        The logs are gone: it was compacted before, or it is damaged.
     """
     held = hold(folder, writing=True)
     path = held.path
     if not held.exists(STEPS):
+        if not read_manifest(path).tables:
+            raise _no_rows(path)
         raise Refused(f"{path.name} is compacted already", "its tables are in the folder", path=str(path))
     attempts = _attempts(held)
     series = tables.concatenate([part for each in attempts for part in _series(each)], tables.SERIES_COLUMNS)
@@ -251,6 +205,7 @@ class _Attempt:
                 "check that disk; restore the file from a copy, or run the method again",
                 path=str(self.path),
                 ordinal=self.ordinal,
+                damaged=True,
             )
 
     def key(self, lines: int, stream: Any, direction: Any, row: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -274,7 +229,8 @@ def _attempts(folder: HeldFolder) -> list[_Attempt]:
         steps.existing_path(name)
         try:
             found.append(_Attempt(steps, name))
-        except LabError:
+        except LabError as error:
+            raise_shortage(error)
             continue
     return found
 
@@ -387,7 +343,12 @@ def _check_steps(folder: Path, attempts: Sequence[_Attempt], series: tables.Colu
         if (log := ended.get((step.ordinal, step.attempt))) is not None:
             log.check_whole()
         if (fault := rows_fault(step, series)) is not None:
-            raise HostError(fault, "the step log is damaged; check that disk", ordinal=step.ordinal)
+            raise HostError(
+                fault,
+                "the step log is damaged: check that disk; restore it from a copy, or run the method again",
+                ordinal=step.ordinal,
+                damaged=True,
+            )
 
 
 def check_logs(run: RunFolder) -> None:
@@ -400,28 +361,45 @@ def check_logs(run: RunFolder) -> None:
     Refused
         A log is damaged.
     """
+    measured = [step for step in run.steps() if step.result.measurement is not None]
     with HeldFolder(run.path) as folder:
         kept = set(step_logs(folder))
-        for step in run.steps():
-            if step.result.measurement is None or log_name(step.ordinal, step.attempt) not in kept:
-                continue
+        if measured and run.manifest.status == "finished" and not folder.exists(STEPS):
+            raise _no_rows(run.path)
+        for step in measured:
+            if (name := log_name(step.ordinal, step.attempt)) not in kept:
+                path = run.path / STEPS / name
+                what = f"{path} is gone: step {step.ordinal + 1} is finished, and its rows were in it"
+                raise Refused(what, RESTORE, path=str(path))
             try:
                 fault = rows_fault(step, rows_of_logs(folder, step))
             except HostError as error:
+                raise_shortage(error)
                 raise Refused(error.what, RESTORE, **error.facts) from error
             if fault is not None:
                 raise Refused(f"the logs in {run.path / STEPS} are damaged: {fault}", RESTORE)
 
 
-def _remove_logs(folder: HeldFolder) -> None:
+def _no_rows(folder: Path) -> Refused:
+    what = f"{folder} is damaged: it has neither tables nor the logs of its steps"
+    return Refused(what, RESTORE, path=str(folder), damaged=True)
+
+
+def _close(folder: HeldFolder, manifest: Manifest) -> None:
+    """Make a run immutable, and remove what its tables now hold."""
     with library_errors(folder.path):
+        for name in (MANIFEST, JOURNAL, *(table.name for table in manifest.tables)):
+            folder.set_mode(name, _READ_ONLY)
         folder.remove_folder(STEPS)
         folder.remove(LIVE)
         folder.sync()
 
 
 def main(descriptor: int, path: Path) -> int:
-    """Compact and enter in the catalogue; print one JSON object for the parent.
+    """Compact, say so in the manifest, enter the run and make it immutable; print JSON for the parent.
+
+    All of it is done here: a parent that is killed meanwhile leaves a run that is whole. Where the manifest
+    has the tables already, a kill came between: logs may be gone, and are not read again.
 
     Parameters
     ----------
@@ -432,12 +410,16 @@ def main(descriptor: int, path: Path) -> int:
 
     try:
         folder = HeldFolder.of_descriptor(descriptor, path, writing=True)
-        infos = compact(folder)
-        catalogue.add(folder.parent(), path, tuple(infos))
+        manifest = read_manifest(path)
+        if not manifest.tables:
+            manifest = manifest.model_copy(update={"tables": tuple(compact(folder))})
+            write_manifest(folder, manifest)
+        catalogue.add(folder.parent(), path)
+        _close(folder, manifest)
     except LabError as error:
         print(json.dumps(error.as_dict()))
         return error.exit_status
-    print(json.dumps({"tables": [info.model_dump() for info in infos]}))
+    print(json.dumps({"tables": [info.name for info in manifest.tables]}))
     return 0
 
 

@@ -6,7 +6,6 @@ that is not what was sealed is damage.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -138,7 +137,7 @@ def _now(record: AnyRecord) -> AnyRecord:
 
 
 def _record(text: bytes, path: Path, begun: set[tuple[int, int]], *, sealed: bool) -> AnyRecord:
-    stored = json.loads(text)
+    stored = seal.finite_json(text)
     if isinstance(stored, dict) and stored.get("t") == "open":
         check_schema(stored.get("schema"), JOURNAL_SCHEMA, path)
         if stored["schema"] == JOURNAL_SCHEMA and not sealed:

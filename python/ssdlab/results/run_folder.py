@@ -15,11 +15,14 @@ from pydantic import BaseModel, ValidationError
 
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused, check_schema
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.model.summary import Summary
 from ssdlab.results import seal
 from ssdlab.results.lines import RESTORE, JournalText, parse_journal, parse_notes
 from ssdlab.results.records import AnyRecord, BeginRecord, EndRecord, StepResult, VoidRecord
 from ssdlab.results.schema import RUN_SCHEMA, Manifest, Note
+from ssdlab.results.unwritten_tables import STEPS as STEPS
+from ssdlab.results.unwritten_tables import lacks_tables, no_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 JOURNAL = "journal.jsonl"
-STEPS = "steps"
 LIVE = "live.json"
 LIVE_SCHEMA = "ssdlab.live/2"
 NOTES = "notes.jsonl"
@@ -154,6 +156,7 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
             f"{folder} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id"
         ) from error
     except OSError as error:
+        raise_shortage(error, path)
         raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
     try:
         stored, found = seal.read_document(data, RUN_SCHEMA)
@@ -231,12 +234,14 @@ class RunFolder:
         Raises
         ------
         Refused
-            There is none, or it is damaged.
+            There is none that was sealed with the run, or it is damaged.
         """
         from ssdlab.results import tables  # numpy, which most readers of a run do without
 
         info = next((each for each in self.manifest.tables if each.name == name), None)
-        self._check_file(name, None if info is None else info.sha256)
+        if info is None:
+            raise no_file(self.path, self.manifest, name)
+        self._check_file(name, info.sha256)
         with HeldFolder(self.path) as held, self._undamaged(name):
             return tables.read(held, name, columns, where, order)
 
@@ -255,7 +260,7 @@ class RunFolder:
 
     @contextmanager
     def _undamaged(self, name: str) -> Iterator[None]:
-        """Tell of a table that cannot be read: one without a digest is found damaged only now."""
+        """Tell of a table that cannot be read though it is what was sealed."""
         from ssdlab.results import tables
 
         try:
@@ -292,7 +297,17 @@ class RunFolder:
                     RESTORE,
                     path=str(folder),
                 )
-        return self.manifest.seal_state
+        return self.seal_state
+
+    @property
+    def seal_state(self) -> SealState:
+        """How far the run is sealed; its tables belong to it."""
+        return "unfinished" if self.lacks_tables else self.manifest.seal_state
+
+    @property
+    def lacks_tables(self) -> bool:
+        """Whether its tables are not written yet, though it has its result; see `unwritten_tables`."""
+        return lacks_tables(self.path, self.manifest)
 
     def _check_conditions(self) -> None:
         if data := self._content(CONDITIONS):
@@ -310,13 +325,9 @@ class RunFolder:
             with HeldFolder(self.path) as held, held.opened(name):
                 damaged = digest is not None and seal.file_digest(held, name) != digest
         except FileNotFoundError as error:
-            raise Refused(
-                f"run {self.manifest.run_id} has no {name}",
-                "the folder is damaged; restore it from a copy, or run the method again",
-                run=self.manifest.run_id,
-                path=str(path),
-            ) from error
+            raise no_file(self.path, self.manifest, name) from error
         except OSError as error:
+            raise_shortage(error, path)
             raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
         if damaged:
             raise Refused(f"{path} is damaged: it is not what was sealed", RESTORE, path=str(path))
@@ -395,7 +406,7 @@ class RunFolder:
             attempts = (attempt,)
         listed = ", ".join(str(a) for a in attempts) or "NULL"
         chosen = f"ordinal = {ordinal} AND attempt IN ({listed}) AND {where}"
-        if not (self.path / table).exists() and table not in [each.name for each in self.manifest.tables]:
+        if not self.lacks_tables and table not in [each.name for each in self.manifest.tables]:
             return empty(columns)
         return self.read_table(table, columns, chosen, "attempt, " + order)
 

@@ -9,9 +9,10 @@ after a release no field is added without a new number.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, field_validator
 
 from ssdlab.drives.rated import Rated
 from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of, words_of
@@ -27,7 +28,6 @@ from ssdlab.results.points import Latencies as Latencies
 from ssdlab.results.points import Point as Point
 from ssdlab.results.points import Scalar as Scalar
 from ssdlab.results.points import Spread as Spread
-from ssdlab.results.seal import Sealed
 
 RUN_SCHEMA = "ssdlab.run/2"
 """2: the manifest carries seals."""
@@ -35,8 +35,9 @@ RUN_SCHEMA = "ssdlab.run/2"
 SealState = Literal["sealed", "unfinished", "not sealed"]
 """Of a run: finished and sealed; its journal and manifest sealed so far; made before there were seals."""
 Status = Literal["running", "interrupted", "finished", "failed"]
-ActualStatus = Status | Literal["not begun"]
-"""Not begun: a suite on record that waits for its turn, as those of a comparison do."""
+ActualStatus = Status | Literal["not begun", "tables not written"]
+"""Not begun: a suite on record that waits for its turn, as those of a comparison do. Tables not written: see
+`unwritten_tables`."""
 
 
 # --- manifest.json ----------------------------------------------------------------------------------------
@@ -174,6 +175,17 @@ class TableInfo(Stored):
     sha256: str
 
 
+class Sealed(Stored):
+    """What a finished run holds beside its manifest and its tables, as it was when it was finished."""
+
+    journal_lines: int
+    journal_seal: str = Field(description="seal of the journal's last line")
+    files: dict[str, str] = Field(default={}, description="SHA-256 of each other file, by its name")
+    runs: dict[str, str] = Field(
+        default={}, description="of a suite: the seal of each run's manifest, by run id"
+    )
+
+
 class Manifest(Stored):
     """`manifest.json`: what was run, on what, how it ended and what it showed. Times are ISO 8601, UTC."""
 
@@ -210,6 +222,20 @@ class Manifest(Stored):
         default=None, description="of a finished run; None in one that was finished before there were seals"
     )
 
+    @field_validator("created")
+    @classmethod
+    def _is_a_moment(cls, created: str) -> str:
+        datetime.fromisoformat(created)
+        return created
+
+    @field_validator("result")
+    @classmethod
+    def _has_each_figure_once(cls, result: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+        scalars = (result or {}).get("scalars")
+        if isinstance(scalars, list):
+            _check_once([str(each.get("name")) for each in scalars if isinstance(each, dict)])
+        return result
+
     @property
     def several_drives(self) -> bool:
         """Whether it compares drives: each of its children is a suite."""
@@ -230,6 +256,12 @@ class Manifest(Stored):
         return "unfinished" if unfinished else "not sealed"
 
 
+def _check_once(names: list[str]) -> None:
+    """Refuse a figure that is there twice: it would count as two measurements."""
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"the figure {twice} is there twice")
+
+
 class Note(Stored):
     """A line of `notes.jsonl`: kept next to a finished run, never changes it."""
 
@@ -247,6 +279,12 @@ class ResultBase(Stored):
     quick: bool
     caveats: tuple[str, ...] = Field(default=(), description="limits of this very run, each a sentence")
     scalars: tuple[Scalar, ...] = ()
+
+    @field_validator("scalars")
+    @classmethod
+    def _each_once(cls, scalars: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+        _check_once([each.name for each in scalars])
+        return scalars
 
     @property
     def passed(self) -> bool | None:
@@ -300,7 +338,7 @@ class PeakResult(ResultBase):
     block_bytes: int
     engine: str
     share: float = Field(description="share of the best that the reported depth must reach: 0.95")
-    points: tuple[Point, ...] = Field(description="the whole curve, by rising depth")
+    points: tuple[Point, ...] = Field(min_length=1, description="the whole curve, by rising depth")
     chosen: int = Field(description="index in points of the reported depth")
     best: int = Field(description="index in points of the greatest throughput")
     threshold_iops: float = Field(description="share x best: the 95 % line")
@@ -341,7 +379,7 @@ class Qd1Result(ResultBase):
     kind: Literal["qd1"] = "qd1"
     engine: str
     corners: tuple[Point, ...] = Field(
-        description="random read, random write, sequential read, sequential write"
+        min_length=1, description="random read, random write, sequential read, sequential write"
     )
     block_sizes: tuple[Point, ...] = Field(
         description="by workload, then by rising block size; gaps have `missing`"

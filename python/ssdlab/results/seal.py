@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
-from ssdlab.model.stored import Stored
-
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from ssdlab.host.held_folder import HeldFolder
 
 _DIGEST_BYTES = 16
@@ -27,17 +27,8 @@ _LINE_END = re.compile(rb',"seal":"([0-9a-f]{32})"\}')
 _LINE_END_BYTES = len(b',"seal":""}') + 2 * _DIGEST_BYTES
 _DOCUMENT_END = re.compile(rb',\n "seal": "([0-9a-f]{32})"\n\}\n')
 _DOCUMENT_END_BYTES = len(b',\n "seal": ""\n}\n') + 2 * _DIGEST_BYTES
-
-
-class Sealed(Stored):
-    """What a finished run holds beside its manifest and its tables, as it was when it was finished."""
-
-    journal_lines: int
-    journal_seal: str = Field(description="seal of the journal's last line")
-    files: dict[str, str] = Field(default={}, description="SHA-256 of each other file, by its name")
-    runs: dict[str, str] = Field(
-        default={}, description="of a suite: the seal of each run's manifest, by run id"
-    )
+_MAY_OVERFLOW = re.compile(rb"\d[eE]\+?0*[1-9]\d\d|\d{300}")
+"""What a number that no float can hold looks like; most texts have none, and are read faster so."""
 
 
 class Broken(ValueError):
@@ -141,13 +132,13 @@ def read_document(data: bytes, schema: str) -> tuple[dict[str, Any], str | None]
     Raises
     ------
     Broken
-        The seal does not fit, or is missing, or there is one where there was none then.
+        The seal does not fit, or is missing, or there is one where there was none then; or a number is none.
     ValueError
         It is no JSON.
     """
     text, seal = open_document(data)
     try:
-        stored = json.loads(text)
+        stored = finite_json(text)
     except RecursionError as error:
         raise Broken("it is nested too deeply") from error
     if not isinstance(stored, dict):
@@ -160,6 +151,42 @@ def read_document(data: bytes, schema: str) -> tuple[dict[str, Any], str | None]
     return stored, seal
 
 
+def finite_json(text: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return what JSON holds. ``NaN`` and what no float can hold are none: nothing of ours is written so.
+
+    Raises
+    ------
+    Broken
+        A number is none; with the name of its field.
+    ValueError, RecursionError
+        It is no JSON, or nested too deeply.
+    """
+    may_overflow = _MAY_OVERFLOW.search(text) is not None
+    try:
+        return json.loads(text, parse_constant=_no_number, parse_float=_finite if may_overflow else None)
+    except Broken:
+        name, value = next(_not_finite(json.loads(text), ()))
+        raise Broken(f"{name} is {value}, which is no number") from None
+
+
+def _no_number(text: str) -> float:
+    raise Broken(text)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _no_number(text)
+
+
+def _not_finite(stored: object, place: tuple[str, ...]) -> Iterator[tuple[str, float]]:
+    """Yield the numbers that are none, with the names of their fields."""
+    if isinstance(stored, float) and not math.isfinite(stored):
+        yield ".".join(place), stored
+    elif isinstance(stored, dict | list):
+        for name, value in stored.items() if isinstance(stored, dict) else enumerate(stored):
+            yield from _not_finite(value, (*place, str(name)))
+
+
 def file_digest(folder: HeldFolder, name: str) -> str:
     """Return the SHA-256 of a file's bytes.
 
@@ -170,7 +197,13 @@ def file_digest(folder: HeldFolder, name: str) -> str:
     Refused
         It is no file.
     """
-    with folder.opened(name) as descriptor, open(descriptor, "rb", closefd=False) as file:
+    with folder.readable(name) as path:
+        return digest_of(path)
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, by its path; raises as `file_digest`."""
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

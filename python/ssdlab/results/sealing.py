@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.results.lines import parse_journal
 from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES, read_sealed_manifest
-from ssdlab.results.seal import Sealed, file_digest
+from ssdlab.results.schema import Sealed
+from ssdlab.results.seal import file_digest
 
 if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, hold, read_whole
-from ssdlab.host.state_folder import default_library
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError, excerpt
 from ssdlab.results.journal import now
 from ssdlab.results.lines import parse_notes
 from ssdlab.results.run_folder import MANIFEST, NOTES, STEPS, RunFolder
+from ssdlab.results.run_words import run_words as run_words
+from ssdlab.results.run_words import short_id as short_id
 from ssdlab.results.schema import RUN_SCHEMA, Note
 from ssdlab.results.seal import seal_document
 from ssdlab.results.sealing import sealed_of
+from ssdlab.results.unwritten_tables import lacks_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,16 +63,6 @@ def check_run_id(text: str) -> str:
             "write time, method and six letters or digits: 20261121-0912-qd1-k7f3qa",
         )
     return text
-
-
-def short_id(run_id: str) -> str:
-    """Return the letters at the end of an id, which alone name the run."""
-    return run_id.rpartition("-")[2]
-
-
-def run_words(folder: Path) -> str:
-    """Return how to name a run in a command: its letters in the default library, else its path."""
-    return short_id(folder.name) if folder.parent == default_library() else str(folder)
 
 
 def make_run_folder(library: Path, run_id: str) -> Path:
@@ -287,14 +279,17 @@ def _last(library: Path) -> Path | None:
 
 
 def actual_status(folder: Path, manifest: Manifest) -> ActualStatus:
-    """Return the status of a run as it is: one marked running that no process holds was killed."""
+    """Return the status of a run as it is: one that nobody holds does not go on."""
     if manifest.status == "interrupted" and _waits(manifest):
         return "not begun"
-    if manifest.status != "running":
+    unwritten = lacks_tables(folder, manifest)
+    if manifest.status != "running" and not unwritten:
         return manifest.status
     from ssdlab.results.lease import is_running  # most runs that are shown are finished
 
-    return "running" if is_running(folder) else "interrupted"
+    if is_running(folder):
+        return "running"
+    return "tables not written" if unwritten else "interrupted"
 
 
 def _waits(manifest: Manifest) -> bool:
@@ -313,8 +308,7 @@ def require_finished(folder: Path) -> RunFolder:
         When it is not.
     """
     run = RunFolder(folder)
-    if run.manifest.status != "finished":
-        status = actual_status(folder, run.manifest)
+    if (status := actual_status(folder, run.manifest)) != "finished":
         raise Refused(
             f"run {run.manifest.run_id} is {status}",
             "wait for it" if status == "running" else f"resume it: ssdlab resume {run_words(folder)}",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.model.telemetry import FIGURES
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ POWER_COLUMNS: Mapping[str, str] = {
     "end_ns": "BIGINT",
     "mean_w": "DOUBLE",
 }
+_COUNTS = frozenset({"ios", "bytes", "failed", "dropped", "late", "low_ns", "high_ns", "count"})
+"""Columns without a value below 0."""
 
 
 class Unreadable(Exception):
@@ -141,6 +144,7 @@ def write(folder: HeldFolder, name: str, data: Columns, columns: Mapping[str, st
                 "(FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
             )
         except duckdb.Error as error:
+            raise_shortage(error, folder.path / name)
             if isinstance(error, duckdb.IOException) or "No space left" in str(error):
                 raise OSError(str(error)) from error
             raise
@@ -188,8 +192,9 @@ def ready() -> None:
 
 
 def _selected(name: str, kind: str) -> str:
-    """Return SQL for a column, with NaN for NULL: masked arrays are a module of numpy's, slow to load."""
-    return f"""coalesce("{name}", 'NaN') AS "{name}\"""" if kind == "DOUBLE" else f'"{name}"'
+    """Return SQL for a column of its kind, with NaN for NULL: only of measured values none may be there."""
+    cast = f'"{name}"::{kind}'
+    return f"""coalesce({cast}, 'NaN') AS "{name}\"""" if kind == "DOUBLE" else f'{cast} AS "{name}"'
 
 
 def _found(folder: HeldFolder, name: str, query: str) -> Columns:
@@ -198,9 +203,15 @@ def _found(folder: HeldFolder, name: str, query: str) -> Columns:
         try:
             found = con.execute(query, [str(path)]).fetchnumpy()
         except _database().Error as error:
+            raise_shortage(error, folder.path / name)
             why = str(error).splitlines()[0].replace(str(path), name)
             raise Unreadable(why) from error
-    return {name: np.asarray(column) for name, column in found.items()}
+    for name, column in found.items():
+        if type(column) is not np.ndarray:  # a masked one
+            raise Unreadable(f"a value of {name} is missing")
+        if name in _COUNTS and len(column) and column.min() < 0:
+            raise Unreadable(f"a value of {name} is negative")
+    return dict(found)
 
 
 def _reading() -> DuckDBPyConnection:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
+from ssdlab.model.shortage import raise_shortage
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.run_folder import (
     CONDITIONS,
@@ -51,6 +52,8 @@ class Verified:
         Length of what a kill left of a last record, which is no damage.
     unknown
         Names in the folder of a finished run that its seals do not tell of.
+    tables_written
+        Whether it has its tables, or is not so far; see `unwritten_tables`.
     """
 
     folder: Path
@@ -58,6 +61,7 @@ class Verified:
     damage: str | None = None
     torn_bytes: int = 0
     unknown: tuple[str, ...] = ()
+    tables_written: bool = True
 
 
 def verify_library(library: Path) -> Iterator[Verified]:
@@ -72,7 +76,13 @@ def verify_library(library: Path) -> Iterator[Verified]:
 
 
 def verify_run(folder: Path) -> Verified:
-    """Read one run whole, each file held against its seal."""
+    """Read one run whole, each file held against its seal.
+
+    Raises
+    ------
+    HostError
+        The process or the host is short of something; that says nothing of the run.
+    """
     try:
         run = RunFolder(folder)
         seal = check_run(run)
@@ -86,8 +96,9 @@ def verify_run(folder: Path) -> Verified:
 
         # Of a run that goes on, the last record is being written.
         torn = 0 if is_running(folder) else run.read_journal().torn_bytes
-        return Verified(folder, seal, torn_bytes=torn, unknown=unknown)
+        return Verified(folder, seal, torn_bytes=torn, unknown=unknown, tables_written=not run.lacks_tables)
     except (Refused, OSError) as error:
+        raise_shortage(error)
         return Verified(folder, None, error.what if isinstance(error, Refused) else str(error))
 
 
@@ -100,7 +111,7 @@ def check_run(run: RunFolder) -> SealState:
         With what is damaged.
     """
     seal = run.verify()
-    if run.manifest.status == "finished":
+    if run.manifest.status == "finished" and (run.manifest.tables or run.manifest.children):
         return seal
     from ssdlab.results.lease import is_running
 
@@ -129,7 +140,7 @@ def _check_document(folder: HeldFolder, name: str, schema: str) -> None:
 def _unknown(folder: HeldFolder, run: RunFolder) -> tuple[str, ...]:
     """Return what lies in the folder of a finished run and was not sealed with it."""
     sealed = run.manifest.sealed
-    if sealed is None or run.manifest.status != "finished":
+    if sealed is None or run.manifest.status != "finished" or run.lacks_tables:
         return ()
     known = {MANIFEST, JOURNAL, NOTES, TAGS, CONDITIONS, CONSENT, *sealed.files}
     known |= {table.name for table in run.manifest.tables}
@@ -143,5 +154,6 @@ def _is_empty(folder: HeldFolder, name: str) -> bool:
     try:
         with folder.folder(name) as held:
             return not held.names()
-    except OSError:
+    except OSError as error:
+        raise_shortage(error)
         return False

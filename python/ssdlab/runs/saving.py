@@ -78,7 +78,8 @@ def save_measurement(
     HostError
         When the library cannot be written; the log then stays, here or in the run folder.
     """
-    from ssdlab.results.compaction import finish_run
+    from ssdlab.results.catalogue import begun
+    from ssdlab.results.finishing import finish_run
 
     manifest, journal = measured_run(drive, text, workload, measurement, params)
     manifest = metered_by(manifest, metered)
@@ -95,6 +96,7 @@ def save_measurement(
                 write_samples(steps, samples_name(0, 1), measurement.samples)
             lock.folder.replace(JOURNAL, journal_bytes(journal, manifest.run_id))
         manifest = write_manifest(lock.folder, manifest)
+        begun(library, folder.name)
         finish_run(folder, manifest, lock)
     finally:
         lock.release()

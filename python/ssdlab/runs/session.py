@@ -25,12 +25,13 @@ from ssdlab.methods.results.figure_state import with_states
 from ssdlab.methods.results.remarks import departures_of, warnings_of
 from ssdlab.methods.shortened import with_shortened
 from ssdlab.model.errors import Refused
+from ssdlab.results.finishing import told_as_stopped
 from ssdlab.results.host_part import with_host_part
 from ssdlab.results.journal import Journal
 from ssdlab.results.lease import RunLock
 from ssdlab.results.live import LiveFile
 from ssdlab.results.metered import meter_of, with_errors
-from ssdlab.results.run_folder import STEPS, RunFolder
+from ssdlab.results.run_folder import STEPS, RunFolder, step_logs
 from ssdlab.results.schema import Departure, Manifest, Warned
 from ssdlab.results.store import begin_run, hold_library, run_words
 from ssdlab.runs.conditions.ledger import Ledger
@@ -89,7 +90,7 @@ class RunEnvironment:
         look: Callable[..., Look] | None = None,
         **runner: Any,  # noqa: ANN401 - those of Runner
     ) -> None:
-        from ssdlab.results.compaction import finish_run
+        from ssdlab.results.finishing import finish_run
 
         self.open_drive = open_drive or drives.open_drive
         self.finish = finish or finish_run
@@ -318,8 +319,9 @@ class _Run:
         return {"warnings": self._warnings(steps)}
 
     def seal(self) -> None:
-        discard_states(self._held)
-        self._environment.finish(self._folder, self._manifest, self._lock)
+        with told_as_stopped(self._folder, self._manifest):
+            discard_states(self._held)
+            self._environment.finish(self._folder, self._manifest, self._lock)
 
     def ended(self, status: Status) -> None:
         self._tracker.ended(status)
@@ -437,7 +439,7 @@ def _cap(order: Order) -> EnduranceCap:
 
 
 def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, environment: RunEnvironment) -> Path:
-    if manifest.tables:
+    if manifest.tables and not step_logs(lock.folder):
         raise nothing_left(manifest, folder)
     discard_states(lock.folder)
     environment.finish(folder, manifest, lock)

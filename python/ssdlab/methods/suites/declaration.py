@@ -225,8 +225,14 @@ def _simulated(names: Iterable[str]) -> None:
 
 
 def _part(text: PartText) -> Part:
-    from ssdlab.methods import find_method
+    from ssdlab.methods import SUITES, find_method
 
+    if text.method in SUITES:
+        raise UsageError(
+            f"{text.method} is a suite, and no method: it cannot be a part of a review",
+            "name the methods that it is made of, each as a part: see ssdlab methods",
+            method=text.method,
+        )
     fields = find_method(text.method).params.model_fields
     for name in text.settings:
         if name not in fields:

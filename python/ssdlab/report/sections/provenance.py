@@ -108,12 +108,13 @@ def _without_platform(environment: Mapping[str, object]) -> dict[str, object]:
 def _platform(found: object) -> Table:
     """Return the component table of the test platform; what nobody knows is said to be unknown."""
     platform = found if isinstance(found, dict) else {}
-    components = platform.get("components") or []
+    listed = platform.get("components")
+    components = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
     caption = " ".join(["Test platform", *([f"({platform['name']})"] if platform.get("name") else [])])
     priced = any(one.get("price") for one in components)
     rows = []
     for one in components:
-        row = [words(str(one["title"])), _component(one)]
+        row = [words(str(one.get("title") or NOTHING)), _component(one)]
         rows.append((*row, words(str(one.get("price") or NOTHING))) if priced else tuple(row))
     return Table(caption, ("Component", "What it is", *(("Price",) if priced else ())), tuple(rows))
 

@@ -1,0 +1,87 @@
+"""The last that is done to a finished run: its tables are written, by a program of its own (`compaction`)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
+from ssdlab.model.errors import HostError, Interrupted, Refused, error_of
+from ssdlab.results.run_folder import read_manifest
+from ssdlab.results.unwritten_tables import continue_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ssdlab.results.lease import RunLock
+    from ssdlab.results.schema import Manifest
+
+
+def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
+    """Compact a finished run in a child process, enter it in the catalogue, and make it immutable.
+
+    Parameters
+    ----------
+    folder, manifest
+        The run.
+    lock
+        The caller's hold of the folder. The child shares it, so that nobody resumes the run beside a child
+        whose parent was killed.
+
+    Raises
+    ------
+    HostError
+        When the library's file system is full or fails; the result and the step logs are kept, and `ssdlab
+        resume` does the rest later. Or a log is damaged.
+    Refused
+        The run is damaged.
+    Interrupted
+        By a signal; likewise.
+    """
+    with told_as_stopped(folder, manifest):
+        done = subprocess.run(
+            own_module("ssdlab.results.compaction", str(lock.folder.fileno()), str(folder.absolute())),
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            pass_fds=lock.descriptors,
+            env=fixed_environment(),
+            cwd=WORKING_FOLDER,
+        )
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        answer = {"what": f"the tables of {folder.name} could not be written: {done.stderr.strip()[-300:]}"}
+    if answer.get("error") == Refused.kind or answer.get("facts", {}).get("damaged"):
+        raise error_of(answer)
+    if "tables" not in answer:
+        raise HostError(
+            answer["what"],
+            f"the result and all rows are kept; when the cause is gone, {continue_words(folder)}",
+            path=str(folder),
+        )
+    return read_manifest(folder)
+
+
+@contextmanager
+def told_as_stopped(folder: Path, manifest: Manifest) -> Iterator[None]:
+    """Say of a signal that comes after the last step what is kept, and how to go on.
+
+    Raises
+    ------
+    Interrupted
+        One came.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted(
+            "stopped by a signal while the tables were written: the result and all rows are kept",
+            continue_words(folder),
+            run=manifest.run_id,
+            folder=str(folder),
+        ) from error

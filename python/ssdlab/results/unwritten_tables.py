@@ -1,0 +1,54 @@
+"""A run that has its result and not its tables: it was stopped after its last step, while they were written.
+
+Its rows are in the logs of its steps still. `ssdlab resume` writes the tables, without the drive.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.model.errors import Refused
+from ssdlab.results.run_words import run_words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.results.schema import Manifest
+
+STEPS = "steps"
+"""The folder of step logs in a run folder, until the tables are written."""
+NOT_WRITTEN = "tables not written"
+"""What its status is called."""
+
+
+def lacks_tables(folder: Path, manifest: Manifest) -> bool:
+    """Whether a run is such a one; one whose tables are being written is, too."""
+    done = manifest.status == "finished" and not manifest.children
+    return done and not manifest.tables and (folder / STEPS).is_dir()
+
+
+def continue_words(folder: Path) -> str:
+    """Return what to do about it."""
+    return f"continue with: ssdlab resume {run_words(folder)}"
+
+
+def not_written(folder: Path, manifest: Manifest) -> Refused:
+    """Return the refusal of whatever needs the tables."""
+    return Refused(
+        f"the tables of run {manifest.run_id} are not written: it was stopped after its last step",
+        continue_words(folder),
+        run=manifest.run_id,
+        status=NOT_WRITTEN,
+    )
+
+
+def no_file(folder: Path, manifest: Manifest, name: str) -> Refused:
+    """Return the refusal of a file that the run does not have, or that its manifest does not tell of."""
+    if lacks_tables(folder, manifest):
+        return not_written(folder, manifest)
+    return Refused(
+        f"run {manifest.run_id} has no {name}",
+        "the folder is damaged; restore it from a copy, or run the method again",
+        run=manifest.run_id,
+        path=str(folder / name),
+    )
