@@ -102,7 +102,8 @@ impl Host {
         end
     }
 
-    fn link_ns(&self, bytes: u64) -> u64 {
+    /// What so many bytes take of the link, in ns.
+    pub(crate) fn link_ns(&self, bytes: u64) -> u64 {
         bytes * self.spec.unit_link_ns_x1024 / (4096 * 1024)
     }
 

@@ -401,9 +401,9 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// Whole units of 4 KiB, each a mapping unit. Returns when the last is in the buffer.
     #[inline]
     fn write_units(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
-        let mut there = sent;
         let units = offset / UNIT..end / UNIT;
-        // All of them take the data path at once, one behind the other.
+        // They take the data path one behind the other, each when it has crossed the link.
+        let mut there = sent - self.ahead_ns(UNIT * (units.end - units.start - 1));
         let passed = self.machine.pass(there, (units.end - units.start) as u32);
         let mut behind = units.end - units.start;
         for unit in units {
@@ -416,6 +416,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             self.charge_moves(processed);
         }
         there
+    }
+
+    /// How long before the last of a write's data its first may be asked to take the data path, with so many bytes behind it: the path
+    /// is then done with each when it could be, and with the last when that has come.
+    #[inline]
+    pub(crate) fn ahead_ns(&self, bytes_behind: u64) -> u64 {
+        let path_ns = self.machine.path_bytes_ns(bytes_behind);
+        path_ns.min(self.host.link_ns(bytes_behind))
     }
 
     /// What was moved for a write takes a core behind it.

@@ -12,12 +12,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     pub(crate) fn write_parts(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
         let size = self.parts.unit_bytes();
         let whole = self.parts.within(offset, end);
-        let passed = self.machine.pass_bytes(sent, end - offset);
-        let mut there = sent;
+        let first = (offset / UNIT * UNIT + UNIT).min(end);
+        let ahead = self.ahead_ns(end - first);
+        let mut there = sent - ahead;
+        let passed = self.machine.pass_bytes(there, end - offset);
         let mut at = offset;
         while at < end {
             let until = (at / UNIT * UNIT + UNIT).min(end);
-            // All of it takes the data path at once, one piece behind the other.
+            // Its pieces take the data path one behind the other, each when it has crossed the link.
             let behind = self.machine.path_bytes_ns(end - until);
             let here = there.max(passed.saturating_sub(behind));
             let unit = at / size;

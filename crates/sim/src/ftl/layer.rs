@@ -242,13 +242,15 @@ impl<R: VictimRule> Ftl<R> {
     }
 
     /// User units over the units that can hold data or be invalid at this moment: free superblocks and the unwritten rest of
-    /// the open ones hold no spare, so theory is compared at this ratio.
+    /// the open ones hold no spare, so theory is compared at this ratio. A cache of one bit a cell is left out, and what it holds.
     pub fn effective_utilisation(&self) -> f64 {
         let blocks = &self.map.blocks;
         let per_block = f64::from(blocks.units_per_block());
-        let cached = self.slc.as_ref().map_or(0, |slc| slc.superblocks());
+        let slc = self.slc.as_ref();
+        let cached = slc.map_or(0, |slc| slc.superblocks());
+        let held = slc.map_or(0, |slc| slc.valid_units(|block| blocks.valid(block)));
         let idle = cached as f64 * per_block + self.unwritten_units() as f64;
-        self.map.mapped() as f64 / (blocks.count() as f64 * per_block - idle)
+        (self.map.mapped() - held) as f64 / (blocks.count() as f64 * per_block - idle)
     }
 
     /// Units that can be written at once: in free superblocks, and the rest of the open ones.

@@ -94,6 +94,14 @@ impl SlcCache {
         self.full.len() + open + usize::from(self.folding.is_some())
     }
 
+    /// Units of user data that lie in the cache, given how many are valid in a superblock.
+    pub(crate) fn valid_units(&self, valid: impl Fn(u32) -> u32) -> u64 {
+        let open = Some(self.open.block).filter(|&block| block != NONE);
+        let folding = self.folding.map(|folding| folding.block);
+        let used = self.full.iter().copied().chain(open).chain(folding);
+        used.map(|block| u64::from(valid(block))).sum()
+    }
+
     /// Bytes written to the cache and not folded yet, overwritten ones included.
     pub fn used_bytes(&self) -> u64 {
         let written = if self.open.block == NONE {

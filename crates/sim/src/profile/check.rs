@@ -70,7 +70,7 @@ impl Profile {
             positive("controller.data_mb_s", data.value, 1e6)?;
         }
         if let Some(moves) = &controller.move_us {
-            positive("controller.move_us", moves.value, 1e6)?;
+            positive("controller.move_us", moves.value, 1e3)?;
         }
         if let Some(commit) = &self.buffer.commit_us {
             positive("buffer.commit_us", commit.value, 1e6)?;

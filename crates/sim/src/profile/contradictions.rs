@@ -1,7 +1,10 @@
 //! Figures that cannot both be true of one drive: such a profile is refused, and both are named.
 
 use super::check::Check;
-use super::{Flash, Medium, Power, Profile, ProfileError, SlcCache, SlcMode, Thermal, Xpoint};
+use super::making::COMMAND_SLOTS;
+use super::{
+    Flash, Medium, Power, Profile, ProfileError, Protocol, SlcCache, SlcMode, Thermal, Xpoint,
+};
 use crate::profile::spec::UNIT_BYTES;
 
 /// A figure with its place and its unit, as an error names it.
@@ -64,6 +67,7 @@ impl Profile {
             Medium::Xpoint(xpoint) => xpoint.check_against_itself()?,
         }
         self.check_link()?;
+        self.check_commands()?;
         self.check_memory()?;
         self.check_parity()?;
         if let (Some(power), Some(thermal)) = (&self.power, &self.thermal) {
@@ -87,6 +91,23 @@ impl Profile {
             &named("the rate at which one die is programmed", one_die, "MB/s"),
             &link,
             "dies beside each other would be of no use",
+        )
+    }
+
+    /// A queue of SATA or AHCI has tags for so many commands.
+    fn check_commands(&self) -> Check {
+        let held = self.controller.commands.as_ref();
+        let Some(held) = held.filter(|_| self.link.protocol.value != Protocol::Nvme) else {
+            return Ok(());
+        };
+        at_most(
+            &named("controller.commands", f64::from(held.value), "commands"),
+            &named(
+                "link.protocol",
+                f64::from(COMMAND_SLOTS),
+                "commands (of sata and ahci)",
+            ),
+            "it has a tag for each",
         )
     }
 

@@ -11,7 +11,7 @@ use crate::profile::spec::{
 };
 
 /// Commands that a SATA or AHCI device holds at once.
-const COMMAND_SLOTS: u32 = 32;
+pub(super) const COMMAND_SLOTS: u32 = 32;
 /// Parts into which the geometry cuts each die of a medium that has no blocks.
 const PARTS_OF_DIE: u32 = 256;
 

@@ -1,7 +1,7 @@
 //! What of a drive is spare, and what of it does not get smaller with it.
 
 use super::Profile;
-use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT_BYTES};
+use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT_BYTES, WhenFull};
 
 impl DriveSpec {
     /// Share of the medium that the user cannot address.
@@ -33,7 +33,7 @@ impl DriveSpec {
         let half = u64::from(self.options.merged_streams);
         let unwritten = idle * per_superblock - half * per_superblock / 2;
         let usable = self.geometry.raw_bytes() - unwritten;
-        1.0 - self.user_bytes as f64 / usable as f64
+        1.0 - (self.user_bytes as f64 - cached_bytes(self)) / usable as f64
     }
 }
 
@@ -54,6 +54,30 @@ impl Profile {
         let kept = figures.into_iter().filter(|&(_, present)| present);
         kept.map(|(name, _)| name).collect()
     }
+}
+
+/// User data that lies in a static cache under random writes, in the mean.
+///
+/// One that all writes pass is full but for one superblock: half of that which is written, and half of that which is folded. One that
+/// writes go past is written anew when the last unit in a superblock was overwritten, and units live for one overwrite in the mean.
+fn cached_bytes(spec: &DriveSpec) -> f64 {
+    let Some(slc) = spec.options.slc else {
+        return 0.0;
+    };
+    let SlcSize::Static { .. } = slc.size else {
+        return 0.0;
+    };
+    let units = spec.geometry.units_per_superblock() / spec.geometry.bits_per_cell;
+    let superblocks = slc_superblocks(spec) as f64;
+    let held = match slc.when_full {
+        WhenFull::Fold => superblocks - 1.0,
+        WhenFull::Direct => {
+            // The last of so many units is overwritten after as many overwrites as the harmonic number says.
+            let last: f64 = (1..=units).map(|unit| 1.0 / f64::from(unit)).sum();
+            superblocks / last
+        }
+    };
+    held * f64::from(units) * f64::from(UNIT_BYTES)
 }
 
 /// Superblocks that the cache takes, or a dynamic one at most.

@@ -207,12 +207,16 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// A write's data has crossed the link.
+    /// A write's data has crossed the link. Its first units have by then been on the data path, each since it had crossed.
     fn there(&mut self, command: usize) {
         let Io { first, units, .. } = self.commands[command].io;
         self.commands[command].parts_left = units;
+        let now = self.agenda.now;
+        let ahead_ns = u64::from(units - 1) * self.path_unit_ns.min(self.host.unit_ns());
+        self.path_free_ns = self.path_free_ns.max(now - ahead_ns);
         for unit in first..first + units {
-            let at = self.pass(1);
+            self.path_free_ns += self.path_unit_ns;
+            let at = self.path_free_ns.max(now);
             self.agenda.at(at, Event::Passed { command, unit });
         }
     }

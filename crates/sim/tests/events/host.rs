@@ -86,6 +86,11 @@ impl Host {
         self.spec.command_ns / 2
     }
 
+    /// What a unit takes of the link when nothing else crosses.
+    pub fn unit_ns(&self) -> u64 {
+        self.spec.unit_link_ns_x1024 / 1024
+    }
+
     /// Whether a command takes the link before its data does.
     pub fn takes_frames(&self) -> bool {
         self.turnaround_ns > 0

@@ -127,7 +127,17 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
     let heat = changed(&[POWER, THERMAL].concat(), "states_w", "[3.9, 3.0]");
     let heat = heat.replacen("cap_w = { value = 4.0", "cap_w = { value = 3.95", 1);
     let units = format!("{MAPPING}unit_kib = {{ value = 16, source = \"chosen\" }}\n");
+    let tags = changed(TINY, "protocol", "\"ahci\"").replacen(
+        "[controller]\n",
+        "[controller]\ncommands = { value = 128, source = \"chosen\" }\n",
+        1,
+    );
     for (text, one, other) in [
+        (
+            tags,
+            "controller.commands is 128 commands",
+            "link.protocol of 32 commands (of sata and ahci)",
+        ),
         // A word line of two planes crosses an 800 MT/s bus in 130 us.
         (
             changed(TINY, "program_us", "100.0"),
