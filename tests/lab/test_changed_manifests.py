@@ -89,9 +89,9 @@ def test_a_figure_that_is_there_twice_is_refused(qd1: Callable[[], Path], tmp_pa
     result = dict(read_manifest(folder).result or {})
     first, *others = result["scalars"]
     edited(folder, result=result | {"scalars": [first, *others, first]})
-    with pytest.raises(Refused, match=f"the figure {first['name']} is there twice"):
+    with pytest.raises(Refused, match=f"two figures are called {first['name']}"):
         read_manifest(folder)
-    with pytest.raises(ValueError, match="is there twice"):
+    with pytest.raises(ValueError, match="two figures are called"):
         parse_result(result | {"scalars": [first, *others, first]}, "qd1")
 
 

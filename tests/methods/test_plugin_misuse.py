@@ -205,7 +205,7 @@ GIVEN = {
     "two headlines of one name": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
         "scalars=(Scalar.less('a', 'a', 1.0, 'ns'), Scalar.less('a', 'b', 2.0, 'ns')))",
-        "two Scalars are called 'a'",
+        "two figures are called a",
     ),
     "a headline with a strange name": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "

@@ -16,7 +16,6 @@ from ssdlab.report.body import body_of, placed_of, single_runs
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
-from ssdlab.report.on_paper import FEW_RUNS, MAX_VIEWS_OF_MANY, on_paper, shortened
 from ssdlab.report.pictures import Stills, views
 from ssdlab.report.runs import Shown, entries, shown
 
@@ -79,6 +78,7 @@ def assembled(
     printed: bool = False,
 ) -> str:
     """Put a page together: head and sections, if `complete` how each run was measured and all of the run."""
+    from ssdlab.report.on_paper import FEW_RUNS, MAX_VIEWS_OF_MANY, on_paper, shortened
     from ssdlab.report.sections.provenance import panels
     from ssdlab.report.sections.repetition import without_repetition
     from ssdlab.report.templating import template

@@ -41,7 +41,7 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
     Interrupted
         By a signal; likewise.
     """
-    with told_as_stopped(folder, manifest):
+    with explaining_stops(folder, manifest):
         done = subprocess.run(
             own_module("ssdlab.results.compaction", str(lock.folder.fileno()), str(folder.absolute())),
             check=False,
@@ -68,7 +68,7 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
 
 
 @contextmanager
-def told_as_stopped(folder: Path, manifest: Manifest) -> Iterator[None]:
+def explaining_stops(folder: Path, manifest: Manifest) -> Iterator[None]:
     """Say of a signal that comes after the last step what is kept, and how to go on.
 
     Raises

@@ -259,7 +259,7 @@ class Manifest(Stored):
 def _check_once(names: list[str]) -> None:
     """Refuse a figure that is there twice: it would count as two measurements."""
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"the figure {twice} is there twice")
+        raise ValueError(f"two figures are called {twice}")
 
 
 class Note(Stored):

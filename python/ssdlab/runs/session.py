@@ -25,7 +25,7 @@ from ssdlab.methods.results.figure_state import with_states
 from ssdlab.methods.results.remarks import departures_of, warnings_of
 from ssdlab.methods.shortened import with_shortened
 from ssdlab.model.errors import Refused
-from ssdlab.results.finishing import told_as_stopped
+from ssdlab.results.finishing import explaining_stops
 from ssdlab.results.host_part import with_host_part
 from ssdlab.results.journal import Journal
 from ssdlab.results.lease import RunLock
@@ -319,7 +319,7 @@ class _Run:
         return {"warnings": self._warnings(steps)}
 
     def seal(self) -> None:
-        with told_as_stopped(self._folder, self._manifest):
+        with explaining_stops(self._folder, self._manifest):
             discard_states(self._held)
             self._environment.finish(self._folder, self._manifest, self._lock)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -61,9 +60,6 @@ def result_fault(result: ResultBase) -> str | None:
         fault = fault or misfit(result.shows(figure), bool, "shows")
         if not _KEY.fullmatch(figure.name):
             fault = fault or f"the name {figure.name!r} of a Scalar is no word of letters, digits and _"
-    names = Counter(figure.name for figure in result.scalars)
-    if twice := next((name for name, count in names.items() if count > 1), None):
-        fault = fault or f"two Scalars are called {twice!r}"
     return fault
 
 
