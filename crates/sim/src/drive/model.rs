@@ -401,10 +401,13 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// Whole units of 4 KiB, each a mapping unit. Returns when the last is in the buffer.
     #[inline]
     fn write_units(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
+        let mut there = sent;
         let units = offset / UNIT..end / UNIT;
         // They take the data path one behind the other, each when it has crossed the link.
-        let mut there = sent - self.ahead_ns(UNIT * (units.end - units.start - 1));
-        let passed = self.machine.pass(there, (units.end - units.start) as u32);
+        let ahead = self.ahead_ns(UNIT * (units.end - units.start - 1));
+        let passed = self
+            .machine
+            .pass(sent - ahead, (units.end - units.start) as u32);
         let mut behind = units.end - units.start;
         for unit in units {
             behind -= 1;

@@ -14,8 +14,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         let whole = self.parts.within(offset, end);
         let first = (offset / UNIT * UNIT + UNIT).min(end);
         let ahead = self.ahead_ns(end - first);
-        let mut there = sent - ahead;
-        let passed = self.machine.pass_bytes(there, end - offset);
+        let passed = self.machine.pass_bytes(sent - ahead, end - offset);
+        let mut there = sent;
         let mut at = offset;
         while at < end {
             let until = (at / UNIT * UNIT + UNIT).min(end);
