@@ -30,8 +30,8 @@ impl DriveSpec {
         // A victim is chosen when one less is free than is to be, the next of a stream just open. While that one is written the victim
         // wins as much; the other stream's is half written in the mean, as the victim is half moved. Of one stream no other is.
         let idle = u64::from(self.reserve + above) + cached;
-        let half = u64::from(self.options.merged_streams);
-        let unwritten = idle * per_superblock - half * per_superblock / 2;
+        let one_stream = u64::from(self.options.merged_streams);
+        let unwritten = idle * per_superblock - one_stream * per_superblock / 2;
         let usable = self.geometry.raw_bytes() - unwritten;
         1.0 - (self.user_bytes as f64 - cached_bytes(self)) / usable as f64
     }

@@ -1,7 +1,7 @@
 //! What a profile asks for is what the drive does.
 
 use metrics::{Measurement, Quantile};
-use workload::Op;
+use workload::{Op, Workload};
 
 use super::bounds::{POWER, THERMAL, XPOINT, changed};
 use super::{TINY, closed_loop, measured};
@@ -321,9 +321,38 @@ program_us = { value = 250.0, source = "recalled" }
         fill(&mut drive);
         measured(&mut drive, &closed_loop(bytes, false, 0, 8, bytes * 2));
         let (told, seen) = (drive.spec().effective_spare(), drive.effective_spare());
-        assert!((told - seen).abs() < 0.003, "{told} {seen}");
+        assert!((told - seen).abs() < 0.0005, "{told} {seen}");
         assert!(told < drive.spec().spare());
     }
+}
+
+/// It takes data anew when the last unit in a superblock of it was overwritten: what it holds goes to and fro over some eight overwrites.
+#[test]
+fn the_spare_foretold_beside_a_cache_that_writes_go_past_is_a_mean() {
+    let mut drive = plain(
+        r#"
+[slc_cache]
+mode = { value = "static", source = "chosen" }
+size_gb = { value = 0.25, source = "chosen" }
+when_full = { value = "direct", source = "chosen" }
+read_us = { value = 30.0, source = "recalled" }
+program_us = { value = 250.0, source = "recalled" }
+[idle]
+after_ms = { value = 9000000.0, source = "chosen" }
+free_pct = { value = 1.0, source = "chosen" }
+"#,
+    );
+    let bytes = drive.user_bytes();
+    fill(&mut drive);
+    let mut seen = Vec::new();
+    for seed in 0..96 {
+        let quarter = closed_loop(bytes, false, 0, 8, bytes / 4);
+        measured(&mut drive, &Workload { seed, ..quarter });
+        seen.push(drive.effective_spare());
+    }
+    let (settled, told) = (&seen[32..], drive.spec().effective_spare());
+    let mean = settled.iter().sum::<f64>() / settled.len() as f64;
+    assert!((told - mean).abs() < 0.0005, "{told} {mean}");
 }
 
 #[test]
