@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sim.flash_drives import FLASH, slow_but
+from sim.test_random_writes import fresh, write
 from ssdlab.cli import main
 from ssdlab.drives.ratings import Ratings
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
@@ -22,6 +24,14 @@ MAXIMA = {
 }
 QUICK = "kingston-dc400-960gb"
 NAMES = [name if name == QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MAXIMA]
+UNCACHED = [
+    name
+    for name in FLASH
+    if (profile := check_profile(name)["profile"]).get("power")
+    and not profile.get("slc_cache")
+    and not (profile.get("thermal") or {}).get("throttle")
+]
+"""Drives whose steady state can be placed, and that no heat limits."""
 LOADS = [(read_pct, size) for read_pct in (100, 50, 0) for size in (131072, 4096)]
 """Shares of reads and sizes; large I/Os are in order, small ones at random."""
 
@@ -67,6 +77,33 @@ def test_reads_draw_the_fixed_power_and_their_energy(name: str) -> None:
     assert energy is not None
     watts, iops = drawn(drive_of(name), 100, 4096, depth=16)
     assert watts == pytest.approx(energy.working_w + iops * energy.read_4k_uj / 1e6, rel=0.02)
+
+
+@pytest.mark.parametrize("name", slow_but(["nvme-tlc-enterprise", "samsung-840-pro-512gb"], UNCACHED))
+def test_under_a_limit_work_falls_with_the_power_left_for_it(name: str) -> None:
+    """Steady random writes. Dies leave a 64th of it to what is never held up."""
+    free_iops, free_w, fixed_w = limited(name, None)
+    for share in (0.5, 0.8, 0.95):
+        limit_w = round(fixed_w + share * (free_w - fixed_w), 3)
+        iops, watts, _ = limited(name, limit_w)
+        told = (iops / free_iops) / ((limit_w - fixed_w) / (free_w - fixed_w))
+        print(f"{name} {limit_w} of {free_w:.3f} W: {told:.3f} of what the limit leaves, {watts:.3f} W")
+        assert told == pytest.approx(1.0, abs=0.05)
+        assert watts <= limit_w * 1.001
+
+
+def limited(name: str, limit_w: float | None) -> tuple[float, float, float]:
+    """IOPS, mean W and fixed W of a minute of steady random writes under a limit."""
+    drive = fresh(name, scale=scale_for(name, 8 << 30), power=limit_w)
+    assert drive.native.place_steady()
+    write(drive, 32, 9, bytes=drive.capacity_bytes // 2 // 4096 * 4096)
+    start = drive.native.now_ns
+    found = write(drive, 32, 1, time_ns=60 * NS)
+    power = drive.power(start, drive.native.now_ns)
+    energy = OperationEnergy.of(check_profile(name)["profile"])
+    assert power is not None
+    assert energy is not None
+    return float(found.iops), power.mean_w, energy.working_w  # type: ignore[attr-defined]
 
 
 def test_fixed_power_and_energies_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

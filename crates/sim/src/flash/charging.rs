@@ -220,6 +220,12 @@ impl Machine {
 }
 
 impl Flash for Machine {
+    #[inline]
+    fn lacks_power(&self) -> bool {
+        let power = self.power.as_ref();
+        power.is_some_and(|power| power.holds_up(self.now))
+    }
+
     fn program_host(&mut self, last: u32, units: u32) {
         let (die, worked, crossed) = self.program_when_moved(last, units, Stream::Host);
         self.latest_host_program = self.latest_host_program.max(worked.max(crossed));

@@ -24,6 +24,10 @@ pub trait Flash {
     fn set_one_bit(&mut self, block: u32, on: bool) {
         let _ = (block, on);
     }
+    /// Whether a limit on power has held up work lately.
+    fn lacks_power(&self) -> bool {
+        false
+    }
     /// Units that wait in an open word line will never be programmed.
     fn discard(&mut self, units: u32) {
         let _ = units;

@@ -38,15 +38,17 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    /// Makes room where the host's stream or a fold has used some.
+    /// Makes room where the host's stream or a fold has used some. Collection takes no turns where power is short: what it leaves
+    /// while it rests is not there later.
     #[inline]
     pub(crate) fn make_room(&mut self, flash: &mut impl Flash) {
-        let works = match self.pacing.late_units {
-            0 => self.victim.is_some() || self.free.len() < self.wanted_free,
-            late => self.is_late(late),
-        };
-        if works {
-            self.collect_paced(flash);
+        let late = self.pacing.late_units;
+        if late > 0 && !flash.lacks_power() {
+            if self.is_late(late) {
+                self.collect_paced(self.pacing.catch_up_pct, flash);
+            }
+        } else if self.victim.is_some() || self.free.len() < self.wanted_free {
+            self.collect_paced(100, flash);
         }
     }
 
@@ -70,9 +72,9 @@ impl<R: VictimRule> Ftl<R> {
     }
 
     /// Moves so many pages that the victim is empty when the host has used up the space that it wins; in a burst more, so that
-    /// collection has its share of what is placed, and where it was late more, to make up for that.
+    /// collection has its share of what is placed, and where it was late so many percent of that, to make up for it.
     #[inline]
-    fn collect_paced(&mut self, flash: &mut impl Flash) {
+    fn collect_paced(&mut self, moved_pct: u32, flash: &mut impl Flash) {
         if self.victim.is_none() && !self.choose_victim() {
             return;
         }
@@ -82,7 +84,7 @@ impl<R: VictimRule> Ftl<R> {
         }
         if let Some(victim) = &mut self.victim {
             let at_most = i64::from(victim.gain) * burst / (1000 - burst);
-            let owed = i64::from(victim.valid_at_start) * i64::from(self.pacing.moved_pct()) / 100;
+            let owed = i64::from(victim.valid_at_start) * i64::from(moved_pct) / 100;
             victim.owed += owed.max(at_most);
         }
         while let Some(victim) = &self.victim

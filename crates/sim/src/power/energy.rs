@@ -1,13 +1,14 @@
 //! Energy and power on virtual time: who used it, how it spreads over windows of time, and a limit that delays work.
 //!
 //! Energy is counted in pJ, as integers: one mW for one ns is one pJ. Each operation puts its energy into the windows it lies in,
-//! so the classes and the trace always have the same sum. Under a limit an operation starts only where
-//! all windows it lies in have room for it: no window ever holds more than the limit, and work is spread evenly over it.
+//! so the classes and the trace always have the same sum. Under a limit an operation starts only where there is room for it until
+//! the end of each window it lies in: no stretch of windows ever holds more than the limit, and work is spread evenly over it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::power::pacing::Pacing;
 use crate::power::rest::Rest;
+use crate::power::stretch::{Held, Stretches};
 use crate::power::thermal::Thermal;
 use crate::power::trace::Trace;
 use crate::profile::spec::PowerSpec;
@@ -63,8 +64,10 @@ pub struct Power {
     /// What the controller uses in a window in which it is awake, beside what is always drawn.
     awake_pj: u64,
     cap_mw: Option<u64>,
-    /// What a window may hold beside what is always drawn; `u64::MAX` without a limit.
-    room_pj: u64,
+    /// The limit in force, and the stretches over which it holds.
+    in_force_mw: Option<u64>,
+    stretches: Stretches,
+    held: Held,
     /// The same for work of the dies, under a limit, and the energy when the last window ended.
     pacing: Option<Box<Pacing>>,
     passed: Energy,
@@ -84,7 +87,9 @@ impl Power {
             trace: Trace::new(spec.window_ns),
             awake_pj: spec.active_mw * spec.window_ns,
             cap_mw: spec.cap_mw,
-            room_pj: u64::MAX,
+            in_force_mw: None,
+            stretches: Stretches::new(0, spec.limit_windows),
+            held: Held::default(),
             pacing: None,
             passed: Energy::default(),
             thermal,
@@ -133,19 +138,51 @@ impl Power {
     }
 
     fn set_room(&mut self) {
-        let Some(cap_mw) = self.cap_mw() else {
-            (self.room_pj, self.pacing) = (u64::MAX, None);
+        let cap_mw = self.cap_mw();
+        if cap_mw == self.in_force_mw {
+            return;
+        }
+        self.in_force_mw = cap_mw;
+        self.held.begin();
+        let first = self.trace.first_open_end_ns() / self.spec.window_ns - 1;
+        self.stretches = Stretches::new(first, self.spec.limit_windows);
+        let Some(cap_mw) = cap_mw else {
+            self.pacing = None;
             return;
         };
-        let all_mw = cap_mw.saturating_sub(self.spec.idle_mw);
-        self.room_pj = all_mw * self.spec.window_ns;
-        let pacing = self.pacing.get_or_insert_with(|| {
-            let worked = |pj: u64| pj.saturating_sub(self.awake_pj);
-            let (first, open) = self.trace.open();
-            self.passed = self.energy;
-            Box::new(Pacing::new(self.spec.window_ns, first, open.map(worked)))
-        });
-        pacing.allow(all_mw.saturating_sub(self.spec.active_mw));
+        if self.pacing.is_none() {
+            (self.pacing, self.passed) = (Some(Box::new(self.planned())), self.energy);
+        }
+        self.allow(cap_mw);
+    }
+
+    /// What is done and planned in windows that are not over.
+    fn planned(&self) -> Pacing {
+        let (first, open) = self.trace.open();
+        let worked = |pj: u64| pj.saturating_sub(self.awake_pj);
+        Pacing::new(self.spec.window_ns, first, open.map(worked))
+    }
+
+    /// Work of the dies has what the limit leaves beside what is always drawn and what the controller draws.
+    fn allow(&mut self, cap_mw: u64) {
+        let fixed_mw = self.spec.idle_mw + self.spec.active_mw;
+        if let Some(pacing) = &mut self.pacing {
+            pacing.allow(cap_mw.saturating_sub(fixed_mw), self.stretches);
+        }
+    }
+
+    /// The drive rested until a window: what it left then is not there for more work later.
+    fn rested(&mut self, window: u64, cap_mw: u64) {
+        self.stretches = Stretches::new(window, self.spec.limit_windows);
+        self.held.rest();
+        self.allow(cap_mw);
+    }
+
+    /// Whether the limit has held up work lately.
+    pub(crate) fn holds_up(&self, now: u64) -> bool {
+        self.pacing
+            .as_ref()
+            .is_some_and(|pacing| pacing.holds_up(now))
     }
 
     /// The windows before this one are over, so many since the last.
@@ -174,9 +211,10 @@ impl Power {
         pj / (to_ns - from_ns) as f64 + self.spec.idle_mw as f64
     }
 
-    /// Highest power of any window so far, in mW.
+    /// Highest mean power so far in mW of a stretch as long as one over which a limit holds; before one is over the mean.
     pub fn highest_mw(&self) -> f64 {
-        self.trace.max_pj() as f64 / self.spec.window_ns as f64 + self.spec.idle_mw as f64
+        let pj = self.held.highest_pj(self.stretches);
+        pj / self.spec.window_ns as f64 + self.spec.idle_mw as f64
     }
 
     /// The integral of the trace in pJ, without what is always drawn.
@@ -208,17 +246,27 @@ impl Power {
 
     #[cold]
     fn close_until(&mut self, window: u64) {
-        let mut start = self.trace.first_open_end_ns() - self.spec.window_ns;
-        self.pace(window, window - start / self.spec.window_ns);
+        let mut first = self.trace.first_open_end_ns() / self.spec.window_ns - 1;
+        let over = window - first;
         while let Some((windows, each_pj)) = self.trace.close_before(window) {
-            let end = start + windows * self.spec.window_ns;
-            let saved_pj = self.saved_pj(start, end) / windows as f64;
-            start = end;
-            if let Some(thermal) = &mut self.thermal {
-                thermal.pass(windows, each_pj as i64 - saved_pj as i64);
-            }
+            self.close(first, windows, each_pj);
+            first += windows;
         }
+        self.pace(window, over);
         self.set_room();
+    }
+
+    /// So many windows from number `first` on are over, each with so much energy.
+    fn close(&mut self, first: u64, windows: u64, each_pj: u64) {
+        match self.in_force_mw {
+            Some(cap_mw) if each_pj == 0 => self.rested(first + windows, cap_mw),
+            _ => self.held.pass(self.stretches, first, windows, each_pj),
+        }
+        let [start, end] = [first, first + windows].map(|window| window * self.spec.window_ns);
+        let saved_pj = self.saved_pj(start, end) / windows as f64;
+        if let Some(thermal) = &mut self.thermal {
+            thermal.pass(windows, each_pj as i64 - saved_pj as i64);
+        }
     }
 
     /// When a die may begin work that it could begin at `at` and that takes `duration_ns`; its energy is counted from then on.
@@ -266,14 +314,6 @@ impl Power {
         self.trace.put(window, pj + woken_pj);
     }
 
-    /// What a window holds if anything more is done in it.
-    fn used_pj(&self, window: u64) -> u64 {
-        match self.trace.used_pj(window) {
-            0 => self.awake_pj,
-            used => used,
-        }
-    }
-
     /// Units cross a channel from `at` on. Under a limit reads and programs have left room for it.
     #[inline]
     pub fn transfer(&mut self, at: u64, units: u32) -> u64 {
@@ -293,16 +333,11 @@ impl Power {
 
     /// Energy used at one time, or as soon as there is room. Returns when.
     fn at_once(&mut self, at: u64, pj: u64) -> u64 {
-        let mut window = at / self.spec.window_ns;
-        let room_pj = self.room_pj.max(pj + self.awake_pj);
-        while self.room_pj != u64::MAX && self.used_pj(window) + pj > room_pj {
-            window += 1;
-        }
-        self.put(window, pj);
-        let at = at.max(window * self.spec.window_ns);
-        if let Some(pacing) = &mut self.pacing {
-            pacing.put(at, pj);
-        }
+        let at = match &mut self.pacing {
+            Some(pacing) => pacing.put(at, pj),
+            None => at,
+        };
+        self.put(at / self.spec.window_ns, pj);
         at
     }
 }
@@ -319,6 +354,7 @@ mod tests {
     fn spec(cap_mw: Option<u64>) -> PowerSpec {
         PowerSpec {
             window_ns: MS,
+            limit_windows: 1,
             idle_mw: 2_000,
             active_mw: 0,
             read_mw: 120,
@@ -357,6 +393,71 @@ mod tests {
         assert!((power.highest_mw() - 2_060.0).abs() < 1e-9);
     }
 
+    /// A drive of two dies in stretches of 10 ms, of which one may work in the mean, that does something light for 5 ms; and when
+    /// each of the 40 programs of 0.25 ms ends that both dies do then.
+    fn ends_after(light: impl Fn(&mut Power, u64)) -> (Power, Vec<u64>) {
+        let mut power = Power::new(PowerSpec {
+            limit_windows: 10,
+            ..spec(Some(2_165))
+        });
+        for ms in 0..5 {
+            power.advance(ms * MS);
+            light(&mut power, ms * MS);
+        }
+        power.advance(5 * MS);
+        let mut dies = [5 * MS; 2];
+        let ends = (0..40).map(|_| {
+            dies.sort_unstable();
+            dies[0] = power.begin(DieWork::Program, dies[0], MS / 4) + MS / 4;
+            dies[0]
+        });
+        let ends = ends.collect();
+        (power, ends)
+    }
+
+    #[test]
+    fn what_a_window_leaves_the_next_have_until_the_stretch_ends() {
+        let (mut power, ends) =
+            ends_after(|power, at| _ = power.begin(DieWork::Read, at, MS / 100));
+        // Both dies work until the stretch ends.
+        let done = ends.iter().filter(|&&end| end <= 10 * MS).count();
+        assert!((38..=40).contains(&done), "{ends:?}");
+        let mut die = 10 * MS;
+        (0..40).for_each(|_| die = power.begin(DieWork::Program, die, MS / 4) + MS / 4);
+        power.advance(20 * MS);
+        let mean_mw = power.mean_mw(10 * MS, 20 * MS);
+        assert!((2_155.0..=2_165.0).contains(&mean_mw), "{mean_mw}");
+        let highest_mw = power.mean_mw(0, 10 * MS).max(mean_mw);
+        assert!((power.highest_mw() - highest_mw).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_a_rest_leaves_nobody_has() {
+        let (_, ends) = ends_after(|_, _| ());
+        let done = ends.iter().filter(|&&end| end <= 10 * MS).count();
+        assert!(
+            (19..=21).contains(&done),
+            "one die's work in 5 ms: {ends:?}"
+        );
+    }
+
+    #[test]
+    fn a_limit_that_comes_into_force_begins_a_stretch() {
+        let mut power = Power::new(PowerSpec {
+            limit_windows: 1_000,
+            ..spec(None)
+        });
+        (0..500).for_each(|ms| {
+            power.advance(ms * MS);
+            (0..20).for_each(|_| _ = power.begin(DieWork::Program, ms * MS, MS));
+        });
+        power.advance(500 * MS);
+        // What was drawn before is not taken from what it may draw now.
+        power.limit(Some(2_200));
+        let start = power.begin(DieWork::Program, 500 * MS, MS / 2);
+        assert!(start < 502 * MS, "{start}");
+    }
+
     #[test]
     fn one_program_is_seen_where_it_lies() {
         let mut power = Power::new(spec(None));
@@ -384,12 +485,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn classes_and_trace_agree_and_no_window_exceeds_the_limit(
+        fn classes_and_trace_agree_and_no_stretch_exceeds_the_limit(
             works in proptest::collection::vec((0_u64..300_000, 0_u8..5, 1_u64..6_000_000), 1..400),
             cap in proptest::option::of(2_500_u64..6_000),
             active_mw in prop_oneof![Just(0_u64), 1_u64..300],
+            limit_windows in prop_oneof![Just(1_u64), 2_u64..20],
         ) {
-            let mut power = Power::new(PowerSpec { active_mw, ..spec(cap) });
+            let mut power = Power::new(PowerSpec { active_mw, limit_windows, ..spec(cap) });
             let mut now = 0;
             for (step, what, length) in works {
                 now += step;
@@ -405,7 +507,17 @@ mod tests {
             }
             prop_assert_eq!(power.energy().total_pj(), power.trace_pj());
             if let Some(cap) = cap {
-                prop_assert!(power.highest_mw() <= cap as f64);
+                let windows = 0..now / MS + 100;
+                let works = |window: u64| power.mean_mw(window * MS, (window + 1) * MS) > 2_000.0;
+                let last = windows.clone().filter(|&window| works(window)).max();
+                // After a rest stretches begin anew.
+                if limit_windows == 1 || (0..last.unwrap_or(0)).all(works) {
+                    for start in windows.step_by(limit_windows as usize) {
+                        let mean_mw = power.mean_mw(start * MS, (start + limit_windows) * MS);
+                        prop_assert!(mean_mw <= cap as f64 + 1e-6, "{mean_mw} mW from {start} ms on");
+                    }
+                }
+                prop_assert!(power.highest_mw() <= cap as f64 + 1e-6);
             }
         }
     }

@@ -6,6 +6,7 @@
 mod energy;
 mod pacing;
 mod rest;
+mod stretch;
 mod thermal;
 mod trace;
 

@@ -34,8 +34,6 @@ pub(crate) struct Trace {
     open: VecDeque<u64>,
     first_open: u64,
     closed: Vec<Run>,
-    /// Most energy of a closed window.
-    max_pj: u64,
 }
 
 impl Trace {
@@ -46,7 +44,6 @@ impl Trace {
             open: VecDeque::new(),
             first_open: 0,
             closed: Vec::new(),
-            max_pj: 0,
         }
     }
 
@@ -56,12 +53,6 @@ impl Trace {
             .take_while(|run| run.first * self.window_ns < to_ns)
             .map(|run| run.pj_between(self.window_ns, from_ns, to_ns))
             .sum()
-    }
-
-    /// Most energy of any window so far.
-    pub(crate) fn max_pj(&self) -> u64 {
-        let open = self.open.iter().copied().max().unwrap_or(0);
-        self.max_pj.max(open)
     }
 
     /// Runs in order, without those that end before a window.
@@ -103,7 +94,6 @@ impl Trace {
     }
 
     fn close(&mut self, windows: u64, each_pj: u64) {
-        self.max_pj = self.max_pj.max(each_pj);
         let (first, all_pj) = (self.first_open, u128::from(windows) * u128::from(each_pj));
         match self.closed.last_mut() {
             Some(run)

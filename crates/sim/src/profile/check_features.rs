@@ -1,6 +1,7 @@
 //! The bounds of what not every drive has.
 
 use super::check::{Check, count, positive, require, share};
+use super::features::LIMIT_MS;
 use super::{
     Medium, Placement, Power, Profile, ProfileError, Retry, SlcCache, SlcMode, SlcWhenFull, Spread,
     Thermal, Throttle,
@@ -164,6 +165,11 @@ impl Power {
         self.active_mw.as_ref().map_or(0, |active| active.value)
     }
 
+    /// Time over which a limit holds.
+    pub(super) fn limit_ms(&self) -> f64 {
+        self.limit_ms.as_ref().map_or(LIMIT_MS, |limit| limit.value)
+    }
+
     fn check(&self) -> Check {
         let limit = 1_000_000;
         count("power.idle_mw", self.idle_mw.value, limit)?;
@@ -188,6 +194,14 @@ impl Power {
             "power.window_ms",
             window,
             "must be 0.1 to 100",
+        )?;
+        let limit = self.limit_ms();
+        let why = format!("must be power.window_ms, {window}, to 10000");
+        require(
+            (window..=10_000.0).contains(&limit),
+            "power.limit_ms",
+            limit,
+            &why,
         )?;
         let Some(states) = &self.states_w else {
             return Ok(());

@@ -43,6 +43,10 @@ pub enum SlcWhenFull {
     Fold,
 }
 
+/// A second: over any of them a drive's mean power is at most its power state's (OCP's Datacenter `NVMe` SSD Specification
+/// 2.0, maximum average power).
+pub const LIMIT_MS: f64 = 1000.0;
+
 /// What the drive draws.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,8 +68,11 @@ pub struct Power {
     pub command_uj: Figure<f64>,
     /// One byte that crosses the link, in pJ.
     pub link_pj_per_byte: Figure<f64>,
-    /// Time over which a limit holds, and the resolution of the power trace, in milliseconds.
+    /// The resolution of the power trace, in milliseconds.
     pub window_ms: Figure<f64>,
+    /// Time over which a limit holds, in milliseconds. Absent: [`LIMIT_MS`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_ms: Option<Figure<f64>>,
     /// What it draws at most in each power state, in W, falling; it is in the first. Absent: it has no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states_w: Option<Figure<Vec<f64>>>,

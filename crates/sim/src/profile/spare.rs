@@ -48,6 +48,7 @@ impl Profile {
             ("collection.late_kib", self.late_units() > 0),
             ("idle.after_ms", self.idle.is_some()),
             ("power.window_ms", self.power.is_some()),
+            ("power.limit_ms", self.power.is_some()),
             ("spread.die_sigma_pct", unlike),
             ("thermal.time_constant_s", self.thermal.is_some()),
         ];

@@ -99,6 +99,7 @@ impl Flash {
 
 /// What the parts of such drives draw, in windows of a millisecond and without a limit.
 pub const POWER: PowerSpec = PowerSpec {
+    limit_windows: 1,
     window_ns: MS,
     idle_mw: 1_500,
     active_mw: 0,

@@ -75,6 +75,7 @@ fn latencies_under(cap_mw: Option<u64>, read_pct: u64) -> [f64; 3] {
         spec.options.power = Some(PowerSpec {
             cap_mw,
             window_ns: 10 * MS,
+            limit_windows: 100,
             ..POWER
         });
     });

@@ -86,16 +86,6 @@ pub struct Pacing {
     pub catch_up_pct: u32,
 }
 
-impl Pacing {
-    /// What collection moves of what each write owes while it works, in percent.
-    pub fn moved_pct(&self) -> u32 {
-        match self.late_units {
-            0 => 100,
-            _ => self.catch_up_pct,
-        }
-    }
-}
-
 /// What a drive has or does beyond the plain rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DriveOptions {

@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 /// What the parts of a drive draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerSpec {
-    /// Length of a window: the resolution of the power trace and the time over which a limit holds (1 to 10 ms in drives).
+    /// Length of a window: the resolution of the power trace.
     pub window_ns: u64,
+    /// Windows over which together a limit holds.
+    pub limit_windows: u64,
     /// What the drive always draws, in mW.
     pub idle_mw: u64,
     /// What the controller draws beside that in a window in which anything is done, in mW.
