@@ -89,6 +89,20 @@ def _of_heat(parts: Parts, fastest_bytes_s: float) -> tuple[list[float], float]:
     made_w = parts.made["power_cap_w"]
     draws_w = _max_w(parts, fastest_bytes_s) if made_w is None else float(made_w)
     rest_c, warmest_c = (ambient_c + watts * k_per_w for watts in (_awake_w(parts), draws_w))
+    time_constant_s = parts.figure("thermal", "time_constant_s")
+
+    def seconds_to(above_c: float) -> float:
+        left = max(0.0, above_c - rest_c) / (warmest_c - rest_c)
+        return -time_constant_s * log1p(-left)
+
+    if graded := thermal.get("graded"):
+        from_c, from_w, to_c, to_w = (graded[name]["value"] for name in ("from_c", "from_w", "to_c", "to_w"))
+        if warmest_c <= from_c:
+            return [], inf
+        w_per_c = (from_w - to_w) / (to_c - from_c)
+        # Where what it may draw keeps it as warm as it is.
+        even_w = (from_w + (from_c - ambient_c) * w_per_c) / (1.0 + k_per_w * w_per_c)
+        return [max(to_w, even_w)], seconds_to(from_c)
     caps_w: list[float] = []
     cool_s = inf
     for point in thermal.get("throttle", ()):
@@ -96,8 +110,7 @@ def _of_heat(parts: Parts, fastest_bytes_s: float) -> tuple[list[float], float]:
         if warmest_c <= above_c:
             break
         if not caps_w:
-            left = max(0.0, above_c - rest_c) / (warmest_c - rest_c)
-            cool_s = -parts.figure("thermal", "time_constant_s") * log1p(-left)
+            cool_s = seconds_to(above_c)
         caps_w.append(float(point["cap_w"]["value"]))
         warmest_c = ambient_c + caps_w[-1] * k_per_w
     return caps_w, cool_s

@@ -125,7 +125,9 @@ impl Power {
 
     /// Limits the drive from now on, or not any more.
     pub fn limit(&mut self, cap_mw: Option<u64>) {
-        self.cap_mw = cap_mw;
+        if cap_mw != self.cap_mw {
+            (self.cap_mw, self.in_force_mw) = (cap_mw, None);
+        }
         self.set_room();
     }
 
@@ -139,13 +141,17 @@ impl Power {
 
     fn set_room(&mut self) {
         let cap_mw = self.cap_mw();
-        if cap_mw == self.in_force_mw {
+        if cap_mw == self.in_force_mw && cap_mw.is_some() == self.pacing.is_some() {
             return;
         }
+        let graded = self.thermal.as_ref().is_some_and(Thermal::is_graded);
+        let held_before = self.in_force_mw.is_some() && cap_mw.is_some();
         self.in_force_mw = cap_mw;
-        self.held.begin();
-        let first = self.trace.first_open_end_ns() / self.spec.window_ns - 1;
-        self.stretches = Stretches::new(first, self.spec.limit_windows);
+        if !(graded && held_before) {
+            self.held.begin();
+            let first = self.trace.first_open_end_ns() / self.spec.window_ns - 1;
+            self.stretches = Stretches::new(first, self.spec.limit_windows);
+        }
         let Some(cap_mw) = cap_mw else {
             self.pacing = None;
             return;

@@ -11,6 +11,8 @@ use crate::profile::spec::ThermalSpec;
 const NANO_PER_MILLI: i64 = 1_000_000;
 /// Decay factors are fractions of so many bits.
 const FRACTION_BITS: u32 = 60;
+/// A drive that has cooled by so much has a graded limit that comes into force again, in thousandths of a degree.
+const COOLED_MC: i64 = 1_000;
 
 /// The temperature of a drive.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,6 +25,8 @@ pub struct Thermal {
     decay: u64,
     /// Throttle points in force: the first `level`.
     level: usize,
+    /// Whether the limit that is graded has come into force, and the drive has not cooled by a degree since it does not hold.
+    graded: bool,
     throttle_events: u64,
 }
 
@@ -36,6 +40,7 @@ impl Thermal {
             now_nc: spec.ambient_mc * NANO_PER_MILLI,
             decay: decay(window_ns, spec.time_constant_ns),
             level: 0,
+            graded: false,
             throttle_events: 0,
         }
     }
@@ -58,7 +63,14 @@ impl Thermal {
     /// The limit in force, in mW.
     pub fn cap_mw(&self) -> Option<u64> {
         let points = self.spec.throttle[..self.level].iter().flatten();
-        points.map(|point| point.cap_mw).min()
+        let graded = self.spec.graded;
+        let graded_mw = graded.and_then(|graded| graded.mw_at(self.temperature_mc()));
+        points.map(|point| point.cap_mw).chain(graded_mw).min()
+    }
+
+    /// Whether its limit changes evenly with temperature, and not from one to another.
+    pub fn is_graded(&self) -> bool {
+        self.spec.graded.is_some()
     }
 
     /// Where the temperature would end if each window held so much energy beside what is always drawn, or so much less.
@@ -84,6 +96,12 @@ impl Thermal {
         {
             self.level += 1;
             self.throttle_events += 1;
+        }
+        if let Some(graded) = &self.spec.graded {
+            let was = self.graded;
+            let until_mc = graded.from_mc - if was { COOLED_MC } else { 0 };
+            self.graded = now_mc >= until_mc;
+            self.throttle_events += u64::from(self.graded && !was);
         }
         while let Some(Some(last)) = self.level.checked_sub(1).map(|l| self.spec.throttle[l])
             && now_mc < last.until_mc
@@ -123,7 +141,7 @@ fn power_of(fraction: u64, mut exponent: u64) -> u64 {
 mod tests {
     use super::*;
 
-    use crate::profile::spec::ThrottlePoint;
+    use crate::profile::spec::{GradedLimit, ThrottlePoint};
 
     const MS: i64 = 1_000_000;
 
@@ -140,6 +158,7 @@ mod tests {
             resistance_mk_per_w: 10_000,
             time_constant_ns: 100_000 * MS as u64,
             throttle: [point(70_000, 3_000), point(80_000, 1_500), None],
+            graded: None,
         }
     }
 
@@ -198,5 +217,41 @@ mod tests {
         );
         thermal.pass(10_000_000, 2_000 * MS);
         assert_eq!(thermal.cap_mw(), None);
+    }
+
+    #[test]
+    fn a_graded_limit_falls_evenly_and_comes_into_force_once() {
+        let graded = GradedLimit {
+            from_mc: 60_000,
+            from_mw: 6_000,
+            to_mc: 80_000,
+            to_mw: 2_000,
+        };
+        let limits = [59_999, 60_000, 65_000, 80_000, 95_000].map(|mc| graded.mw_at(mc));
+        assert_eq!(
+            limits,
+            [None, Some(6_000), Some(5_000), Some(2_000), Some(2_000)]
+        );
+        let mut thermal = Thermal::new(
+            ThermalSpec {
+                throttle: [None; 3],
+                graded: Some(graded),
+                ..spec()
+            },
+            MS as u64,
+            2_000,
+        );
+        // A load that draws as much as it may: 25 + 10 P degrees, and P = 6 - (T - 60) / 5 W.
+        for _ in 0..1_000_000 {
+            let mw = thermal.cap_mw().unwrap_or(8_000);
+            thermal.pass(1, (mw as i64 - 2_000) * MS);
+        }
+        let expected_mc = (25_000.0 + 10.0 * 18_000.0) / 3.0;
+        assert!((thermal.temperature_mc() as f64 - expected_mc).abs() < 20.0);
+        assert_eq!(thermal.throttle_events(), 1);
+        thermal.pass(10_000_000, 0);
+        assert_eq!(thermal.cap_mw(), None);
+        thermal.pass(10_000_000, 6_000 * MS);
+        assert_eq!(thermal.throttle_events(), 2);
     }
 }

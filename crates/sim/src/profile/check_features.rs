@@ -3,8 +3,8 @@
 use super::check::{Check, count, positive, require, share};
 use super::features::LIMIT_MS;
 use super::{
-    Medium, Placement, Power, Profile, ProfileError, Retry, SlcCache, SlcMode, SlcWhenFull, Spread,
-    Thermal, Throttle,
+    Graded, Medium, Placement, Power, Profile, ProfileError, Retry, SlcCache, SlcMode, SlcWhenFull,
+    Spread, Thermal, Throttle,
 };
 use crate::profile::spec::UNIT_BYTES;
 
@@ -286,7 +286,35 @@ impl Thermal {
             point.check(power, idle_c, before)?;
             before = Some(point);
         }
-        Ok(())
+        let Some(graded) = &self.graded else {
+            return Ok(());
+        };
+        require(
+            self.throttle.is_empty(),
+            "thermal.graded",
+            "there",
+            "goes without points (thermal.throttle)",
+        )?;
+        graded.check(power, idle_c)
+    }
+}
+
+impl Graded {
+    fn check(&self, power: &Power, idle_c: f64) -> Check {
+        let (from_c, to_c) = (self.from_c.value, self.to_c.value);
+        let why = format!(
+            "the drive is at {idle_c:.1} when idle (power.idle_mw of {}) and would never be without a limit",
+            power.idle_mw.value
+        );
+        require(from_c > idle_c, "thermal.graded.from_c", from_c, &why)?;
+        let why = format!("must be above from_c, {from_c}");
+        require(to_c > from_c, "thermal.graded.to_c", to_c, &why)?;
+        at_most("thermal.graded.to_c", to_c, 200.0)?;
+        let (from_w, to_w) = (self.from_w.value, self.to_w.value);
+        power.check_cap("thermal.graded.from_w", from_w)?;
+        power.check_cap("thermal.graded.to_w", to_w)?;
+        let why = format!("must be below from_w, {from_w}: a hot drive is allowed less");
+        require(to_w < from_w, "thermal.graded.to_w", to_w, &why)
     }
 }
 

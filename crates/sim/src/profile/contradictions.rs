@@ -332,6 +332,10 @@ impl Power {
         thermal.throttle.iter().try_for_each(|point| {
             let cap = named("thermal.throttle.cap_w", point.cap_w.value, "W");
             at_most(&cap, &limit, why)
+        })?;
+        thermal.graded.iter().try_for_each(|graded| {
+            let most = named("thermal.graded.from_w", graded.from_w.value, "W");
+            at_most(&most, &limit, why)
         })
     }
 }

@@ -110,6 +110,23 @@ pub struct Thermal {
     /// Where it limits itself, by rising temperature; at most three points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub throttle: Vec<Throttle>,
+    /// How it limits itself the more the warmer it is, instead. Absent: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graded: Option<Graded>,
+}
+
+/// A limit on power that falls evenly from one temperature to another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Graded {
+    /// From here on there is a limit, in degrees Celsius.
+    pub from_c: Figure<f64>,
+    /// What it draws at most there, in W.
+    pub from_w: Figure<f64>,
+    /// From here on the limit falls no further, in degrees Celsius.
+    pub to_c: Figure<f64>,
+    /// What it draws at most there, in W.
+    pub to_w: Figure<f64>,
 }
 
 /// A temperature from which the drive limits itself.

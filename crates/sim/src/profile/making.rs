@@ -1,13 +1,13 @@
 //! From what a profile says, in the units that people use, to the parts of a drive, in integers.
 
 use super::{
-    Flash, Idle, IdleState, Medium, Placement, Power, Profile, ProfileError, Protocol, Size,
-    SlcCache, SlcMode, SlcWhenFull, Spread, Streams, Thermal, Throttle, Xpoint,
+    Flash, Graded, Idle, IdleState, Medium, Placement, Power, Profile, ProfileError, Protocol,
+    Size, SlcCache, SlcMode, SlcWhenFull, Spread, Streams, Thermal, Throttle, Xpoint,
 };
 use crate::profile::spec::{
-    self, DriveOptions, DriveSpec, Geometry, HostSpec, Layout, Pauses, PowerSpec, ReadAheadSpec,
-    RestSpec, SlcSize, SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint, Timing, TrimRule,
-    UNIT_BYTES, WearRule, WhenFull,
+    self, DriveOptions, DriveSpec, Geometry, GradedLimit, HostSpec, Layout, Pauses, PowerSpec,
+    ReadAheadSpec, RestSpec, SlcSize, SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint, Timing,
+    TrimRule, UNIT_BYTES, WearRule, WhenFull,
 };
 
 /// Commands that a SATA or AHCI device holds at once.
@@ -327,6 +327,16 @@ fn thermal_spec(thermal: &Thermal) -> ThermalSpec {
         resistance_mk_per_w: milli(thermal.resistance_k_per_w.value),
         time_constant_ns: ns(thermal.time_constant_s.value, 1e9),
         throttle: std::array::from_fn(|i| thermal.throttle.get(i).map(point)),
+        graded: thermal.graded.as_ref().map(graded_limit),
+    }
+}
+
+fn graded_limit(graded: &Graded) -> GradedLimit {
+    GradedLimit {
+        from_mc: milli(graded.from_c.value),
+        from_mw: milli(graded.from_w.value) as u64,
+        to_mc: milli(graded.to_c.value),
+        to_mw: milli(graded.to_w.value) as u64,
     }
 }
 

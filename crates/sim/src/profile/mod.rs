@@ -29,8 +29,8 @@ use serde::{Deserialize, Serialize};
 use crate::profile::spec::{DriveSpec, TrimRule};
 
 pub use features::{
-    Idle, IdleState, Mapping, Placement, Power, Retry, SlcCache, SlcMode, SlcWhenFull, Spread,
-    Thermal, Throttle, Wear,
+    Graded, Idle, IdleState, Mapping, Placement, Power, Retry, SlcCache, SlcMode, SlcWhenFull,
+    Spread, Thermal, Throttle, Wear,
 };
 pub use figure::{Figure, Source};
 pub use generations::{Generation, generations};

@@ -137,6 +137,7 @@ fn a_hot_drive_throttles_and_recovers() {
                 resistance_mk_per_w: 14_000,
                 time_constant_ns: 4 * SECOND,
                 throttle: [Some(point), None, None],
+                graded: None,
             }),
             ..POWER
         });

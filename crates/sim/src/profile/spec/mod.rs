@@ -12,6 +12,6 @@ mod spread;
 pub use drive::{DriveOptions, DriveSpec, Layout, Pacing, ReadAheadSpec, TrimRule, WearRule};
 pub use flash::{Geometry, Pauses, Timing, UNIT_BYTES};
 pub use host::HostSpec;
-pub use power::{PowerSpec, RestSpec, ThermalSpec, ThrottlePoint};
+pub use power::{GradedLimit, PowerSpec, RestSpec, ThermalSpec, ThrottlePoint};
 pub use slc_cache::{SlcSize, SlcSpec, WhenFull};
 pub use spread::SpreadSpec;

@@ -62,6 +62,34 @@ pub struct ThermalSpec {
     pub time_constant_ns: u64,
     /// Where the drive limits itself, by rising temperature.
     pub throttle: [Option<ThrottlePoint>; 3],
+    /// How it limits itself the more the warmer it is.
+    pub graded: Option<GradedLimit>,
+}
+
+/// A limit on power that falls evenly from one temperature to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GradedLimit {
+    /// From here on there is a limit, in thousandths of a degree Celsius.
+    pub from_mc: i64,
+    /// The limit there, in mW.
+    pub from_mw: u64,
+    /// From here on it falls no further.
+    pub to_mc: i64,
+    /// The limit there.
+    pub to_mw: u64,
+}
+
+impl GradedLimit {
+    /// The limit at a temperature in thousandths of a degree, in mW.
+    pub fn mw_at(&self, at_mc: i64) -> Option<u64> {
+        if at_mc < self.from_mc {
+            return None;
+        }
+        let past = (at_mc - self.from_mc) as u64;
+        let all = (self.to_mc - self.from_mc) as u64;
+        let falls_mw = (self.from_mw - self.to_mw) * past.min(all) / all;
+        Some(self.from_mw - falls_mw)
+    }
 }
 
 /// A temperature from which the drive draws no more than a limit.
