@@ -38,6 +38,18 @@ above_c = { value = 75.0, source = "chosen" }
 until_c = { value = 72.0, source = "chosen" }
 cap_w = { value = 2.0, source = "chosen" }
 "#;
+/// The same heat, of a drive that throttles by degrees.
+pub const GRADED: &str = r#"
+[thermal]
+ambient_c = { value = 30.0, source = "chosen" }
+resistance_k_per_w = { value = 10.0, source = "chosen" }
+time_constant_s = { value = 4.0, source = "chosen" }
+[thermal.graded]
+from_c = { value = 60.0, source = "chosen" }
+from_w = { value = 6.0, source = "chosen" }
+to_c = { value = 75.0, source = "chosen" }
+to_w = { value = 2.0, source = "chosen" }
+"#;
 const SPREAD: &str = r#"
 [spread]
 block_sigma_pct = { value = 6.0, source = "recalled" }
@@ -221,6 +233,33 @@ fn a_figure_that_cannot_be_is_refused_with_its_field_and_why() {
             "{key} = {value}: {said}"
         );
     }
+}
+
+#[test]
+fn a_graded_limit_falls_with_temperature_and_stands_alone() {
+    let graded = [POWER, GRADED].concat();
+    Profile::parse(&format!("{TINY}{graded}")).unwrap();
+    for (key, value, why) in [
+        ("from_c", "40.0", "when idle"),
+        ("to_c", "60.0", "above from_c, 60"),
+        ("to_c", "300.0", "must be 0 to 200"),
+        ("from_w", "1.0", "below what the drive draws"),
+        ("to_w", "1.0", "below what the drive draws"),
+        ("to_w", "6.0", "below from_w, 6"),
+        ("from_w", "9.0", "power.states_w of 8 W"),
+    ] {
+        let said = refusal(&changed(&graded, key, value));
+        assert!(
+            said.starts_with(&format!("thermal.graded.{key} is")) && said.contains(why),
+            "{key} = {value}: {said}"
+        );
+    }
+    let points = THERMAL.split_once("[[").unwrap().1;
+    let said = refusal(&format!("{graded}[[{points}"));
+    assert!(
+        said.starts_with("thermal.graded is there: goes without points"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use metrics::{Measurement, Quantile};
 use workload::{Op, Workload};
 
-use super::bounds::{POWER, THERMAL, XPOINT, changed};
+use super::bounds::{GRADED, POWER, THERMAL, XPOINT, changed};
 use super::{TINY, closed_loop, measured};
 use sim::power::Saving;
 use sim::profile::spec::TrimRule;
@@ -161,6 +161,30 @@ fn a_limit_on_power_holds_and_costs_writes() {
     assert!(
         seen[0] > 1.3 * seen[1] && seen[1] > 1.3 * seen[2],
         "{seen:?}"
+    );
+}
+
+#[test]
+fn a_drive_that_throttles_by_degrees_settles_where_it_draws_what_it_may() {
+    let mut drive = plain(&[POWER, GRADED].concat());
+    fill(&mut drive);
+    let rows: Vec<f64> = (0..8)
+        .map(|_| written_mb_s(&mut drive, 512 * MIB))
+        .collect();
+    let power = drive.power().unwrap();
+    let celsius = power.temperature_mc().unwrap() as f64 / 1e3;
+    // 30 + 10 P degrees, and P = 6 - (T - 60) * 4 / 15 W.
+    let settles_c = (30.0 + 10.0 * (6.0 + 60.0 * 4.0 / 15.0)) / (1.0 + 10.0 * 4.0 / 15.0);
+    assert!(
+        (celsius - settles_c).abs() < 0.5,
+        "{celsius}, not {settles_c}: {rows:?}"
+    );
+    assert_eq!(power.throttle_events(), 1);
+    let last = &rows[5..];
+    let mean = last.iter().sum::<f64>() / last.len() as f64;
+    assert!(
+        last.iter().all(|row| (row / mean - 1.0).abs() < 0.02),
+        "{rows:?}"
     );
 }
 
