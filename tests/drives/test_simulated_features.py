@@ -65,7 +65,7 @@ def test_a_summary_has_the_power_of_the_time_that_it_covers(powered: str) -> Non
     drive = summary["drive"]
     assert drive["power_cap_w"] == 8
     assert drive["temperature_c"] > 45
-    assert drive["unscaled"] == ["buffer.size_mib", "power.window_ms", "thermal.time_constant_s"]
+    assert drive["unscaled"] == ["buffer.size_mib", "power.window_ms", "power.limit_ms", "thermal.time_constant_s"]
     assert measure("sim:tiny-test,scale=4", seconds=1).summary()["power"] is None
 
 
