@@ -243,7 +243,7 @@ impl AnyDrive {
         Counters {
             host_read_bytes: self.host.0,
             host_written_bytes: self.host.1,
-            nand_written_bytes: (counts.flash_units() + map.written_back + parity) * unit,
+            nand_written_bytes: each!(&self.kind, drive => drive.programmed_units()) * unit,
             moved_bytes: counts.moved_units * unit,
             cached_bytes: counts.cached_units * unit,
             folded_bytes: counts.folded_units * unit,

@@ -86,7 +86,6 @@ impl<T: Translation, M: MappingCache> Device for Drive<T, M> {
     }
 
     fn nand_written_bytes(&self) -> u64 {
-        let units = self.ftl_counts().flash_units() + self.map_counts().written_back;
-        units * u64::from(UNIT_BYTES)
+        self.programmed_units() * u64::from(UNIT_BYTES)
     }
 }

@@ -335,6 +335,12 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.machine.counts()
     }
 
+    /// Units that the flash has programmed, parity and the map's among them.
+    pub fn programmed_units(&self) -> u64 {
+        let moved_and_written = self.ftl_counts().flash_units();
+        moved_and_written + self.map_counts().written_back + self.flash_counts().parity_units
+    }
+
     /// When everything given so far is in flash.
     pub fn idle_at(&self) -> u64 {
         let rests = self.parts.rests().map(|rest| self.machine.rest_there(rest));

@@ -497,7 +497,7 @@ mod tests {
             active_mw in prop_oneof![Just(0_u64), 1_u64..300],
             limit_windows in prop_oneof![Just(1_u64), 2_u64..20],
         ) {
-            let mut power = Power::new(PowerSpec { active_mw, limit_windows, ..spec(cap) });
+            let mut power = Power::new(PowerSpec { limit_windows, active_mw, ..spec(cap) });
             let mut now = 0;
             for (step, what, length) in works {
                 now += step;

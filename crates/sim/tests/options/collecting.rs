@@ -147,16 +147,22 @@ fn parity_takes_its_share_of_the_programs() {
         let mut drive = filled(&spec);
         sequential(&mut drive, 0, spec.user_bytes);
         let mb_s = sequential(&mut drive, 0, spec.user_bytes);
-        (drive.flash_counts(), drive.ftl_counts(), mb_s, spec)
+        (drive, mb_s, spec)
     };
-    let (plain, _, plain_mb_s, _) = run(0);
+    let (plain, plain_mb_s, _) = run(0);
+    let plain = plain.flash_counts();
     assert_eq!(plain.parity_units, 0);
-    let (counts, ftl, mb_s, spec) = run(lines);
+    let (drive, mb_s, spec) = run(lines);
+    let (counts, ftl) = (drive.flash_counts(), drive.ftl_counts());
     let line = u64::from(spec.geometry.units_per_program());
     // The last word line of what was written is not full.
     let data = ftl.flash_units() / line;
     assert_eq!(counts.parity_units / line, data / u64::from(lines - 1));
     assert_eq!(counts.programs, data + counts.parity_units / line);
+    assert_eq!(
+        drive.programmed_units(),
+        ftl.flash_units() + counts.parity_units
+    );
     // All dies are busy with programs, and the blocks of parity are erased too.
     let share = f64::from(lines - 1) / f64::from(lines);
     assert_within("MB/s", mb_s, plain_mb_s * share, 0.01);
