@@ -57,6 +57,11 @@ impl Outbox {
         self.order.len()
     }
 
+    /// Whether so much is on its way to the client that nothing more is to be answered.
+    pub(crate) fn is_full(&self) -> bool {
+        (self.bytes.len() - self.gone) as u64 > PIECE_BYTES
+    }
+
     /// Nothing is on its way to the client.
     pub(crate) fn is_sent(&self) -> bool {
         self.gone == self.bytes.len() && self.rest.is_empty()

@@ -169,7 +169,13 @@ impl Session<'_> {
     }
 
     fn wants_input(&self) -> bool {
-        !matches!(self.phase, Phase::Closing) && self.outbox.waiting() < MAX_HELD
+        let room = match self.phase {
+            // Answers to options are not held: they are written at once.
+            Phase::Negotiating(_) => !self.outbox.is_full(),
+            Phase::Serving => self.outbox.waiting() < MAX_HELD,
+            Phase::Closing => false,
+        };
+        room && !matches!(self.phase, Phase::Closing)
     }
 
     /// Takes all whole messages that are there.

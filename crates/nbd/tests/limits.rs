@@ -281,3 +281,27 @@ fn who_comes_when_as_many_wait_is_closed_at_once() {
     let mut first = waiting.into_iter().next().map(Client::connect);
     read(first.as_mut().expect("three").as_mut().expect("a place"));
 }
+
+/// What a client asks and takes no answer to is not answered on and on in memory.
+#[test]
+fn a_client_that_takes_no_answer_to_its_options_is_read_no_further() {
+    let server = null_drive(LIMITS);
+    let mut client = UnixStream::from(knock(&server));
+    client
+        .set_write_timeout(Some(IDLE))
+        .expect("it is not zero");
+    client.write_all(&1_u32.to_be_bytes()).expect("its flags");
+    // "IHAVEOPT", NBD_OPT_LIST, without data.
+    let mut list = 0x4948_4156_454F_5054_u64.to_be_bytes().to_vec();
+    list.extend(3_u32.to_be_bytes());
+    list.extend(0_u32.to_be_bytes());
+    let many = list.repeat(4096);
+    let mut sent = 0;
+    while sent < 64 * MIB {
+        match client.write(&many) {
+            Ok(count) => sent += count as u64,
+            Err(_) => break,
+        }
+    }
+    assert!(sent < 8 * MIB, "{sent} bytes were taken");
+}
