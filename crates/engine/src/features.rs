@@ -83,7 +83,7 @@ fn queue_attribute(target: &Target, name: &str) -> Option<u64> {
 
 /// Where the kernel describes the device; a partition has no queue of its own, its disk is the folder above.
 fn device_folders(target: &Target) -> Option<[PathBuf; 2]> {
-    let facts = fs::metadata(target.path()).ok()?;
+    let facts = target.metadata()?;
     let device = if facts.file_type().is_block_device() {
         facts.rdev()
     } else {

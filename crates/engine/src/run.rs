@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use metrics::{Collector, CollectorSpec, LogWriter, Measurement, Recorder};
-use workload::Plan;
 use workload::spec::Workload;
+use workload::{Op, Plan};
 
 use crate::control::Control;
 use crate::driver::{Driver, Seat};
@@ -158,16 +158,48 @@ fn seats<'a>(
 
 fn io_failure(target: &Target, workload: &Workload, fault: Fault, outcome: Outcome) -> EngineError {
     let polled = workload.streams.iter().any(|s| s.polled);
+    let ops = [Op::Read, Op::Write, Op::Trim];
+    let done = ops.iter().any(|&op| outcome.measurement.op(op).done > 0);
+    if let Some(missing) = missing(&fault, polled, done) {
+        return missing.into();
+    }
+    EngineError::Io(Box::new(IoFailure {
+        errno: fault.errno,
+        operation: fault.operation,
+        device: target.path().to_owned(),
+        offset: fault.offset,
+        length: fault.length,
+        measured: Some(Box::new(outcome)),
+    }))
+}
+
+/// What is told as missing, with what to do instead of what was measured: where nothing was.
+fn missing(fault: &Fault, polled: bool, done: bool) -> Option<features::Missing> {
     match (fault.errno, fault.operation) {
-        (libc::EOPNOTSUPP, "trim") => features::NO_TRIM.into(),
-        (libc::EOPNOTSUPP, _) if polled => features::NO_POLLING.into(),
-        _ => EngineError::Io(Box::new(IoFailure {
-            errno: fault.errno,
-            operation: fault.operation,
-            device: target.path().to_owned(),
-            offset: fault.offset,
-            length: fault.length,
-            measured: Some(Box::new(outcome)),
-        })),
+        _ if done => None,
+        (libc::EOPNOTSUPP, "trim") => Some(features::NO_TRIM),
+        (libc::EOPNOTSUPP, _) if polled => Some(features::NO_POLLING),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_measured_is_not_given_up_for_an_advice() {
+        let refused = |operation| Fault {
+            errno: libc::EOPNOTSUPP,
+            operation,
+            offset: 0,
+            length: 4096,
+        };
+        assert!(missing(&refused("trim"), false, false).is_some());
+        assert!(missing(&refused("read"), true, false).is_some());
+        assert!(missing(&refused("read"), false, false).is_none());
+        for polled in [false, true] {
+            assert!(missing(&refused("trim"), polled, true).is_none());
+        }
     }
 }

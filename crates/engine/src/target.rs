@@ -118,6 +118,11 @@ impl Target {
         &self.path
     }
 
+    /// What the kernel tells of the open file, whatever became of its name.
+    pub(crate) fn metadata(&self) -> Option<fs::Metadata> {
+        self.file.metadata().ok()
+    }
+
     /// Device or file.
     pub fn kind(&self) -> Kind {
         self.kind
