@@ -231,6 +231,19 @@ def test_every_shipped_drive_meets_what_it_was_fitted_to(name: str) -> None:
     assert stale == []
 
 
+def test_no_figure_depends_on_the_order_of_the_ratings() -> None:
+    """Each has seeds of its own, and a state is made alike whoever needs it first."""
+    name = "intel-600p-512gb"
+    ratings = ratings_of(name)
+    asked = ("random_read_iops", "random_write_iops", "sequential_write_mb_s")
+    some = tuple(each for each in ratings.rating if each.metric in asked)
+    assert len(some) >= 3
+    there, back = (
+        check(name, ratings.model_copy(update={"rating": order}), SMALL) for order in (some, some[::-1])
+    )
+    assert [each.model for each in there.ratings] == [each.model for each in reversed(back.ratings)]
+
+
 def test_the_command_names_the_part_that_limits_each_load(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "check", "samsung-950-pro-512gb", "--quick"]) in (0, 1)
     out = capsys.readouterr().out

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from ssdlab.drives.ratings import Judged, Rating, Ratings, judge
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profile_text
@@ -42,6 +44,7 @@ _DRAIN_S = 1.0
 """Rest before a measurement: the write buffer is in flash by then, so that reads do not wait for it."""
 _SETTLED = 0.01
 """Passes in a row whose write amplification differs by less are the steady state."""
+_SETTLING_DEPTH = 32
 _MAX_SCALE = 1024
 _MAX_PASSES = 24
 """Half passes; a spare of 2 % settles within ten full ones."""
@@ -166,7 +169,7 @@ class _PreparedDrive:
         self._seconds = seconds
         self._empty = self._drive.native.snapshot()
         self._states: dict[str, _core.SimulatedState] = {}
-        self._seeds: Iterator[int] = iter(range(1, 1 << 32))
+        self._seeds = _seeds_of("")
 
     def measure(self, rating: Rating) -> float | None:
         """Return what the drive does where it is rated, or None where it does not tell."""
@@ -177,7 +180,7 @@ class _PreparedDrive:
             return self._mean_w(start_ns)
         if rating.metric == "random_write_iops" and rating.state == "steady":
             # A whole pass, so that every superblock that is collected within it counts.
-            return self._overwrite(rating).iops
+            return self._overwrite(rating, max(rating.in_flight, _SETTLING_DEPTH)).iops
         if rating.is_bound:
             return self._highest_w(rating)
         start_ns = self._drive.native.now_ns
@@ -225,6 +228,7 @@ class _PreparedDrive:
     def _enter(self, rating: Rating) -> None:
         """Bring the drive into the state that a rating speaks of; what was written before lies in flash."""
         writes = _read_pct(rating) < 100
+        self._seeds = _seeds_of(f"{rating.metric} of {rating.in_flight}, {rating.state}, {rating.span_gb}")
         if rating.state == "steady":
             self._go("sequential" if _is_sequential(rating) else f"steady {rating.span_gb}", rating)
         elif rating.state == "cached" and not writes:
@@ -237,7 +241,12 @@ class _PreparedDrive:
             self._drive.idle(_DRAIN_S)
 
     def _go(self, state: str, rating: Rating) -> None:
-        """Go back to a state, or make it from the one before it."""
+        """Go back to a state, or make it from the one before it, as whoever needs it first would."""
+        after, self._seeds = self._seeds, _seeds_of(state)
+        self._make(state, rating)
+        self._seeds = after
+
+    def _make(self, state: str, rating: Rating) -> None:
         native = self._drive.native
         native.restore(self._states.get(state, self._empty))
         if state in self._states or state == "empty":
@@ -263,7 +272,7 @@ class _PreparedDrive:
         before = 0.0
         settled = 0
         for _ in range(_MAX_PASSES):
-            now = _amplification(self._overwrite(rating))
+            now = _amplification(self._overwrite(rating, _SETTLING_DEPTH))
             settled = settled + 1 if abs(now / before - 1 if before else 1) < _SETTLED else 0
             before = now
             if settled >= 2:
@@ -274,7 +283,7 @@ class _PreparedDrive:
             write_amplification=before,
         )
 
-    def _overwrite(self, rating: Rating) -> Measurement:
+    def _overwrite(self, rating: Rating, depth: int) -> Measurement:
         """Write half the span's bytes at random, and of a small span so much that some time passes."""
         span = self._span(rating)
         assert isinstance(span.length, int)
@@ -283,13 +292,18 @@ class _PreparedDrive:
             ops=Mix(read_pct=0),
             span=span,
             engine="uring",
-            depth=max(rating.in_flight, 32),
+            depth=depth,
             stop=Stop(bytes=volume // _RANDOM_BYTES * _RANDOM_BYTES),
         )
         workload = Workload(
             seed=next(self._seeds), interval_ns=_INTERVAL_NS, ramp_ns=_RAMP_NS, streams=(stream,)
         )
         return self._drive.run(workload)
+
+
+def _seeds_of(what: str) -> Iterator[int]:
+    """Return seeds that depend on nothing but what they are for."""
+    return count(crc32(what.encode()))
 
 
 def _read_pct(rating: Rating) -> int:
