@@ -110,7 +110,7 @@ def test_consent(tmp_path: Path, schema: str, counts: bool) -> None:
     }
     text = json.dumps({"schema": schema, "given": [given]})
     data = text if schema.endswith("/1") else seal_document(text)
-    (tmp_path / verifying.CONSENT).write_text(data)
+    (tmp_path / run_folder.CONSENT).write_text(data)
     with HeldFolder(tmp_path) as folder:
         found = consent_record._read(folder)
     assert isinstance(found, consent_record.Record) is counts

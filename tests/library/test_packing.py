@@ -16,15 +16,20 @@ import pytest
 from lab.synthetic import make_finished_run
 from library.made import run
 from ssdlab.cli import main
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.library import packing
 from ssdlab.library.packing import pack, unpack
+from ssdlab.methods import find_method
+from ssdlab.methods.job import read_job
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.results import catalogue
-from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.run_folder import CONSENT, RunFolder
 from ssdlab.results.schema import Child, Member, Sealed
-from ssdlab.results.store import add_note, run_folders
+from ssdlab.results.seal import file_digest
+from ssdlab.results.store import add_note, run_folders, write_manifest
 from ssdlab.results.tags import change_tags, read_tags
 from ssdlab.results.verifying import verify_library
+from ssdlab.runs.session import Order, start
 
 
 def packed(folders: list[Path], place: Path, **options: Any) -> Path:
@@ -228,6 +233,39 @@ def test_a_redacted_suite_and_a_run_with_tables_hold_together(tmp_path: Path) ->
     )
     unpack(archive, other)
     assert [each.seal for each in verify_library(other)] == ["sealed"] * 3
+
+
+def on_a_file(scratch: Path) -> Path:
+    """A finished run on a file, which keeps what it was allowed on this host."""
+    params = read_job('[[step]]\ndo = "run"\nseconds = "50ms"', "j")
+    order = Order(find_method("job"), params, str(scratch / "s.img"), size_bytes=1 << 20)
+    folder = start(order, scratch / "library")
+    assert (folder / CONSENT).exists()
+    return folder
+
+
+def sealed_too(folder: Path, *names: str) -> None:
+    """Let the manifest tell of files that were sealed with the run once, and are apart now."""
+    manifest = RunFolder(folder).manifest
+    assert manifest.sealed is not None
+    with HeldFolder(folder) as held:
+        files = manifest.sealed.files | {name: file_digest(held, name) for name in names}
+    sealed = manifest.sealed.model_copy(update={"files": files})
+    write_manifest(folder, manifest.model_copy(update={"sealed": sealed}))
+
+
+@pytest.mark.parametrize("told", [(), (CONSENT,)], ids=["new", "as earlier manifests"])
+def test_a_redacted_run_on_a_file_is_whole_without_its_consent(scratch: Path, told: tuple[str, ...]) -> None:
+    folder = on_a_file(scratch)
+    assert CONSENT not in getattr(RunFolder(folder).manifest.sealed, "files", ())
+    sealed_too(folder, *told)
+    unpack(packed([folder], scratch / "x.tar.gz", redact=True), scratch / "other")
+    (verified,) = verify_library(scratch / "other")
+    assert (verified.seal, verified.damage, verified.unknown) == ("sealed", None, ())
+    assert not (verified.folder / CONSENT).exists()
+    (folder / CONSENT).unlink()
+    (verified,) = verify_library(folder.parent)
+    assert (verified.seal, verified.damage) == ("sealed", None), "it is of this host, and no figure's"
 
 
 def test_what_is_not_finished_is_packed_as_it_is_and_not_redacted(tmp_path: Path) -> None:

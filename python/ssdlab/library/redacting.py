@@ -17,12 +17,11 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.capabilities import capabilities_of
 from ssdlab.model.errors import Refused
 from ssdlab.results.journal import now
-from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES, RunFolder
+from ssdlab.results.run_folder import APART, CONDITIONS, CONSENT, JOURNAL, LIVE, MANIFEST, NOTES, RunFolder
 from ssdlab.results.schema import Note
 from ssdlab.results.seal import Chain, file_digest, open_document, seal_document
 from ssdlab.results.tags import TAGS
 from ssdlab.results.unwritten_tables import not_written
-from ssdlab.results.verifying import CONSENT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +83,7 @@ class Redaction:
         journal, chain = _chained(held, JOURNAL, private, Chain(run.manifest.run_id))
         yield JOURNAL, journal
         names = [name for name in held.names() if name not in (JOURNAL, MANIFEST, NOTES, *LEFT_OUT)]
-        files = dict(sealed.files)
+        files: dict[str, str] = {}
         for name in names:
             if name.startswith(".") or not held.is_file(name):
                 continue
@@ -94,7 +93,7 @@ class Redaction:
                 yield name, _document(held.read_bytes(name), private).encode()
             else:
                 yield name, None
-                if name in files:
+                if name in sealed.files and name not in APART:
                     files[name] = file_digest(held, name)
         notes, last = _chained(held, NOTES, private, Chain())
         yield NOTES, notes + last.write(Note(at=now(), text=NOTE).model_dump_json())

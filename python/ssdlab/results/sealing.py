@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.results.lines import parse_journal
-from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES, read_sealed_manifest
+from ssdlab.results.run_folder import APART, JOURNAL, read_sealed_manifest
 from ssdlab.results.schema import Sealed
 from ssdlab.results.seal import file_digest
 
 if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.schema import Manifest
-
-_APART = frozenset({MANIFEST, JOURNAL, NOTES, LIVE, CONDITIONS})
-"""Sealed by themselves, or gone when the run is finished."""
 
 
 def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
@@ -32,7 +29,7 @@ def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
         TELEMETRY,
     )  # numpy, which most readers of a run do without
 
-    apart = _APART | {HIST, IOS, SERIES, TELEMETRY}  # the manifest's list of tables seals those
+    apart = APART | {HIST, IOS, SERIES, TELEMETRY}  # the manifest's list of tables seals those
     data = folder.read_bytes(JOURNAL) if folder.exists(JOURNAL) else b""
     journal = parse_journal(data, folder.path / JOURNAL, manifest.run_id)
     others = (name for name in folder.names() if name not in apart and not name.startswith("."))

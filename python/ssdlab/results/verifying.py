@@ -10,12 +10,12 @@ from ssdlab.model.errors import Refused
 from ssdlab.model.shortage import raise_shortage
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.run_folder import (
-    CONDITIONS,
+    APART,
+    CONSENT,
     JOURNAL,
     LIVE,
     LIVE_SCHEMA,
     MANIFEST,
-    NOTES,
     STEPS,
     RunFolder,
 )
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from ssdlab.results.schema import SealState
 
-CONSENT = "consent.json"
 CONSENT_SCHEMA = "ssdlab.consent/2"
 """2: it carries a seal over the whole, beside that of the host over each act of consent."""
 _DOCUMENTS = {LIVE: LIVE_SCHEMA, CONSENT: CONSENT_SCHEMA}
@@ -142,7 +141,7 @@ def _unknown(folder: HeldFolder, run: RunFolder) -> tuple[str, ...]:
     sealed = run.manifest.sealed
     if sealed is None or run.manifest.status != "finished" or run.lacks_tables:
         return ()
-    known = {MANIFEST, JOURNAL, NOTES, TAGS, CONDITIONS, CONSENT, *sealed.files}
+    known = {*APART - {LIVE}, TAGS, *sealed.files}
     known |= {table.name for table in run.manifest.tables}
     if STEPS not in known and _is_empty(folder, STEPS):
         known.add(STEPS)  # made with every run; a suite has no steps of its own

@@ -27,9 +27,10 @@ from ssdlab.host.sysfs import HostFiles, there
 from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 from ssdlab.results.journal import boot_id, now
+from ssdlab.results.run_folder import CONSENT
 from ssdlab.results.schema import DriveInfo
 from ssdlab.results.seal import read_document, seal_document
-from ssdlab.results.verifying import CONSENT, CONSENT_SCHEMA
+from ssdlab.results.verifying import CONSENT_SCHEMA
 
 if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
