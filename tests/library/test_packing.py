@@ -7,7 +7,7 @@ import io
 import json
 import os
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,18 @@ from ssdlab.library import packing
 from ssdlab.library.packing import pack, unpack
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
+from ssdlab.methods.suites.suite import Part
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.results import catalogue
-from ssdlab.results.run_folder import CONSENT, RunFolder
+from ssdlab.results.run_folder import CONSENT, TAGS, RunFolder
 from ssdlab.results.schema import Child, Member, Sealed
 from ssdlab.results.seal import file_digest
 from ssdlab.results.store import add_note, run_folders, write_manifest
 from ssdlab.results.tags import change_tags, read_tags
 from ssdlab.results.verifying import verify_library
 from ssdlab.runs.session import Order, start
+from ssdlab.runs.suites.session import start_suite
+from suites import made as suites
 
 
 def packed(folders: list[Path], place: Path, **options: Any) -> Path:
@@ -266,6 +269,35 @@ def test_a_redacted_run_on_a_file_is_whole_without_its_consent(scratch: Path, to
     (folder / CONSENT).unlink()
     (verified,) = verify_library(folder.parent)
     assert (verified.seal, verified.damage) == ("sealed", None), "it is of this host, and no figure's"
+
+
+class Tagger(suites.Watcher):
+    """Tags all that is in a library, suite and runs, while the parts of the suite are at work."""
+
+    def __init__(self, library: Path) -> None:
+        super().__init__()
+        self.library = library
+
+    def began(self, child: Child, number: int, total: int) -> Sequence[Any]:
+        for folder in run_folders(self.library):
+            change_tags(folder, ["begun"])
+        return super().began(child, number, total)
+
+
+@pytest.mark.parametrize("told", [(), (TAGS,)], ids=["new", "as earlier manifests"])
+def test_tags_of_before_the_end_can_still_be_changed(tmp_path: Path, told: tuple[str, ...]) -> None:
+    library, other = tmp_path / "a", tmp_path / "b"
+    parts = (Part("peak-random-read", "any"), Part("peak-sequential-read", "any"))
+    settings = {"depths": "1", "seconds": "100ms", "ramp_seconds": "0"}
+    order = suites.suite_order(suites.suite(*parts), suites.SMALL, settings)
+    folder = start_suite(order, library, Tagger(library))
+    assert read_tags(folder) == ("begun",)
+    sealed_too(folder, *told)
+    change_tags(folder, ["over"])
+    assert {(each.seal, each.damage) for each in verify_library(library)} == {("sealed", None)}
+    unpack(packed([folder], tmp_path / "x", redact=True), other)
+    assert {(each.seal, each.damage) for each in verify_library(other)} == {("sealed", None)}
+    assert read_tags(other / folder.name) == ("begun", "over")
 
 
 def test_what_is_not_finished_is_packed_as_it_is_and_not_redacted(tmp_path: Path) -> None:

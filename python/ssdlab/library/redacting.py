@@ -17,10 +17,19 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.capabilities import capabilities_of
 from ssdlab.model.errors import Refused
 from ssdlab.results.journal import now
-from ssdlab.results.run_folder import APART, CONDITIONS, CONSENT, JOURNAL, LIVE, MANIFEST, NOTES, RunFolder
+from ssdlab.results.run_folder import (
+    APART,
+    CONDITIONS,
+    CONSENT,
+    JOURNAL,
+    LIVE,
+    MANIFEST,
+    NOTES,
+    TAGS,
+    RunFolder,
+)
 from ssdlab.results.schema import Note
 from ssdlab.results.seal import Chain, file_digest, open_document, seal_document
-from ssdlab.results.tags import TAGS
 from ssdlab.results.unwritten_tables import not_written
 
 if TYPE_CHECKING:

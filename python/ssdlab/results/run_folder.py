@@ -41,7 +41,8 @@ CONDITIONS = "conditions.json"
 CONDITIONS_SCHEMA = "ssdlab.conditions/2"
 """2: it carries a seal."""
 CONSENT = "consent.json"
-APART = frozenset({MANIFEST, JOURNAL, NOTES, LIVE, CONDITIONS, CONSENT})
+TAGS = "tags.jsonl"
+APART = frozenset({MANIFEST, JOURNAL, NOTES, TAGS, LIVE, CONDITIONS, CONSENT})
 """Sealed by themselves, or gone when the run is finished: the seals of a manifest do not tell of them."""
 
 

@@ -18,12 +18,12 @@ from ssdlab.model.stored import Stored
 from ssdlab.results import seal
 from ssdlab.results.journal import now
 from ssdlab.results.lines import RESTORE
+from ssdlab.results.run_folder import TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-TAGS = "tags.jsonl"
 _WORD = re.compile(r"\w[\w.+@:/-]{0,63}")
 
 

@@ -20,7 +20,7 @@ from ssdlab.results.run_folder import (
     RunFolder,
 )
 from ssdlab.results.seal import read_document
-from ssdlab.results.tags import TAGS, read_tags
+from ssdlab.results.tags import read_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,7 +141,7 @@ def _unknown(folder: HeldFolder, run: RunFolder) -> tuple[str, ...]:
     sealed = run.manifest.sealed
     if sealed is None or run.manifest.status != "finished" or run.lacks_tables:
         return ()
-    known = {*APART - {LIVE}, TAGS, *sealed.files}
+    known = {*APART - {LIVE}, *sealed.files}
     known |= {table.name for table in run.manifest.tables}
     if STEPS not in known and _is_empty(folder, STEPS):
         known.add(STEPS)  # made with every run; a suite has no steps of its own
