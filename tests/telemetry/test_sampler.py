@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from ssdlab.drives.telemetry import sampler
 from ssdlab.drives.telemetry.sampler import HostTelemetry
 from ssdlab.drives.telemetry.sources import KernelLog, Link, Source
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import DriveError
-from ssdlab.model.telemetry import DriveHealth
+from ssdlab.model.telemetry import DriveHealth, Sample
+from ssdlab.results.samples import kept_as_taken, read_samples
 
 PERIOD_S = 0.02
 
@@ -92,6 +95,48 @@ def test_a_drive_that_stops_answering_is_marked_and_not_asked_again() -> None:
     assert [mark.code for mark in marks] == ["unanswered"]
     assert "no answer" in marks[0].what
     assert len(samples) >= 4, "the run goes on, and so do the others"
+
+
+class Slow(Counting):
+    """Answers its second question only when it is let go."""
+
+    def __init__(self, fails_at: int) -> None:
+        super().__init__(fails_at)
+        self.held, self.let_go = threading.Event(), threading.Event()
+
+    def figures(self) -> dict:
+        if self.asked == 1:
+            self.held.set()
+            assert self.let_go.wait(30)
+        return super().figures()
+
+
+@pytest.mark.parametrize("fails_at", [1 << 30, 2], ids=["answers", "fails"])
+def test_an_answer_after_the_step_is_no_more_of_it(monkeypatch: pytest.MonkeyPatch, fails_at: int) -> None:
+    monkeypatch.setattr(sampler, "_PATIENCE_S", 0.01)
+    source, after, kept = Slow(fails_at), Counting(), []
+    watch = HostTelemetry([source, after], period_s=PERIOD_S).begin(kept.append)
+    assert source.held.wait(30)
+    samples, marks = watch.end(None)
+    assert [mark.what for mark in marks] == ["no more telemetry of the drive: it did not answer in time"]
+    asked = after.asked
+    source.let_go.set()
+    watch._thread.join(30)
+    assert len(samples) == len(kept) == len(watch._samples) == 1
+    assert (after.asked, after.ended) == (asked, 1), "nor is anything else asked"
+
+
+def test_a_late_sample_goes_into_no_other_file(tmp_path: Path) -> None:
+    """The next file that is opened has the number of the descriptor that was closed."""
+    with HeldFolder(tmp_path, writing=True) as steps:
+        with kept_as_taken(steps, "0000-1.samples") as keep, kept_as_taken(steps, "0000-2.samples") as none:
+            keep(Sample(1))
+        with (tmp_path / "next").open("wb"):
+            for late in (keep, none):
+                late(Sample(2))
+        assert [sample.at_ns for sample in read_samples(steps, "0000-1.samples")] == [1]
+        assert (tmp_path / "next").read_bytes() == b""
+        assert steps.names() == ["0000-1.samples", "next"], "and none is made"
 
 
 def test_a_reading_that_fails_is_none() -> None:

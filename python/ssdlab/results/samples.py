@@ -11,6 +11,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.model.telemetry import FIGURES, Sample
@@ -45,20 +46,29 @@ def write_samples(steps: HeldFolder, name: str, samples: Iterable[Sample]) -> No
 
 @contextmanager
 def kept_as_taken(steps: HeldFolder, name: str) -> Iterator[Callable[[Sample], None]]:
-    """Give what adds a sample to a file; the file is made with the first."""
-    descriptor = -1
+    """Give what adds a sample to a file; the file is made with the first.
+
+    It may be called by a thread that comes late: nothing is added after the end of the block, when the number
+    of the descriptor may be another file's.
+    """
+    descriptor, over, lock = -1, False, Lock()
 
     def keep(sample: Sample) -> None:
         nonlocal descriptor
-        if descriptor < 0:
-            descriptor = steps.append_to(name)
-        os.write(descriptor, _line(sample))
+        with lock:
+            if over:
+                return
+            if descriptor < 0:
+                descriptor = steps.append_to(name)
+            os.write(descriptor, _line(sample))
 
     try:
         yield keep
     finally:
-        if descriptor >= 0:
-            os.close(descriptor)
+        with lock:
+            over = True
+            if descriptor >= 0:
+                os.close(descriptor)
 
 
 def read_samples(steps: HeldFolder, name: str) -> list[Sample]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives.admin.fields import Malformed
@@ -72,6 +72,9 @@ class Sampler:
         self.sources = tuple(each.words for each in self._sources)
         self._zero_ns = time.monotonic_ns()
         self._ended = Event()
+        self._answers = Lock()
+        self._left = False
+        """Whether the step is over: what is still being asked is no part of it."""
         self._thread = Thread(target=self._run, name="telemetry", daemon=True)
         self._thread.start()
 
@@ -79,6 +82,8 @@ class Sampler:
         """Stop, and return what was seen, on the clock of the step's rows."""
         self._ended.set()
         self._thread.join(_PATIENCE_S)
+        with self._answers:
+            self._left = True
         if self._thread.is_alive():
             self._lost["the drive"] = "it did not answer in time"
         now_ns = time.monotonic_ns()
@@ -112,12 +117,22 @@ class Sampler:
 
     def _take(self) -> None:
         figures: dict[str, Any] = {}
+        failed: list[tuple[Source, str]] = []
         for source in list(self._sources):
+            if self._left:
+                return
             try:
                 figures |= source.figures()
             except (LabError, Malformed, OSError) as error:
-                self._lost[source.words] = str(error).partition("\n")[0]
-                self._sources.remove(source)
+                failed.append((source, str(error).partition("\n")[0]))
+        with self._answers:
+            if not self._left:
+                self._note(figures, failed)
+
+    def _note(self, figures: dict[str, Any], failed: Sequence[tuple[Source, str]]) -> None:
+        for source, why in failed:
+            self._lost[source.words] = why
+            self._sources.remove(source)
         now_ns = time.monotonic_ns()
         sample = Sample(now_ns, **figures)
         self._samples.append(sample)
