@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -206,6 +207,49 @@ def test_a_lease_that_was_lost_is_lost_for_good(
 
     ended = child("one", work).ended()
     assert ended["error"] == LeaseLost.__name__ and "nothing more is written" in ended["what"]
+
+
+@pytest.mark.parametrize("where", ["before it reads who holds the run", "after that", "before it writes"])
+def test_a_renewal_that_is_under_way_writes_into_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """The server answers the renewing thread slowly, and the run is given up meanwhile."""
+    under_way, closed = threading.Event(), threading.Event()
+    reads, writes = RunLock._named_holder, lease._write
+
+    def slow(place: str) -> None:
+        if place == where and threading.current_thread().name == "ssdlab-lease":
+            under_way.set()
+            closed.wait(0.3)  # a release that waits for the renewal is not waited for
+
+    def named_holder(self: RunLock) -> Holder | None:
+        slow("before it reads who holds the run")
+        found = reads(self)
+        slow("after that")
+        return found
+
+    def write(descriptor: int, holder: Holder, *, durable: bool) -> None:
+        slow("before it writes")
+        writes(descriptor, holder, durable=durable)
+
+    monkeypatch.setattr(lease, "may_be_shared", lambda descriptor: True)
+    monkeypatch.setattr(lease, "RENEWAL_S", 0.01)
+    (run := tmp_path / "run").mkdir()
+    lock = RunLock(run)
+    (thread,) = (each for each in threading.enumerate() if each.name == "ssdlab-lease")
+    monkeypatch.setattr(RunLock, "_named_holder", named_holder)
+    monkeypatch.setattr(lease, "_write", write)
+    assert under_way.wait(30)
+    lock.release()
+    others = [tmp_path / f"other-{number}" for number in range(4)]
+    with ExitStack() as stack:  # they have the numbers of the descriptors that were closed
+        for other in others:
+            stack.enter_context(other.open("wb"))
+        closed.set()
+        thread.join(30)
+    assert [other.read_bytes() for other in others] == [b""] * 4
+    assert lock.deadline is not None and not lock.deadline.has_passed, "given up, not lost"
+    assert not is_running(run)
 
 
 def test_a_stopped_run_that_another_host_went_on_with_issues_no_more_when_it_wakes(

@@ -113,6 +113,8 @@ class RunLock:
         self.deadline: _core.Deadline | None = None
         self._me, self._until, self._lost = this_holder(), float("inf"), False
         self._left = threading.Event()
+        self._renewal = threading.Lock()
+        """Held over a renewal: what it reads and writes by is not closed meanwhile."""
         with library_errors(folder):
             self.folder = HeldFolder(folder, writing=True)
             try:
@@ -149,12 +151,13 @@ class RunLock:
     def release(self) -> None:
         """Give the run up."""
         self._left.set()
-        with suppress(OSError, LabError):
-            holder = self._named_holder()
-            if holder is None or holder.token == self._me.token:
-                self.folder.remove(LEASE)
-        os.close(self._file)
-        self.folder.close()
+        with self._renewal:
+            with suppress(OSError, LabError):
+                holder = self._named_holder()
+                if holder is None or holder.token == self._me.token:
+                    self.folder.remove(LEASE)
+            os.close(self._file)
+            self.folder.close()
 
     # --- the lease ---
 
@@ -169,8 +172,11 @@ class RunLock:
         wait_s = RENEWAL_S
         while not self._left.wait(wait_s):
             try:
-                if not self._renewed():
-                    return self._lose()
+                with self._renewal:
+                    if self._left.is_set():
+                        return  # the descriptors may be other files by now
+                    if not self._renewed():
+                        return self._lose()
                 wait_s = RENEWAL_S
             except (OSError, LabError):
                 wait_s = _AGAIN_S
@@ -179,7 +185,9 @@ class RunLock:
         """Renew the lease; False if it is lost."""
         began = _now()
         holder = self._named_holder()
-        if self._lost or began >= self._until or (holder is not None and holder.token != self._me.token):
+        if holder is not None and holder.token != self._me.token:
+            return False
+        if self._lost or _now() >= self._until:  # that the answer came late counts too
             return False
         self._me = Holder(**{**asdict(self._me), "renewed": self._me.renewed + 1})
         _write(self._file, self._me, durable=True)
