@@ -11,8 +11,19 @@ import pytest
 from ssdlab.cli import main
 from ssdlab.drives.guard.endurance import DEFAULT_SHARE, EnduranceCap, Rating, cap_of, rating_of
 from ssdlab.host.identity import Identity
+from ssdlab.methods import find_method
+from ssdlab.methods.job import read_job
+from ssdlab.methods.suites.suite import Part
 from ssdlab.model.drive_options import endurance_cap
-from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.errors import Interrupted, LabError, Refused
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.store import run_folders
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import resume, start
+from ssdlab.runs.suites.children import Before, after
+from ssdlab.runs.suites.session import start_suite
+from ssdlab.runs.written import written_by_run
+from suites.made import BRIEF, Watcher, children, suite, suite_order
 
 TB = 10**12
 
@@ -163,21 +174,53 @@ def test_a_plan_that_surely_writes_too_much_is_refused_before_it_begins(
     assert main([*words, "--endurance-cap", "50%"]) == 0
 
 
-def test_what_earlier_sessions_wrote_counts(tmp_path: Path) -> None:
-    from ssdlab import open_drive
-    from ssdlab.model.workload import Workload
-    from ssdlab.runs.resume_checks import written_by_run
+class StoppedSoon:
+    """Stops a run within a step: at its second sign of life."""
 
-    steps = tmp_path / "steps"
-    steps.mkdir()
-    (steps / "0009-1.log").write_bytes(os.urandom(64))  # torn before its first row
-    writes = {
-        "name": "w",
-        "ops": {"read_pct": 0},
-        "block": [{"bytes": 4096}],
-        "stop": {"bytes": 1 << 20},
-    }
-    with open_drive(tmp_path / "scratch.img", size=1 << 20, writing=True) as held:
-        for name in ("0000-1.log", "0000-2.log"):
-            held.run(Workload.model_validate({"streams": [writes]}), log_path=steps / name)
-    assert written_by_run(tmp_path) == 2 << 20
+    def __init__(self) -> None:
+        self.ticks = 0
+
+    def began(self, progress: object) -> None:
+        pass
+
+    def tick(self, progress: object) -> None:
+        self.ticks += 1
+        if self.ticks == 2:
+            raise Interrupted("stopped by a signal", "go on")
+
+    def finished(self, step: object, progress: object, *, read_back: bool) -> None:
+        pass
+
+    def ended(self, status: object) -> None:
+        pass
+
+
+def test_what_attempts_wrote_counts_whether_they_stand_or_not(scratch: Path) -> None:
+    text = '[[step]]\ndo = "run"\nrw = "randwrite"\nthreads = 1\nbytes = "64MiB"\ninterval = "10ms"'
+    order = Order(find_method("job"), read_job(text, "j"), str(scratch / "s.img"), size_bytes=1 << 20)
+    with pytest.raises(Interrupted):
+        start(order, scratch / "library", [StoppedSoon()])
+    (folder,) = run_folders(scratch / "library")
+    torn = folder / "steps" / "0009-1.log"
+    torn.write_bytes(os.urandom(64))  # before its first row
+    cut_short = written_by_run(folder)
+    assert 0 < cut_short < 64 << 20
+    torn.unlink()
+    resume(folder)
+    run = RunFolder(folder)
+    assert [each.attempt for each in run.voided()] == [1]
+    assert written_by_run(folder) == cut_short + (64 << 20)
+    assert after(folder, Before(bytes_written=7)).bytes_written == 7 + cut_short + (64 << 20)
+
+
+def test_a_suite_counts_what_its_drive_counts_ramps_too(tmp_path: Path) -> None:
+    """The next run is held against the endurance that is left; the model's counter knows of no ramp."""
+    made = suite(Part("mixed-random", "any"), Part("peak-random-read", "any"))
+    text = f"sim:tiny-test,scale=4,state={tmp_path / 'drive.sim'}"
+    order = suite_order(made, text, BRIEF | {"ramp_seconds": "0.1"})
+    wrote, reads = children(RunFolder(start_suite(order, tmp_path / "library", Watcher()))).values()
+    watched = [step.result.telemetry for step in wrote.steps()]
+    counted = sum(int(each.changes["host_written_bytes"] or 0) for each in watched if each is not None)
+    assert reads.manifest.member is not None
+    in_no_row = counted - reads.manifest.member.spent_bytes  # I/Os that were in flight when a step ended
+    assert 0 <= in_no_row < 1 << 20

@@ -1,22 +1,16 @@
-"""Whether a run may be continued: the method, its parameters and the drive must be those that began it.
-
-What it has written so far is counted by the rows of its step logs: each attempt counts, standing or not.
-"""
+"""Whether a run may be continued: the method, its parameters and the drive must be those that began it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.host.chain import difference
-from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.methods import find_method
 from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.model.printable import quoted
 from ssdlab.results.journal import boot_id
-from ssdlab.results.run_folder import STEPS, step_logs
 from ssdlab.runs.consent_record import Given, can_be_reset, chain_now, goes_by_name, layer_of
 from ssdlab.runs.provenance import drive_info
 
@@ -167,29 +161,3 @@ def _check_file(manifest: Manifest, found: Mapping[str, object]) -> None:
                 begun=then,
                 found=now_there,
             )
-
-
-def written_by_run(folder: Path | HeldFolder) -> int:
-    """Return the bytes that the attempts of a run have written to its drive, ramps included.
-
-    Parameters
-    ----------
-    folder
-        The run folder, before compaction.
-    """
-    held = hold(folder)
-    if not (names := step_logs(held)):
-        return 0
-    with held.folder(STEPS) as steps:
-        return sum(_written(steps, name) for name in names)
-
-
-def _written(steps: HeldFolder, name: str) -> int:
-    import ssdlab._core as _core
-
-    with steps.readable(name) as path:
-        try:
-            log = _core.read_log(path).measurement
-        except LabError:
-            return 0  # nothing whole is in it: killed before its first row
-    return sum(int(log.rows(stream, "write")["bytes"].sum()) for stream in log.streams)

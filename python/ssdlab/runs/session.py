@@ -45,11 +45,12 @@ from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
 from ssdlab.runs.provenance import drive_info, first_manifest, measured_under, metered_by
 from ssdlab.runs.recorded_power import marked
-from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method, written_by_run
+from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method
 from ssdlab.runs.runner import Rewind, Runner
 from ssdlab.runs.session_record import SessionRecord, nothing_left, resumed_manifest
 from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.tracking import Tracker, layout_watch
+from ssdlab.runs.written import written_by_run
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -20,6 +20,7 @@ from ssdlab.runs.conditions.variant import Variant
 from ssdlab.runs.consent_record import Given, Renewal, standing_consent
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import RunEnvironment, resume, start
+from ssdlab.runs.written import written_by_run
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -134,13 +135,8 @@ def span_writer(steps: Iterable[Step], run_id: str, before: str | None) -> str |
 def after(folder: Path, before: Before) -> Before:
     """Return what is known after the run of a folder, which is finished."""
     run = RunFolder(folder)
-    steps = run.steps()
-    writer = span_writer(steps, run.manifest.run_id, before.written_by)
-    return Before(writer, before.bytes_written + sum(_written_bytes(step) for step in steps))
-
-
-def _written_bytes(step: Step) -> int:
-    return 0 if step.summary is None else step.summary.written_bytes
+    writer = span_writer(run.steps(), run.manifest.run_id, before.written_by)
+    return Before(writer, before.bytes_written + written_by_run(folder))
 
 
 def _writes(step: Step) -> bool:

@@ -1,0 +1,56 @@
+"""What a run has written to its drive: the rows of all its attempts, ramps too, whether they count or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.host.held_folder import hold
+from ssdlab.model.errors import LabError
+from ssdlab.results.run_folder import STEPS, RunFolder, step_logs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.host.held_folder import HeldFolder
+
+
+def written_by_run(folder: Path | HeldFolder) -> int:
+    """Return the bytes that the attempts of a run have written: from its tables, before those from its logs.
+
+    Parameters
+    ----------
+    folder
+        The run folder.
+
+    Raises
+    ------
+    Refused
+        The run is damaged.
+    """
+    held = hold(folder)
+    run = RunFolder(held.path)
+    if run.manifest.tables:  # of the logs some may be gone by now
+        return _by_table(run)
+    if not (names := step_logs(held)):
+        return 0
+    with held.folder(STEPS) as steps:
+        return sum(_by_log(steps, name) for name in names)
+
+
+def _by_table(run: RunFolder) -> int:
+    from ssdlab.results.tables import SERIES  # numpy, which most readers of a run do without
+
+    if SERIES not in [table.name for table in run.manifest.tables]:
+        return 0
+    return int(run.read_table(SERIES, {"bytes": "BIGINT"}, "direction = 'write'", "bytes")["bytes"].sum())
+
+
+def _by_log(steps: HeldFolder, name: str) -> int:
+    import ssdlab._core as _core
+
+    with steps.readable(name) as path:
+        try:
+            log = _core.read_log(path).measurement
+        except LabError:
+            return 0  # nothing whole is in it: killed before its first row
+    return sum(int(log.rows(stream, "write")["bytes"].sum()) for stream in log.streams)
