@@ -296,10 +296,6 @@ class Measurement:
         """Number of the row that `until` accepted."""
 
     @property
-    def log_error(self) -> str | None:
-        """Why the log is incomplete, if it is."""
-
-    @property
     def complete(self) -> bool:
         """Whether the run was recorded to its end; False for what a torn log holds."""
 

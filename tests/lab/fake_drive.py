@@ -46,7 +46,6 @@ class FakeMeasurement:
 
     def __init__(self, workload: Any, iops: float) -> None:
         self.streams = [stream.name for stream in workload.streams]
-        self.source = SimpleNamespace(log_error=None)
         (stream,) = workload.streams
         self._stream, self._iops = stream, iops
         self._interval_s = workload.interval_ns / 1e9

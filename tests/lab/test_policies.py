@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -326,18 +327,18 @@ def test_a_finished_run_is_not_resumed(run_some, tmp_path: Path) -> None:
 
 
 def test_a_broken_log_is_an_error_and_no_finished_step(run_some) -> None:
+    """The engine and the simulator raise what became of the rows; a measurement that comes back has them."""
     drive = FakeDrive()
     good = drive.run
 
     def with_broken_log(*args, **kwargs):
-        measured = good(*args, **kwargs)
-        measured.source = SimpleNamespace(log_error="No space left on device (os error 28)")
-        return measured
+        good(*args, **kwargs)
+        raise HostError("the rows are not kept", "free some space and resume", errno=errno.ENOSPC)
 
     drive.run = with_broken_log
     with pytest.raises(HostError) as raised:
         run_some(three, drive)
-    assert raised.value.facts["full"] and raised.value.exit_status == 3
+    assert raised.value.exit_status == 3
     assert RunFolder(run_some.folder()).steps() == []
     assert RunFolder(run_some.folder()).manifest.status == "interrupted"
 

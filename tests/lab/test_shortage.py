@@ -13,10 +13,12 @@ import duckdb
 import pytest
 
 from library.made import run
+from ssdlab import open_drive
 from ssdlab.host.durable import library_errors
 from ssdlab.library.index import Index
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.model.shortage import shortage_of
+from ssdlab.model.workload import Workload
 from ssdlab.results import catalogue, tables
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.verifying import verify_run
@@ -104,6 +106,23 @@ def test_what_the_database_is_short_of_is_no_damage(
         HostError if short else Refused, match="is damaged" if not short else "more files|memory"
     ):
         whole.read_table(tables.SERIES, tables.SERIES_COLUMNS, "true", "row")
+
+
+@pytest.mark.parametrize("simulated", [True, False], ids=["simulator", "engine"])
+def test_rows_that_cannot_be_kept_are_an_error_with_its_number(scratch: Path, simulated: bool) -> None:
+    """No measurement comes back whose log is not whole: a file may be no larger than 1 KiB meanwhile."""
+    reads = {"name": "r", "ops": {"read_pct": 100}, "block": [{"bytes": 4096}], "stop": {"time_ns": 10**8}}
+    workload = Workload.model_validate({"streams": [reads], "interval_ns": 1_000_000})
+    text = "sim:tiny-test,scale=4" if simulated else str(scratch / "s.img")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with open_drive(text, size=None if simulated else 1 << 20, writing=not simulated) as drive:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, limits[1]))
+        try:
+            with pytest.raises(HostError) as raised:
+                drive.run(workload, log_path=scratch / "rows.log")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert raised.value.facts["errno"] == errno.EFBIG
 
 
 def test_other_errors_are_no_shortage() -> None:

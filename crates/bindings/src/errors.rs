@@ -201,6 +201,7 @@ fn sim_facts(facts: &Bound<'_, PyDict>, error: &SimError) -> PyResult<()> {
             facts.set_item("end", end)?;
             facts.set_item("size_bytes", size_bytes)
         }
+        SimError::Log { source, .. } => facts.set_item("errno", source.errno()),
         _ => Ok(()),
     }
 }

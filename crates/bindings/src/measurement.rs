@@ -205,12 +205,6 @@ impl Measurement {
         self.measured.complete
     }
 
-    /// Why the log is incomplete, if it is.
-    #[getter]
-    fn log_error(&self) -> Option<String> {
-        self.measured.log_error.as_ref().map(ToString::to_string)
-    }
-
     /// One entry per bucket that is not empty; with the exact sum at the first of each histogram.
     fn interval_histograms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let op_index = |op| {

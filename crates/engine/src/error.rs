@@ -181,7 +181,7 @@ impl EngineError {
         match self {
             Self::Open { errno, .. } | Self::Setup { errno, .. } => Some(*errno),
             Self::Io(failure) => Some(failure.errno),
-            Self::Log { source, .. } => log_errno(source),
+            Self::Log { source, .. } => source.errno(),
             _ => None,
         }
     }
@@ -220,14 +220,6 @@ impl EngineError {
             Self::Io(failure) => io_advice(failure.errno),
             Self::Panicked { .. } => "report this with the command that led to it",
         }
-    }
-}
-
-fn log_errno(error: &LogError) -> Option<i32> {
-    match error {
-        LogError::NoSpace { .. } => Some(libc::ENOSPC),
-        LogError::Io { errno, .. } => *errno,
-        _ => None,
     }
 }
 

@@ -36,7 +36,7 @@ def library_errors(path: Path) -> Iterator[None]:
     except LabError:
         raise
     except OSError as error:
-        full = error.errno in _FULL or "No space left" in str(error)
+        full = error.errno in _FULL
         if not full:
             raise_shortage(error, path)
         if error.errno == errno.EFBIG:

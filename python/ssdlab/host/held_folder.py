@@ -284,10 +284,6 @@ class HeldFolder(Closing):
         with _named(f"/proc/self/fd/{self._descriptor}/", f"{self.path}/"):
             yield
 
-    def in_words(self, text: str) -> str:
-        """Name the files in a text likewise."""
-        return text.replace(f"/proc/self/fd/{self._descriptor}/", f"{self.path}/")
-
     def set_mode(self, name: str, mode: int) -> None:
         """Change the permissions of a file of our own."""
         descriptor = self._open(name, os.O_RDONLY, changing=True)

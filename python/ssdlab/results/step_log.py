@@ -50,11 +50,6 @@ def read_progress(path: Path) -> LogProgress | None:
     )
 
 
-def log_fault(measured: Any) -> str | None:  # noqa: ANN401 - a Measurement, or a test's
-    """Return why the log of a run is incomplete, if it is."""
-    return getattr(getattr(measured, "source", None), "log_error", None)
-
-
 def spread_of(measured: Any) -> Spread | None:  # noqa: ANN401 - a Measurement, or a test's
     """Return how IOPS varied over the full interval rows of a step, without its ramp; None without any."""
     cells = [measured.rows(stream, direction) for stream in measured.streams for direction in DIRECTIONS]

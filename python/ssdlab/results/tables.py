@@ -145,7 +145,7 @@ def write(folder: HeldFolder, name: str, data: Columns, columns: Mapping[str, st
             )
         except duckdb.Error as error:
             raise_shortage(error, folder.path / name)
-            if isinstance(error, duckdb.IOException) or "No space left" in str(error):
+            if isinstance(error, duckdb.IOException):
                 raise OSError(str(error)) from error
             raise
         counted = con.execute(f"SELECT count(*) FROM read_parquet('{path}')").fetchone()

@@ -29,7 +29,7 @@ from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
 from ssdlab.results.samples import kept_as_taken, samples_name, write_samples
 from ssdlab.results.schema import Warned
-from ssdlab.results.step_log import log_fault, log_name, spread_of
+from ssdlab.results.step_log import log_name, spread_of
 from ssdlab.results.step_power import power_name
 from ssdlab.results.store import run_words
 from ssdlab.runs import block_layer
@@ -165,7 +165,8 @@ class StepExecutor:
         if watched.samples:
             with library_errors(self._folder):
                 write_samples(self._steps, kept, watched.samples)
-        _check_log(self._steps, log_name(step.ordinal, step.attempt), log_fault(measured))
+        with library_errors(self._steps.path / log_name(step.ordinal, step.attempt)):
+            self._steps.sync()  # the name of the rows' file too, before the journal says that they are kept
         measured, metered = self.metering.measured(measured, workload.ramp_ns, watched)
         stored = json.loads(json.dumps(measured.as_dict()))  # as the journal will give it back
         summary = Summary.model_validate(stored)
@@ -316,16 +317,6 @@ class _StepAtWork:
 def _times_of(block: BlockWatch, measured: Measurement) -> dict[str, JsonValue]:
     """Return the facts of a replay that the block layer tells."""
     return {FACT: block.ended(measured.summary().moved_bytes).model_dump(mode="json")}
-
-
-def _check_log(steps: HeldFolder, name: str, fault: str | None) -> None:
-    """See that a step's rows are kept, and the name of their file too, before the journal says so."""
-    with library_errors(steps.path / name):
-        if fault is not None:
-            fault = steps.in_words(fault)
-            full = "No space left" in fault or "os error 28" in fault
-            raise OSError(errno.ENOSPC if full else errno.EIO, fault)
-        steps.sync()
 
 
 def _warned(

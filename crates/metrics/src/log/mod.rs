@@ -29,6 +29,8 @@ pub enum LogError {
     NoSpace {
         /// The log.
         path: PathBuf,
+        /// The kernel's error number, if it gave one.
+        errno: Option<i32>,
     },
     /// The operating system refused.
     #[error("cannot {action} {path}: {message}")]
@@ -90,13 +92,25 @@ pub enum LogError {
 }
 
 impl LogError {
+    /// The kernel's error number, where there is one.
+    #[must_use]
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::NoSpace { errno, .. } | Self::Io { errno, .. } => *errno,
+            _ => None,
+        }
+    }
+
     pub(crate) fn io(action: &'static str, path: &Path, error: &io::Error) -> Self {
         let path = path.to_path_buf();
         if matches!(
             error.kind(),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
         ) {
-            return Self::NoSpace { path };
+            return Self::NoSpace {
+                path,
+                errno: error.raw_os_error(),
+            };
         }
         Self::Io {
             action,

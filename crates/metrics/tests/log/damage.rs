@@ -117,7 +117,9 @@ fn a_full_disk_is_told_once_and_loses_nothing_measured() {
     };
     let no_space = LogError::NoSpace {
         path: "run.log".into(),
+        errno: Some(28), // ENOSPC
     };
+    assert_eq!(no_space.errno(), Some(28));
     assert_eq!(full().append(FrameType::Row, b"").unwrap_err(), no_space);
     assert!(no_space.to_string().contains("free some space"));
     let closed = || streams()[..1].to_vec();
