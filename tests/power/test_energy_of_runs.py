@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lab.synthetic import make_finished_run
 from methods.on_simulated import run as run_simulated
 from power.fake_meter import install
 from power.test_metered_runs import power_table
@@ -17,7 +18,7 @@ from ssdlab.report.source import read_run
 from ssdlab.results.metered import MeterRecord, limit_words, meter_of, with_errors
 from ssdlab.results.run_energy import highest_mean_w
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Scalar
+from ssdlab.results.schema import Scalar, VariantInfo
 from ssdlab.results.step_power import StepPower
 
 SETTINGS = {"depths": "1,8", "seconds": "2", "ramp_seconds": "0"}
@@ -82,6 +83,30 @@ def test_a_limit_that_is_passed_is_said(tmp_path: Path) -> None:
     assert said is not None and said.startswith("1 W, NOT kept: ")
     bare = manifest.model_copy(update={"drive": drive, "environment": {}})
     assert limit_words(bare) == "1 W, not metered"
+
+
+@pytest.mark.parametrize(
+    ("error", "highest_w", "kept"),
+    [
+        ({}, 10.0, True),
+        ({}, 10.01, False),
+        ({"accuracy": 0.005}, 10.05, True),
+        ({"accuracy": 0.005}, 10.06, False),
+        ({"accuracy": 0.005, "offset_w": 0.3}, 10.35, True),  # 10.35 W read are 9.998 W at least
+        ({"accuracy": 0.005, "offset_w": 0.3}, 10.36, False),
+        ({"accuracy": 0.0, "offset_w": 0.3}, 0.0, True),
+    ],
+)
+def test_a_limit_is_kept_within_all_of_the_meters_error(
+    tmp_path: Path, error: dict[str, float], highest_w: float, kept: bool
+) -> None:
+    manifest = RunFolder(make_finished_run(tmp_path, seed=1, seconds=3)).manifest
+    variant = VariantInfo(asked={"power_limit": "10W"}, words=("at most 10 W",), made=False)
+    drive = manifest.drive.model_copy(update={"variant": variant})
+    meter = {"use": "hwmon:ina226", "energy_j": 1.0, "metered_s": 1.0, "highest_w": highest_w, **error}
+    changes = {"drive": drive, "environment": {"meter": meter}}
+    said = limit_words(manifest.model_copy(update=changes))
+    assert said is not None and said.startswith("10 W, kept: " if kept else "10 W, NOT kept: ")
 
 
 def test_figures_of_power_carry_the_meters_error(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:

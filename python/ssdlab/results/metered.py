@@ -157,7 +157,8 @@ def limit_words(manifest: Manifest) -> str | None:
     found = meter_of(manifest)
     if found is None or found.highest_w is None:
         return f"{limit[1]} W, {NOT_METERED}"
-    kept = "kept" if found.highest_w <= float(limit[1]) * (1 + (found.accuracy or 0.0)) else "NOT kept"
+    surely_w = found.highest_w * (1 - (found.error_share(found.highest_w) or 0.0))
+    kept = "kept" if surely_w <= float(limit[1]) else "NOT kept"
     return f"{limit[1]} W, {kept}: {significant(found.highest_w)} W at most, over 10 s or a step"
 
 
