@@ -91,7 +91,8 @@ class FakeMeasurement:
         ios = np.full(n, round(self._iops * self._interval_s) if ours else 0, dtype=np.uint64)
         flags = {"partial": np.zeros(n, dtype=bool), "ramp": np.zeros(n, dtype=bool)}
         start = np.arange(n, dtype=np.uint64) * length
-        return {"start_ns": start, "duration_ns": length, "ios": ios, "bytes": ios, **flags}
+        moved = ios * np.uint64(self._stream.block[0].bytes)
+        return {"start_ns": start, "duration_ns": length, "ios": ios, "bytes": moved, **flags}
 
 
 @dataclass

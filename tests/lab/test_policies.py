@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lab.fake_drive import FakeDrive, resume_on, run_on
+from lab.fake_drive import FakeDrive, FakeMeasurement, resume_on, run_on
 from ssdlab.methods import find_method
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, Params, param
@@ -107,7 +107,7 @@ def fill_then_read(lab: Lab, p: SomeParams) -> None:
 
 
 def half_done(path: Path) -> LogProgress:
-    return LogProgress(bytes=384 << 20, ios=(384 << 20) // 131_072, ns=10**9)
+    return LogProgress(bytes=384 << 20, ios=(384 << 20) // 131_072, ns=10**9, written=384 << 20)
 
 
 def test_continue_goes_on_at_the_cursor(run_some) -> None:
@@ -123,6 +123,9 @@ def test_continue_goes_on_at_the_cursor(run_some) -> None:
     assert part.done["bytes"] == 384 << 20
     fill = run.steps()[0]
     assert fill.result.segments == (1, 2) and fill.result.facts["bytes"] == 1 << 30
+    assert fill.measured.written_bytes == 640 << 20
+    rows = FakeMeasurement(after.runs[0], after.curve(rest.in_flight, 128 << 10, True)).rows()
+    assert fill.written_bytes == (384 << 20) + int(rows["bytes"].sum())
     assert run.voided() == []
 
 
@@ -143,10 +146,10 @@ def test_continue_after_everything_was_done_runs_nothing(run_some) -> None:
     with pytest.raises(Interrupted):
         run_some(fill_then_read, FakeDrive(before_run=stop_at(1)))
     after = FakeDrive()
-    done = LogProgress(bytes=1 << 30, ios=8192, ns=5)
+    done = LogProgress(bytes=1 << 30, ios=8192, ns=5, written=1 << 30)
     run = RunFolder(run_some(fill_then_read, after, progress_of=lambda path: done))
     assert len(after.runs) == 1 and after.runs[0].reads
-    assert run.steps()[0].result.facts["bytes"] == 1 << 30
+    assert run.steps()[0].result.facts["bytes"] == run.steps()[0].written_bytes == 1 << 30
 
 
 def test_continue_becomes_restart_after_a_reboot(run_some, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from methods.on_simulated import run
+from methods.on_simulated import SMALL, run
 from ssdlab.methods import find_method
+from ssdlab.methods.job import read_job
 from ssdlab.methods.presented.procedure import what_was_done
-from ssdlab.model.units import span_text
+from ssdlab.methods.results.written import written_by
+from ssdlab.model.units import capacity_text, span_text
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder
+from ssdlab.runs.session import Order, start
 
 SHORT = {
     "qd1": {"steady": "false", "seconds": "0.5", "size_seconds": "0.1", "ramp_seconds": "0", "sizes": "4k"},
@@ -48,6 +51,19 @@ def test_every_measured_step_is_told_once(done: RunFolder) -> None:
         if line.startswith(("Measured", "Prepared", "Filled")):
             told_of += int(found[1]) if (found := re.search(r"\((\d+) steps", line)) else 1
     assert told_of == sum(step.summary is not None for step in done.steps())
+
+
+def test_what_is_told_as_written_has_the_ramps(tmp_path: Path) -> None:
+    """By the model's own counter; an I/O that was in flight at the end is in no row."""
+    text = '[[step]]\ndo = "run"\nrw = "randwrite"\nseconds = "200ms"\nramp = "200ms"\ninterval = "50ms"'
+    folder = RunFolder(start(Order(find_method("job"), read_job(text, "j"), SMALL), tmp_path))
+    (step,) = (each for each in folder.steps() if each.summary is not None)
+    assert step.result.telemetry is not None
+    counted = int(step.result.telemetry.changes["host_written_bytes"] or 0)
+    assert 0 <= counted - step.written_bytes <= 128 << 10
+    assert step.written_bytes > 1.5 * step.measured.written_bytes
+    assert f"{capacity_text(step.written_bytes)} written" in "".join(told(folder))
+    assert written_by([step], 1 << 30)[step.ordinal].bytes == step.written_bytes
 
 
 def test_what_was_left_out_is_told(tmp_path: Path) -> None:

@@ -1,19 +1,27 @@
-"""The models of a run's journal: each line of `journal.jsonl` is one `JournalRecord`.
+"""The models of a run's journal: each line of `journal.jsonl` is one `JournalRecord`; and its finished steps.
 
 Units and the rule about schema numbers are those of `schema`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
-from pydantic import Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
+from ssdlab.model.errors import Refused
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored, absent
+from ssdlab.model.summary import Summary
 from ssdlab.model.telemetry import StepTelemetry
 from ssdlab.results.schema import Spread, Warned
 
+if TYPE_CHECKING:
+    from ssdlab.model.workload import Workload
+
+Model = TypeVar("Model", bound=BaseModel)
 JOURNAL_SCHEMA = "ssdlab.journal/2"
 """2: each line carries its seal, see `seal.Chain`."""
 
@@ -73,6 +81,11 @@ class StepResult(Stored):
     segments: tuple[int, ...] = Field(
         default=(), description="attempts that make up a continued step, in order"
     )
+    written_bytes: int | None = Field(
+        None,
+        exclude_if=absent,
+        description="of a step that wrote more than it measured: with its ramp, and parts before it",
+    )
     rest: RestRecord | None = Field(None, exclude_if=absent, description="of a drive that was left alone")
     telemetry: StepTelemetry | None = Field(
         default=None, description="what the drive told of itself meanwhile; None: it tells nothing"
@@ -106,9 +119,127 @@ class PartRecord(Stored):
     t: Literal["part"] = "part"
     ordinal: int
     attempt: int
-    done: dict[str, int] = Field(description="how far it came: bytes, ios, ns")
+    done: dict[str, int] = Field(description="how far it came: bytes, ios, ns; bytes written")
     at: str
 
 
 AnyRecord = OpenRecord | BeginRecord | EndRecord | VoidRecord | PartRecord
 JournalRecord = Annotated[AnyRecord, Field(discriminator="t")]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A finished step that counts: what was asked and what came of it."""
+
+    ordinal: int
+    attempt: int
+    verb: str
+    label: str
+    args: dict[str, object]
+    result: StepResult
+    place: int = field(default=0, compare=False)
+    """In the journal: what an interruption has done again came after later steps."""
+
+    # A page asks each step ten times, and to read one back takes as long as to write its lines.
+    @cached_property
+    def workload(self) -> Workload | None:
+        """What the step ran; None of a step without a workload."""
+        from ssdlab.model.workload import Workload
+
+        stored = self.args.get("workload")
+        return None if stored is None else Workload.model_validate(stored)
+
+    @property
+    def ran(self) -> Workload:
+        """The workload that the step ran, for a step that runs one.
+
+        Raises
+        ------
+        Refused
+            It has no workload.
+        """
+        found = self.workload
+        if found is None:
+            raise Refused(
+                f"step {self.ordinal + 1} ({self.label}) has no workload", "name a step that runs one"
+            )
+        return found
+
+    @cached_property
+    def summary(self) -> Summary | None:
+        """What the step measured, in all; None of one that measured nothing."""
+        stored = self.result.measurement
+        return None if stored is None else Summary.model_validate(stored)
+
+    @property
+    def measured(self) -> Summary:
+        """What the step measured, of one that did.
+
+        Raises
+        ------
+        Refused
+            It measured nothing.
+        """
+        found = self.summary
+        if found is None:
+            raise Refused(f"step {self.ordinal + 1} ({self.label}) measured nothing", "name a step that did")
+        return found
+
+    @property
+    def written_bytes(self) -> int:
+        """Bytes that the step wrote, with its ramp and the segments that it goes on from.
+
+        What was measured alone counts where a run of an earlier version does not tell of these.
+        """
+        if self.result.written_bytes is not None:
+            return self.result.written_bytes
+        return 0 if self.summary is None else self.summary.written_bytes
+
+    def asked(self, verb: type[Model]) -> Model:
+        """Return the arguments, as the model of the step's verb has them: ``step.asked(Run).workload``.
+
+        Raises
+        ------
+        UsageError, pydantic.ValidationError
+            They are not those of that verb.
+        """
+        return verb.model_validate(self.args)
+
+    def found(self, facts: type[Model]) -> Model:
+        """Return what the step found or set, as a model of facts has it: ``step.found(TrimFacts).trim``."""
+        return facts.model_validate(self.result.facts)
+
+
+@dataclass(frozen=True)
+class VoidedAttempt:
+    """An attempt that does not count, with the reason."""
+
+    ordinal: int
+    attempt: int
+    label: str
+    why: str
+
+
+def finished_steps(records: list[AnyRecord]) -> list[Step]:
+    """Work out from journal records which steps are finished and count."""
+    begun: dict[tuple[int, int], BeginRecord] = {}
+    ended: dict[int, Step] = {}
+    for place, record in enumerate(records):
+        if isinstance(record, BeginRecord):
+            begun[record.ordinal, record.attempt] = record
+        elif isinstance(record, EndRecord):
+            begin = begun[record.ordinal, record.attempt]
+            ended[record.ordinal] = Step(
+                record.ordinal,
+                record.attempt,
+                begin.verb,
+                begin.label,
+                dict(begin.args),
+                record.result,
+                place,
+            )
+        elif isinstance(record, VoidRecord):
+            step = ended.get(record.ordinal)
+            if step is not None and step.attempt == record.attempt:
+                del ended[record.ordinal]
+    return [ended[ordinal] for ordinal in sorted(ended)]

@@ -7,19 +7,19 @@ What is read is held against its seal first.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused, check_schema
 from ssdlab.model.shortage import raise_shortage
-from ssdlab.model.summary import Summary
 from ssdlab.results import seal
 from ssdlab.results.lines import RESTORE, JournalText, parse_journal, parse_notes
-from ssdlab.results.records import AnyRecord, BeginRecord, EndRecord, StepResult, VoidRecord
+from ssdlab.results.records import AnyRecord, BeginRecord, VoidRecord
+from ssdlab.results.records import Step as Step
+from ssdlab.results.records import VoidedAttempt as VoidedAttempt
+from ssdlab.results.records import finished_steps as finished_steps
 from ssdlab.results.schema import RUN_SCHEMA, Manifest, Note
 from ssdlab.results.unwritten_tables import STEPS as STEPS
 from ssdlab.results.unwritten_tables import lacks_tables, no_file
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from ssdlab.model.workload import Workload
     from ssdlab.results import tables
     from ssdlab.results.schema import SealState
 
@@ -44,92 +43,6 @@ CONSENT = "consent.json"
 TAGS = "tags.jsonl"
 APART = frozenset({MANIFEST, JOURNAL, NOTES, TAGS, LIVE, CONDITIONS, CONSENT})
 """Sealed by themselves, or gone when the run is finished: the seals of a manifest do not tell of them."""
-
-
-Model = TypeVar("Model", bound=BaseModel)
-
-
-@dataclass(frozen=True)
-class Step:
-    """A finished step that counts: what was asked and what came of it."""
-
-    ordinal: int
-    attempt: int
-    verb: str
-    label: str
-    args: dict[str, object]
-    result: StepResult
-    place: int = field(default=0, compare=False)
-    """In the journal: what an interruption has done again came after later steps."""
-
-    # A page asks each step ten times, and to read one back takes as long as to write its lines.
-    @cached_property
-    def workload(self) -> Workload | None:
-        """What the step ran; None of a step without a workload."""
-        from ssdlab.model.workload import Workload
-
-        stored = self.args.get("workload")
-        return None if stored is None else Workload.model_validate(stored)
-
-    @property
-    def ran(self) -> Workload:
-        """The workload that the step ran, for a step that runs one.
-
-        Raises
-        ------
-        Refused
-            It has no workload.
-        """
-        found = self.workload
-        if found is None:
-            raise Refused(
-                f"step {self.ordinal + 1} ({self.label}) has no workload", "name a step that runs one"
-            )
-        return found
-
-    @cached_property
-    def summary(self) -> Summary | None:
-        """What the step measured, in all; None of one that measured nothing."""
-        stored = self.result.measurement
-        return None if stored is None else Summary.model_validate(stored)
-
-    @property
-    def measured(self) -> Summary:
-        """What the step measured, of one that did.
-
-        Raises
-        ------
-        Refused
-            It measured nothing.
-        """
-        found = self.summary
-        if found is None:
-            raise Refused(f"step {self.ordinal + 1} ({self.label}) measured nothing", "name a step that did")
-        return found
-
-    def asked(self, verb: type[Model]) -> Model:
-        """Return the arguments, as the model of the step's verb has them: ``step.asked(Run).workload``.
-
-        Raises
-        ------
-        UsageError, pydantic.ValidationError
-            They are not those of that verb.
-        """
-        return verb.model_validate(self.args)
-
-    def found(self, facts: type[Model]) -> Model:
-        """Return what the step found or set, as a model of facts has it: ``step.found(TrimFacts).trim``."""
-        return facts.model_validate(self.result.facts)
-
-
-@dataclass(frozen=True)
-class VoidedAttempt:
-    """An attempt that does not count, with the reason."""
-
-    ordinal: int
-    attempt: int
-    label: str
-    why: str
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -423,28 +336,3 @@ def step_logs(folder: Path | HeldFolder) -> list[str]:
             return [name for name in steps.names() if name.endswith(".log")]
     except FileNotFoundError:
         return []
-
-
-def finished_steps(records: list[AnyRecord]) -> list[Step]:
-    """Work out from journal records which steps are finished and count."""
-    begun: dict[tuple[int, int], BeginRecord] = {}
-    ended: dict[int, Step] = {}
-    for place, record in enumerate(records):
-        if isinstance(record, BeginRecord):
-            begun[record.ordinal, record.attempt] = record
-        elif isinstance(record, EndRecord):
-            begin = begun[record.ordinal, record.attempt]
-            ended[record.ordinal] = Step(
-                record.ordinal,
-                record.attempt,
-                begin.verb,
-                begin.label,
-                dict(begin.args),
-                record.result,
-                place,
-            )
-        elif isinstance(record, VoidRecord):
-            step = ended.get(record.ordinal)
-            if step is not None and step.attempt == record.attempt:
-                del ended[record.ordinal]
-    return [ended[ordinal] for ordinal in sorted(ended)]

@@ -27,6 +27,8 @@ class LogProgress:
     bytes: int
     ios: int
     ns: int
+    written: int = 0
+    """Of the bytes."""
 
 
 def read_progress(path: Path) -> LogProgress | None:
@@ -47,7 +49,23 @@ def read_progress(path: Path) -> LogProgress | None:
         bytes=sum(int(rows["bytes"].sum()) for rows in cells),
         ios=sum(int(rows["ios"].sum()) for rows in cells),
         ns=max(ends),
+        written=rows_written(log),
     )
+
+
+def rows_written(measured: Any) -> int:  # noqa: ANN401 - a Measurement, or a test's
+    """Return the bytes that were written by all rows, those of the ramp too."""
+    return sum(int(measured.rows(stream, "write")["bytes"].sum()) for stream in measured.streams)
+
+
+def log_written(path: Path) -> int:
+    """Return the same of a log; 0 of one that was killed before its first row."""
+    import ssdlab._core as _core
+
+    try:
+        return rows_written(_core.read_log(path).measurement)
+    except LabError:
+        return 0
 
 
 def spread_of(measured: Any) -> Spread | None:  # noqa: ANN401 - a Measurement, or a test's

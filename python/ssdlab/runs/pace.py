@@ -224,7 +224,7 @@ def _of_run(folder: Path) -> Iterator[Known]:
     for step in steps:
         written = 0.0 if step.verb == "purge" else written
         known = known_of(step, written / capacity_bytes)
-        written += 0 if step.summary is None else step.summary.written_bytes
+        written += step.written_bytes
         if known is not None:
             yield known
 

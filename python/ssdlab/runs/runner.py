@@ -255,7 +255,12 @@ class Runner:
         progress = self._progress_of(self._executor.log_path(request.ordinal, opened.attempt))
         if progress is None:
             return None
-        return {"bytes": progress.bytes, "ios": progress.ios, "ns": progress.ns}
+        return {
+            "bytes": progress.bytes,
+            "ios": progress.ios,
+            "ns": progress.ns,
+            "written": progress.written,
+        }
 
     # --- doing a step ---
 

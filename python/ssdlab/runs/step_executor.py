@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.durable import library_errors
 from ssdlab.methods.traces.recording import in_folder
 from ssdlab.methods.verbs.foreign import done
-from ssdlab.methods.verbs.workload_verb import totals
+from ssdlab.methods.verbs.workload_verb import totals, written_in
 from ssdlab.model.block_times import FACT
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
@@ -29,7 +29,7 @@ from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
 from ssdlab.results.samples import kept_as_taken, samples_name, write_samples
 from ssdlab.results.schema import Warned
-from ssdlab.results.step_log import log_name, spread_of
+from ssdlab.results.step_log import log_name, rows_written, spread_of
 from ssdlab.results.step_power import power_name
 from ssdlab.results.store import run_words
 from ssdlab.runs import block_layer
@@ -181,6 +181,7 @@ class StepExecutor:
             facts={**facts, **(totals(step.parts, summary) if step.parts else {})},
             warnings=_warned(step.ordinal, whole, summary, around, telemetry, metered, overload=overload),
             segments=(*segments, step.attempt) if step.parts else (),
+            written_bytes=_written(step.parts, workload, measured),
             telemetry=telemetry,
         )
 
@@ -317,6 +318,13 @@ class _StepAtWork:
 def _times_of(block: BlockWatch, measured: Measurement) -> dict[str, JsonValue]:
     """Return the facts of a replay that the block layer tells."""
     return {FACT: block.ended(measured.summary().moved_bytes).model_dump(mode="json")}
+
+
+def _written(parts: Sequence[PartRecord], workload: Workload, measured: Measurement) -> int | None:
+    """Return what a step has written, of one that wrote more than it measured."""
+    if not (workload.ramp_ns or parts) or not any(stream.writes for stream in workload.streams):
+        return None
+    return written_in(parts) + rows_written(measured)
 
 
 def _warned(

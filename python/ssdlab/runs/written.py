@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.host.held_folder import hold
-from ssdlab.model.errors import LabError
 from ssdlab.results.run_folder import STEPS, RunFolder, step_logs
+from ssdlab.results.step_log import log_written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,11 +46,5 @@ def _by_table(run: RunFolder) -> int:
 
 
 def _by_log(steps: HeldFolder, name: str) -> int:
-    import ssdlab._core as _core
-
     with steps.readable(name) as path:
-        try:
-            log = _core.read_log(path).measurement
-        except LabError:
-            return 0  # nothing whole is in it: killed before its first row
-    return sum(int(log.rows(stream, "write")["bytes"].sum()) for stream in log.streams)
+        return log_written(path)

@@ -298,7 +298,6 @@ def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
     tries: list[ActTry] = []
     written, state = 0, "as it was found"
     for step in data.steps:
-        summary = step.summary
         if step.label.startswith("load "):
             tries.append(try_of(data, step, p, state, written))
             state = f"after {tries[-1].load}x"
@@ -306,7 +305,7 @@ def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
             state = "prepared"
         elif step.verb == "idle":
             state += f", rested {step.asked(Idle).seconds:g} s"
-        written += 0 if summary is None else summary.written_bytes
+        written += step.written_bytes
     return tuple(tries)
 
 

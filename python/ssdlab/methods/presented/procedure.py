@@ -83,7 +83,7 @@ def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int) -> str:
     mixes = sorted({each.ops.read_pct for each in _streams(steps) if isinstance(each.ops, Mix)}, reverse=True)
     if any(0 < mix < 100 for mix in mixes):
         parts.insert(1, f"{_range(mixes, str)} % reads")
-    written = sum(step.measured.written_bytes for step in steps)
+    written = sum(step.written_bytes for step in steps)
     if written:
         share = significant(written / capacity_bytes)
         parts.append(f"{capacity_text(written)} written, {share} of the capacity")

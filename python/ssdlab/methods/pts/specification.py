@@ -249,8 +249,8 @@ def fills_until(data: RunData, ordinal: int) -> float:
 
 
 def written_bytes(steps: Sequence[Step]) -> int:
-    """Return what measured steps have written."""
-    return sum(summary.written_bytes for step in steps if (summary := step.summary) is not None)
+    """Return what steps have written."""
+    return sum(step.written_bytes for step in steps)
 
 
 def pts_remarks(facts: RunFacts, p: PtsParams) -> Remarks:

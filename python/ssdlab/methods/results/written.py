@@ -52,5 +52,4 @@ def _after(before: Written, step: Step, found: dict[int, Written], capacity_byte
         case "back":
             went_back = step.result.facts.get("forked") is True
             return found.get(step.asked(Back).to, before) if went_back else before
-    summary = step.summary
-    return before if summary is None else Written(before.since, before.bytes + summary.written_bytes)
+    return Written(before.since, before.bytes + step.written_bytes)

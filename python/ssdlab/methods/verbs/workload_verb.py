@@ -142,7 +142,9 @@ class WorkloadVerb(Verb):
         rest = resume_from(self.workload, at.parts)
         if rest is None:
             segments = tuple(part.attempt for part in at.parts)
-            return StepResult(seconds=0.0, facts=totals(at.parts, None), segments=segments)
+            written = written_in(at.parts) or None
+            facts = totals(at.parts, None)
+            return StepResult(seconds=0.0, facts=facts, segments=segments, written_bytes=written)
         return at.measure(rest, self.condition, overload=self.overloads)
 
     def redo(self, at: StepContext) -> None:
@@ -205,6 +207,11 @@ def totals(parts: Iterable[PartRecord], summary: Summary | None) -> dict[str, Js
         totals["ios"] += summary.ios
         totals["ns"] += int(summary.elapsed_s * 1e9)
     return dict(totals)
+
+
+def written_in(parts: Iterable[PartRecord]) -> int:
+    """Return the bytes that the segments before have written; those of earlier versions do not tell."""
+    return sum(part.done.get("written", 0) for part in parts)
 
 
 def _check_continuable(workload: Workload) -> None:
