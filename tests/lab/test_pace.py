@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.fake_drive import FakeDrive, run_on
-from ssdlab.analysis.pace import ANY_DRIVE, Known, Load, Pace
+from ssdlab.analysis.pace import ANY_DRIVE, Filling, Known, Load, Pace
 from ssdlab.cli import main
 from ssdlab.cli.plan_lines import lines_of
 from ssdlab.host.link import link_bytes_s
@@ -245,6 +245,20 @@ def test_a_probe_of_a_simulated_drive_leaves_it_alone(tmp_path: Path) -> None:
     order = Order(method, method.params.build({}), text, destroy="sim:tiny-test,scale=4")
     assert plan_order(order, probing=True).planning.pace.sources[-1] == "a probe"
     assert not state.exists()
+
+
+@pytest.mark.parametrize("drive", ["sim:tiny-test,scale=4", "a real one"])
+def test_a_probe_that_finds_nothing_takes_nothing_away(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch, drive: str
+) -> None:
+    """Its time is over before it has measured anything."""
+    monkeypatch.setattr(probing, "PROBE_MAX_S", 0.0)
+    monkeypatch.setattr(probing, "_fills", lambda found, capacity_bytes: True)
+    text = drive if drive.startswith("sim:") else str(scratch / "s.img")
+    known = replace(ANY_DRIVE, filling=Filling(1 << 32, 1e8, 2e8, 1 << 17), discard_bytes_s=1e9)
+    found = probing.probe(text, known, size_bytes=1 << 20, destroy="s.img")
+    assert (found.filling, found.discard_bytes_s) == (known.filling, known.discard_bytes_s)
+    assert found.known == known.known
 
 
 def test_a_probe_that_is_stopped_says_that_nothing_is_kept(

@@ -215,13 +215,13 @@ def _probed(
         for random, kib, in_flight in _READS:
             found += at_work.known(writes=False, random=random, kib=kib, in_flight=in_flight, seconds=_READ_S)
         if simulated:
-            pace = replace(pace, filling=at_work.filling(_capacity_of(text)))
+            pace = replace(pace, filling=at_work.filling(_capacity_of(text)) or pace.filling)
         for random, kib, in_flight in _WRITES if writing else ():
             found += at_work.known(writes=True, random=random, kib=kib, in_flight=in_flight, seconds=_WRITE_S)
         if not simulated and _fills(found, drive.identity.capacity_bytes):
-            pace = replace(pace, filling=at_work.filling(drive.identity.capacity_bytes))
+            pace = replace(pace, filling=at_work.filling(drive.identity.capacity_bytes) or pace.filling)
         if writing and drive.identity.capabilities.block_device:
-            pace = replace(pace, discard_bytes_s=at_work.discards())
+            pace = replace(pace, discard_bytes_s=at_work.discards() or pace.discard_bytes_s)
         if writing and time.monotonic() < ends:
             found += at_work.settling(drive.identity.capacity_bytes)
     what = "a probe" if writing else "a probe of reads"
