@@ -33,7 +33,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The three points; without a cell below the limit there is no `most`, and so no `middle`."""
+    """The three points; without a cell below the limit there is no `highest`, and so no `middle`."""
 
     highest: Demand | None
     middle: Demand | None
