@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from methods.on_simulated import run
 from ssdlab.cli import main
 from ssdlab.formats.act import StorageConfig
 from ssdlab.formats.act_files import read_config
+from ssdlab.methods.act import search
 from ssdlab.methods.results.act import ActResult
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.steps import Finding
 from ssdlab.results.run_folder import RunFolder
 
 SEARCH = {
@@ -57,6 +60,25 @@ def test_where_no_load_holds_there_is_no_day(tmp_path: Path) -> None:
     assert [step.label for step in folder.steps() if step.verb == "run"] == ["load 60x"]
     result = certified(folder)
     assert result.load == 60 and not result.held and result.certified is False
+
+
+@pytest.mark.parametrize("recorded", [True, False], ids=["now", "before 0.2.0"])
+def test_a_try_has_its_load_from_its_verdict_and_once_had_it_from_its_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: bool
+) -> None:
+    """Whatever a step is called, where the verdict tells; where it does not, the label is all there is."""
+
+    def without_load(name: str, args: dict, value: Callable) -> Finding:
+        return Finding(name, args, lambda data: {"passed": value(data)["passed"]})
+
+    if recorded:
+        monkeypatch.setattr(search, "load_of", lambda load: "a try")
+    else:
+        monkeypatch.setattr(search, "Finding", without_load)
+    loads = {"most": "16", "coarse": "8", "fine": "8", "begin": "below"}
+    result = certified(run("act-certify", tmp_path, "sim:xpoint,scale=64", **(SEARCH | loads)))
+    assert [each.load for each in result.tries] == [8, 16]
+    assert result.load == 16
 
 
 def test_the_bundle_has_acts_files_both_verdicts_the_host_and_digests(

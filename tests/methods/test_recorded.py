@@ -68,7 +68,7 @@ WORDS = "measure sim:tiny-test,scale=4 --rw randrw --threads 2 --seconds 1 --see
 MEASURE = WORDS.split()
 PRINTED = ("measure", "measure-saved", "job")
 NOT_OURS = re.compile(
-    r"\.manifest\.(environment|tool|drive\.identity|sealed\.runs|review)\b|.*\.telemetry\b|.*\.(times_from|block_layer_fault)\b|\.manifest\.children\[\]\.(variant|standing|suite)\b|\.steps\[\]\.result\.written_bytes"
+    r"\.manifest\.(environment|tool|drive\.identity|sealed\.runs|review)\b|.*\.telemetry\b|.*\.(times_from|block_layer_fault)\b|\.manifest\.children\[\]\.(variant|standing|suite)\b|\.steps\[\]\.result\.(written_bytes|facts\.load)$"
 )
 """Of the host, or younger than what was recorded: what drives tell of themselves, whose times these are."""
 

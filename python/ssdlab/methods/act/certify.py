@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.act.search import ActSearchParams, search, search_result
 from ssdlab.methods.act.storage import two_days
 from ssdlab.methods.act.trial import prepare
-from ssdlab.methods.act.verdict import TEST, act_result, load_of, tries_of
+from ssdlab.methods.act.verdict import TEST, act_result, tries_of
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.act import ActResult
@@ -58,8 +58,9 @@ def conclude(data: RunData, p: ActCertifyParams) -> ActResult:
     score = search_result(tries, p, quick=data.quick).score
     if score is not None and data.step(TEST) is not None:
         return act_result(data, _of_the_day(p, score)).model_copy(update={"tries": tries})
-    last = tries[-1].load
-    shown = act_result(data, p.model_copy(update={"load": last}), label=load_of(last))
+    last = tries[-1]
+    step = next(each for each in data.steps if each.ordinal == last.ordinal)
+    shown = act_result(data, p.model_copy(update={"load": last.load}), step)
     return shown.model_copy(update={"tries": tries, "certified": False})
 
 

@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.act.load import Arrivals
 from ssdlab.methods.act.params import StorageParams
-from ssdlab.methods.act.storage import Passed
 from ssdlab.methods.act.trial import offer, prepare
-from ssdlab.methods.act.verdict import VERSION, load_of, times_of, tries_of, try_of
+from ssdlab.methods.act.verdict import VERDICT, VERSION, Passed, load_of, times_of, tries_of, try_of
 from ssdlab.methods.method import Method, RunData, Seconds, param
 from ssdlab.methods.parts.search import step_to_highest
 from ssdlab.methods.results import kinds
@@ -89,9 +88,9 @@ def search(lab: Lab, p: ActSearchParams) -> int | None:
             prepare(lab, when=f" before {load}x", certain=False)
         step = offer(lab, p, load, load_of(load), early=True, certain=certain, overload=True)
         finding = Finding(
-            "act-verdict",
+            VERDICT,
             {"of": step.ordinal},
-            lambda data: {"passed": try_of(data, step, p).held},
+            lambda data: {"passed": try_of(data, step, load, p).held, "load": load},
         )
         found = lab.find(finding, label=f"verdict, {load}x")
         # A plan finds nothing, and takes the longer way: up to the highest load, or down to the lowest.

@@ -30,21 +30,14 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.act.params import LoadParams, StorageParams
 from ssdlab.methods.act.trial import offer, prepare
-from ssdlab.methods.act.verdict import DAY_VERDICT, STRESS, TEST, act_result, day_passed
+from ssdlab.methods.act.verdict import DAY_VERDICT, STRESS, TEST, VERDICT, Passed, act_result, day_passed
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.act import ActResult
 from ssdlab.methods.steps import Finding
-from ssdlab.methods.verbs.verb import Facts
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
-
-
-class Passed(Facts):
-    """What a run knows of a load."""
-
-    passed: bool
 
 
 class CertificationParams(LoadParams):
@@ -69,7 +62,7 @@ def procedure(lab: Lab, p: CertificationParams) -> None:
 def two_days(lab: Lab, p: LoadParams) -> None:
     """Run the load, and twice of it if that was held: a first day that fails is the last."""
     step = offer(lab, p, p.load, TEST)
-    judged = Finding("act-verdict", {"of": step.ordinal}, lambda data: {"passed": day_passed(data, step, p)})
+    judged = Finding(VERDICT, {"of": step.ordinal}, lambda data: {"passed": day_passed(data, step, p)})
     found = lab.find(judged, label=DAY_VERDICT)
     # A plan finds nothing, and takes the longer way.
     if not found.result.facts or found.found(Passed).passed:

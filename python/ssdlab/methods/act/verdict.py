@@ -6,10 +6,12 @@ is made of them, for either program.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+from pydantic import BaseModel
 
 from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS, Slice, min_done, slices
 from ssdlab.formats.act import READS_1X, WRITES_1X, derived, options
@@ -27,6 +29,7 @@ from ssdlab.methods.results.act import (
     Rule,
 )
 from ssdlab.methods.verbs.idle import Idle
+from ssdlab.methods.verbs.verb import Facts
 from ssdlab.model.units import NS_PER_S, fixed_share_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Scalar
@@ -47,6 +50,22 @@ HOUR_S = 3600
 TEST = "test"
 STRESS = "stress, twice the load"
 DAY_VERDICT = "verdict of the first day"
+VERDICT = "act-verdict"
+"""What a load is called to have passed or not, by the ordinal of its step."""
+
+
+class Judged(BaseModel):
+    """What a verdict is of."""
+
+    of: int
+
+
+class Passed(Facts):
+    """What a run knows of a load."""
+
+    passed: bool
+    load: int | None = None
+    """That was tried; None of a day, and of a try before 0.2.0, whose label has it."""
 
 
 def verdict_of(
@@ -194,9 +213,9 @@ def _by_threshold(over: Mapping[int, float]) -> dict[str, float]:
     return {str(ms): share for ms, share in over.items()}
 
 
-def act_result(data: RunData, p: LoadParams, label: str = TEST) -> ActResult:
-    """Judge every slice of the test by both rules, and whether a stress test reached its end."""
-    step = data.step(label)
+def act_result(data: RunData, p: LoadParams, step: Step | None = None) -> ActResult:
+    """Judge every slice of the test, or of another step, and whether a stress test reached its end."""
+    step = step or data.step(TEST)
     assert step is not None  # the procedure has no other
     stopped, slices, config = given_up(data, step, p), slices_of(data, step, p), p.act_config()
     verdicts = tuple(verdict_of(data, step, p, rule, slices, stopped) for rule in RULES)
@@ -293,13 +312,28 @@ def load_of(load: int) -> str:
     return f"load {load}x"
 
 
+def loads_tried(steps: Sequence[Step]) -> dict[int, int]:
+    """Return the load of each try of a search that was judged, by the ordinal of its step."""
+    labels, loads = {step.ordinal: step.label for step in steps}, dict[int, int]()
+    for step in steps:
+        if step.verb != "find" or step.args.get("name") != VERDICT:
+            continue
+        of, load = step.asked(Judged).of, step.found(Passed).load
+        if load is None and (label := re.fullmatch(r"load (\d+)x", labels[of])):
+            load = int(label[1])
+        if load is not None:
+            loads[of] = load
+    return loads
+
+
 def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
     """Return every try of a run, in order, with the state that the drive was in before it."""
     tries: list[ActTry] = []
+    loads = loads_tried(data.steps)
     written, state = 0, "as it was found"
     for step in data.steps:
-        if step.label.startswith("load "):
-            tries.append(try_of(data, step, p, state, written))
+        if (load := loads.get(step.ordinal)) is not None:
+            tries.append(try_of(data, step, load, p, state, written))
             state = f"after {tries[-1].load}x"
         elif step.verb == "precondition":
             state = "prepared"
@@ -309,12 +343,12 @@ def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
     return tuple(tries)
 
 
-def try_of(data: Tables, step: Step, p: LoadParams, state: str = "", written: int = 0) -> ActTry:
+def try_of(data: Tables, step: Step, load: int, p: LoadParams, state: str = "", written: int = 0) -> ActTry:
     """Judge one load by the rule that its name goes by, and whether it was delivered."""
     stopped, slices = given_up(data, step, p, early=True), slices_of(data, step, p)
     verdict, delivery = verdict_of(data, step, p, p.rule, slices, stopped), delivery_of(slices)
     return ActTry(
-        load=int(step.label.removeprefix("load ").removesuffix("x")),
+        load=load,
         ordinal=step.ordinal,
         ran_s=ran_s(step, p),
         completed=stopped is None,
