@@ -10,7 +10,7 @@ from ssdlab.methods.results.remarks import warnings_of
 from ssdlab.results.records import EndRecord, StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Warned
-from ssdlab.results.warned_steps import warned_steps
+from ssdlab.results.warned_steps import label_in_job, warned_steps
 
 HOT, HOTTER = ("throttled itself: 70.1 °C", "throttled itself: 70.2 °C")
 
@@ -56,6 +56,17 @@ def test_of_many_steps_the_first_are_named() -> None:
     steps = [step(n, *([("late", "late")] if n else [])) for n in range(6)]
     (found,) = warned_steps(warnings_of(steps), steps)
     assert found.where.endswith("step 4, depth 3; and 2 more")
+
+
+def test_a_step_keeps_its_own_number_only_where_its_job_gave_it_one() -> None:
+    labels = (label_in_job(1, "fill"), "step load up to 90 %", "step 2")
+    said = Warned(code="late", what="late")
+    steps = [
+        Step(n, 1, "run", label, {}, StepResult(seconds=1.0, measurement={}, warnings=(said,)))
+        for n, label in enumerate(labels, start=1)
+    ]
+    (found,) = warned_steps([said], [step(0), *steps])
+    assert found.worded[0].place == ("step 1 of the job: fill; step 3, step load up to 90 %; step 4, step 2")
 
 
 def test_what_no_step_said_is_of_the_whole_run() -> None:

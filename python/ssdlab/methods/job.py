@@ -37,6 +37,7 @@ from ssdlab.methods.results import kinds
 from ssdlab.methods.verbs.conditions import Conditions
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import JobResult
+from ssdlab.results.warned_steps import label_in_job
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -59,7 +60,7 @@ def procedure(lab: Lab, p: JobParams) -> None:
     """Do the steps in order."""
     lab.do(Conditions(required={}), label="conditions")  # of the run, and no step of the file
     for number, step in enumerate(p.steps, start=1):
-        _do(lab, step, step.label or f"step {number} of the job: {step.do}")
+        _do(lab, step, step.label or label_in_job(number, step.do))
 
 
 def _do(lab: Lab, step: JobStep, label: str) -> None:

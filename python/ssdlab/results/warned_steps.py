@@ -6,6 +6,7 @@ themselves tell; a warning that none of them raised is of the whole run.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -115,9 +116,17 @@ def heat_after(step: Step) -> float | None:
     return None if health is None else health.temperature_c
 
 
+def label_in_job(number: int, do: str) -> str:
+    """Return the label of a step that its job gives none: its number there, which is not that of the run."""
+    return f"step {number} of the job: {do}"
+
+
+_NUMBERED = re.compile(re.escape(label_in_job(0, "")).replace("0", r"\d+"))
+
+
 def _name(step: Step) -> str:
     """Return a step's number and label; one that a job has numbered itself keeps that number alone."""
-    return step.label if step.label.startswith("step ") else f"step {step.ordinal + 1}, {step.label}"
+    return step.label if _NUMBERED.match(step.label) else f"step {step.ordinal + 1}, {step.label}"
 
 
 def _names(steps: Sequence[Step]) -> str:
