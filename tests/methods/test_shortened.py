@@ -10,7 +10,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.presented.fill import findings
 from ssdlab.methods.results.fill import FillResult
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.shortened import label_of, with_shortened
+from ssdlab.methods.shortened import is_shortened, label_of, with_shortened
 from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure, ResultBase
@@ -32,7 +32,9 @@ def caveats(name: str, folder: Path, *, quick: bool = False, **settings: str) ->
     run = start(Order(method, params, DRIVE, destroy=DRIVE, seed=1, quick=quick), folder)
     result = read_result(RunFolder(run))
     assert result is not None
-    return [each for each in result.caveats if SHORT in each]
+    found = [each for each in result.caveats if SHORT in each]
+    assert is_shortened(RunFolder(run).manifest) == bool(found), "a page has it from the manifest"
+    return found
 
 
 def test_a_run_that_set_made_short_says_so(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from ssdlab.report.sections import drive as drive_section
 from ssdlab.report.sections.header import header
 from ssdlab.report.source import Run
 from ssdlab.results.claim import Claim
+from ssdlab.results.schema import Departure, ParameterInfo
 
 ELM = {"id": "S4", "name": "Elm E8", "kind": "block"}
 HAZEL = {"id": "S9", "name": "Hazel H2", "kind": "block"}
@@ -206,10 +207,20 @@ def test_what_is_smaller_or_shorter_is_said_at_the_top(
 
 def test_a_run_set_shorter_than_its_method_asks_says_so_at_the_top(make_run: Callable[..., Path]) -> None:
     run = source.read_run(make_run())
-    caveat = "Shorter than the method asks for: time 1 s instead of 60 s."
-    short = replace(run, result=run.result.model_copy(update={"caveats": (caveat,)}))
-    assert header(shown([short])).badges[-1] == "Shorter than the method asks for"
-    assert "Shorter than the method asks for" not in header(shown([run])).badges
+    seconds = ParameterInfo(name="seconds", unit="s", reason="", default=60.0, quick=2.0)
+    method = run.manifest.method.model_copy(update={"parameters": (seconds,)})
+
+    def badges(value: float, *departed: str, caveat: str = "") -> tuple[str, ...]:
+        departures = tuple(Departure(code=code, what="") for code in departed)
+        changes = {"method": method, "params": {"seconds": value}, "departures": departures}
+        result = run.result.model_copy(update={"caveats": (caveat,)})
+        set_so = replace(run, manifest=run.manifest.model_copy(update=changes), result=result)
+        return header(shown([set_so])).badges
+
+    said = "Shorter than the method asks for"
+    assert badges(1.0)[-1] == said
+    assert said not in badges(60.0) and said not in badges(1.0, "parameter-seconds")
+    assert said not in badges(60.0, caveat=f"{said.lower()}, says a caveat of another kind")
 
 
 def test_what_drives_went_through_is_said_once_for_methods_where_it_is_the_same(

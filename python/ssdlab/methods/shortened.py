@@ -13,17 +13,15 @@ from ssdlab.results.caveats import with_caveat
 from ssdlab.results.claim import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pydantic import JsonValue
 
     from ssdlab.methods.method import Params
-    from ssdlab.results.schema import Departure, ParameterInfo, ResultBase
+    from ssdlab.results.schema import Departure, Manifest, ParameterInfo, ResultBase
 
 _PARAMETER = "parameter-"
 """What the code of a departure begins with that is a parameter's value; its name follows."""
-SHORTER = "shorter than the method asks for"
-"""What the caveat begins with."""
 _OF_TIME = ("seconds", "sec")
 _LIMITS = {"most": "longest", "least": "shortest"}
 _LENGTHS = frozenset({"s", "B", "spans", "times"})
@@ -44,24 +42,42 @@ def with_shortened(
     quick
         Whether it took its quick presets, of which it then tells by itself.
     """
-    departed = {each.code.removeprefix(_PARAMETER) for each in departures}
-    found = ", ".join(_shorter(params, quick=quick, departed=departed))
+    found = ", ".join(
+        f"{label_of(each.name)} {_amount(each, value)} instead of {_amount(each, each.default)}"
+        for each, value in _shorter(params.table(), params.model_dump(), departures, quick=quick)
+    )
     if not found:
         return result
-    claim = Claim(f"{SHORTER}: {{found}}", judged=False, others={"found": found})
+    claim = Claim("shorter than the method asks for: {found}", judged=False, others={"found": found})
     return with_caveat(result, claim)
 
 
-def _shorter(params: Params, *, quick: bool, departed: Collection[str]) -> Iterator[str]:
-    for each in params.table():
-        value = getattr(params, each.name)
-        if each.unit not in _LENGTHS or each.name in departed:
+def is_shortened(manifest: Manifest) -> bool:
+    """Say whether a run has that caveat, by what its manifest keeps; a suite has it by its runs."""
+    if manifest.children:
+        return False
+    parameters, departures = manifest.method.parameters, manifest.departures
+    return any(_shorter(parameters, manifest.params, departures, quick=manifest.quick))
+
+
+def _shorter(
+    parameters: Iterable[ParameterInfo],
+    params: Mapping[str, JsonValue],
+    departures: Iterable[Departure],
+    *,
+    quick: bool,
+) -> Iterator[tuple[ParameterInfo, float]]:
+    """Yield the parameters that were set shorter, each with its value."""
+    departed = {each.code.removeprefix(_PARAMETER) for each in departures}
+    for each in parameters:
+        value = params.get(each.name)
+        if each.unit not in _LENGTHS or each.name in departed or not isinstance(value, int | float):
             continue
         if not isinstance(each.default, int | float) or not isinstance(each.quick, int | float):
             continue
         expected = each.quick if quick else each.default
         if each.quick < each.default and value < expected:
-            yield f"{label_of(each.name)} {_amount(each, value)} instead of {_amount(each, each.default)}"
+            yield each, value
 
 
 def label_of(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.shortened import SHORTER
+from ssdlab.methods.shortened import is_shortened
 from ssdlab.model.units import and_listed, block_text, capacity_text
 from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import drive_name, engine_words, entries
@@ -124,7 +124,7 @@ def _badges(runs: Sequence[Shown]) -> Iterator[str]:
     if quick:
         some = "" if quick == len(manifests) else f"s: {quick} of {len(manifests)}"
         yield f"Quick run{some}"
-    if any(SHORTER in caveat.lower() for shown in runs for caveat in shown.run.result.caveats):
+    if any(map(is_shortened, manifests)):
         yield "Shorter than the method asks for"
 
 
