@@ -21,7 +21,7 @@ from ssdlab.report.engine import static
 from ssdlab.report.outline import Chapter, Outline
 from ssdlab.report.pictures import pressings
 from ssdlab.report.runs import shown
-from ssdlab.report.sections.provenance import Panel
+from ssdlab.report.sections.provenance import AsBefore, Panel, PanelTable
 from ssdlab.report.sections.repetition import without_repetition
 from ssdlab.report.view import Figure, Section
 from ssdlab.results.numbers import Table, words
@@ -173,7 +173,13 @@ def test_paper_asks_for_no_click_and_its_first_sheet_is_full(
 
 def panel(run: int, prose: str, **tables: dict[str, str]) -> Panel:
     made = tuple(
-        Table(caption, ("What", "Found"), tuple((words(key), words(value)) for key, value in rows.items()))
+        PanelTable(
+            caption,
+            ("What", "Found"),
+            tuple((words(key), words(value)) for key, value in rows.items()),
+            name=caption,
+            kept=caption == "Set",
+        )
         for caption, rows in tables.items()
     )
     return Panel(run, f"Elm {run}", "QD 1", (), prose, made, (), ())
@@ -189,15 +195,35 @@ def test_what_runs_have_in_common_is_printed_once_and_nothing_is_lost() -> None:
     )
     first, second, third, fourth = without_repetition(panels)
     assert first == panels[0]
-    assert second.prose == "" and second.as_before == ("The method in full: as of Elm 0: QD 1.",)
+    assert second.prose == "" and second.as_before == (
+        AsBefore("The method in full: as of Elm 0: QD 1.", True),
+    )
     assert [(each.caption, [[cell.text for cell in row] for row in each.rows]) for each in second.tables] == [
         ("Host, where it differs from that of Elm 0: QD 1", [["load", "0.2"]]),
         ("Steps", [["1", "3 ms"], ["2", "4 ms"]]),
     ]
-    assert third.prose == "Another." and third.as_before == ("Host: as of Elm 0: QD 1.",)
+    assert third.prose == "Another." and third.as_before == (AsBefore("Host: as of Elm 0: QD 1.", False),)
     assert third.tables == panels[2].tables[1:]
     # A line that it lacks would be taken for one that is the same.
     assert fourth.tables == panels[3].tables
+
+
+def test_paper_of_many_runs_keeps_tables_by_what_they_are_and_not_by_their_captions() -> None:
+    """The method and what was set; of the rest what it is called, whatever its caption says beside it."""
+    host = {"kernel": "6.18", "cpu": "E1, 8 cores", "load": "0.1"}
+    panels = [
+        panel(at, "One at a time.", Set={"depth": "1"}, Parameters={"x": "1"}, Host=host | {"load": f"{at}"})
+        for at in range(on_paper.FEW_RUNS + 1)
+    ]
+    first, second, *_ = on_paper.shortened(without_repetition(panels))
+    assert [table.caption for table in first.tables] == ["Set"]
+    assert [each.line for each in first.as_before] == ["Parameters; Host: in the page on a screen."]
+    assert second.tables == ()
+    assert [each.line for each in second.as_before] == [
+        "The method in full: as of Elm 0: QD 1.",
+        "Set: as of Elm 0: QD 1.",
+        "Host: in the page on a screen.",
+    ]
 
 
 def test_a_table_on_paper_names_a_run_so_that_its_row_is_one_line(make_run: Callable[..., Path]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.units import counted
 from ssdlab.report.pictures import pressings
+from ssdlab.report.sections.provenance import AsBefore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,11 +68,7 @@ def shortened(panels: Sequence[Panel]) -> tuple[Panel, ...]:
 
 
 def _brief(panel: Panel) -> Panel:
-    kept = tuple(table for table in panel.tables if table.caption.startswith("Parameters"))
-    own = [table.caption.partition(",")[0] for table in panel.tables if table not in kept]
-    left = (f"{'; '.join(own)}: {_WHERE}.",) if own else ()
-    return replace(panel, tables=kept, as_before=(*(line for line in panel.as_before if _kept(line)), *left))
-
-
-def _kept(line: str) -> bool:
-    return line.startswith(("The method in full", "Parameters"))
+    kept = tuple(table for table in panel.tables if table.kept)
+    own = [table.name for table in panel.tables if not table.kept]
+    left = (AsBefore(f"{'; '.join(own)}: {_WHERE}.", kept=True),) if own else ()
+    return replace(panel, tables=kept, as_before=(*(each for each in panel.as_before if each.kept), *left))

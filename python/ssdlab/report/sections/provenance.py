@@ -34,6 +34,25 @@ class StepText:
 
 
 @dataclass(frozen=True)
+class PanelTable(Table):
+    """A table of a panel, of which paper keeps some."""
+
+    name: str = ""
+    """What it is called in a list of those left out; the caption may say more of it."""
+    kept: bool = False
+    """Whether it stands on paper of many runs too."""
+
+
+@dataclass(frozen=True)
+class AsBefore:
+    """What is not said again, since it is as of an earlier panel."""
+
+    line: str
+    kept: bool
+    """Likewise."""
+
+
+@dataclass(frozen=True)
 class Panel:
     """How one run was measured."""
 
@@ -44,11 +63,10 @@ class Panel:
     """What was done, from the steps that count."""
     prose: str
     """What the method is and does in full."""
-    tables: tuple[Table, ...]
+    tables: tuple[PanelTable, ...]
     steps: tuple[StepText, ...]
     voided: tuple[str, ...]
-    as_before: tuple[str, ...] = ()
-    """What is not said again, since it is as of an earlier panel."""
+    as_before: tuple[AsBefore, ...] = ()
 
 
 def panels(runs: Sequence[Shown]) -> tuple[Panel, ...]:
@@ -58,8 +76,8 @@ def panels(runs: Sequence[Shown]) -> tuple[Panel, ...]:
 
 def _panel(shown: Shown) -> Panel:
     manifest = shown.run.manifest
-    tables = (
-        _parameters(manifest),
+    parameters = _parameters(manifest)
+    others = (
         _facts("Drive", manifest.drive.model_dump(mode="json")),
         _platform(manifest.environment.get("platform")),
         _facts("Host and environment", _without_platform(manifest.environment)),
@@ -74,7 +92,11 @@ def _panel(shown: Shown) -> Panel:
         method=f"{manifest.method.title} ({manifest.method.name}, version {manifest.method.version})",
         done=what_was_done(shown.run.steps, manifest.drive.capacity_bytes),
         prose=manifest.method.prose,
-        tables=tuple(table for table in tables if table.rows),
+        tables=tuple(
+            PanelTable(**vars(table), name=table.caption, kept=table is parameters)
+            for table in (parameters, *others)
+            if table.rows
+        ),
         steps=tuple(_step(alike, manifest) for alike in _alike(shown.run.steps)),
         voided=shown.run.voided,
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ssdlab.report.sections.provenance import AsBefore
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.report.sections.provenance import Panel
+    from ssdlab.report.sections.provenance import Panel, PanelTable
     from ssdlab.results.numbers import Table
 
 _SHARE = 0.5
@@ -20,11 +22,12 @@ def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
     """Leave out prose and rows of tables that an earlier panel has, and say of which run they are as."""
     kept: list[Panel] = []
     for panel in panels:
-        tables, as_before = [], []
+        tables: list[PanelTable] = []
+        as_before: list[AsBefore] = []
         prose = panel.prose
         if same := next((each for each in panels[: len(kept)] if each.prose == prose), None):
             prose = ""
-            as_before.append(f"The method in full: as of {_name(same)}.")
+            as_before.append(AsBefore(f"The method in full: as of {_name(same)}.", kept=True))
         for table in panel.tables:
             found = _like(table, panels[: len(kept)])
             if found is None:
@@ -36,7 +39,7 @@ def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
                 caption = f"{table.caption}, where it differs from that of {_name(of)}"
                 tables.append(replace(table, caption=caption, rows=rows))
             else:
-                as_before.append(f"{table.caption}: as of {_name(of)}.")
+                as_before.append(AsBefore(f"{table.caption}: as of {_name(of)}.", table.kept))
         kept.append(replace(panel, prose=prose, tables=tuple(tables), as_before=tuple(as_before)))
     return tuple(kept)
 
