@@ -7,11 +7,17 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from methods.foreign import install, with_own_result
+from ssdlab.methods import find_method
+from ssdlab.methods.plugin_failures import naming_failures
+from ssdlab.model.errors import LabError
+from ssdlab.results.claim import Claim
+from ssdlab.results.kind import loaded
 
 MODULE = "after_writes"
 
@@ -90,3 +96,15 @@ def test_a_failure_in_the_terminal_leaves_the_json(made: tuple[Path, Path], tmp_
     done = ssdlab(tmp_path / "site", tmp_path, "show", str(made[1]), "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["result"]["kind"] == "after-writes"
+
+
+def test_a_fault_of_a_piece_is_told_as_such_whatever_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That one gave no Claim at all is seen by its class, and not by how the fault begins."""
+    method = find_method("qd1")
+    assert method.result is not None
+    kind = replace(method.result, name="of-another", findings=lambda *of: [Claim("so it is")])
+    guarded = naming_failures(replace(method, result=kind), "another 0.1", __name__).result
+    assert guarded is not None
+    monkeypatch.setattr("ssdlab.results.showable.claim_fault", lambda claim: "it is late")
+    with pytest.raises(LabError, match="findings: it is late"):
+        list(loaded(guarded.findings)(None))

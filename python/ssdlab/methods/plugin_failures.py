@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import new_class
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
@@ -26,10 +26,23 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _COUNT_MAX = 10_000
 """Findings, tables or cards of one result: more are none, but a loop without an end."""
-_Fault = Callable[[object], "str | None"] | str
-_CLAIM = "ssdlab.results.showable:claim_fault"
-_TABLE = "ssdlab.results.showable:table_fault"
-_SECTION = "ssdlab.report.showable:section_fault"
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What a function that shows a result has to give: a word for it, its class, and what looks at one.
+
+    The latter two are places, so that nothing is loaded that is not shown.
+    """
+
+    noun: str
+    model: type | str
+    fault_of: Callable[[object], str | None] | str
+
+
+_CLAIM = _Piece("Claim", "ssdlab.results.claim:Claim", "ssdlab.results.showable:claim_fault")
+_TABLE = _Piece("Table", "ssdlab.results.numbers:Table", "ssdlab.results.showable:table_fault")
+_SECTION = _Piece("Section", "ssdlab.report.view:Section", "ssdlab.report.showable:section_fault")
 
 
 def naming_failures(method: Method, package: str, module: str) -> Method:
@@ -133,11 +146,11 @@ class _Guarded:
         return replace(
             kind,
             read=self._guard.named(self._reader(kind), pure=True, quiet=True, of=kind.loaded_model()),
-            findings=self._shower("findings", kind.findings, _CLAIM, "Claim", many=True),
-            tables=self._shower("tables", kind.tables, _TABLE, "Table", many=True),
-            section=self._shower("section", kind.section, _SECTION, "Section"),
-            headlines=headlines and self._shower("headlines", headlines, _card_fault, "card", many=True),
-            terminal=terminal and self._shower("terminal", terminal, None, "", prints=True),
+            findings=self._shower("findings", kind.findings, _CLAIM, many=True),
+            tables=self._shower("tables", kind.tables, _TABLE, many=True),
+            section=self._shower("section", kind.section, _SECTION),
+            headlines=headlines and self._shower("headlines", headlines, _CARD, many=True),
+            terminal=terminal and self._shower("terminal", terminal, None, prints=True),
         )
 
     def _reader(self, kind: Kind) -> Callable[[Mapping[str, JsonValue]], ResultBase]:
@@ -153,8 +166,7 @@ class _Guarded:
         self,
         part: str,
         place: Callable[..., Any] | str,
-        fault_of: _Fault | None,
-        noun: str,
+        piece: _Piece | None,
         *,
         many: bool = False,
         prints: bool = False,
@@ -169,19 +181,19 @@ class _Guarded:
             except (ImportError, AttributeError) as error:
                 raise self._guard.wrong(self._method.conclude, f"{part} is {place}: {error}") from error
             made = call(*args)
-            if fault_of is None:
+            if piece is None:
                 return None
             if many and not isinstance(made, Iterator | Sequence):
                 raise self._guard.wrong(call, f"{part} gave a {type(made).__name__}, and no sequence")
             found = tuple(islice(made, _COUNT_MAX + 1)) if many else (made,)
             if len(found) > _COUNT_MAX:
                 raise self._guard.wrong(call, f"{part} gave more than {_COUNT_MAX}, perhaps without an end")
-            look = loaded(fault_of)
+            model, look = loaded(piece.model), loaded(piece.fault_of)
             for each in found:
+                if not isinstance(each, model):
+                    raise self._guard.wrong(call, f"{part} gave a {type(each).__name__}, no {piece.noun}")
                 if (fault := look(each)) is not None:
-                    whole = fault.startswith("it is ")
-                    why = f"{part} gave a {type(each).__name__}, no {noun}" if whole else f"{part}: {fault}"
-                    raise self._guard.wrong(call, why)
+                    raise self._guard.wrong(call, f"{part}: {fault}")
             return found if many else made
 
         of = None if isinstance(place, str) else place
@@ -190,4 +202,7 @@ class _Guarded:
 
 def _card_fault(card: object) -> str | None:
     """Return why a card of a headline figure is none."""
-    return None if isinstance(card, tuple) and len(card) == 2 else "it is no label with a card"
+    return None if isinstance(card, tuple) and len(card) == 2 else "one of them is no label with a card"
+
+
+_CARD = _Piece("card", tuple, _card_fault)
