@@ -8,6 +8,7 @@ from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.report.drive_count import among, compared
 from ssdlab.results.schema import DriveInfo, VariantInfo
 
+PRO = "sim:samsung-950-pro-512gb"
 TINY, TLC, QLC = "sim:tiny-test", "sim:nvme-tlc-client", "sim:nvme-qlc-client"
 
 
@@ -23,7 +24,7 @@ def simulated(text: str) -> DriveInfo:
     )
 
 
-def real(serial: str, *words: str) -> DriveInfo:
+def real(serial: str, *words: str, **asked: str) -> DriveInfo:
     return DriveInfo(
         text=f"/dev/{serial}",
         kind="block",
@@ -31,23 +32,33 @@ def real(serial: str, *words: str) -> DriveInfo:
         name=", ".join((f"Elm {serial}", *words)),
         capacity_bytes=10**12,
         logical_block_bytes=512,
-        variant=VariantInfo(asked={}, words=words, made=False) if words else None,
+        variant=VariantInfo(asked=asked, words=words, made=False) if words else None,
     )
 
 
 @pytest.mark.parametrize(
     ("drives", "title", "count"),
     [
-        ([real("A"), real("A", "10 W"), real("B")], "Elm A (also at 10 W) and Elm B", "2 drives"),
-        ([real("A"), real("A", "10 W")], "Elm A (also at 10 W)", "1 drive"),
+        (
+            [real("A"), real("A", "10 W", power_limit="10W"), real("B")],
+            "Elm A (also at 10 W) and Elm B",
+            "2 drives",
+        ),
+        ([real("A"), real("A", "10 W", power_limit="10W")], "Elm A (also at 10 W)", "1 drive"),
         ([real("A"), real("B"), real("C")], "3 drives compared", ""),
         (
-            [real("A"), real("A", "10 W"), real("B"), real("C")],
+            [real("A"), real("A", "10 W", power_limit="10W"), real("B"), real("C")],
             "3 drives compared, one also at 10 W",
             "3 drives",
         ),
         (
-            [real("A"), real("A", "10 W"), real("B"), real("B", "25 % spare"), real("C")],
+            [
+                real("A"),
+                real("A", "10 W", power_limit="10W"),
+                real("B"),
+                real("B", "25 % spare", spare="25%"),
+                real("C"),
+            ],
             "3 drives compared, 2 of them in several states",
             "3 drives",
         ),
@@ -59,6 +70,27 @@ def real(serial: str, *words: str) -> DriveInfo:
         (
             [*map(simulated, (f"{TINY},spare=0.25", TINY))],
             "simulated tiny-test, 25 % spare (also as it is)",
+            "1 drive",
+        ),
+        (
+            [real("A"), real("A", "25 % spare", "10 W", power_limit="10W", spare="25%")],
+            "Elm A (also with 25 % spare, at 10 W)",
+            "1 drive",
+        ),
+        (
+            [*map(simulated, (f"{PRO},scale=64", PRO, f"{PRO},scale=64,write-cache=off"))],
+            f"simulated {PRO[4:]}, 1/64 of its size (also in full size and with write cache off)",
+            "1 drive",
+        ),
+        # A name may say what it likes: what a state is, its variant tells.
+        (
+            [*map(simulated, (PRO, f"{PRO},power=4W"))],
+            f"simulated {PRO[4:]} (also at most 4 W)",
+            "1 drive",
+        ),
+        (
+            [real("A, half of its size", "10 W", power_limit="10W"), real("A, half of its size")],
+            "Elm A, half of its size, 10 W (also as it is)",
             "1 drive",
         ),
         # Two of one model are two.

@@ -6,6 +6,7 @@ drive. Its words stand behind the drive's name, parted by commas.
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX
@@ -14,26 +15,54 @@ from ssdlab.model.units import counted
 from ssdlab.report.runs import drive_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping
 
+    from ssdlab.drives.simulated.text import SimulatedText
     from ssdlab.results.schema import DriveInfo
 
-_SIZE = " of its size"
+    _State = tuple[tuple[str, str], ...]
+
+_PHRASES = {"scale": "at {}", "power_limit": "at {}", "power": "{}"}
+"""What is said of a state, by what it is; `power` is that of a simulated drive: ``at most 10 W``."""
+_OTHERS = "with {}"
+_VARIANTS = ("usable", "spare", "power_limit", "write_cache", "lba_format")
+"""In the order in which a variant has its words."""
 _IN_TITLE = 2
 """Drives whose names are the title; more are counted."""
 
 
 def drive_of(drive: DriveInfo) -> str:
     """Return what two entries share that are of one drive."""
-    if not drive.text.startswith(SIMULATED_PREFIX):
+    text = _simulated(drive)
+    if text is None:
         return drive.id
     from ssdlab.drives.simulated.text import SimulatedText
 
-    try:
-        text = SimulatedText.parse(drive.text)
-    except LabError:  # of an ssdlab whose drives say something else
-        return drive.id
     return str(SimulatedText(text.profile, serial=text.serial, firmware=text.firmware, seed=text.seed))
+
+
+def _simulated(drive: DriveInfo) -> SimulatedText | None:
+    """Return what a simulated drive is; None of others, and of an ssdlab whose drives say something else."""
+    if not drive.text.startswith(SIMULATED_PREFIX):
+        return None
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    try:
+        return SimulatedText.parse(drive.text)
+    except LabError:
+        return None
+
+
+def _states_of(drive: DriveInfo) -> _State:
+    """Return the words of a drive's state as its name has them, each with what it is; empty: not known."""
+    if drive.text.startswith(SIMULATED_PREFIX):
+        text = _simulated(drive)
+        words, kinds = tuple(drive_name(drive).split(", ")[1:]), () if text is None else text.states()
+    elif drive.variant is not None:
+        words, kinds = drive.variant.words, tuple(each for each in _VARIANTS if each in drive.variant.asked)
+    else:
+        return ()
+    return tuple(zip_longest(words, kinds[: len(words)], fillvalue=""))
 
 
 def among(drives: Iterable[DriveInfo]) -> str:
@@ -47,7 +76,7 @@ def compared(drives: Iterable[DriveInfo]) -> str:
     """Return the title of a page of these drives: their names, or how many, with their further states."""
     states = _states(drives)
     if len(states) <= _IN_TITLE:
-        return " and ".join(f"{own[0]}{_brackets(_further(own))}" for own in states.values())
+        return " and ".join(f"{next(iter(own))}{_brackets(_further(own))}" for own in states.values())
     several = [own for own in states.values() if len(own) > 1]
     title = f"{len(states)} drives compared"
     if len(several) > 1:
@@ -55,33 +84,27 @@ def compared(drives: Iterable[DriveInfo]) -> str:
     return f"{title}, one {_further(several[0])}" if several else title
 
 
-def _states(drives: Iterable[DriveInfo]) -> dict[str, list[str]]:
-    """Return of each drive what it is called, once for each state, in the order of the page."""
-    found: dict[str, dict[str, None]] = {}
+def _states(drives: Iterable[DriveInfo]) -> dict[str, dict[str, _State]]:
+    """Return of each drive its states by what it is called in them, in the order of the page."""
+    found: dict[str, dict[str, _State]] = {}
     for drive in drives:
-        found.setdefault(drive_of(drive), {})[drive_name(drive)] = None
-    return {drive: list(names) for drive, names in found.items()}
+        found.setdefault(drive_of(drive), {}).setdefault(drive_name(drive), _states_of(drive))
+    return found
 
 
-def _further(names: Sequence[str]) -> str:
+def _further(states: Mapping[str, _State]) -> str:
     """Say in what further states a drive stands there: ``also at 10 W and with 25 % spare``."""
-    first, *others = [name.split(", ")[1:] for name in names]
-    phrases = dict.fromkeys(_state(words, first) for words in others)
+    first, *others = states.values()
+    phrases = dict.fromkeys(_state(state, first) for state in others)
     return f"also {' and '.join(phrases)}" if phrases else ""
 
 
-def _state(words: Sequence[str], first: Sequence[str]) -> str:
+def _state(state: _State, first: _State) -> str:
     """Name a state by what the first does not have."""
-    own = [word for word in words if word not in first]
+    own = [(word, kind) for word, kind in state if word not in [other for other, _ in first]]
     if own:
-        return ", ".join(map(_describe, own))
-    return "in full size" if any(word.endswith(_SIZE) for word in first) else "as it is"
-
-
-def _describe(word: str) -> str:
-    if word.startswith("at most "):
-        return word
-    return f"at {word}" if word.endswith((" W", _SIZE)) else f"with {word}"
+        return ", ".join(_PHRASES.get(kind, _OTHERS).format(word) for word, kind in own)
+    return "in full size" if any(kind == "scale" for _, kind in first) else "as it is"
 
 
 def _brackets(text: str) -> str:

@@ -164,10 +164,12 @@ def _in_full_size(drives: Sequence[DriveInfo]) -> DriveInfo | None:
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 
     try:
-        found = identity_of(replace(SimulatedText.parse(drives[0].text), scale=1))
+        text = replace(SimulatedText.parse(drives[0].text), scale=1)
+        found = identity_of(text)
     except LabError:  # a profile that is not there any more
         return None
-    return drives[0].model_copy(update={"id": found.consent_id, "name": found.model or found.name})
+    name = found.model or found.name
+    return drives[0].model_copy(update={"id": found.consent_id, "name": name, "text": str(text)})
 
 
 def _entry(drive: DriveInfo) -> str:

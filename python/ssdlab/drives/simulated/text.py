@@ -138,6 +138,13 @@ class SimulatedText:
             "write_cache": self.write_cache,
         }
 
+    def states(self) -> tuple[str, ...]:
+        """Return the options that make it another entry than its profile, in the order of `variant`."""
+        given = {"scale": self.scale > 1} | {
+            name: getattr(self, name) is not None for name in ("spare", "power", "trim", "write_cache")
+        }
+        return tuple(name for name, is_given in given.items() if is_given)
+
     def variant(self, made: Mapping[str, Any]) -> Iterator[str]:
         """Yield in what the drive is not the one that its profile names; `made` is what it is."""
         if self.scale > 1:
