@@ -34,8 +34,8 @@ VERSIONS = {
     run_folder.LIVE_SCHEMA: 2,
     run_folder.CONDITIONS_SCHEMA: 2,
     verifying.CONSENT_SCHEMA: 2,
-    catalogue_columns.ROW_SCHEMA: 5,
-    catalogue_files.CURRENT_SCHEMA: 7,
+    catalogue_columns.ROW_SCHEMA: 6,
+    catalogue_files.CURRENT_SCHEMA: 8,
     inventory.SCHEMA: 1,
     fleet_plan.SCHEMA: 1,
     declaration.SCHEMA: 1,
@@ -126,7 +126,7 @@ def as_row(library: Path, version: int) -> None:
     path.write_text(json.dumps(row) if version < 5 else seal_document(json.dumps(row)))
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
 def test_a_row_of_an_older_version_is_made_anew_from_its_run(tmp_path: Path, version: int) -> None:
     meter = {"meter": {"use": "ppk2:/dev/ttyACM0", "name": "Nordic PPK2", "rails": ["DUT"]}}
     figure = {"name": "read_w", "label": "", "value": 5.0, "unit": "W", "better": "lower"}
@@ -144,13 +144,14 @@ def test_a_row_of_an_older_version_is_made_anew_from_its_run(tmp_path: Path, ver
         assert index.ask("SELECT count(*) FROM runs") == [(2,)]
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6, 7])
 def test_a_catalogue_of_an_older_version_is_made_anew(tmp_path: Path, version: int) -> None:
     run(tmp_path, 1)
     catalogue.rebuild(tmp_path)
     current = tmp_path / catalogue.FOLDER / catalogue_files.CURRENT
     segments = json.loads(current.read_text())["segments"]
-    current.write_text(json.dumps({"schema": f"ssdlab.catalogue/{version}", "segments": segments}))
+    text = json.dumps({"schema": f"ssdlab.catalogue/{version}", "segments": segments})
+    current.write_text(text if version < 7 else seal_document(text))
     for segment in current.parent.glob("*.parquet"):
         segment.write_bytes(b"of other columns")
     with Index(tmp_path) as index:

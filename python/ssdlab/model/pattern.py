@@ -170,6 +170,17 @@ def parse_pattern(value: object) -> object:
     )
 
 
+def pattern_text(pattern: Frozen) -> str:
+    """Return a pattern as it could be typed, if it could: ``zipf:1.1``, ``hot:80/20``; else its kind."""
+    if isinstance(pattern, Zipf):
+        return f"zipf:{pattern.theta_milli / 1000:g}"
+    if isinstance(pattern, Bands) and len(pattern.bands) == 2:
+        hot, rest = pattern.bands
+        if (hot.access_weight + rest.access_weight, hot.span_weight + rest.span_weight) == (100, 100):
+            return f"hot:{hot.access_weight}/{hot.span_weight}"
+    return str(getattr(pattern, "kind", "") or "random")
+
+
 AnyPattern = Annotated[
     Sequential | Uniform | Stepped | Zipf | Bands | Segmented | OnePass | Recording,
     Field(discriminator="kind"),

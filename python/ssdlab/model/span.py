@@ -40,6 +40,17 @@ class Span(Frozen):
         None, description="bytes, or a percentage of the capacity; null: to the end"
     )
 
+    @property
+    def text(self) -> str:
+        """The span as it could be typed: ``0..25%``, ``10g..20g``."""
+        start, length = self.start, "100%" if self.length is None and self.start == 0 else self.length
+        if isinstance(start, int) and isinstance(length, int):
+            return f"{units.size_text(start)}..{units.size_text(start + length)}"
+        if isinstance(length, str) and (start == 0 or isinstance(start, str)):
+            first = units.parse_percent(start) if isinstance(start, str) else 0
+            return f"{start}..{units.percent_text(first + units.parse_percent(length))}"
+        return f"{_shown(start)} to {'the end' if length is None else f'{_shown(length)} after it'}"
+
     def resolve(self, capacity_bytes: int, unit_bytes: int, logical_block_bytes: int) -> tuple[int, int]:
         """Return start and length in bytes on a drive of that capacity.
 
@@ -92,6 +103,10 @@ def parse_span(value: object) -> object:
             f"span {value!r} is empty", "give the start, then the end, such as 0..25%", given=value
         )
     return Span(start=start, length=length)
+
+
+def _shown(position: int | str) -> str:
+    return position if isinstance(position, str) else units.size_text(position)
 
 
 def _place(position: int | str, capacity_bytes: int, unit_bytes: int) -> int:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ssdlab.model.document import Document
 
-ROW_SCHEMA = "ssdlab.row/5"
+ROW_SCHEMA = "ssdlab.row/6"
 """2: a figure says what of its state was not shown. 3: one of power says which meter it is of. 4: a latency
-says at which depth it was taken, where each run chooses its own. 5: a row is sealed as a document is."""
+says at which depth it was taken, where each run chooses its own. 5: a row is sealed as a document is.
+6: the settings of a measurement that was saved are its workload."""
+ROW_SEALED_SINCE = 5
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
     "label": "VARCHAR",

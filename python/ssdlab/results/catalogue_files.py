@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.model.closing import Closing
 from ssdlab.model.document import Document
 from ssdlab.model.errors import Refused, check_schema
-from ssdlab.results.catalogue_columns import COLUMNS, ROW_SCHEMA, columns_of, is_row
+from ssdlab.results.catalogue_columns import COLUMNS, ROW_SCHEMA, ROW_SEALED_SINCE, columns_of, is_row
 from ssdlab.results.seal import digest_of, read_document, seal_document
 
 if TYPE_CHECKING:
@@ -48,10 +48,11 @@ FOLDER = ".catalogue"
 ROWS = "rows"
 OPEN = "open"
 CURRENT = "current.json"
-CURRENT_SCHEMA = "ssdlab.catalogue/7"
+CURRENT_SCHEMA = "ssdlab.catalogue/8"
 """1 were two tables that each run rewrote; 2 and 3 had the figures of a run as records, 2 without what was
 not shown; 4 has them as columns; 5 with the meter of each, 6 with the load that it was taken at.
-7 is sealed."""
+7 is sealed. 8 has the workload of a measurement that was saved."""
+CURRENT_SEALED_SINCE = 7
 LOCK = "lock"
 COMPACT_AT = 256
 """Rows that are put together: a reader takes about 10 ms for so many, and so does the putting together."""
@@ -172,7 +173,7 @@ def current(catalogue: HeldFolder) -> list[Segment]:
     except FileNotFoundError:
         return []
     try:
-        stored, _ = read_document(data, CURRENT_SCHEMA)
+        stored, _ = read_document(data, CURRENT_SCHEMA, sealed_since=CURRENT_SEALED_SINCE)
         check_schema(stored["schema"], CURRENT_SCHEMA, catalogue.path / CURRENT)
         if stored["schema"] != CURRENT_SCHEMA:
             raise _older(catalogue, stored["schema"])
@@ -207,7 +208,7 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
             except FileNotFoundError:  # put into a segment meanwhile
                 continue
             try:
-                stored, _ = read_document(data, ROW_SCHEMA)
+                stored, _ = read_document(data, ROW_SCHEMA, sealed_since=ROW_SEALED_SINCE)
                 check_schema(stored["schema"], ROW_SCHEMA, folder.path / name)
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise damaged(catalogue, f"{ROWS}/{name} is not what was written") from error

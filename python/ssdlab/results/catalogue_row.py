@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError
+from ssdlab.model.load_options import MEASURE, load_options
 from ssdlab.model.stored import Stored, absent
 from ssdlab.results.catalogue_columns import ROW_SCHEMA
 from ssdlab.results.metered import meter_of, of_watts
@@ -116,7 +117,9 @@ def _loads(result: Document) -> dict[str, str]:
 
 
 def _settings(manifest: Manifest) -> str:
-    """Return the parameters whose value is not the preset's."""
+    """Return the parameters whose value is not the preset's; of a measurement the options of its load."""
+    if manifest.method.name == MEASURE:
+        return " ".join(f"{name}={text}" for name, text in load_options(manifest.params).items())
     presets = {p.name: p.quick if manifest.quick else p.default for p in manifest.method.parameters}
     own = {name: value for name, value in manifest.params.items() if presets.get(name, value) != value}
     return " ".join(f"{name}={value}" for name, value in sorted(own.items()))

@@ -119,7 +119,7 @@ def open_document(data: bytes) -> tuple[bytes, str | None]:
     return body + b"\n}\n", seal
 
 
-def read_document(data: bytes, schema: str) -> tuple[dict[str, Any], str | None]:
+def read_document(data: bytes, schema: str, *, sealed_since: int = 0) -> tuple[dict[str, Any], str | None]:
     """Return the fields of a document and its seal; None in one from before there were seals.
 
     Parameters
@@ -127,7 +127,9 @@ def read_document(data: bytes, schema: str) -> tuple[dict[str, Any], str | None]
     data
         The file.
     schema
-        What is written now, such as `ssdlab.run/2`: it comes with a seal, those before it had none.
+        What is written now, such as `ssdlab.run/2`.
+    sealed_since
+        The first version of it that came with a seal; by default the one of now.
 
     Raises
     ------
@@ -143,11 +145,14 @@ def read_document(data: bytes, schema: str) -> tuple[dict[str, Any], str | None]
         raise Broken("it is nested too deeply") from error
     if not isinstance(stored, dict):
         raise Broken("it is no object")
-    found, family = str(stored.get("schema")), schema.rpartition("/")[0]
-    if seal is None and found == schema:
-        raise Broken("it has no seal")
-    if seal is not None and found.startswith(f"{family}/") and found < schema:
-        raise Broken("it has a seal, and its schema has none")
+    family, _, now = schema.rpartition("/")
+    found, _, version = str(stored.get("schema")).rpartition("/")
+    if found == family and version.isdecimal():
+        sealed = int(version) >= (sealed_since or int(now))
+        if seal is None and sealed and int(version) <= int(now):
+            raise Broken("it has no seal")
+        if seal is not None and not sealed:
+            raise Broken("it has a seal, and its schema has none")
     return stored, seal
 
 
