@@ -11,19 +11,21 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
+from ssdlab.cli import main
 from ssdlab.methods import find_method
 from ssdlab.methods.method import RunData
 from ssdlab.methods.results.figure_state import with_states
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import DriveError, HostError, Interrupted, Refused
-from ssdlab.results import finishing
+from ssdlab.results import finishing, host_part
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders, write_manifest
+from ssdlab.runs import session
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import resume, start
 from ssdlab.runs.stopping import StopFlag
@@ -101,6 +103,45 @@ def test_a_signal_ends_an_idle_step(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         run_on(FakeDrive(), job, read_job('[[step]]\ndo = "idle"\nseconds = 30', "x"), tmp_path)
     assert time.monotonic() - began < 5
+
+
+@pytest.fixture
+def late_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal after the last look at the flag: while a run's result is drawn up."""
+
+    def drawn_up(*args: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return host_part.with_host_part(*args)
+
+    monkeypatch.setattr(session, "with_host_part", drawn_up)
+
+
+@pytest.mark.usefixtures("late_signal")
+def test_a_signal_after_the_last_step_is_not_lost(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted, match="the result and all rows are kept"):
+        run_on(FakeDrive(), PEAK, PEAK.params(), tmp_path)
+    assert RunFolder(only_run(tmp_path)).manifest.status == "finished"
+
+
+@pytest.mark.usefixtures("late_signal")
+def test_a_signal_after_the_last_step_of_a_run_ends_its_suite(scratch: Path) -> None:
+    words = ["--size", "8MiB", "--set", "depths=1", "--set", "seconds=50ms", "--repeat", "3"]
+    library = scratch / "runs"
+    words = ["peak-random-read", str(scratch / "f.bin"), *words, "--library", str(library)]
+    assert main(["run", *words]) == 130
+    methods = [RunFolder(folder).manifest for folder in run_folders(library)]
+    assert sorted(each.status for each in methods) == ["finished", "interrupted"]  # a run, and the suite
+
+
+def test_a_signal_that_nobody_looked_at_is_handed_on() -> None:
+    with StopFlag() as flag:
+        os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        flag.hand_on()
+    with StopFlag() as seen:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert seen()
+    seen.hand_on()
 
 
 def test_the_second_signal_is_the_systems() -> None:

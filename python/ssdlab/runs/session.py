@@ -321,6 +321,7 @@ class _Run:
 
     def seal(self) -> None:
         with explaining_stops(self._folder, self._manifest):
+            self._stop.hand_on()
             discard_states(self._held)
             self._environment.finish(self._folder, self._manifest, self._lock)
 

@@ -28,12 +28,14 @@ class StopFlag:
     def __init__(self) -> None:
         self.raised: signal.Signals | None = None
         self._raised_at = 0.0
+        self._looked_at = False
         self._before: dict[int, Any] = {}
 
     def __call__(self) -> bool:
         """Whether a signal has come; from this look on the next one is left to the system."""
         if self.raised is None:
             return False
+        self._looked_at = True
         if threading.current_thread() is threading.main_thread():
             self._leave_the_next_to_the_system()
         return True
@@ -48,6 +50,14 @@ class StopFlag:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def hand_on(self) -> None:
+        """Send on a signal that came after the last look, once the flag is left: nobody else knows of it.
+
+        Without this the next run of a suite would begin, as if none had come.
+        """
+        if self.raised is not None and not self._looked_at:
+            signal.raise_signal(self.raised)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         del frame

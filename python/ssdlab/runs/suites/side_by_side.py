@@ -107,6 +107,7 @@ class _Pool:
                 self._until_done(stopped)
             finally:
                 self._stop_all()
+        stopped.hand_on()
         if self._failed is not None:
             raise self._failed
 
