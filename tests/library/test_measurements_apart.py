@@ -113,7 +113,7 @@ def test_what_is_so_anyway_makes_no_other_load() -> None:
 
 def test_what_another_ssdlab_stored_otherwise_is_told_as_it_is() -> None:
     assert load_options({"bs": "4k", "pattern": {"new": 1}, "span": 3}) == {
-        "bs": '"4k"',
+        "bs": "4k",
         "pattern": '{"new": 1}',
         "rw": "randread",
         "span": "3",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.output import paint, print_line, table
 from ssdlab.model.capabilities import capabilities_of
+from ssdlab.model.errors import LabError
+from ssdlab.model.pattern import Bands, Zipf, pattern_text
 from ssdlab.model.summary import Cpu
 from ssdlab.model.units import (
     block_text,
@@ -24,6 +26,7 @@ from ssdlab.model.units import (
 
 if TYPE_CHECKING:
     from ssdlab.model.direction import Direction
+    from ssdlab.model.document import Document
     from ssdlab.model.summary import MeasuredDrive, Side, Summary, SummaryWarning
     from ssdlab.model.workload import Stream, Workload
     from ssdlab.results.schema import MeasureResult
@@ -58,7 +61,18 @@ def print_measurement(summary: Summary, workload: Workload | None = None) -> Non
 def print_result(result: MeasureResult) -> None:
     """Print the saved result of `measure`."""
     print_line()
-    print_measurement(result.summary)
+    summary = result.summary
+    print_measurement(summary, None if summary.workload is None else _workload_of(summary.workload))
+
+
+def _workload_of(stored: Document) -> Workload | None:
+    """Return the workload of a saved measurement; None where an ssdlab wrote it that has others."""
+    from ssdlab.model.workload import Workload
+
+    try:
+        return Workload.model_validate(stored)
+    except (LabError, ValueError):
+        return None
 
 
 def print_warnings(warnings: Sequence[SummaryWarning]) -> None:
@@ -91,9 +105,25 @@ def stream_text(stream: Stream) -> str:
     threads = f"{stream.workers} thread{'s' if stream.workers > 1 else ''}"
     depth = f" x depth {stream.depth}" if stream.engine == "uring" else ""
     parts = [_ops_text(stream), blocks, f"{threads}{depth} ({stream.engine})", _arrival_text(stream)]
+    return ", ".join([*parts, *_what_is_special(stream)])
+
+
+def _what_is_special(stream: Stream) -> Iterator[str]:
+    """Yield what was asked for and is otherwise by default, as it could be typed."""
+    if isinstance(stream.pattern, Zipf | Bands):
+        yield f"pattern {pattern_text(stream.pattern)}"
     if stream.span.start or stream.span.length is not None:
-        parts.append(f"span {_place(stream.span.start)} + {_place(stream.span.length)}")
-    return ", ".join(parts)
+        yield f"span {stream.span.text}"
+    if stream.batch is not None:
+        yield f"batch {stream.batch}"
+    if stream.compressible_pct:
+        yield f"compressible {stream.compressible_pct}%"
+    if stream.dsync:
+        yield "dsync"
+    if stream.flush_every is not None:
+        yield f"a flush after every {counted(stream.flush_every, 'write')}"
+    if stream.cpus:
+        yield f"CPUs {','.join(map(str, stream.cpus))}"
 
 
 def self_text(summary: Summary, workload: Workload | None) -> str:
@@ -170,8 +200,7 @@ def _ops_text(stream: Stream) -> str:
 
     if stream.pattern.kind == "recorded":
         return "recorded I/O"
-    names = {"sequential": "sequential", "uniform": "random", "zipf": "zipf", "bands": "banded random"}
-    order = names.get(stream.pattern.kind, "random")
+    order = "sequential" if stream.pattern.kind == "sequential" else "random"
     if isinstance(stream.ops, str):
         return f"{order} trim"
     if isinstance(stream.ops, Ratio):
@@ -194,9 +223,3 @@ def _arrival_text(stream: Stream) -> str:
     if isinstance(arrival, Pulses):
         return f"closed loop, {duration_text(arrival.on_ns)} of every {duration_text(arrival.every_ns)}"
     return f"bursts of {block_text(arrival.bytes)} every {duration_text(arrival.every_ns)}"
-
-
-def _place(place: int | str | None) -> str:
-    if place is None:
-        return "the rest"
-    return place if isinstance(place, str) else block_text(place)

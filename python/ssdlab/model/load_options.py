@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.errors import LabError
@@ -12,6 +12,7 @@ from ssdlab.model.options import DEFAULT_TIME_NS, MeasureOptions
 from ssdlab.model.pattern import Bands, Zipf, pattern_text
 from ssdlab.model.span import Span
 from ssdlab.model.units import duration_text, size_text
+from ssdlab.model.workload import Block
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +26,7 @@ _OF_DRIVE_AND_METER = {
 }
 _NOT_THE_LOAD = {*_OF_DRIVE_AND_METER, "seed", "log_ios", "save", "library"}
 """How the drive was opened and what was kept; nor do the parameters of a method tell a seed."""
-_ALWAYS: dict[str, Any] = {"rw": "randread", "bs": [{"bytes": 4096, "weight": 1}]}
+_ALWAYS: dict[str, JsonValue] = {"rw": "randread", "bs": [{"bytes": 4096, "weight": 1}]}
 """What is told even where it is the default: without it nobody would know what was measured."""
 
 
@@ -37,7 +38,9 @@ def load_options(params: Mapping[str, JsonValue]) -> dict[str, str]:
     params
         The fields of `MeasureOptions` that were given, as a manifest holds them.
     """
-    usual: dict[str, Any] = MeasureOptions().model_dump(mode="json", by_alias=True, exclude=set(_ALWAYS))
+    usual: dict[str, JsonValue] = MeasureOptions().model_dump(
+        mode="json", by_alias=True, exclude=set(_ALWAYS)
+    )
     if "bytes" not in params:
         usual["seconds"] = duration_text(DEFAULT_TIME_NS)
     return {
@@ -47,30 +50,35 @@ def load_options(params: Mapping[str, JsonValue]) -> dict[str, str]:
     }
 
 
-def option_text(name: str, value: Any) -> str:  # noqa: ANN401 - JSON of a field of `MeasureOptions`
-    """Return the value of an option as it could be typed; as JSON where it was stored otherwise."""
+def option_text(name: str, value: JsonValue) -> str:
+    """Return the value of a field of `MeasureOptions` as it could be typed, else as JSON."""
     try:
-        return _typed(name, value)
-    except (LabError, LookupError, TypeError, ValueError):
-        return json.dumps(value, sort_keys=True)
+        text = _typed(name, value)
+    except (LabError, LookupError, ValueError):
+        text = None
+    return json.dumps(value, sort_keys=True) if text is None else text
 
 
-def _typed(name: str, value: Any) -> str:  # noqa: ANN401 - as of `option_text`
-    if name == "bs":
-        weighted = len(value) > 1
-        return ",".join(
-            size_text(each["bytes"]) + (f":{each['weight']}" if weighted else "") for each in value
-        )
-    if name in ("bytes", "size"):
-        return size_text(value)
-    if name == "span":
-        return Span.model_validate(value).text
-    if name == "pattern":
-        return _pattern(value)
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+def _typed(name: str, value: JsonValue) -> str | None:
+    match value:
+        case list() if name == "bs":
+            blocks = [Block.model_validate(each) for each in value]
+            weighted = len(blocks) > 1
+            return ",".join(
+                size_text(each.bytes) + (f":{each.weight}" if weighted else "") for each in blocks
+            )
+        case dict() if name == "span":
+            return Span.model_validate(value).text
+        case dict() if name == "pattern":
+            return _pattern(value)
+        case list() | dict():
+            return ",".join(map(str, value)) if name == "cpus" else None
+        case int() if name in ("bytes", "size"):
+            return size_text(value)
+    return str(value)
 
 
-def _pattern(value: dict[str, Any]) -> str:
+def _pattern(value: dict[str, JsonValue]) -> str:
     """Return a pattern; its kind was not given and is not stored."""
     if "theta_milli" in value:
         return pattern_text(Zipf.model_validate(value))

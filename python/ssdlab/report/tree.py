@@ -42,8 +42,10 @@ def fact(tree: Mapping[str, Any], *names: str) -> str | None:
 def text(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
     """Return a leaf as a reader sees it."""
     match value:
-        case None | "" | [] | {}:
+        case None | "" | []:
             return "—"
+        case dict():
+            return ", ".join(f"{name} {text(item)}" for name, item in value.items()) or "—"
         case True:
             return "yes"
         case False:
@@ -51,7 +53,9 @@ def text(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
         case list() if len(value) > _MANY:
             return _summary(value)
         case list():
-            return ", ".join(text(item) for item in value)
+            return ("; " if any(isinstance(item, dict) for item in value) else ", ").join(
+                text(item) for item in value
+            )
         case float():
             return f"{value:.6g}"
         case _:

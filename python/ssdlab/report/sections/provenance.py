@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ssdlab.formats import fio
 from ssdlab.methods.presented.procedure import what_was_done
 from ssdlab.model.errors import LabError
+from ssdlab.model.load_options import MEASURE, option_text
 from ssdlab.model.units import counted
 from ssdlab.model.workload import Workload
 from ssdlab.report.tree import flat, text
@@ -104,13 +105,18 @@ def _panel(shown: Shown) -> Panel:
 
 def _parameters(manifest: Manifest) -> Table:
     known = {parameter.name: parameter for parameter in manifest.method.parameters}
+    measured = manifest.method.name == MEASURE
     rows = []
     for name, value in manifest.params.items():
         info = known.get(name)
         rows.append(
             (
                 words(name),
-                words(f"{text(value)} {info.unit if info else ''}".strip()),
+                words(
+                    option_text(name, value)
+                    if measured and isinstance(value, dict | list)
+                    else f"{text(value)} {info.unit if info else ''}".strip()
+                ),
                 words(text(info.default) if info else NOTHING),
                 words(info.reason if info else ""),
             )
