@@ -9,9 +9,14 @@ from typing import Any, Literal, get_args, get_origin
 from cyclopts import exceptions
 
 from ssdlab.cli.commands import COMMANDS
+from ssdlab.cli.fio_names import of_fio
 from ssdlab.model.errors import UsageError, excerpt, nearest, unknown
 from ssdlab.model.units import and_listed
 
+_NEVER_GUESSED = ("--destroy", "--wipe-signatures", "--no-wipe-signatures")
+"""Who meant another option must not be led to the loss of data."""
+_NEARLY = 0.7
+"""Of `nearest`: one letter in three may be another. At one half fio's --numjobs is like --numa."""
 _KINDS: dict[Any, str] = {int: "whole number", float: "number", bool: "yes or no"}
 
 
@@ -23,7 +28,7 @@ def usage_error(error: exceptions.CycloptsError) -> UsageError:
         case exceptions.UnknownCommandError():
             return _unknown_command(error, chain, see)
         case exceptions.UnknownOptionError():
-            return _unknown_option(error, see)
+            return _unknown_option(error, chain, see)
         case exceptions.ConsumeMultipleError():
             pass
         case exceptions.MissingArgumentError():
@@ -50,13 +55,24 @@ def _unknown_command(error: exceptions.UnknownCommandError, chain: list[str], se
     return unknown("command", word, dict.fromkeys(name.split()[0] for name in known), elsewhere=see)
 
 
-def _unknown_option(error: exceptions.UnknownOptionError, see: str) -> UsageError:
+def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see: str) -> UsageError:
     word = error.token.keyword or error.token.value
     named = word.partition("=")[0]
+    if chain == ["measure"] and (instead := of_fio(named)) is not None:
+        return UsageError(
+            f"there is no option {excerpt(named)}", f"{instead} ({see})", given=named, nearest=None
+        )
     options = [name for each in error.argument_collection if each.parse for name in each.names]
-    guess = nearest(named, [name for name in options if name.startswith("-")]) if len(named) > 2 else None
+    guess = _option_like(named, [name for name in options if name not in _NEVER_GUESSED])
     advice = f"did you mean {guess}? ({see})" if guess else see
     return UsageError(f"there is no option {excerpt(named)}", advice, given=named, nearest=guess)
+
+
+def _option_like(word: str, options: list[str]) -> str | None:
+    """Return the long option that a word is nearly; the dashes, which all have, make none of them nearer."""
+    names = {name.lstrip("-"): name for name in options if name.startswith("--")}
+    guess = nearest(word.lstrip("-"), names, at_least=_NEARLY) if len(word) > 2 else None
+    return None if guess is None else names[guess]
 
 
 def _missing(error: exceptions.MissingArgumentError, see: str) -> UsageError:

@@ -173,14 +173,17 @@ def error_of(described: Mapping[str, Any]) -> LabError:
     return KINDS[described["error"]](described["what"], described["advice"], **described["facts"])
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name that `word` most likely meant, or None if it is like none of them."""
+def nearest(word: str, known: Iterable[str], *, at_least: float = 0.5) -> str | None:
+    """Return the known name that `word` most likely meant, or None if it is like none of them.
+
+    `at_least` is how like it must be, from 0 to 1 (`difflib`'s ratio).
+    """
     import difflib  # only an error needs it
 
     names = list(known)
     if word.casefold() in (folded := {name.casefold(): name for name in names}):
         return folded[word.casefold()]
-    close = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=at_least)
     return folded[close[0]] if close else None
 
 
