@@ -117,7 +117,7 @@ def test_models_are_frozen() -> None:
         ({"compressible_pct": 50}, "nothing is written", "leave out --compressible"),
         ({"stop": Stop(span_once=True)}, "only a sequential pattern", "stop by time"),
         (
-            {"block": "4k,8k", "arrival": Bursts(bytes="8k", every_ns="1s")},
+            {"block": "4k:1,8k:1", "arrival": Bursts(bytes="8k", every_ns="1s")},
             "one block size",
             "one block size",
         ),
@@ -129,7 +129,7 @@ def test_models_are_frozen() -> None:
             "multiple of the number of queues",
         ),
         ({"block": "1000"}, "not a multiple of 512", "4k is 4096"),
-        ({"block": "4k,4k"}, "name one size twice", "once"),
+        ({"block": "4k:1,4k:1"}, "name one size twice", "once"),
         ({"block": "4k:x"}, "weight 'x'", "4k:70,128k:30"),
         ({"block": "2GiB"}, "above 1 GiB", "multiple of 512"),
         ({"span": "30%..20%"}, "is empty", "0..25%"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from enum import Enum
 from inspect import Parameter, signature
+from itertools import pairwise
 from typing import Any, Literal, get_args, get_origin
 
 from cyclopts import exceptions
@@ -78,10 +81,18 @@ def _option_like(word: str, options: list[str]) -> str | None:
 def _missing(error: exceptions.MissingArgumentError, see: str) -> UsageError:
     name = _name(error.argument, error.keyword)
     if error.keyword:
+        if (given := _number_after(error.keyword, error.root_input_tokens or ())) is not None:
+            return UsageError(f"{name}: {given!r} is negative", see, parameter=name, given=given)
         return UsageError(f"{name} needs a value", see, parameter=name)
     names = _needed(error) or [name]
     are = "is" if len(names) == 1 else "are"
     return UsageError(f"{and_listed(names)} {are} missing", see, parameter=name)
+
+
+def _number_after(option: str, words: Sequence[str]) -> str | None:
+    """Return the negative number that follows an option, which the parser takes for an option: ``-4k``."""
+    after = [word for before, word in pairwise(words) if before == option]
+    return next((excerpt(word) for word in after if re.match(r"-\.?\d", word)), None)
 
 
 def _needed(error: exceptions.MissingArgumentError) -> list[str]:

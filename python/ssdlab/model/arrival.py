@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Annotated, Literal, Self
 
@@ -11,9 +12,35 @@ from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes, Frozen, Metavar, Nanoseconds
 
+_BANDWIDTH = re.compile(
+    r"(\d+(?:\.\d+)?\s*[kmgt]?(?:i?b)?)(?:/s|ps)|\d+(?:\.\d+)?\s*[kmgt]?i?b", re.IGNORECASE
+)
+_THOUSANDTHS = re.compile(r"[\d_.]+\s*m")
+_EXAMPLE_BYTES = 4096
+
+
+def _rate(value: str | float | Fraction) -> Fraction:
+    """Return the rate that a text means: fio's --rate is a bandwidth, and its m a million."""
+    text = value.strip() if isinstance(value, str) else ""
+    if (bandwidth := _BANDWIDTH.fullmatch(text)) is not None:
+        ios = units.parse_bytes(bandwidth[1] or text) / _EXAMPLE_BYTES
+        raise UsageError(
+            f"rate {text!r} is a bandwidth, and a rate is in I/Os a second",
+            f"divide it by the block size: with blocks of {units.block_text(_EXAMPLE_BYTES)} it is {ios:.0f}",
+            given=text,
+        )
+    if _THOUSANDTHS.fullmatch(text):
+        raise UsageError(
+            f"rate {text!r} would be in thousandths of an I/O a second",
+            "M is a million; to cap a bandwidth, divide it by the block size",
+            given=text,
+        )
+    return units.parse_rate(value)
+
+
 Rate = Annotated[
     Fraction,
-    BeforeValidator(units.parse_rate),
+    BeforeValidator(_rate),
     PlainSerializer(units.rate_text),
     Metavar("RATE"),
     WithJsonSchema(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from ssdlab.model.block_sizes import Block
 from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.errors import LabError
 from ssdlab.model.meter_text import MeterOptions
@@ -12,7 +13,6 @@ from ssdlab.model.options import DEFAULT_TIME_NS, MeasureOptions
 from ssdlab.model.pattern import Bands, Zipf, pattern_text
 from ssdlab.model.span import Span
 from ssdlab.model.units import duration_text, size_text
-from ssdlab.model.workload import Block
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

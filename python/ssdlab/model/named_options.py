@@ -24,7 +24,9 @@ class NamedOptions(Frozen):
         except UsageError as error:
             name = info.field_name or ""
             word = cls.model_fields[name].alias or name
-            if "field" not in error.facts:
+            within = error.facts.get("field")
+            if within is None or isinstance(value, str):  # a text's own fields are nobody's words
                 error.what = f"{word}: {error.what}"
+                error.advice = error.advice.removeprefix(f"{within}: ")
                 error.facts["field"] = word
             raise

@@ -14,13 +14,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, mo
 
 from ssdlab.model import units
 from ssdlab.model.arrival import Closed, Open, Rate
+from ssdlab.model.block_sizes import Block, Blocks
 from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.errors import Refused, UsageError, unknown
 from ssdlab.model.frozen import Bytes, Metavar
 from ssdlab.model.meter_text import MeterOptions
 from ssdlab.model.pattern import AnyPattern, Sequential, Uniform
 from ssdlab.model.span import AnySpan, Span
-from ssdlab.model.workload import MAX_DEPTH, MAX_WORKERS, Block, Blocks, Cpus, Mix, Stop, Stream, Workload
+from ssdlab.model.workload import MAX_DEPTH, MAX_WORKERS, Cpus, Mix, Stop, Stream, Workload
 
 Duration = Annotated[
     int,

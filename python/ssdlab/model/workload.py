@@ -20,11 +20,12 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from ssdlab.model import units
 from ssdlab.model.arrival import AnyArrival, AsRecorded, Bursts, Closed, Open, Pulses
+from ssdlab.model.block_sizes import Block, Blocks
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen, Metavar, Nanoseconds
 from ssdlab.model.pattern import AnyPattern, Band, Bands, Recording, Sequential, Stepped, Uniform, Zipf
 from ssdlab.model.span import AnySpan, Span
-from ssdlab.model.units import NS_PER_S, bytes_text
+from ssdlab.model.units import NS_PER_S
 
 __all__ = [
     "AsRecorded",
@@ -49,27 +50,8 @@ __all__ = [
     "Zipf",
 ]
 
-MAX_BLOCK_BYTES = 1 << 30
 MAX_WORKERS = 4096
 MAX_DEPTH = 32_768
-SECTOR_BYTES = 512
-
-
-class Block(Frozen):
-    """One block size and its share among the I/Os (not among the bytes)."""
-
-    bytes: Bytes = Field(ge=SECTOR_BYTES, le=MAX_BLOCK_BYTES, description="size, a multiple of 512 bytes")
-    weight: int = Field(1, ge=1, lt=2**32, description="relative frequency")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.bytes % SECTOR_BYTES:
-            raise UsageError(
-                f"block of {bytes_text(self.bytes)} is not a multiple of {SECTOR_BYTES} B",
-                "use multiples of 512 bytes; 4k is 4096 and 4kB is 4000",
-                block_bytes=self.bytes,
-            )
-        return self
 
 
 class Mix(Frozen):
@@ -140,26 +122,6 @@ AnyOps = Annotated[
 """The operations of a stream; text such as ``"write"`` is understood."""
 
 
-def _blocks(value: object) -> object:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return (Block(bytes=value),)
-    if not isinstance(value, str):
-        return value
-    blocks = []
-    for part in value.split(","):
-        size, _, weight = part.partition(":")
-        if weight and not (weight.strip().isdecimal() and len(weight) < 12):
-            raise UsageError(
-                f"weight {weight!r} in block sizes {value!r} is not a whole number",
-                "give sizes with weights such as 4k:70,128k:30",
-                given=value,
-            )
-        blocks.append(Block(bytes=units.parse_bytes(size, noun="block size"), weight=int(weight or 1)))
-    if len({block.bytes for block in blocks}) < len(blocks):
-        raise UsageError(f"block sizes {value!r} name one size twice", "name each size once", given=value)
-    return tuple(blocks)
-
-
 def parse_cpus(value: object) -> object:
     """Return the CPUs of a kernel-style list such as ``0-3,8``; other values pass."""
     if not isinstance(value, str):
@@ -173,8 +135,6 @@ def parse_cpus(value: object) -> object:
     return tuple(cpus)
 
 
-Blocks = Annotated[tuple[Block, ...], BeforeValidator(_blocks), Metavar("SIZES")]
-"""Block sizes; text such as ``"4k"`` or ``"4k:70,128k:30"`` is understood."""
 Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus), Metavar("LIST")]
 """CPU numbers; text such as ``"0-3,8"`` is understood."""
 

@@ -9,8 +9,8 @@ from pydantic import Field
 from ssdlab.methods.parts.points import missing_point, point_of
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.model import units
+from ssdlab.model.block_sizes import MAX_BLOCK_BYTES
 from ssdlab.model.frozen import Bytes
-from ssdlab.model.workload import MAX_BLOCK_BYTES
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData
