@@ -92,7 +92,7 @@ def _print_remarks(result: SuiteResult, runs: Mapping[str, RunFolder]) -> None:
     if found:
         print_line()
     for (kind, text), parts in found:
-        whose = "" if len(parts) == len(done) else f" ({', '.join(parts)})"
+        whose = "" if parts == [each.part for each in done] else f" ({', '.join(parts)})"
         print_line(f"{paint(f'{kind}:', 'warn')} {text}{whose}")
 
 
@@ -116,9 +116,21 @@ def suite_json(run: RunFolder) -> dict[str, list[dict[str, object]]]:
 def _gathered(parts: Mapping[str, RunFolder]) -> list[tuple[tuple[str, str], list[str]]]:
     found: dict[tuple[str, str], list[str]] = {}
     for part, run in parts.items():
-        for remark in _remarks(run):
-            found.setdefault(remark, []).append(part)
+        for whose, each in ((part, run), *_without_figures(part, run)):
+            for remark in _remarks(each):
+                found.setdefault(remark, []).append(whose)
     return sorted(found.items(), key=lambda remark: _KINDS.index(remark[0][0]))
+
+
+def _without_figures(drive: str, suite: RunFolder) -> Iterator[tuple[str, RunFolder]]:
+    """Yield of one drive of several the parts that have no headline figure: they say why there is a dash."""
+    from ssdlab.runs.suites.outcome import finished_children
+
+    names = {child.run_id: child.part for child in suite.manifest.children}
+    for run in finished_children(suite.path.parent, suite.manifest.children):
+        result = read_result(run) if run.path.exists() else None
+        if result is not None and all(figure.value is None for figure in result.scalars):
+            yield f"{drive}, {names[run.path.name]}", run
 
 
 def _remarks(run: RunFolder) -> Iterator[tuple[str, str]]:
