@@ -110,6 +110,38 @@ def test_two_single_runs_are_compared_and_not_judged(
         assert "shifts are of 1 run on one side: nothing is said of chance" in capsys.readouterr().out
 
 
+def test_both_sides_are_named(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = find_run("000001", library).name
+    for words, mark in ([], "base  "), (["--markdown"], "* base: "):
+        assert main(["compare", one, "tag:slow", "--library", str(library), *words]) == 0
+        shown = capsys.readouterr().out
+        assert f"{mark}{one}, qd1 on Model of SERIAL00001" in shown
+        assert "tag:slow, 8 runs, qd1 on Model of SERIAL00020, Model of SERIAL00021, " in shown
+    found = asked(library, capsys, one, "tag:slow", status=0)
+    assert (found["base"]["methods"], found["base"]["drives"]) == (["qd1"], ["Model of SERIAL00001"])
+
+
+def test_runs_on_both_sides_are_remarked(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = find_run("000001", library).name
+    assert main(["compare", "tag:base", one, "--library", str(library)]) == 0
+    assert "1 run is on both sides" in capsys.readouterr().out
+    assert main(["compare", one, "last", "--library", str(library)]) == 0
+    assert "same run" not in capsys.readouterr().out
+    for words in ([], ["--markdown"]):
+        assert main(["compare", "last", "last", "--library", str(library), *words]) == 0
+        assert "base and new are the same run: there is nothing to find" in capsys.readouterr().out
+
+
+def test_figures_that_are_not_compared_are_named(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = (run(library, number, engine=engine) for number, engine in ((300, "sync"), (301, "uring")))
+    unlike = "not compared, the runs are unlike: engine uring, not sync"
+    for words in ([], ["--markdown"]):
+        assert main(["compare", one.name, other.name, "--library", str(library), *words]) == 0
+        assert f"{unlike} (qd1_random_read_iops)" in capsys.readouterr().out
+        assert main(["compare", "tag:base", "tag:other-engine", "--library", str(library), *words]) == 0
+        assert f"{unlike} (all 2 figures)" in capsys.readouterr().out
+
+
 def test_a_suite_means_its_runs_by_itself_and_by_its_tag(
     library: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import print_json, print_line, print_table
+from ssdlab.cli.output import print_fields, print_json, print_line, print_table
 from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
 
 if TYPE_CHECKING:
@@ -79,7 +79,10 @@ def _as_json(found: Comparison) -> dict[str, object]:
     sides = {"base": found.base, "new": found.new}
     return {
         "schema": SCHEMA,
-        **{name: {"given": side.text, "runs": side.runs} for name, side in sides.items()},
+        **{
+            name: {"given": side.text, "runs": side.runs, "methods": side.methods, "drives": side.drives}
+            for name, side in sides.items()
+        },
         "figures": [asdict(each) for each in found.figures],
         "only_on_one_side": found.only,
         "rules": [asdict(each) for each in found.judged],
@@ -88,9 +91,11 @@ def _as_json(found: Comparison) -> dict[str, object]:
 
 
 def _print(found: Comparison) -> None:
+    print_fields([("base", found.base.words), ("new", found.new.words)])
+    print_line()
     print_table([_cells(each) for each in found.figures], _TITLES, right=(1, 2, 3, 4, 5))
-    for unlike in dict.fromkeys(each.unlike for each in found.figures if each.unlike):
-        print_line(f"not compared, the runs are unlike: {unlike}", "warn")
+    for unlike in (*_unlike(found), *_on_both(found)):
+        print_line(unlike, "warn")
     for unshown in _unshown(found):
         print_line(f"not compared: {unshown}", "warn")
     for few in _too_few(found):
@@ -102,11 +107,13 @@ def _print(found: Comparison) -> None:
 
 
 def _print_markdown(found: Comparison) -> None:
+    for name, side in (("base", found.base), ("new", found.new)):
+        print_line(f"* {name}: {side.words}")
+    print_line()
     rows = [_TITLES, ("---", "---:", "---:", "---:", "---:", "---:", "---", "---")]
     for row in (*rows, *map(_cells, found.figures)):
         print_line(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |")
-    unlike = dict.fromkeys(each.unlike for each in found.figures if each.unlike)
-    remarks = [f"* not compared, the runs are unlike: {each}" for each in unlike]
+    remarks = [f"* {each}" for each in (*_unlike(found), *_on_both(found))]
     remarks += [f"* not compared: {each}" for each in _unshown(found)]
     remarks += [f"* {few}" for few in _too_few(found)]
     remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {each.why}" for each in found.judged]
@@ -114,6 +121,29 @@ def _print_markdown(found: Comparison) -> None:
         print_line()
     for line in remarks:
         print_line(line)
+
+
+def _unlike(found: Comparison) -> list[str]:
+    """Return for each difference of the runs which figures are not compared for it."""
+    names: dict[str, list[str]] = {}
+    for each in found.figures:
+        if each.unlike:
+            names.setdefault(each.unlike, []).append(each.figure)
+    whole = len(found.figures)
+    return [
+        f"not compared, the runs are unlike: {why}"
+        + (f" (all {whole} figures)" if len(left) == whole > 1 else f" ({', '.join(left)})")
+        for why, left in names.items()
+    ]
+
+
+def _on_both(found: Comparison) -> list[str]:
+    """Return that runs are on both sides, where some are: they pull the two together."""
+    both = set(found.base.runs) & set(found.new.runs)
+    if both == set(found.base.runs) == set(found.new.runs):
+        return [f"base and new are the same {'run' if len(both) == 1 else 'runs'}: there is nothing to find"]
+    are = "is" if len(both) == 1 else "are"
+    return [f"{counted(len(both), 'run')} {are} on both sides"] if both else []
 
 
 def _unshown(found: Comparison) -> list[str]:

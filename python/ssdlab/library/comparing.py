@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.library.index import Columns, Index, figure_among
 from ssdlab.library.ranking import UNSHOWN, difference, differences
 from ssdlab.model.errors import Refused, UsageError, excerpt
+from ssdlab.model.units import counted
 from ssdlab.results.catalogue_columns import FIGURE_COLUMNS, LIKE
 from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Child
 
 TAG = "tag:"
+DRIVE = "drive_name"
 _RULE = re.compile(r"\s*([\w.-]+)\s*([<>])\s*([+-]?\d{1,4}(?:\.\d{1,6})?)\s*%\s*")
 
 
@@ -55,6 +57,18 @@ class Side:
     text: str
     runs: tuple[str, ...]
     figures: dict[str, list[Columns]]
+    methods: tuple[str, ...]
+    drives: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """What it is: its run or how many there are, and of which methods and drives."""
+        one = self.runs[0] if len(self.runs) == 1 else counted(len(self.runs), "run")
+        given = "" if self.text == one else f"{self.text}, "
+        of = ", ".join(self.methods)
+        if self.drives == ("",):  # an older run of which no name is known
+            return f"{given}{one}, {of}"
+        return f"{given}{one}, {of} on {', '.join(self.drives)}"
 
 
 @dataclass(frozen=True)
@@ -208,7 +222,10 @@ def side_of(text: str, library: Path) -> Side:
             figures.setdefault(line["name"], []).append(line)
     if not figures:
         raise _without_figures(text, lines)
-    return Side(text, tuple(dict.fromkeys(line["folder"] for line in lines)), figures)
+    runs, methods, drives = (
+        tuple(dict.fromkeys(line[name] for line in lines)) for name in ("folder", "method", DRIVE)
+    )
+    return Side(text, runs, figures, methods, drives)
 
 
 def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
@@ -225,7 +242,7 @@ def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
 
 def _tagged(tag: str, library: Path) -> list[Columns]:
     """Return the figures of all runs with a tag; of a suite those of its runs, not its medians."""
-    columns = ("folder", *LIKE, *FIGURE_COLUMNS)
+    columns = ("folder", DRIVE, *LIKE, *FIGURE_COLUMNS)
     with Index(library) as index:
         index.tag(tag)
         found = index.ask(
@@ -253,7 +270,7 @@ def _of_run(text: str, library: Path) -> list[Columns]:
     lines = []
     for each in finished:
         row = row_of(each, each.verify())
-        alike = {"folder": row.folder} | {name: getattr(row, name) for name in LIKE}
+        alike = {"folder": row.folder, DRIVE: row.drive_name} | {name: getattr(row, name) for name in LIKE}
         for figure in row.figures:
             columns = {name: getattr(figure, name) for name in FIGURE_COLUMNS}
             lines.append(alike | columns | {"name": own_names.get(each.path.name, "") + figure.name})
