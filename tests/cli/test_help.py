@@ -65,3 +65,17 @@ def test_the_list_of_commands_costs_no_reader_of_markup() -> None:
     code = "import sys; from ssdlab.cli import main; main(['--help']); print('markdown_it' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_help_behind_a_method_is_of_the_method(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["--help"], ["sim:tiny-test", "--quick", "-h"]):
+        assert main(["methods", "qd1"]) == 0
+        own = capsys.readouterr().out
+        assert main([command, "qd1", *words]) == 0
+        shown = capsys.readouterr().out
+        assert shown.startswith(own) and f"All options: ssdlab {command} --help" in shown
+    assert main([command, "qd2", "--help"]) == 2
+    assert "there is no method 'qd2'" in capsys.readouterr().err
+    assert main([command, "--help"]) == 0
+    assert f"Usage: ssdlab {command}" in capsys.readouterr().out

@@ -112,6 +112,11 @@ def dispatch(words: list[str]) -> int:
     from ssdlab.cli.leftovers import name_leftovers
 
     _check(words)
+    if words[:1] in (["run"], ["plan"]) and not {"--help", "-h"}.isdisjoint(words[2:]):
+        from ssdlab.cli.methods import method_help
+
+        if method_help(*words[:2]):
+            return 0
     name_leftovers(words)
     app = build_app(next((name for name in COMMANDS if words[: name.count(" ") + 1] == name.split()), ""))
     result = app(words, exit_on_error=False, print_error=False)

@@ -46,6 +46,16 @@ def methods(name: MethodName | None = None, /, *, json: bool = False) -> None:
     _tell_all(json=json)
 
 
+def method_help(command: str, name: str) -> bool:
+    """Tell all of the method or suite that a command is asked for help with; False where it names none."""
+    if name.startswith("-"):
+        return False
+    methods(name)
+    print_line()
+    print_line(f"Each parameter is set by --set NAME=VALUE. All options: ssdlab {command} --help", "dim")
+    return True
+
+
 def _tell_all(*, json: bool) -> None:
     from ssdlab.methods import REGISTRY, SUITES, all_methods, methods_of_others
     from ssdlab.methods.suites import all_suites
