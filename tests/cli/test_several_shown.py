@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import ResultBase
 from ssdlab.results.store import find_run, run_folders
 
+DOCS = Path(__file__).parents[2] / "docs"
 A, B = "sim:tiny-test", "sim:tiny-test,serial=B2,seed=9"
 
 
@@ -118,3 +120,17 @@ def test_a_size_as_it_is_read_is_exact(size_bytes: int) -> None:
     exact = text.partition("(")[2].removesuffix(" bytes)") or text
     assert parse_bytes(exact.replace(" ", "")) == size_bytes
     assert len(text.partition(" ")[0].lstrip("0")) <= 4
+
+
+def test_points_in_json_are_as_documented(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--library", str(tmp_path)]
+    words = ["--set", "depths=1,8", "--set", "seconds=0.05", "--set", "ramp_seconds=0"]
+    assert main(["run", "peak-random-read", A, *words, *where]) == 0
+    capsys.readouterr()
+    assert main(["show", "last", *where, "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["result"]["points"]
+    asked = {each["label"]: each["workers"] * each["depth"] for each in points}
+    assert asked == {"depth 1": 1, "depth 8": 8}
+    row = next(line for line in (DOCS / "runs.md").read_text().splitlines() if "`result.points`" in line)
+    told = set(re.findall(r"`([a-z_]+)`", row))
+    assert told <= set(points[0]) and {"workers", "depth", "in_flight"} <= told
