@@ -122,3 +122,31 @@ def test_what_somebody_ignores_or_takes_stays_so() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["report", "last"], "Run it again"),
+        (["figures", "last"], "Run it again"),
+        (["library", "verify"], "Run it again"),
+        (["run", "qd1"], "Run it again, or resume the run if it was one"),
+        (["fleet", "resume"], "Run it again, or resume the run if it was one"),
+    ],
+)
+def test_only_what_makes_runs_is_told_to_resume(
+    words: list[str], advice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command() -> int:
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.pause()
+        return 0
+
+    assert failures.guarded(command, as_json=False, words=words) == 130
+    assert capsys.readouterr().err == f"ssdlab: stopped by a signal\n        {advice}\n"
+
+
+def test_the_name_of_the_command_begins_a_sentence_as_it_is_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    for advice, shown in (("ssdlab runs lists them", "ssdlab runs"), ("see the runs", "See the runs")):
+        failures.show(UsageError("there is none", advice), UsageError("", ""), as_json=False)
+        assert f"        {shown}" in capsys.readouterr().err

@@ -277,3 +277,19 @@ def test_python_is_refused_what_the_command_is_refused(file: Path) -> None:
     with pytest.raises(Refused, match="was not made by ssdlab"):
         ssdlab.measure(foreign, rw="randwrite", bytes="4k")
     assert foreign.read_bytes() == b"x" * 8192
+
+
+@pytest.mark.machine
+def test_a_full_disk_under_the_log_leaves_nothing_to_resume(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "full"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=True)
+    try:
+        assert main(["measure", "sim:tiny-test", "--seconds", "1", "--log-ios", str(folder / "ios.log")]) == 3
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+    what, advice = capsys.readouterr().err.splitlines()[-2:]
+    assert what.endswith("cannot grow: its file system is full")
+    assert advice.strip() == "Free space where the log is kept, then measure again"

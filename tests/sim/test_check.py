@@ -205,6 +205,18 @@ def test_a_missed_rating_fails_the_command(tmp_path: Path, capsys: pytest.Captur
     assert only["ratio"] == pytest.approx(CHANNELS_MB_S / 9000, rel=0.01)
 
 
+def test_ratings_that_fail_are_counted_by_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ratings.toml"
+    rating = '[[rating]]\nmetric = "{}"\nvalue = {}\nstate = "{}"\nsource = "data-sheet"\n'
+    path.write_text(
+        'profile = "tiny-test"\n'
+        + rating.format("sequential_read_mb_s", 9000, "fresh")
+        + rating.format("random_write_iops", 100, "steady")
+    )
+    assert main(["sim", "check", "tiny-test", "--ratings", str(path), "--quick"]) == 1
+    assert capsys.readouterr().out.rstrip().endswith("2 of 2 ratings failed: 1 missed, 1 unexplained")
+
+
 def test_a_profile_without_ratings_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "check", "tiny-test"]) == 2
     assert "tiny-test has no ratings" in capsys.readouterr().err

@@ -11,11 +11,15 @@ from ssdlab.cli.output import print_json
 from ssdlab.cli.streams import ReaderGone, prepare
 from ssdlab.host.ending_signals import EndingSignals
 from ssdlab.model.errors import HostError, LabError
-from ssdlab.model.printable import styled
-from ssdlab.model.python_errors import TRACEBACK_VARIABLE, of_python, stopped
+from ssdlab.model.printable import as_sentence, styled
+from ssdlab.model.python_errors import STOPPED_ADVICE, TRACEBACK_VARIABLE, of_python, stopped
 
 if TYPE_CHECKING:
     from ssdlab.model.errors import UsageError
+
+
+_MAKES_RUNS = {"demo", "run", "resume", "job", "fleet run", "fleet resume", "fleet job", None}
+"""Commands that leave a run to be resumed; None: not known."""
 
 
 class InDocument(Exception):
@@ -76,6 +80,11 @@ def guarded(
 
 def _end_with(failure: LabError, cause: BaseException, *, as_json: bool, words: Sequence[str]) -> int:
     """Show an error in the words of the command that was called, and return its exit status."""
+    if failure.advice == STOPPED_ADVICE:
+        from ssdlab.cli.own_options import command_of
+
+        if command_of(words) not in _MAKES_RUNS:
+            failure.advice = "run it again"
     if "--" in failure.advice:
         from ssdlab.cli.own_options import in_own_words
 
@@ -106,7 +115,7 @@ def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:
         traceback.print_exception(cause)
     print(styled(f"ssdlab: {failure.what}"), file=sys.stderr)
     if failure.advice:
-        print(styled(f"        {failure.advice[0].upper()}{failure.advice[1:]}"), file=sys.stderr)
+        print(styled(f"        {as_sentence(failure.advice)}"), file=sys.stderr)
     if as_json:
         print_error_object(failure)
     return failure.exit_status

@@ -11,7 +11,7 @@ from ssdlab.cli.naming import of_option
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
 from ssdlab.cli.progress import display
 from ssdlab.model import units
-from ssdlab.model.errors import Interrupted, LabError, UsageError
+from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +80,8 @@ def purge(
         except KeyboardInterrupt:
             raise _left(drive, last_method) from None
         except LabError as error:
+            if error.facts.get("reason") == "no-purge":  # nothing was tried
+                raise Refused(error.what, error.advice, **error.facts) from error
             _say_kept(error.facts.get("kept"))
             raise
         finally:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import print_json, print_line, print_table, say
+from ssdlab.model.units import counted
 
 if TYPE_CHECKING:
     from ssdlab.drives.ratings import Judged, Rating
@@ -66,7 +68,9 @@ def _print(checked: Checked) -> None:
     if unmeasured:
         print_line(f"{unmeasured} ratings not measured: the drive does not tell", "warn")
     if failed:
-        print_line(f"{failed} of {len(checked.ratings)} ratings missed", "bad")
+        counts = Counter(judged.verdict for judged in checked.ratings if judged.failed)
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        print_line(f"{failed} of {counted(len(checked.ratings), 'rating')} failed: {verdicts}", "bad")
     else:
         print_line("passed", "good")
 

@@ -38,9 +38,12 @@ def of_python(error: BaseException) -> LabError | None:
     )
 
 
+STOPPED_ADVICE = "run it again, or resume the run if it was one"
+
+
 def stopped() -> Interrupted:
     """Return the error of what a signal ended, and nobody else has told."""
-    return Interrupted("stopped by a signal", "run it again, or resume the run if it was one")
+    return Interrupted("stopped by a signal", STOPPED_ADVICE)
 
 
 def _of_system(error: OSError) -> LabError:

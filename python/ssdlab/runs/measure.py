@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ssdlab.runs.observe import Observation
 
 __all__ = ["MeasureOptions", "Silent", "Watcher", "measure", "numa_cpus", "perform"]
+_OF_A_RUN = "free space where results are kept, then resume"
+"""What the engine advises where a log cannot grow; a single measurement has nothing to resume."""
 _LOG, _POWER = "run.log", "run.power"
 
 
@@ -285,6 +287,8 @@ def _measured(
                 error.measurement = _judged(error.measurement, workload, observation, prepared, telemetry)
                 if isinstance(error, Interrupted):
                     error.advice = _left_of(options)
+            if error.advice.casefold() == _OF_A_RUN:
+                error.advice = "free space where the log is kept, then measure again"
             raise
     judged = _judged(measurement, workload, observation, prepared, telemetry)
     judged.samples = tuple(watched.samples)

@@ -25,7 +25,7 @@ pub const FORMAT_VERSION: u32 = 2;
 #[non_exhaustive]
 pub enum LogError {
     /// The file system is full, or the quota used up.
-    #[error("{path} cannot grow: its file system is full; free some space and resume")]
+    #[error("{path} cannot grow: its file system is full")]
     NoSpace {
         /// The log.
         path: PathBuf,
