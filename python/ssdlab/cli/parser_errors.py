@@ -16,8 +16,8 @@ from ssdlab.cli.fio_names import of_fio
 from ssdlab.model.errors import UsageError, excerpt, nearest, unknown
 from ssdlab.model.units import and_listed
 
-_NEVER_GUESSED = ("--destroy", "--wipe-signatures", "--no-wipe-signatures")
-"""Who meant another option must not be led to the loss of data."""
+_NEVER_GUESSED = ("-destroy", "-wipe-signatures")
+"""Ends of options, negative forms among them: who meant another must not be led to the loss of data."""
 _NEARLY = 0.7
 """Of `nearest`: one letter in three may be another. At one half fio's --numjobs is like --numa."""
 _KINDS: dict[Any, str] = {int: "whole number", float: "number", bool: "yes or no"}
@@ -66,7 +66,7 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
             f"there is no option {excerpt(named)}", f"{instead} ({see})", given=named, nearest=None
         )
     options = [name for each in error.argument_collection if each.parse for name in each.names]
-    guess = _option_like(named, [name for name in options if name not in _NEVER_GUESSED])
+    guess = _option_like(named, [name for name in options if not name.endswith(_NEVER_GUESSED)])
     advice = f"did you mean {guess}? ({see})" if guess else see
     return UsageError(f"there is no option {excerpt(named)}", advice, given=named, nearest=guess)
 
