@@ -15,11 +15,13 @@ from report.reading import Page
 from ssdlab.methods import find_method
 from ssdlab.methods.presented.pts import IOPS
 from ssdlab.methods.results.pts import PtsResult
+from ssdlab.methods.results.pts_rounds import TrackedVariable
 from ssdlab.report import page, paper, source
 from ssdlab.report.charts import HeatChart
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import pts
 from ssdlab.report.sections.pts import heat_map
+from ssdlab.report.sections.pts_charts import Judged, window_view
 from ssdlab.report.view import Section
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
@@ -101,6 +103,20 @@ def test_the_window_tells_allowed_and_measured_excursions(folder: Path) -> None:
         assert head in read.text
     assert read.text.count("page 1 of 4") == 1
     assert read.text.count("Page header") == 4
+
+
+def test_the_window_has_all_of_its_fit_and_ticks_alone_have_the_unit_of_times() -> None:
+    """Of values that fall steeply the fitted line ends below the last of them."""
+    values = (100e3, 100e3, 100e3, 40e3, 40e3)
+    variable = TrackedVariable(
+        name="0/100 4 KiB", unit="ns", values=values, mean=76e3, slope=-18e3, intercept=112e3
+    )
+    run: Any = SimpleNamespace(index=0, label="Some drive")
+    view = window_view(Judged(run, variable, "NOT ACHIEVED", 1, 5), "")
+    assert view.y.title == "0/100 4 KiB, response time"
+    assert view.y.range is not None
+    assert view.y.range[0] <= 40e3 and view.y.range[1] >= 112e3
+    assert view.lines[1].points[1].y == 40e3
 
 
 def test_sectors_of_4_kib_leave_a_row_empty_with_the_reason() -> None:

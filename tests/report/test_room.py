@@ -17,6 +17,7 @@ from ssdlab.report.charts import (
     Chart,
     Dot,
     Line,
+    Rule,
     RunStyle,
     XyChart,
     XyView,
@@ -224,3 +225,71 @@ def test_rows_of_a_low_picture_never_touch() -> None:
 def _y(how: str) -> list[str]:
     place = _PLACE.search(how)
     return [place[2]] if place is not None else re.findall(r'\by="([\d.]+)"', how)
+
+
+def over_depth(reported: int) -> XyChart:
+    """Throughput over the depth, which the last few depths do not raise; a level that it comes near."""
+    dots = tuple(
+        Dot(float(2**at), min(1e4 * 2**at, 100e3), label=f"QD {2**at}" if chosen else None, chosen=chosen)
+        for at in range(10)
+        for chosen in [2**at == reported or None]
+    )
+    depths = Axis("queue depth, log", "count", "log", tuple((float(2**at), str(2**at)) for at in range(10)))
+    level = (Rule(0, 95e3, "95 % of the best"),)
+    return XyChart((XyView("", depths, Axis("IOPS", "iops"), (Line(0, "", False, dots),), level),))
+
+
+def rounds(*speeds: float, level: float, fit: tuple[float, float] | None = None, text: str) -> XyChart:
+    """Rounds of which the last five are ringed, a level, and a line that is fitted to them."""
+    dots = tuple(
+        Dot(float(at), speed, chosen=(fit is None and at > len(speeds) - 5) or None)
+        for at, speed in enumerate(speeds, 1)
+    )
+    lines = [Line(0, "", True, dots)]
+    if fit is not None:
+        ends = (Dot(1.0, fit[0], quiet=True), Dot(float(len(speeds)), fit[1], quiet=True))
+        lines.append(Line(0, "fit", False, ends, plain=True))
+    x, y = Axis("round", "count"), Axis("MB/s", "mb_s")
+    return XyChart((XyView("", x, y, tuple(lines), (Rule(0, level, text),)),))
+
+
+_RING = re.compile(r'<path d="M1 0a1 1[^>]*transform="matrix\(9,0,0,9,([\d.]+),([\d.]+)\)"')
+LEVELS = {
+    "beside what is reported": (over_depth(16), "95 %", "QD "),
+    "beside what is reported early": (over_depth(1), "95 %", "QD "),
+    "on rings": (rounds(300, 200, *([133] * 9), level=133, text="mean 133 MB/s"), "mean", "MB/s"),
+    "on rings alone": (rounds(*([133] * 5), level=133, text="mean 133 MB/s"), "mean", "MB/s"),
+    "at the end of a line": (
+        rounds(150, 90, 95, 92, 85, level=90, fit=(130, 84), text="90 %"),
+        "90 %",
+        "fit",
+    ),
+}
+
+
+@pytest.mark.parametrize("size", [(1200, 675), (362, 400), (340, 400)])
+@pytest.mark.parametrize("name", LEVELS)
+def test_the_label_of_a_level_stands_on_no_other_and_no_ring(name: str, size: tuple[int, int]) -> None:
+    chart, text, other = LEVELS[name]
+    svg = drawn(chart, [run_style()], size)
+    (own,) = (box for places in boxes(svg, text).values() for box in places)
+    assert own[0] >= 0 and own[2] <= size[0]
+    others = [box for places in boxes(svg, other).values() for box in places if box != own]
+    others += [(x - 10, y - 10, x + 10, y + 10) for x, y in (map(float, at) for at in _RING.findall(svg))]
+    assert others
+    for left, top, right, bottom in others:
+        assert own[2] <= left or right <= own[0] or own[3] <= top or bottom <= own[1], (own, left, top)
+
+
+@pytest.mark.parametrize("wide", [320, 362, 1200])
+def test_labels_of_near_points_do_not_run_into_one_another(wide: int) -> None:
+    """`QD 1` and `QD 2` of a slow drive lie side by side."""
+    svg = drawn(
+        XyChart((XyView("", Axis("IOPS", "iops"), Axis("mean, log", "ns", "log"), (sweep(0, 98e3, 32),)),)),
+        [run_style()],
+        (wide, 400),
+    )
+    found = [box for places in boxes(svg, "QD ").values() for box in places]
+    for one, other in combinations(found, 2):
+        apart = one[2] + 3 <= other[0] or other[2] + 3 <= one[0]
+        assert apart or one[3] <= other[1] or other[3] <= one[1], (one, other)

@@ -1,11 +1,35 @@
-/** Which points of a view have their label, and on which side of it: what is reported first, then the ends of lines, then what has room. */
+/**
+ * Where the labels of a view stand: of points what is reported first, then the levels across the plot, then the ends of lines, then what
+ * has room.
+ */
 
 import { place } from "./axes";
 import type { Canvas, Option } from "./draw";
 import { textWidth } from "./fonts";
-import type { Dot, Line, XyView } from "./spec";
+import type { Dot, Line, Rule, XyView } from "./spec";
 
 export type Side = "top" | "bottom" | "left" | "right";
+
+/** Places of the label of a level along its line, the best first; those of ECharts. */
+const ALONG = ["insideStartTop", "insideEndBottom", "insideEndTop", "insideStartBottom", "insideMiddleTop", "insideMiddleBottom"] as const;
+
+/** Where the label of a level stands: its place along the line, and how many pixels off that. */
+export interface Along {
+  position: (typeof ALONG)[number];
+  distance: number;
+}
+
+/** The side of each point whose label has room (a point that is not in it has none), and the place of each level's. */
+export interface Places {
+  sides: Map<Dot, Side>;
+  levels: Map<Rule, Along>;
+}
+
+/** What stands at the end of a line, and by how many pixels it is moved down from there. */
+export interface EndName {
+  text: string;
+  moved: number;
+}
 
 interface Box {
   left: number;
@@ -26,8 +50,8 @@ interface Wanted {
   rank: number;
 }
 
-/** Margins of the plot within its canvas, in pixels; the width of the labels of the y-axis comes to the left one. */
-const MARGIN = { left: 18, top: 34, bottom: 62 };
+/** Margins of the plot within its canvas, in pixels, half of the highest label in the upper one; the width of those of the y-axis comes to the left one. */
+const MARGIN = { left: 18, top: 40, bottom: 62 };
 const LINE = 14;
 /** Between a label and what it is of: the edge of a marker, that of a ring. */
 const [AWAY, RINGED] = [10, 14];
@@ -35,28 +59,47 @@ const [AWAY, RINGED] = [10, 14];
 const RING = 10;
 /** Of the obstacles that a line is to labels. */
 const STEP = 5;
+/** Pixels between two labels beside each other; those of a level from its line, and of the name of a line from its end. */
+const [GAP, OFF] = [4, 5];
+/** How many points of a line under a label are as bad as another label there. */
+const STRUCK = 100;
 
-/** The side of each point whose label has room; a point that is not in it has none. Axes are those of ECharts; a label goes with a marker that is set aside. */
-export function labelled(view: XyView, xAxis: Option, yAxis: Option, right: number, canvas: Canvas, aside: Map<Dot, number>): Map<Dot, Side> {
-  const found = new Map<Dot, Side>();
-  if (!view.lines.some(({ points }) => points.some(({ label }) => label !== undefined))) return found;
-  const plot = plotOf(yAxis, right, canvas);
+interface Taken {
+  box: Box;
+  text: string;
+}
+
+/** Axes are those of ECharts; a label goes with a marker that is set aside. */
+export function labelled(view: XyView, xAxis: Option, yAxis: Option, right: number, canvas: Canvas, aside: Map<Dot, number>, ends: Map<Dot[], EndName>): Places {
+  const found: Places = { sides: new Map(), levels: new Map() };
+  if (view.rules.every(({ text }) => text === "") && !view.lines.some(({ points }) => points.some(({ label }) => label !== undefined))) return found;
+  const plot = plotOf(xAxis, yAxis, right, canvas);
   const lines = view.lines.map(({ points }) => points.map((point) => located(view, point, xAxis, yAxis, plot)));
   const obstacles = lines.flatMap(along);
   const rings = view.lines.flatMap(({ points }, line) => points.flatMap((point, at) => (point.chosen ? [around(lines[line]?.[at] ?? [0, 0])] : [])));
-  const taken: { box: Box; text: string }[] = [];
-  const all = view.lines.flatMap((line, at) => wanted(line, lines[at] ?? [], aside));
-  for (const one of all.sort((first, other) => first.rank - other.rank)) {
+  const taken: Taken[] = [];
+  const stand = (one: Wanted) => {
     const boxes = one.sides.map((side) => ({ side, box: boxOf(one, side, canvas) }));
     // Two lines through one place have one label there.
-    if (taken.some(({ box, text }) => text === one.text && boxes.some((own) => overlap(box, own.box)))) continue;
-    const free = boxes.filter(({ box }) => within(box, plot) && !taken.some((other) => overlap(other.box, box)));
+    if (taken.some(({ box, text }) => text === one.text && boxes.some((own) => overlap(box, own.box)))) return;
+    const free = boxes.filter(({ box }) => within(box, plot) && !taken.some((other) => overlap(wider(other.box), box)));
     const apart = free.filter(({ box }) => !rings.some((ring) => overlap(ring, box)));
     const clear = apart.find(({ box }) => !obstacles.some((at) => holds(box, at))) ?? (one.point.chosen ? (apart[0] ?? free[0]) : undefined);
-    if (clear === undefined) continue;
-    found.set(one.point, clear.side);
+    if (clear === undefined) return;
+    found.sides.set(one.point, clear.side);
     taken.push({ box: clear.box, text: one.text });
+  };
+  const all = view.lines.flatMap((line, at) => wanted(line, lines[at] ?? [], aside)).sort((first, other) => first.rank - other.rank);
+  all.filter(({ point }) => point.chosen).forEach(stand);
+  const names = view.lines.flatMap(({ points, faint }, at) => nameBox(ends.get(points), faint === true, lines[at]?.at(-1), canvas));
+  for (const rule of view.rules.filter(({ text }) => text !== "")) {
+    const y = located(view, { x: 0, y: rule.y }, xAxis, yAxis, plot)[1];
+    const best = freest(levelPlaces(rule.text, y, plot, canvas), plot, obstacles, [...rings, ...names, ...taken.map(({ box }) => box)]);
+    if (best === undefined) continue;
+    found.levels.set(rule, best.place);
+    taken.push({ box: best.box, text: rule.text });
   }
+  all.filter(({ point }) => !point.chosen).forEach(stand);
   return found;
 }
 
@@ -79,11 +122,22 @@ function steep(places: At[], index: number): boolean {
   return Math.abs(after[1] - before[1]) > Math.abs(after[0] - before[0]);
 }
 
-function plotOf(yAxis: Option, right: number, { theme, width, height }: Canvas): Box {
-  const label = yAxis["axisLabel"] as { customValues?: number[]; formatter: (value: number) => string };
-  const ticks = label.customValues ?? [Number(yAxis["min"] ?? 0), Number(yAxis["max"] ?? 0), Number(yAxis["interval"] ?? 0)];
-  const widest = Math.max(0, ...ticks.map((value) => textWidth(label.formatter(value), 12, theme.font)));
-  return { left: MARGIN.left + widest, top: MARGIN.top, right: width - right, bottom: height - MARGIN.bottom };
+function plotOf(xAxis: Option, yAxis: Option, right: number, { theme, width, height }: Canvas): Box {
+  const wide = (axis: Option) => (value: number) => textWidth((axis["axisLabel"] as AxisLabel).formatter(value), 12, theme.font);
+  const left = MARGIN.left + Math.max(0, ...ticksOf(yAxis).map(wide(yAxis)));
+  // The last tick of the lower axis stays within the canvas with all of its label.
+  const last = Math.max(...((xAxis["axisLabel"] as AxisLabel).customValues ?? [Number(xAxis["max"] ?? 1)]));
+  const ends = left + (width - right - wide(xAxis)(last) / 2 - left) / (share(last, xAxis) || 1);
+  return { left, top: MARGIN.top, right: Math.min(width - right, ends), bottom: height - MARGIN.bottom };
+}
+
+interface AxisLabel {
+  customValues?: number[];
+  formatter: (value: number) => string;
+}
+
+function ticksOf(axis: Option): number[] {
+  return (axis["axisLabel"] as AxisLabel).customValues ?? [Number(axis["min"] ?? 0), Number(axis["max"] ?? 0), Number(axis["interval"] ?? 0)];
 }
 
 function located(view: XyView, { x, y }: Dot, xAxis: Option, yAxis: Option, plot: Box): At {
@@ -116,6 +170,41 @@ function boxOf({ at: [x, y], text, point }: Wanted, side: Side, { theme }: Canva
     right: [x + away, y - LINE / 2],
   }[side] as At;
   return { left, top, right: left + wide, bottom: top + LINE };
+}
+
+/** Where the label of a level may stand: close to its line, else farther from it than rings reach. */
+function levelPlaces(text: string, y: number, plot: Box, { theme }: Canvas): { place: Along; box: Box }[] {
+  const wide = textWidth(text, 12, theme.font);
+  return [OFF, RINGED + GAP].flatMap((distance) =>
+    ALONG.map((position) => {
+      const left = position.startsWith("insideStart") ? plot.left + distance : position.startsWith("insideEnd") ? plot.right - distance - wide : (plot.left + plot.right - wide) / 2;
+      const top = position.endsWith("Top") ? y - distance - LINE : y + distance;
+      return { place: { position, distance }, box: { left, top, right: left + wide, bottom: top + LINE } };
+    }),
+  );
+}
+
+/** The first of some places within the plot under which the least of lines and boxes lies. */
+function freest(places: { place: Along; box: Box }[], plot: Box, lines: At[], boxes: Box[]): { place: Along; box: Box } | undefined {
+  const hits = ({ box }: { box: Box }) => lines.filter((at) => holds(box, at)).length + STRUCK * boxes.filter((other) => overlap(other, roomy(box))).length;
+  const tried = places.filter(({ box }) => within(box, plot)).map((one) => ({ ...one, hits: hits(one) }));
+  return tried.sort((one, other) => one.hits - other.hits)[0];
+}
+
+/** The name at the end of a line. */
+function nameBox(name: EndName | undefined, faint: boolean, end: At | undefined, { theme }: Canvas): Box[] {
+  if (name === undefined || name.text === "" || end === undefined) return [];
+  const [left, top] = [end[0] + OFF, end[1] + name.moved - (faint ? 0 : LINE)];
+  return [{ left, top, right: left + textWidth(name.text, 12, theme.font) + LINE, bottom: top + LINE }];
+}
+
+/** A box with as much around it as places in the plot are known to. */
+function roomy({ left, top, right, bottom }: Box): Box {
+  return { left: left - GAP, top: top - GAP, right: right + GAP, bottom: bottom + GAP };
+}
+
+function wider(box: Box): Box {
+  return { ...box, left: box.left - GAP, right: box.right + GAP };
 }
 
 /** The ring around a point. */

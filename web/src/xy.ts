@@ -3,7 +3,7 @@
 import { axisOption, exact, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { asides } from "./asides";
-import { labelled, type Side } from "./labels";
+import { type Along, labelled, type Side } from "./labels";
 import type { Axis, Dot, Line, Rule, RunStyle, XyView } from "./spec";
 import { range } from "./numbers";
 import { base, colourOf, escaped, marker, named, plate, stroke, tinted } from "./theme";
@@ -76,17 +76,20 @@ export function xy(view: XyView, canvas: Canvas): Option {
   const { xs, ys } = ranges(view);
   const xAxis = axisOption(view.x, { theme, side: "x", values: xs, length: width });
   const yAxis = axisOption(view.y, { theme, side: "y", values: ys, length: height });
-  const rules = view.rules.map((rule) => level(view, rule, canvas));
   const right = view.lines.some(({ name }) => name !== "") ? 66 : 22;
   const aside = asides(view, xAxis, yAxis, { width: width - right - 60, height: height - ABOVE - BELOW });
-  const sides = labelled(view, xAxis, yAxis, right, canvas, aside);
+  const apart = spread(view, yAxis, height);
+  const names = endNames(view);
+  const ends = new Map(view.lines.map(({ points, plain }) => [points, { text: names.get(points) ?? "", moved: ended(apart.get(points) ?? 0, plain) }]));
+  const { sides, levels } = labelled(view, xAxis, yAxis, right, canvas, aside, ends);
+  const rules = view.rules.map((rule) => level(view, rule, levels.get(rule), canvas));
   return {
     ...base(theme),
     tooltip: tooltip(view, canvas),
     grid: { left: 8, right, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis,
     yAxis,
-    series: [...drawn(view, canvas, sides, spread(view, yAxis, height), aside), ...rules],
+    series: [...drawn(view, canvas, sides, apart, aside), ...rules],
   };
 }
 
@@ -130,6 +133,11 @@ function spread(view: XyView, yAxis: Option, height: number): Map<Dot[], number>
   return new Map(down.map(({ line, at }, index) => [line.points, (placed[index] ?? at) - at]));
 }
 
+/** How far down the name at the end of a line stands: away from the line that it is compared with, as the two often end in one place. */
+function ended(moved: number, plain: boolean | undefined): number {
+  return moved === 0 && plain ? -8 : moved;
+}
+
 function curve(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>, name: string, moved: number, aside: Map<Dot, number>): Option {
   const run = line.look;
   const { text } = canvas.theme;
@@ -143,8 +151,7 @@ function curve(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>
     symbolSize: 7,
     showAllSymbol: true,
     lineStyle: line.plain ? { ...stroked, color: text } : stroked,
-    // Away from the line that it is compared with: the two often end in one place.
-    endLabel: { ...named(name, canvas.theme), ...mark, verticalAlign: line.faint ? "top" : "bottom", offset: [0, moved === 0 && line.plain ? -8 : moved] },
+    endLabel: { ...named(name, canvas.theme), ...mark, verticalAlign: line.faint ? "top" : "bottom", offset: [0, ended(moved, line.plain)] },
     emphasis: { disabled: true },
     label: {
       distance: 7,
@@ -204,10 +211,7 @@ function band(view: XyView, line: Looked, canvas: Canvas): Option | undefined {
   };
 }
 
-function level(view: XyView, rule: Rule, canvas: Canvas): Option {
-  // The label stands where the curve is not: a sweep that starts high leaves room at its end, below the line.
-  const first = view.lines.find(({ run }) => run === rule.run)?.points[0];
-  const position = first !== undefined && first.y > 0.75 * rule.y ? "insideEndBottom" : "insideStartTop";
+function level(view: XyView, rule: Rule, along: Along | undefined, canvas: Canvas): Option {
   const colour = colourOf(runStyle(canvas, rule.run), canvas.theme);
   return {
     type: "line",
@@ -218,7 +222,7 @@ function level(view: XyView, rule: Rule, canvas: Canvas): Option {
       symbol: "none",
       data: [{ yAxis: place(view.y, rule.y) }],
       lineStyle: { color: colour, width: 1, type: [2, 2] },
-      label: { show: rule.text !== "", position, formatter: rule.text, color: canvas.theme.muted, fontSize: 12 },
+      label: { show: rule.text !== "", ...along, formatter: rule.text, color: canvas.theme.muted, fontSize: 12 },
     },
   };
 }

@@ -83,11 +83,14 @@ def window_view(judged: Judged, label: str) -> XyView:
     lines = (Line(run, "", True, dots), Line(run, "fit", False, fitted, plain=True))
     # In a steady window the fitted line ends at the mean, whose name would stand in its way.
     aids = ((0.9, "90 %"), (1.0, ""), (1.1, "110 %"))
-    reach = (min(0.85 * mean, *values), max(1.15 * mean, *values)) if mean > 0 else None
+    drawn = (*values, *(dot.y for dot in fitted))
+    reach = (min(0.85 * mean, *drawn), max(1.15 * mean, *drawn)) if mean > 0 else None
+    # Ticks of times say their unit themselves.
+    of = "response time" if each.unit == "ns" else each.unit
     return XyView(
         label,
         Axis(judged.unit, "count", ticks=round_ticks(first, judged.last)),
-        Axis(f"{each.name}, {each.unit}", _QUANTITIES[each.unit], range=reach),
+        Axis(f"{each.name}, {of}", _QUANTITIES[each.unit], range=reach),
         lines,
         tuple(Rule(run, mean * share, text) for share, text in aids),
     )
