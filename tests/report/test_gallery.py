@@ -7,7 +7,7 @@ import re
 import shutil
 import struct
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,7 +16,12 @@ import pytest
 from report.conftest import invented
 from ssdlab.cli import main
 from ssdlab.report import gallery, source
-from ssdlab.report.charts import BarsChart, SeriesChart
+from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, SeriesChart
+from ssdlab.report.heads import heads_of
+from ssdlab.report.page import contents
+from ssdlab.report.pictures import Painter, Pressed
+from ssdlab.report.runs import Shown
+from ssdlab.report.view import Figure, Section
 
 SERIES = "Northwind Enterprise Data Centre Series NX"
 NAMES = [f"{SERIES}{4100 + 17 * at} 3.84 TB" for at in range(8)]
@@ -165,3 +170,33 @@ def test_what_is_not_installed_is_said(
     monkeypatch.setattr("ssdlab.report.engine.find_spec", lambda name: None)
     assert ssdlab("figures", eight[0], "-o", tmp_path) == 2
     assert "pip install 'ssdlab[figures]'" in capsys.readouterr().err
+
+
+def test_a_view_names_the_runs_and_methods_that_it_draws(tmp_path: Path) -> None:
+    """A time line is of one run; that of a review named all runs, and counted all methods."""
+    runs = [
+        source.read_run(invented(tmp_path / f"{method}-{at}", method, seed=at + 1, drive={"id": f"SN{at}"}))
+        for at in range(2)
+        for method in ("peak-random-read", "qd1")
+    ]
+    placed, _ = contents(runs)
+    y = Axis("MB/s", "mb_s")
+    each = [Bar(one.index, 100.0, "") for one in placed]
+    views = [BarsView("", y, "higher", (BarGroup("", bars),)) for bars in [(one,) for one in each]]
+    every = BarsView("", y, "higher", (BarGroup("", tuple(each)),))
+    for drawn, all_of in (((*views, every), each), (tuple(views[:2]), each[:2])):
+        figure = Figure("line", "Line", "", "", BarsChart(drawn), (), ())
+        (head,) = heads_of([Section("drive", "Drive", (), (), (figure,))], placed).values()
+        painter = Painter([one.style for one in placed])
+        for one, view in zip(placed, drawn[: len(all_of)], strict=False):
+            at = Pressed(drawn.index(view))
+            words = re.findall(r"<text[^>]*>([^<]*)</text>", painter.svg(figure.chart, head, at))
+            manifest = one.run.manifest
+            assert words[-1].endswith(f"; run {manifest.run_id}")
+            assert any(f"{manifest.method.name} v{manifest.method.version} · " in text for text in words)
+        named = [end for end in _ends(placed) if end in head.footer]
+        assert named == _ends(placed)[: len(all_of)]
+
+
+def _ends(placed: Sequence[Shown]) -> list[str]:
+    return [one.run.manifest.run_id.rpartition("-")[2] for one in placed]

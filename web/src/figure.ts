@@ -215,7 +215,7 @@ export class Figure {
     await this.unpack();
     const [width, height] = SAVED;
     const theme = { ...readTheme(), font: "sans-serif" };
-    const head = this.page.heads[this.element.id] ?? { title: this.element.querySelector("h3")?.textContent ?? "", facts: [], footer: "", notes: [] };
+    const head = this.page.heads[this.element.id] ?? { title: this.element.querySelector("h3")?.textContent ?? "", facts: [], footer: "", notes: [], parts: [] };
     const svg = picture({ chart: this.spec, pressed: this.shown, head, runs: this.page.runs, theme, width, height }, this.columns);
     const image = new Image();
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;

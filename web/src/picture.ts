@@ -30,6 +30,8 @@ const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;"
 export function picture(given: Asked, columns: Columns): string {
   const notes = given.head.notes.filter(({ runs }) => runs.length === 0 || runsOf(given.chart, given.pressed).some((run) => runs.includes(run)));
   const asked = marked(given, notes);
+  const drawnRuns = runsOf(given.chart, given.pressed).join();
+  const said = given.head.parts.find(({ runs }) => runs.join() === drawnRuns) ?? given.head;
   const { chart, pressed, head, runs, theme, width } = asked;
   const room = width - 2 * MARGIN;
   const out: string[] = [];
@@ -40,11 +42,11 @@ export function picture(given: Asked, columns: Columns): string {
   };
   if (head.title !== "") for (const line of broken(head.title, room, TITLE, theme.font, true)) write(line, TITLE, theme.text, ' font-weight="bold"');
   const shown = viewWords(chart, pressed);
-  const facts = [shown, ...head.facts].filter((text) => text !== "").join(" · ");
+  const facts = [shown, ...said.facts].filter((text) => text !== "").join(" · ");
   if (facts !== "") for (const line of broken(facts, room, WORDS, theme.font)) write(line, WORDS, theme.muted);
   y += 8;
   y += legend(out, runsOf(chart, pressed), asked, y);
-  const foot = head.footer === "" ? [] : broken(head.footer, room, SMALL, theme.font).slice(0, 3);
+  const foot = said.footer === "" ? [] : broken(said.footer, room, SMALL, theme.font).slice(0, 3);
   const minded = notes.flatMap((note) => broken(noted(note, notes, given.runs), room, NOTE, theme.font));
   const below = foot.length * SMALL * 1.35 + minded.length * NOTE * 1.35 + MARGIN * 0.7;
   const sized = { runs, theme, width: room };

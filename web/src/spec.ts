@@ -256,6 +256,13 @@ export interface HeadNote {
   text: string;
 }
 
+/** What a picture says where it draws these runs alone of those of its figure. */
+export interface HeadPart {
+  runs: number[];
+  facts: string[];
+  footer: string;
+}
+
 /** What makes a picture complete in itself. */
 export interface Head {
   /** Stands alone: what was measured, and what is shown of it. */
@@ -266,6 +273,8 @@ export interface Head {
   footer: string;
   /** What the page says beside the figures of the runs that are drawn, and who is left out and why. */
   notes: HeadNote[];
+  /** Of views that draw some of the runs: their own facts and footer. */
+  parts: HeadPart[];
 }
 
 /** All that a page hands to the front end. */

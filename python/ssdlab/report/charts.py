@@ -322,6 +322,15 @@ class HeadNote:
 
 
 @dataclass(frozen=True)
+class HeadPart:
+    """What a picture says where it draws these runs alone of those of its figure."""
+
+    runs: tuple[int, ...]
+    facts: tuple[str, ...]
+    footer: str
+
+
+@dataclass(frozen=True)
 class Head:
     """What makes a picture complete in itself."""
 
@@ -333,6 +342,8 @@ class Head:
     """Version, dates and runs."""
     notes: tuple[HeadNote, ...] = ()
     """What the page says beside the figures of the runs that are drawn, and who is left out and why."""
+    parts: tuple[HeadPart, ...] = ()
+    """Of views that draw some of the runs: their own facts and footer."""
 
 
 @dataclass(frozen=True)

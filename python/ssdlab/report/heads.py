@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.model.units import block_text, ends_text
-from ssdlab.report.charts import Head, HeadNote
-from ssdlab.report.minded import notes_of
+from ssdlab.report.charts import Head, HeadNote, HeadPart
+from ssdlab.report.minded import notes_of, runs_of_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,20 +26,27 @@ def heads_of(sections: Sequence[Section], placed: Sequence[Shown]) -> dict[str, 
     found: dict[str, Head] = {}
     for section in sections:
         chosen = [placed[at] for at in section.runs] or list(placed)
-        facts, footer = _facts(chosen), _footer(chosen)
-        found |= {
-            each.id: Head(
-                _title(section, each),
-                facts,
-                footer,
-                (
-                    *(HeadNote((), text) for text in each.beside),
-                    *notes_of(each.chart, chosen, all_drawn=bool(section.runs)),
-                ),
-            )
-            for each in section.figures
-        }
+        found |= {each.id: _head(section, each, chosen) for each in section.figures}
     return found
+
+
+def _head(section: Section, figure: Figure, chosen: Sequence[Shown]) -> Head:
+    """Return what a picture of a figure says, of the runs that it draws; of none, of those of its section."""
+    views = runs_of_views(figure.chart)
+    drawn = set().union(*views)
+    runs = [one for one in chosen if one.index in drawn] or chosen
+    fewer = {tuple(sorted(each)) for each in views if each and each != drawn}
+    of = {each: [one for one in runs if one.index in each] for each in sorted(fewer)}
+    return Head(
+        _title(section, figure),
+        _facts(runs),
+        _footer(runs),
+        (
+            *(HeadNote((), text) for text in figure.beside),
+            *notes_of(figure.chart, chosen, all_drawn=bool(section.runs)),
+        ),
+        tuple(HeadPart(each, _facts(some), _footer(some)) for each, some in of.items() if some),
+    )
 
 
 def _title(section: Section, figure: Figure) -> str:

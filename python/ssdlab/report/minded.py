@@ -19,7 +19,7 @@ from ssdlab.results.host_part import HOST_LIMITED, host_part
 from ssdlab.results.warned_steps import THROTTLED, warned_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.report.charts import Chart
     from ssdlab.report.runs import Shown
@@ -94,20 +94,21 @@ def _by_host(one: Shown) -> Iterator[str]:
 
 def _drawn(chart: Chart) -> set[int]:
     """Return the runs that any view of a chart draws."""
-    return set(_runs(chart))
+    return set().union(*runs_of_views(chart))
 
 
-def _runs(chart: Chart) -> Iterable[int]:
+def runs_of_views(chart: Chart) -> list[set[int]]:
+    """Return the runs that each view of a chart draws."""
     match chart:
         case XyChart(views):
-            return (line.run for view in views for line in view.lines if line.points)
+            return [{line.run for line in view.lines if line.points} for view in views]
         case BarsChart(views):
-            return (bar.run for view in views for group in view.groups for bar in group.bars)
+            return [{bar.run for group in view.groups for bar in group.bars} for view in views]
         case MarksChart(views=views):
-            return (row.run for view in views for row in view.rows)
+            return [{row.run for row in view.rows} for view in views]
         case HeatChart(views=views):
-            return (view.run for view in views)
+            return [{view.run} for view in views]
         case TimelineChart(views=views):
-            return (track.run for view in views for track in view.tracks)
+            return [{track.run for track in view.tracks} for view in views]
         case SeriesChart(choices=choices):
-            return (track.run for choice in choices for track in choice.tracks)
+            return [{track.run for track in choice.tracks} for choice in choices]
