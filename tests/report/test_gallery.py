@@ -175,7 +175,7 @@ def test_what_is_not_installed_is_said(
 def test_a_view_names_the_runs_and_methods_that_it_draws(tmp_path: Path) -> None:
     """A time line is of one run; that of a review named all runs, and counted all methods."""
     runs = [
-        source.read_run(invented(tmp_path / f"{method}-{at}", method, seed=at + 1, drive={"id": f"SN{at}"}))
+        source.read_run(invented(tmp_path / f"{method}{at}", method, seed=at + 1, drive={"id": f"SN{at}"}))
         for at in range(2)
         for method in ("peak-random-read", "qd1")
     ]
