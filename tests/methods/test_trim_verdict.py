@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import subprocess
 import sys
@@ -16,8 +17,8 @@ from methods.on_simulated import run
 from ssdlab.analysis.over_position import mean_speed
 from ssdlab.analysis.trim_verdict import judge_trim, tenths, uncertainty
 from ssdlab.methods import find_method
-from ssdlab.methods.presented.trim import findings
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.presented.trim import findings, speeds
+from ssdlab.methods.results.outcome import parse_result, read_result
 from ssdlab.methods.results.trim import RECOVERED, TrimResult, quick_reason
 from ssdlab.report import page, source
 from ssdlab.results.claim import sentence
@@ -26,6 +27,7 @@ from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 
 MIB = 1 << 20
+RECORDED = Path(__file__).parent / "recorded" / "trim-validation.json"
 
 
 @dataclass
@@ -259,3 +261,16 @@ def test_without_a_contrast_what_was_lost_in_the_first_minutes_is_told(tmp_path:
     (caveat,) = result.caveats
     share = 100 * result.before.sustained_mb_s / result.clean.sustained_mb_s
     assert "hardly slowed" not in caveat and f"{share:.1f} % in the first" in caveat
+
+
+def test_a_pass_shorter_than_the_time_compared_is_told_beside_it() -> None:
+    """Of blocks written again at once the mean of that time was above the fastest part, unexplained."""
+    result = parse_result(json.loads(RECORDED.read_text())["result"], "trim-validation")
+    assert isinstance(result, TrimResult)
+    assert speeds(result).caption == "Sequential writes in each state", "passes of 18 s, and 1 s of each"
+    some = result.model_copy(update={"sustained_s": 18.6})
+    assert speeds(some).caption.endswith(
+        "; the first 18.6 s (clean) took in blocks written twice, and may lie outside of all parts"
+    )
+    every = result.model_copy(update={"sustained_s": 60.0})
+    assert "; the first 60.0 s took in blocks written twice" in speeds(every).caption

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.trim import VERDICTS
-from ssdlab.model.units import fixed_share_text, span_text
+from ssdlab.model.units import and_listed, fixed_share_text, span_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table, words
@@ -90,7 +90,17 @@ def speeds(result: TrimResult) -> Table:
         )
         for plot in plots(result)
     )
-    return Table("Sequential writes in each state", head, rows)
+    return Table(f"Sequential writes in each state{_again(result)}", head, rows)
+
+
+def _again(result: TrimResult) -> str:
+    """Return of which states the time compared is longer than the pass; empty if it is of none."""
+    short = [plot.name for plot in plots(result) if plot.ends_within(result.sustained_s)]
+    if not short:
+        return ""
+    of = f" ({and_listed(short)})" if len(short) < len(plots(result)) else ""
+    first = f"the first {span_text(result.sustained_s)}{of}"
+    return f"; {first} took in blocks written twice, and may lie outside of all parts"
 
 
 def verdict(result: TrimResult) -> Table:

@@ -74,6 +74,10 @@ class LbaPlot(Stored):
             throttled=any(throttled(each) for each, _ in passes),
         )
 
+    def ends_within(self, seconds: float) -> bool:
+        """Return whether all blocks were written in less: the rest of that time goes over them again."""
+        return len(self.parts_mb_s) * self.part_bytes < 1e6 * self.mean_mb_s * seconds
+
     @property
     def efficiency(self) -> Efficiency | None:
         """MB/s for each watt, from the first block to the last; None without a meter."""
