@@ -252,6 +252,25 @@ def test_the_hosts_own_time_does_not_lack_at_the_device(
     assert codes(measured, HostContext(device_in_flight=at_device)) == found
 
 
+@pytest.mark.parametrize(
+    ("at_device", "in_flight", "found"),
+    [
+        # 10,000 a second, each 40 us in the host: 0.6 of an I/O is due at the device.
+        (0.56, 1.0, []),
+        (0.31, 1.0, []),
+        (0.29, 1.0, ["device-depth"]),  # most of it was held on its way
+        # 0.6 more than one, and lower depths are.
+        (1.5, 2.0, ["device-depth"]),
+    ],
+)
+def test_below_one_io_at_the_device_is_no_lower_depth(
+    at_device: float, in_flight: float, found: list[str]
+) -> None:
+    measured = summary(iops=10_000.0, in_flight=in_flight, cpu={"per_io_ns": 40_000})
+    around = HostContext(device_in_flight=at_device)
+    assert codes(measured, around, workers=int(in_flight)) == found
+
+
 def test_that_nothing_was_measured_is_told() -> None:
     nothing = part(requested=0, ios=0, response_ns={"p50": None, "p99": None})
     assert codes(summary(iops=0.0, in_flight=0.0, read=nothing), arrival=Closed(think_ns=1)) == [

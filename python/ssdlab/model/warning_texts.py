@@ -57,7 +57,7 @@ CATALOGUE: dict[str, Entry] = {
     "device-depth": Entry(
         "the block device had {reached} I/Os in flight on average; {due} had left the threads",
         "a file system, the scheduler, a small queue or a throttle held them between threads and device",
-        "read the figures as those of the lower depth; the bare device without a scheduler comes closer",
+        "read the figures as those of fewer I/Os in flight; the bare device without a scheduler comes closer",
     ),
     "late": Entry(
         "{late} of {count} submitted over 1 ms after they were due",

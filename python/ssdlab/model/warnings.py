@@ -40,6 +40,9 @@ RATE_REACHED = 0.995
 DEPTH_REACHED = 0.95
 """Share of the I/Os in flight asked for that must be there on average; start and end cost the rest."""
 
+DEPTH_HELD = 0.5
+"""The same at the device where less than one I/O was due there: no depth is lower, times alone tell."""
+
 CPU_BUSY = 0.9
 """Share of all CPUs' time beyond which threads queue for a CPU: at 90 % load an M/M/1 queue is nine deep."""
 
@@ -185,7 +188,7 @@ def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> It
             yield Warning.of("host-between", {"share": share_text(reached)}, reached=reached)
     elif around.device_in_flight is not None:
         due = reached - _in_host(summary)
-        if around.device_in_flight < DEPTH_REACHED * due:
+        if around.device_in_flight < (DEPTH_REACHED if due >= 1 else DEPTH_HELD) * due:
             words = {"reached": significant(around.device_in_flight), "due": significant(due)}
             yield Warning.of("device-depth", words, reached=around.device_in_flight, due=due, asked=asked)
 
