@@ -8,12 +8,16 @@ import pytest
 
 from report.browser import Browser
 from report.conftest import invented
+from ssdlab.methods import find_method
 from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import start
 
 pytestmark = pytest.mark.browser
 
 WIDTHS = (390, 1400)
+DRIVE = "sim:tiny-test,scale=4"
 CLAIMS = (
     UserClaim(
         sentence="It reads, as `ssdlab run` has it.", figure="peak_random_read_iops", bound="at least 1"
@@ -121,3 +125,50 @@ def test_no_backtick_is_left_on_a_page(web_browser: Browser, five: Path) -> None
     web_browser.open(five)
     assert web_browser.run("document.querySelector('.claims code').textContent") == "ssdlab run"
     assert "`" not in web_browser.run("document.querySelector('main').textContent")
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of one drive and several methods."""
+    folder = tmp_path_factory.mktemp("parts")
+    methods = ("peak-random-read", "peak-sequential-read", "mixed-random")
+    runs = [invented(folder / method, method, quick=True) for method in methods]
+    page.write([source.read_run(run) for run in runs], folder / "page.html")
+    return folder / "page.html"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_name_of_a_fact_is_drawn_over_its_value(web_browser: Browser, parts: Path, width: int) -> None:
+    """`peak-random-read, version 1, quick` lay over the name of its run."""
+    web_browser.open(parts, width=width)
+    names = web_browser.run(
+        "[...document.querySelectorAll('#origin th')].map((name) => { const text = document.createRange();"
+        " text.selectNodeContents(name); return [name.textContent, text.getBoundingClientRect().right,"
+        " name.nextElementSibling.getBoundingClientRect().left] })"
+    )
+    assert any(", version " in name for name, _, _ in names)
+    assert [name for name, right, left in names if right > left] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_why_a_parameter_is_as_it_is_can_be_read(web_browser: Browser, width: int, tmp_path: Path) -> None:
+    """On a phone its column was 15 letters wide. A default has the unit of its value."""
+    method = find_method("qd1")
+    order = Order(
+        method, method.params.build({"seconds": "0.01", "size_seconds": "0.01"}), DRIVE, destroy=DRIVE
+    )
+    page.write([source.read_run(start(order, tmp_path))], tmp_path / "page.html")
+    web_browser.open(tmp_path / "page.html", width=width)
+    lines = web_browser.run(
+        "[...document.querySelectorAll('#measured details')].flatMap((panel) => { panel.open = true;"
+        " return [...panel.querySelectorAll('th')].some((head) => head.textContent === 'Why')"
+        " ? [...panel.querySelectorAll('tr td:last-child')] : [] })"
+        ".map((cell) => [cell.textContent.trim(), cell.getBoundingClientRect().width])"
+    )
+    long = [width for text, width in lines if len(text) > 40]
+    assert long
+    assert min(long) > 200
+    cells = "[...document.querySelectorAll('#measured td')].map((cell) => cell.textContent.trim())"
+    found = web_browser.run(cells)
+    at = found.index("seconds")
+    assert found[at + 1 : at + 3] == ["0.01 s", "60 s"]

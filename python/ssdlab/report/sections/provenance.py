@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.runs import Shown
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import DriveInfo, Manifest
+    from ssdlab.results.schema import DriveInfo, Manifest, ParameterInfo
 
 
 @dataclass(frozen=True)
@@ -115,13 +115,19 @@ def _parameters(manifest: Manifest) -> Table:
                 words(
                     option_text(name, value)
                     if measured and isinstance(value, dict | list)
-                    else f"{text(value)} {info.unit if info else ''}".strip()
+                    else _amount(value, info)
                 ),
-                words(text(info.default) if info else NOTHING),
+                words(_amount(info.default, info) if info else NOTHING),
                 words(info.reason if info else ""),
             )
         )
     return Table("Parameters", ("Name", "Value", "Default", "Why"), tuple(rows))
+
+
+def _amount(value: object, info: ParameterInfo | None) -> str:
+    """Return a value of a parameter with its unit; what is none has none."""
+    shown = text(value)
+    return f"{shown} {info.unit_of(value)}".strip() if info and shown != NOTHING else shown
 
 
 def _facts(caption: str, tree: Mapping[str, object]) -> Table:
