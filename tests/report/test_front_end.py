@@ -71,6 +71,13 @@ def test_numbers_are_printed_alike_on_both_sides(node) -> None:
         assert dict(zip(VALUES, found, strict=True)) == {value: text(value) for value in VALUES}
 
 
+def test_seconds_are_printed_alike_on_both_sides(node) -> None:
+    """A bar said 0.00453 s of what text and card call 4.53 ms; from two minutes on the text has minutes."""
+    values = [4.53e-3, 0.0999, 0.1, 1, 59.97, 119]
+    found = node(f"{json.dumps(values)}.map((value) => web.numbers.number(value, 's'))")
+    assert found == [units.span_text(value) for value in values]
+
+
 def test_block_sizes_are_printed_alike_on_both_sides(node) -> None:
     sizes = [512, 1024, 4096, 131072, 1 << 20]
     found = node(f"{json.dumps(sizes)}.map((value) => web.numbers.number(value, 'bytes'))")

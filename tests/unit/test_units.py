@@ -231,3 +231,9 @@ def test_a_share_is_the_whole_only_where_it_is(share: float, text: str) -> None:
 def test_a_chosen_share_is_printed_as_chosen_and_a_change_with_its_sign() -> None:
     assert [units.fixed_share_text(each) for each in (0.2, 0.07, 0.075)] == ["20 %", "7 %", "7.5 %"]
     assert [units.change_text(each) for each in (0.0321, -0.004, 0)] == ["+3.21 %", "-0.400 %", "0 %"]
+
+
+def test_a_depth_is_a_whole_number() -> None:
+    """A depth is set, not measured: `32.0 I/Os` had a digit that nothing can move."""
+    texts = [units.figure_text(depth, "I/Os") for depth in (1.0, 32.0, 4096.0, 1.5)]
+    assert texts == ["1 I/O", "32 I/Os", "4096 I/Os", "1.50 I/Os"]

@@ -23,6 +23,8 @@ function digits(value: number, figures = 3): string {
 const PLAIN: [number, string][] = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"]];
 const RATE: [number, string][] = [[1, " MB/s"], [1e3, " GB/s"]];
 const TIME: [number, string][] = [[1, " ns"], [1e3, " µs"], [1e6, " ms"], [1e9, " s"]];
+/** As digits begin to stand behind zeros. */
+const MILLISECONDS_BELOW_S = 0.1;
 const DECIMAL: [number, string][] = [[1, " B"], [1e3, " kB"], [1e6, " MB"], [1e9, " GB"], [1e12, " TB"]];
 const BINARY: [number, string][] = [[1, " B"], [1024, " KiB"], [1024 ** 2, " MiB"], [1024 ** 3, " GiB"]];
 
@@ -36,7 +38,7 @@ export function number(value: number, quantity: Quantity, figures = 3): string {
     case "ns":
       return scaled(value, TIME, figures);
     case "s":
-      return digits(value, figures) + " s";
+      return value > 0 && value < MILLISECONDS_BELOW_S ? scaled(value * 1e9, TIME, figures) : digits(value, figures) + " s";
     case "bytes":
       return trimmed(scaled(value, BINARY, figures));
     case "capacity":

@@ -432,12 +432,10 @@ def figure_text(value: float | None, unit: str, digits: int = 3) -> str:
             return f"{count_text(value, digits)} IOPS"
         case "MB/s":
             return throughput_text(value, digits)
-        case "ns":
-            return latency_text(value, digits)
-        case "us" | "µs":
-            return latency_text(value * 1e3, digits)
-        case "ms":
-            return latency_text(value * 1e6, digits)
+        case "ns" | "us" | "µs" | "ms":
+            return latency_text(value * DURATION_UNITS[unit], digits)
+        case "I/Os" if value == int(value):  # a depth is set, not measured
+            return counted(int(value), "I/O")
         case "s":
             return span_text(value) if digits == _DIGITS else f"{significant(value, digits)} s"
         case "x":

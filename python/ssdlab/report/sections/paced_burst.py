@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented import paced
 from ssdlab.methods.results.paced import PacedBurstResult
-from ssdlab.model.units import block_text, capacity_text, counted, span_text
+from ssdlab.model.units import NS_PER_S, block_text, capacity_text, counted, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Choice, Measure, SeriesChart
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time
@@ -141,10 +141,14 @@ def _groups(kept: Sequence[Paced], name: str) -> list[BarGroup]:
 
 
 def _load_time(kept: Sequence[Paced]) -> Figure:
-    bars = sorted((Bar(shown.index, result.load_s, "") for shown, result in kept), key=lambda bar: bar.value)
+    bars = sorted(
+        (Bar(shown.index, result.load_s * NS_PER_S, "") for shown, result in kept), key=lambda bar: bar.value
+    )
     first = kept[0][1]
     title = f"{counted(len(first.reads_s), 'read')} of {capacity_text(first.read_bytes)}"
-    view = BarsView("s", Axis("seconds with a read in flight", "s"), "lower", (BarGroup(title, tuple(bars)),))
+    view = BarsView(
+        "time", Axis("time with a read in flight", "ns"), "lower", (BarGroup(title, tuple(bars)),)
+    )
     return Figure(
         id="paced-burst-load",
         title="Load time",
