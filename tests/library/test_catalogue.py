@@ -23,6 +23,7 @@ from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS
 from ssdlab.results.catalogue_row import Row
 from ssdlab.results.store import run_folders
 from ssdlab.results.tags import change_tags
+from ssdlab.results.verifying import verify_library
 
 HELD = [name for name in RUN_COLUMNS if name != "entered"]
 ALL = f"SELECT {', '.join(HELD)} FROM runs ORDER BY folder"
@@ -186,6 +187,31 @@ def test_a_rebuild_names_what_it_cannot_read(tmp_path: Path) -> None:
     done = catalogue.rebuild(tmp_path)
     assert (done.runs, len(done.unreadable)) == (1, 2) and newer.name in done.unreadable
     assert names(tmp_path) == [good.name]
+
+
+def test_a_run_that_verify_finds_damaged_is_not_ranked_until_it_is_whole(tmp_path: Path) -> None:
+    """The catalogue holds what was sealed once: it went on ranking figures that nothing stands behind."""
+    whole, other = run(tmp_path, 1, {"iops": 5.0}), run(tmp_path, 2, {"iops": 6.0})
+    _enter(tmp_path, [whole, other])
+    journal = other / "journal.jsonl"
+    kept = journal.read_bytes()
+    journal.write_bytes(kept.replace(b"2", b"3", 1))
+    assert [each.seal for each in verify_library(tmp_path)] == ["sealed", None]
+    assert names(tmp_path) == [whole.name]
+    listed = list_runs(tmp_path, Choice())
+    assert other.name in [
+        *(line["folder"] for line in listed.runs),
+        *(name for name, _ in listed.unreadable),
+    ]
+    journal.write_bytes(kept)
+    assert [each.seal for each in verify_library(tmp_path)] == ["sealed"] * 2
+    assert names(tmp_path) == [whole.name, other.name]
+
+
+def test_to_verify_makes_no_catalogue(tmp_path: Path) -> None:
+    run(tmp_path, 1, {"iops": 5.0})
+    list(verify_library(tmp_path))
+    assert not (tmp_path / catalogue_files.FOLDER).exists()
 
 
 def test_the_seal_that_was_checked_is_told_and_nothing_damaged_is_taken(tmp_path: Path) -> None:

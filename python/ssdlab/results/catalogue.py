@@ -105,6 +105,23 @@ def enter(folder: Path) -> None:
         begun(folder.parent, folder.name)
 
 
+def verified(folder: Path, *, damaged: bool) -> None:
+    """Keep a run that was found damaged out of rankings until it is whole again, and enter it then.
+
+    Such a run is listed as one without an end is, from its folder. A library that cannot be written, or that
+    has no catalogue yet, stays as it is: one that is made is made of whole runs.
+    """
+    library = folder.parent
+    if not (library / FOLDER).is_dir():
+        return
+    with suppress(LabError, OSError):
+        if damaged:
+            remove(library, folder.name)
+            begun(library, folder.name)
+        elif (library / FOLDER / OPEN / folder.name).exists():
+            enter(folder)
+
+
 def rebuild(library: Path) -> Rebuilt:
     """Make the catalogue anew from all runs, each checked against its seals; what is damaged is left out.
 

@@ -64,14 +64,20 @@ class Verified:
 
 
 def verify_library(library: Path) -> Iterator[Verified]:
-    """Yield what becomes of each run folder of a library, oldest first by their ids."""
+    """Yield what becomes of each run folder of a library, oldest first by their ids.
+
+    The catalogue has no more of a run that is damaged, and has one that is whole again.
+    """
+    from ssdlab.results.catalogue import verified  # with the models of a row
     from ssdlab.results.tables import HIST, SERIES  # numpy, which most readers do without
 
     for folder in sorted(library.iterdir()):
         if folder.name.startswith(".") or not folder.is_dir():
             continue
         if any((folder / name).exists() for name in (MANIFEST, JOURNAL, SERIES, HIST)):
-            yield verify_run(folder)
+            found = verify_run(folder)
+            verified(folder, damaged=found.seal is None)
+            yield found
 
 
 def verify_run(folder: Path) -> Verified:
