@@ -30,7 +30,7 @@ from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
 from ssdlab.methods.parts.prepared import RandomSteadyParams, in_steady_state, proof_of_state
-from ssdlab.methods.parts.state_checks import Taken, checks_of, repeat_if_fallen
+from ssdlab.methods.parts.state_checks import Taken, checks_of, remedy_of, repeat_if_fallen
 from ssdlab.methods.parts.workloads import mixed
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.mixed import MixedResult, MixPoint
@@ -92,7 +92,7 @@ def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
     steady = proof_of_state(data, p)
     lines = [[_label(depth, read_pct) for depth in p.depths] for read_pct in MIXES]
     checks = checks_of(data, lines, "MB/s", steady, _label(p.precondition_depth, 0))
-    moved = tuple(moved_caveats(checks))
+    moved = tuple(moved_caveats(checks, remedy=remedy_of(data, p, steady)))
     headlines = [point for point in points if point.read_pct == HEADLINE_READ_PCT]
     return MixedResult(
         quick=data.quick,

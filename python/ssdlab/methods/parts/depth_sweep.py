@@ -10,7 +10,14 @@ from ssdlab.analysis.littles_law import TOLERANCE, consistent
 from ssdlab.analysis.saturation import SHARE_OF_BEST, saturation
 from ssdlab.methods.method import Params, Seconds, param, rising
 from ssdlab.methods.parts.points import point_of, power_scalars
-from ssdlab.methods.parts.state_checks import Taken, Unit, checks_of, heat_check, repeat_if_fallen
+from ssdlab.methods.parts.state_checks import (
+    Taken,
+    Unit,
+    checks_of,
+    heat_check,
+    remedy_of,
+    repeat_if_fallen,
+)
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.methods.results.figures import quick_claim
 from ssdlab.methods.results.steady import caveats_of, moved_caveats
@@ -139,7 +146,7 @@ def conclude_sweep(
             (
                 *_caveats(data, p, points, None if moved else found.chosen),
                 *(() if direction == "read" else caveats_of(steady)),
-                *moved_caveats(checks),
+                *moved_caveats(checks, remedy=remedy_of(data, p, steady)),
             )
         ),
         scalars=() if moved else _scalars(points[found.chosen], order, direction),

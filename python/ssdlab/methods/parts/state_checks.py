@@ -19,6 +19,7 @@ from ssdlab.results.warned_steps import throttled
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData
+    from ssdlab.methods.params import Params
     from ssdlab.model.workload import Workload
     from ssdlab.results.drive_states import SteadyProof
     from ssdlab.results.run_folder import Step
@@ -118,6 +119,18 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
             by_host=host or None,
             ordinals=(step.ordinal, *((lowest.ordinal,) if fell else ()), then.ordinal),
         )
+
+
+def remedy_of(data: RunData, p: Params, steady: SteadyProof | None) -> str:
+    """Return what brings about a state that holds where quick presets wrote too little; empty elsewhere."""
+    if not data.quick or steady is None or steady.reached:
+        return ""
+    longer = "without --quick the writing before is longer"
+    simulated = any(step.summary is not None and step.summary.engine == "sim" for step in data.steps)
+    if not simulated or not hasattr(p, "precondition"):
+        return longer
+    # Where writes go to a cache of one bit a cell first, to place a state is refused.
+    return f"{longer}, and --precondition analytic places the state of a simulated drive without an SLC cache"
 
 
 def heat_check(data: RunData, line: Sequence[str], chosen: str, unit: Unit) -> StateCheck | None:

@@ -119,10 +119,10 @@ def window_check(steady: SteadyProof, point: Step, label: str) -> StateCheck | N
     )
 
 
-def moved_caveats(checks: Iterable[StateCheck], of: str = "") -> Iterator[Claim]:
+def moved_caveats(checks: Iterable[StateCheck], of: str = "", remedy: str = "") -> Iterator[Claim]:
     """Yield that a sweep has no headline figure, where its points are not of one state.
 
-    `of` says which of several: " of random write".
+    `of` says which of several: " of random write", `remedy` what brings about a state that holds.
     """
     moved = [check for check in checks if not check.held]
     if moved:
@@ -134,7 +134,7 @@ def moved_caveats(checks: Iterable[StateCheck], of: str = "") -> Iterator[Claim]
             else "whether the points are of one drive state is not judged, as the host was the limit"
         )
         yield Claim(
-            f"{says}, so there is no headline figure{of}",
+            f"{says}, so there is no headline figure{of}{f'; {remedy}' if remedy and known else ''}",
             evidence=shown,
             judged=False,
         )
