@@ -65,7 +65,12 @@ def test_a_summary_has_the_power_of_the_time_that_it_covers(powered: str) -> Non
     drive = summary["drive"]
     assert drive["power_cap_w"] == 8
     assert drive["temperature_c"] > 45
-    assert drive["unscaled"] == ["buffer.size_mib", "power.window_ms", "power.limit_ms", "thermal.time_constant_s"]
+    assert drive["unscaled"] == [
+        "buffer.size_mib",
+        "power.window_ms",
+        "power.limit_ms",
+        "thermal.time_constant_s",
+    ]
     assert measure("sim:tiny-test,scale=4", seconds=1).summary()["power"] is None
 
 
@@ -237,7 +242,7 @@ def test_show_and_the_cards_of_a_page_tell_of_throttling(
     (run,) = (path for path in (tmp_path / "library").iterdir() if (path / "manifest.json").exists())
     measured = [each.summary for each in RunFolder(run).steps() if each.summary is not None]
     hot_steps = [each for each in measured if each.drive is not None and each.drive.throttled_to_w]
-    share = f"in {len(hot_steps)} of {len(measured)} steps"
+    share = f"in {len(hot_steps)} of {len(measured)} measured steps"
     assert main(["show", str(run)]) == 0
     assert share in " ".join(capsys.readouterr().out.split())
     page = tmp_path / "page.html"

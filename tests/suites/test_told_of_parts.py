@@ -47,7 +47,7 @@ def test_heat_and_caveats_of_a_part_are_told(
     outcome = ChildOutcome(part="fill", run_id="r-1", method="m", title="M", state="fresh")
     showing_suite.print_suite(part, SuiteResult(quick=True, outcomes=(outcome,)))
     said = capsys.readouterr().out
-    assert "warning: throttled for heat (in 3 of 3 steps)" in said
+    assert "warning: throttled for heat (in 3 of 3 measured steps)" in said
     assert "caveat: TRIM is not judged" in said
     assert "and 2 more figures" in said
     assert "other" not in said

@@ -27,27 +27,27 @@ def test_steps_that_say_the_same_are_counted_each() -> None:
     assert [each.ordinal for each in warned] == [None, 11]  # eleven alike are held once
     (found,) = warned_steps(warned, steps)
     assert [each.ordinal for each in found.steps] == list(range(12))
-    assert found.where == "in 12 of 12 steps"
+    assert found.where == "in 12 of 12 measured steps"
 
 
 def test_a_warning_of_some_steps_names_them_and_is_not_of_the_whole_run() -> None:
     few = ("few-samples", "only 962 read I/Os were done")
     steps = [step(0), step(1, few), step(2), step(3, few)]
     (found,) = warned_steps(warnings_of(steps), steps)
-    assert found.where == "in 2 of 4 steps: step 2, depth 1; step 4, depth 3"
+    assert found.where == "in 2 of 4 measured steps: step 2, depth 1; step 4, depth 3"
     assert found.worded[0].place == "step 2, depth 1; step 4, depth 3"
 
 
 def test_a_step_with_two_of_a_kind_counts_once() -> None:
     steps = [step(0), step(1, ("few-samples", "only 9 read"), ("few-samples", "only 8 write"))]
     (found,) = warned_steps(warnings_of(steps), steps)
-    assert found.share == "in 1 of 2 steps"
+    assert found.share == "in 1 of 2 measured steps"
 
 
 def test_what_one_step_says_twice_is_told_with_both_figures_and_of_no_other_place() -> None:
     steps = [step(0), step(1, ("few-samples", "only 9 read"), ("few-samples", "only 8 write"))]
     (found,) = warned_steps(warnings_of(steps), steps)
-    assert found.line == "only 9 read; only 8 write (in 1 of 2 steps: step 2, depth 1)"
+    assert found.line == "only 9 read; only 8 write (in 1 of 2 measured steps: step 2, depth 1)"
     (whole,) = warned_steps([Warned(code="left", what="one left"), Warned(code="left", what="two left")], [])
     assert whole.line == "one left; two left"
 
@@ -78,11 +78,11 @@ def test_a_line_gives_the_figures_of_one_step_as_those_of_that_step() -> None:
     own = [step(n, ("late", f"{n} I/Os were late")) for n in (1, 2, 3)]
     (found,) = warned_steps(warnings_of(own), own)
     assert found.line == (
-        "1 I/Os were late (at step 2, depth 1; alike in 3 of 3 steps, each with its own figures)"
+        "1 I/Os were late (at step 2, depth 1; alike in 3 of 3 measured steps, each with its own figures)"
     )
     same = [step(n, ("governor", "powersave")) for n in (1, 2)]
     (found,) = warned_steps(warnings_of(same), same)
-    assert found.line == "powersave (in 2 of 2 steps)"
+    assert found.line == "powersave (in 2 of 2 measured steps)"
 
 
 def test_an_unfinished_run_warns_of_the_steps_that_count() -> None:

@@ -69,7 +69,7 @@ class WarnedSteps:
         if not steps or self.measured <= 1:
             return ""
         if all(step.result.measurement is not None for step in steps):
-            return f"in {len(steps)} of {self.measured} steps"
+            return f"in {len(steps)} of {self.measured} measured steps"
         return f"in {len(steps)} step{'s' if len(steps) > 1 else ''}"
 
     @property
