@@ -62,6 +62,19 @@ def test_sums_are_those_of_the_parts_and_both_clocks_are_told(capsys: pytest.Cap
     assert "known by" in printed and "endurance" in printed
 
 
+def test_a_plan_says_how_much_of_its_upper_bound_is_writing_to_steady_state(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A range from minutes to days was told, and not that its end is of a drive that never gets there."""
+    says = "steady state  up to {} of the time is writing to it, and ends once a drive gets there"
+    assert main(["plan", "steady-random-write", "sim:c916,scale=64"]) == 0
+    assert says.format("24 h 00 min") in capsys.readouterr().out
+    assert main(["plan", "enterprise-review", "sim:c916,scale=64"]) == 0
+    assert says.format("120 h 00 min") in capsys.readouterr().out
+    assert main(["plan", "peak-random-read", "sim:c916,scale=64"]) == 0
+    assert "steady state" not in capsys.readouterr().out
+
+
 def test_a_state_that_is_made_once_counts_once() -> None:
     """The lower bound of real time: less than an even share of what the parts need alone."""
     plan = planned("enterprise-review", SIMULATED)

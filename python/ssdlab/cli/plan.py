@@ -13,7 +13,14 @@ from ssdlab.cli.order_options import Precondition, Quick, Repeat, Set
 from ssdlab.cli.ordering import library_of, of_order, order, preconditioned
 from ssdlab.cli.output import print_fields, print_json, print_table, warn
 from ssdlab.cli.plan_lines import lines_of
-from ssdlab.cli.plan_texts import endurance_text, known_by_text, seconds_text, times_of, writes_text
+from ssdlab.cli.plan_texts import (
+    endurance_text,
+    known_by_text,
+    seconds_text,
+    steady_text,
+    times_of,
+    writes_text,
+)
 from ssdlab.model import units
 from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.errors import UsageError
@@ -137,6 +144,7 @@ def print_plan(planned: Plan) -> None:
             *times_of(planned),
             ("known by", known_by_text(planned.planning.pace.sources)),
             ("writes", writes_text(planned.bytes_written) or "nothing"),
+            ("steady state", steady_text(planned)),
             ("endurance", endurance_text(planned)),
         ]
     )

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 from ssdlab.cli.progress import bytes_text, range_text
 from ssdlab.model import units
+from ssdlab.runs.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ssdlab.methods.verbs.bounds import Bounds
-    from ssdlab.runs.plan import Plan
     from ssdlab.runs.suites.suite_plan import SuitePlan
+
+
+_TO_STEADY = "precondition"
 
 
 def seconds_text(bounds: Bounds) -> str:
@@ -33,6 +36,16 @@ def times_of(planned: Plan | SuitePlan, beside: int = 1) -> Iterator[tuple[str, 
         yield "real time", seconds_text(planned.real_seconds) + together
     else:
         yield "time", seconds_text(planned.seconds)
+
+
+def steady_text(planned: Plan | SuitePlan) -> str:
+    """Return what of the upper bounds is writing to steady state, whose end no plan knows; empty for none."""
+    plans = (planned,) if isinstance(planned, Plan) else planned.plans
+    steps = [step for plan in plans for step in plan.steps if step.verb == _TO_STEADY]
+    longest = sum(step.seconds.upper for step in steps if step.seconds.lower < step.seconds.upper / 2)
+    if not longest:
+        return ""
+    return f"up to {units.span_text(longest)} of the time is writing to it, and ends once a drive gets there"
 
 
 def known_by_text(sources: Sequence[str]) -> str:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import print_fields, print_line, print_table
 from ssdlab.cli.plan_lines import lines_of
-from ssdlab.cli.plan_texts import endurance_text, known_by_text, seconds_text, times_of, writes_text
+from ssdlab.cli.plan_texts import (
+    endurance_text,
+    known_by_text,
+    seconds_text,
+    steady_text,
+    times_of,
+    writes_text,
+)
 from ssdlab.model import units
 from ssdlab.results.store import short_id
 
@@ -30,6 +37,7 @@ def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
             *times_of(planned, planned.at_once),
             ("known by", known_by_text(planned.known_by)),
             ("writes", writes_text(planned.bytes_written) or "nothing"),
+            ("steady state", steady_text(planned)),
             ("endurance", endurance_text(planned)),
         ]
     )
