@@ -89,7 +89,8 @@ def verify(*, library: Path | None = None, json: bool = False) -> int:
     else:
         for each in found:
             print_line(f"{each.folder.name}: {_words(each)}", "bad" if each.seal is None else None)
-        print_line(f"{folder}: runs: {len(found)}, damaged: {damaged}")
+        left_out = ", left out of rankings until found whole" if damaged else ""
+        print_line(f"{folder}: runs: {len(found)}, damaged: {damaged}{left_out}")
     return DAMAGED if damaged else 0
 
 

@@ -157,7 +157,7 @@ def print_repeated(result: SuiteResult) -> None:
         )
         for each in result.repeated
     ]
-    print_table(rows, ("median", "", "interval", "confidence", "runs"), right=(1, 2, 3, 4))
+    print_table(rows, ("", "median", "interval", "confidence", "runs"), right=(1, 2, 3, 4))
 
 
 def print_suite_state(run: RunFolder) -> None:
