@@ -280,7 +280,7 @@ fn the_format_has_a_new_number_when_a_state_has_other_parts() {
     let hash = blake3::hash(names.join(" ").as_bytes()).to_hex();
     assert_eq!(
         (snapshot::FORMAT, &hash[..16]),
-        (10, "305251b76ed1ac61"),
+        (11, "305251b76ed1ac61"),
         "{}",
         names.join(" ")
     );

@@ -236,7 +236,8 @@ impl Pacing {
             }
         };
         let mut start = at;
-        'windows: for number in window..stretch_end {
+        // What began earlier counts from the first window that is not over.
+        'windows: for number in window.max(self.first)..stretch_end {
             let mut held = self.before(number);
             let known = self.window(number);
             for slice in 0..SLICES {

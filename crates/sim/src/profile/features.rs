@@ -70,7 +70,7 @@ pub struct Power {
     pub link_pj_per_byte: Figure<f64>,
     /// The resolution of the power trace, in milliseconds.
     pub window_ms: Figure<f64>,
-    /// Time over which a limit holds, in milliseconds. Absent: [`LIMIT_MS`].
+    /// Time over which a limit holds, in milliseconds. Absent: a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_ms: Option<Figure<f64>>,
     /// What it draws at most in each power state, in W, falling; it is in the first. Absent: it has no limit.
