@@ -123,7 +123,7 @@ def _shown(value: object, field: FieldInfo | None) -> str:
     """Return a value as a user writes it: with the unit that its field has."""
     if isinstance(value, str):
         return f"'{excerpt(value)}'"
-    if isinstance(value, tuple | list) and all(isinstance(each, str | int | float) for each in value):
+    if isinstance(value, tuple) and all(isinstance(each, str | int | float) for each in value):
         return f"'{excerpt(','.join(map(str, value)))}'"
     words = {mark.word for mark in marks(field.annotation, field.metadata)} if field is not None else set()
     if isinstance(value, int) and "TIME" in words:

@@ -4,6 +4,8 @@
 //! for it, a hot drive limits itself ([`Thermal`]), and a resting one may save power ([`Saving`]). Knows nothing of what the work is for.
 
 mod energy;
+#[cfg(test)]
+mod limited;
 mod pacing;
 mod rest;
 mod stretch;
