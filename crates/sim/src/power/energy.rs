@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::power::pacing::Pacing;
 use crate::power::rest::Rest;
-use crate::power::stretch::{Held, Stretches};
+use crate::power::stretch::{StretchMeter, Stretches};
 use crate::power::thermal::Thermal;
 use crate::power::trace::Trace;
 use crate::profile::spec::PowerSpec;
@@ -67,7 +67,7 @@ pub struct Power {
     /// The limit in force, and the stretches over which it holds.
     in_force_mw: Option<u64>,
     stretches: Stretches,
-    held: Held,
+    meter: StretchMeter,
     /// The same for work of the dies, under a limit, and the energy when the last window ended.
     pacing: Option<Box<Pacing>>,
     passed: Energy,
@@ -89,7 +89,7 @@ impl Power {
             cap_mw: spec.cap_mw,
             in_force_mw: None,
             stretches: Stretches::new(0, spec.limit_windows),
-            held: Held::default(),
+            meter: StretchMeter::default(),
             pacing: None,
             passed: Energy::default(),
             thermal,
@@ -148,7 +148,7 @@ impl Power {
         let held_before = self.in_force_mw.is_some() && cap_mw.is_some();
         self.in_force_mw = cap_mw;
         if !(graded && held_before) {
-            self.held.begin();
+            self.meter.begin();
             let first = self.trace.first_open_end_ns() / self.spec.window_ns - 1;
             self.stretches = Stretches::new(first, self.spec.limit_windows);
         }
@@ -180,7 +180,7 @@ impl Power {
     /// The drive rested until a window: what it left then is not there for more work later.
     fn rested(&mut self, window: u64, cap_mw: u64) {
         self.stretches = Stretches::new(window, self.spec.limit_windows);
-        self.held.rest();
+        self.meter.rest();
         self.allow(cap_mw);
     }
 
@@ -219,7 +219,7 @@ impl Power {
 
     /// Highest mean power so far in mW of a stretch as long as one over which a limit holds; before one is over the mean.
     pub fn highest_mw(&self) -> f64 {
-        let pj = self.held.highest_pj(self.stretches);
+        let pj = self.meter.highest_pj(self.stretches);
         pj / self.spec.window_ns as f64 + self.spec.idle_mw as f64
     }
 
@@ -266,7 +266,7 @@ impl Power {
     fn close(&mut self, first: u64, windows: u64, each_pj: u64) {
         match self.in_force_mw {
             Some(cap_mw) if each_pj == 0 => self.rested(first + windows, cap_mw),
-            _ => self.held.pass(self.stretches, first, windows, each_pj),
+            _ => self.meter.pass(self.stretches, first, windows, each_pj),
         }
         let [start, end] = [first, first + windows].map(|window| window * self.spec.window_ns);
         let saved_pj = self.saved_pj(start, end) / windows as f64;

@@ -35,7 +35,7 @@ impl Stretches {
 
 /// What the stretch that is not over holds, and the most that one held.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Held {
+pub(crate) struct StretchMeter {
     /// In its windows that are over, in pJ.
     over_pj: u64,
     /// So many of those.
@@ -44,7 +44,7 @@ pub(crate) struct Held {
     most_pj: Option<u64>,
 }
 
-impl Held {
+impl StretchMeter {
     /// Stretches begin anew.
     pub(crate) fn begin(&mut self) {
         (self.over_pj, self.windows) = (0, 0);
@@ -101,17 +101,17 @@ mod tests {
     #[test]
     fn the_most_is_that_of_a_whole_stretch_and_a_long_time_is_one_step() {
         let stretches = Stretches::new(0, 10);
-        let mut held = Held::default();
-        held.pass(stretches, 0, 4, 50);
-        assert!((held.highest_pj(stretches) - 50.0).abs() < 1e-9, "so far");
-        held.pass(stretches, 4, 6, 20);
-        assert!((held.highest_pj(stretches) - 32.0).abs() < 1e-9);
-        held.pass(stretches, 10, 5, 0);
-        held.pass(stretches, 15, 10_000_000_003, 40);
-        assert!((held.highest_pj(stretches) - 40.0).abs() < 1e-9);
-        assert_eq!(held.over_pj, 8 * 40);
-        held.begin();
-        held.pass(Stretches::new(10_000_000_018, 10), 10_000_000_018, 10, 30);
-        assert!((held.highest_pj(stretches) - 40.0).abs() < 1e-9);
+        let mut meter = StretchMeter::default();
+        meter.pass(stretches, 0, 4, 50);
+        assert!((meter.highest_pj(stretches) - 50.0).abs() < 1e-9, "so far");
+        meter.pass(stretches, 4, 6, 20);
+        assert!((meter.highest_pj(stretches) - 32.0).abs() < 1e-9);
+        meter.pass(stretches, 10, 5, 0);
+        meter.pass(stretches, 15, 10_000_000_003, 40);
+        assert!((meter.highest_pj(stretches) - 40.0).abs() < 1e-9);
+        assert_eq!(meter.over_pj, 8 * 40);
+        meter.begin();
+        meter.pass(Stretches::new(10_000_000_018, 10), 10_000_000_018, 10, 30);
+        assert!((meter.highest_pj(stretches) - 40.0).abs() < 1e-9);
     }
 }
