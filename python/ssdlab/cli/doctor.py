@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import paint, print_fields, print_json, print_line
 from ssdlab.cli.own_options import in_own_words
-from ssdlab.model.printable import as_sentence
+from ssdlab.model.printable import advice_text
 from ssdlab.model.units import latency_text
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def doctor(*, rig: Path | None = None, json: bool = False) -> None:
 def _print_check(check: Check) -> None:
     print_line(f"{paint(f'{check.state:<8}', _STYLES[check.state])} {check.name:<14} {check.what}")
     if check.advice:
-        print_line(f"{'':24}{as_sentence(check.advice)}", "dim")
+        print_line(f"{'':24}{advice_text(check.advice)}", "dim")
 
 
 def _platform_fields(platform: Platform) -> list[tuple[str, object]]:

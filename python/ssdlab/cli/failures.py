@@ -11,7 +11,7 @@ from ssdlab.cli.output import print_json
 from ssdlab.cli.streams import ReaderGone, prepare
 from ssdlab.host.ending_signals import EndingSignals
 from ssdlab.model.errors import HostError, LabError
-from ssdlab.model.printable import as_sentence, styled
+from ssdlab.model.printable import advice_text, styled
 from ssdlab.model.python_errors import STOPPED_ADVICE, TRACEBACK_VARIABLE, of_python, stopped
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:
         traceback.print_exception(cause)
     print(styled(f"ssdlab: {failure.what}"), file=sys.stderr)
     if failure.advice:
-        print(styled(f"        {as_sentence(failure.advice)}"), file=sys.stderr)
+        print(styled(f"        {advice_text(failure.advice)}"), file=sys.stderr)
     if as_json:
         print_error_object(failure)
     return failure.exit_status

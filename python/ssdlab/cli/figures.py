@@ -9,7 +9,7 @@ from ssdlab.cli.output import paint, print_line, table
 from ssdlab.model.capabilities import capabilities_of
 from ssdlab.model.errors import LabError
 from ssdlab.model.pattern import Bands, Zipf, pattern_text
-from ssdlab.model.printable import as_sentence
+from ssdlab.model.printable import advice_text
 from ssdlab.model.summary import Cpu
 from ssdlab.model.units import (
     block_text,
@@ -83,7 +83,7 @@ def print_warnings(warnings: Sequence[SummaryWarning]) -> None:
     for warning in warnings:
         print_line(f"{paint('warning:', 'warn')} {warning.what}")
         if advice := warning.advice:
-            print_line(f"         {as_sentence(advice)}", "dim")
+            print_line(f"         {advice_text(advice)}", "dim")
 
 
 def drive_text(drive: MeasuredDrive) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from ssdlab.cli.streams import holds_any_text
-from ssdlab.model.printable import as_sentence, in_style, styled, visible_length
+from ssdlab.model.printable import advice_text, in_style, styled, visible_length
 
 _CODES = {"bold": 1, "dim": 2, "good": 32, "bad": 31, "warn": 33, "accent": 36}
 
@@ -50,7 +50,7 @@ def warn(what: str, advice: str = "") -> None:
     """Print a warning and what to do about it, to stderr."""
     print(styled(f"{paint('warning:', 'warn', sys.stderr)} {what}"), file=sys.stderr)
     if advice:
-        print(styled(f"         {as_sentence(advice)}"), file=sys.stderr)
+        print(styled(f"         {advice_text(advice)}"), file=sys.stderr)
 
 
 def table(

@@ -86,6 +86,6 @@ def _in_shell(character: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in os.fsencode(character))
 
 
-def as_sentence(advice: str) -> str:
+def advice_text(advice: str) -> str:
     """Return advice that begins as a sentence does; the name of the command is written as it is typed."""
     return advice if advice.startswith("ssdlab ") else f"{advice[:1].upper()}{advice[1:]}"
