@@ -166,7 +166,7 @@ def test_spare_area_is_worth_what_theory_says(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*ONE_AT_A_TIME, "dramless-client"])
 def test_spare_area_is_worth_what_the_parts_that_limit_say(name: str) -> None:
-    """Where moves limit, amplification less one and the command count; with the map in flash, misses."""
+    """Where moves limit, amplification less one and the command count; with the map in flash, its pages."""
     measured, predicted = [], []
     for spare in (0.07, 0.25):
         measured.append(steady(name, spare, 20)[0])
@@ -206,11 +206,11 @@ def test_spare_area_of_a_hot_drive_is_worth_what_theory_says() -> None:
     assert more[0] / less[0] == pytest.approx(less[1] / more[1], rel=0.15)
 
 
-@pytest.mark.slow
 def test_spare_area_without_a_memory_for_the_map_is_worth_what_theory_says() -> None:
-    """Each write brings a page of the map with it: one more than theory's amplification is written."""
-    less, more = (written_over("dramless-client", spare, 6, seconds=60) for spare in (0.07, 0.25))
-    assert more[0] / less[0] == pytest.approx((less[1] + 1) / (more[1] + 1), rel=0.15)
+    """What is moved changes the map as what is written does, so that its pages are a share of all that the flash takes."""
+    found = [written_over("dramless-client", spare, 6, seconds=20) for spare in (0.07, 0.11, 0.16, 0.25)]
+    work = [iops * amplification for iops, amplification in found]
+    assert work == pytest.approx([work[0]] * len(work), rel=0.03)
 
 
 def settled(name: str, spare: float, seed: int) -> SimulatedDrive:
@@ -245,7 +245,7 @@ def test_rows_of_client_drives_spread_less_with_more_spare(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nvme-qlc-client", "nvme-tlc-client", *CACHED])
+@pytest.mark.parametrize("name", ["nvme-qlc-client", "nvme-tlc-client", "dramless-client", *CACHED])
 def test_rows_of_client_drives_with_a_cache_spread_less_with_more_spare(name: str) -> None:
     (less, less_error), (more, more_error) = (spread(name, spare, (1, 2, 3)) for spare in (0.07, 0.25))
     ratio = more / less

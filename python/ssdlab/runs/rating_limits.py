@@ -16,6 +16,10 @@ from ssdlab.model.units import fixed_share_text
 
 UNIT_BYTES = 4096
 _SEQUENTIAL_BYTES = 128 * 1024
+_PAGE_ENTRIES = 1024
+"""Entries on a page of the map."""
+_CHANGE_BYTES = 8
+"""Memory for a changed entry."""
 _SIGMAS = 3
 """No stretch of blocks is faster than the profile says by more, of what one block is."""
 
@@ -100,22 +104,40 @@ class Parts:
         return dies / (dies - 1) if dies else 1.0
 
     @property
-    def map_misses(self) -> float:
-        """Share of random units whose page of the map is not at hand: four bytes map a mapping unit."""
-        cache_mib = self.figure("mapping", "cache_mib", math.inf)
-        units = float(self.made["profile"]["capacity_bytes"]["value"]) / UNIT_BYTES / self.units_together
-        map_mib = units * 4 / 2**20
-        return max(0.0, 1 - cache_mib / map_mib)
+    def map_entries(self) -> float:
+        """Entries of the map: one for each mapping unit."""
+        return float(self.made["profile"]["capacity_bytes"]["value"]) / UNIT_BYTES / self.units_together
 
     @property
-    def map_miss_us(self) -> float:
-        """Die time of a page of the map that is read, before a program, and of one that gives way."""
-        line_units = self.page_units * self.figure("flash", "bits_per_cell", 1)
-        return (
-            self.figure(self.flash, "read_us")
-            + self.figure("flash", "suspend_us")
-            + self.figure("flash", "program_us") / line_units
-        )
+    def changes_mib(self) -> float:
+        """Of the memory for a map in flash what holds changed entries: half of it if nothing is said."""
+        return self.figure("mapping", "changes_mib", self.figure("mapping", "cache_mib") / 2)
+
+    @property
+    def map_misses(self) -> float:
+        """Share of random look-ups whose page of the map is not at hand: four bytes map a mapping unit."""
+        cache_mib = self.figure("mapping", "cache_mib", math.inf) - self.changes_mib
+        return max(0.0, 1 - cache_mib / (self.map_entries * 4 / 2**20))
+
+    def map_updates(self, changed: float) -> tuple[float, float]:
+        """Return the pages of a map in flash that are written, and the array reads for them.
+
+        Pages have their turns in order, those together that an array read brings. From one turn to the next a
+        page gathers twice the changes that wait for it in the mean, and has no turn where none came: of so many
+        that come at random that has a probability of `exp(-gathered)`.
+
+        Parameters
+        ----------
+        changed
+            Entries at random places that change.
+        """
+        if not self.figure("mapping", "cache_mib"):
+            return 0.0, 0.0
+        room = self.changes_mib * 2**20 / _CHANGE_BYTES
+        gathered = 2 * room / (self.map_entries / _PAGE_ENTRIES)
+        written = -changed * math.expm1(-gathered) / gathered
+        together = gathered * self.page_units
+        return written, -changed * math.expm1(-together) / together
 
     @property
     def stages(self) -> bool:
@@ -264,11 +286,12 @@ def _reads(parts: Parts, size: int, *, whole_pages: bool) -> dict[str, float]:
     units = size / UNIT_BYTES
     senses = units / parts.page_units if whole_pages else units
     read_us = parts.figure(parts.flash, "read_us")
+    missed = 0.0 if whole_pages else parts.map_misses
     return {
         "link": parts.link_us(size),
         "controller cores": parts.figure("controller", "read_us") / parts.figure("controller", "cores"),
-        "channels": (units * parts.transfer_us + senses * parts.command_us) / parts.channels,
-        "flash": senses * read_us / parts.dies,
+        "channels": ((units + missed) * parts.transfer_us + (senses + missed) * parts.command_us) / parts.channels,
+        "flash": (senses + missed) * read_us / parts.dies,
     }
 
 
@@ -295,7 +318,11 @@ def part_times(
     data_mb_s = parts.figure("controller", "data_mb_s", math.inf)
     senses = moved * parts.senses_of_a_move(amplification)
     rests = 1 if lacking else 0
-    missed = units * parts.map_misses if size == UNIT_BYTES else 0.0
+    # What is written in order changes all entries of a page.
+    map_pages, map_reads = parts.map_updates(amplification) if size == UNIT_BYTES else (0.0, 0.0)
+    map_us = map_pages * parts.program_us(cached=False, erased=True) + map_reads * (
+        parts.figure(parts.flash, "read_us") + parts.figure("flash", "suspend_us")
+    )
     with_parity = amplification * parts.parity
     staged = 1 if parts.stages and not cached else 0
     program_us = parts.program_us(cached=cached, erased=erased)
@@ -305,11 +332,11 @@ def part_times(
         "link": parts.link_us(size),
         "controller cores": cores_us / parts.figure("controller", "cores"),
         "controller data path": placed * (amplification + staged) * UNIT_BYTES / data_mb_s,
-        "channels": (placed * (with_parity + 2 * staged) + moved + lacking + 2 * missed)
+        "channels": (placed * (with_parity + 2 * staged) + moved + lacking + 2 * map_pages)
         * parts.transfer_us
         / parts.channels,
         "flash": programs_us
-        + ((senses + rests) * parts.figure(parts.flash, "read_us") + missed * parts.map_miss_us) / parts.dies,
+        + ((senses + rests) * parts.figure(parts.flash, "read_us") + map_us) / parts.dies,
         "collection": parts.collection_us(moved, senses, programs_us if waits else None),
     }
 

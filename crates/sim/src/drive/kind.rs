@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::drive::model::Drive;
-use crate::ftl::{CostBenefit, DChoices, Fifo, Ftl, Greedy, InPlace, Planes, RecentlyUsed};
+use crate::ftl::{CostBenefit, DChoices, Fifo, Ftl, Greedy, InPlace, PartOfMap, Planes};
 use crate::profile::Rule;
-use crate::profile::spec::{DriveSpec, Layout, UNIT_BYTES};
+use crate::profile::spec::{DriveSpec, Layout, MapMemory, UNIT_BYTES};
 
 /// One kind for each rule of collection: with the whole map in memory, with part of it, and by planes; and one without collection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -15,10 +15,10 @@ pub(crate) enum Kind {
     DChoices(Drive<Ftl<DChoices>>),
     Fifo(Drive<Ftl<Fifo>>),
     CostBenefit(Drive<Ftl<CostBenefit>>),
-    GreedyPartMap(Drive<Ftl<Greedy>, RecentlyUsed>),
-    DChoicesPartMap(Drive<Ftl<DChoices>, RecentlyUsed>),
-    FifoPartMap(Drive<Ftl<Fifo>, RecentlyUsed>),
-    CostBenefitPartMap(Drive<Ftl<CostBenefit>, RecentlyUsed>),
+    GreedyPartMap(Drive<Ftl<Greedy>, PartOfMap>),
+    DChoicesPartMap(Drive<Ftl<DChoices>, PartOfMap>),
+    FifoPartMap(Drive<Ftl<Fifo>, PartOfMap>),
+    CostBenefitPartMap(Drive<Ftl<CostBenefit>, PartOfMap>),
     GreedyPlanes(Drive<Planes<Greedy>>),
     DChoicesPlanes(Drive<Planes<DChoices>>),
     FifoPlanes(Drive<Planes<Fifo>>),
@@ -51,11 +51,11 @@ pub(crate) use each;
 impl Kind {
     /// An erased drive of these parts; `seed` decides what the rule draws.
     pub(crate) fn of(spec: &DriveSpec, rule: Rule, seed: u64) -> Self {
-        match (spec.options.layout, spec.options.map_cache_bytes) {
+        match (spec.options.layout, spec.options.map_memory) {
             (Layout::InPlace, _) => Self::InPlace(Drive::in_place(spec)),
             (Layout::Planes, _) => Self::by_planes(spec, rule, seed),
             (Layout::Superblocks, None) => Self::plain(spec, rule, seed),
-            (Layout::Superblocks, Some(bytes)) => Self::with_part_of_map(spec, rule, seed, bytes),
+            (Layout::Superblocks, Some(memory)) => Self::with_part_of_map(spec, rule, seed, memory),
         }
     }
 
@@ -68,9 +68,10 @@ impl Kind {
         }
     }
 
-    fn with_part_of_map(spec: &DriveSpec, rule: Rule, seed: u64, bytes: u64) -> Self {
+    fn with_part_of_map(spec: &DriveSpec, rule: Rule, seed: u64, memory: MapMemory) -> Self {
         let units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
-        let map = RecentlyUsed::new(units, spec.options.units_together(), bytes);
+        let together = spec.options.units_together();
+        let map = PartOfMap::new(units, together, spec.geometry.units_per_read(), memory);
         match rule {
             Rule::Greedy => {
                 Self::GreedyPartMap(Drive::assemble(spec, Ftl::of_drive(spec, Greedy), map))

@@ -80,16 +80,21 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// An erased drive at time zero, of the given translation and map.
     pub fn assemble(spec: &DriveSpec, ftl: T, map_cache: M) -> Self {
         let options = &spec.options;
+        let machine = Machine::new(
+            spec.geometry,
+            spec.timing,
+            (spec.buffer_bytes / UNIT) as u32,
+            spec.erase_every,
+            options,
+        );
         Self {
             ftl,
             map_cache,
-            machine: Machine::new(
-                spec.geometry,
-                spec.timing,
-                (spec.buffer_bytes / UNIT) as u32,
-                spec.erase_every,
-                options,
-            ),
+            machine: if M::IN_FLASH {
+                machine.telling_moves()
+            } else {
+                machine
+            },
             host: Host::new(spec.host, options.turnaround_ns),
             read_ahead: options
                 .read_ahead
@@ -188,6 +193,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
                 self.beside_from = u64::MAX;
                 return;
             }
+            self.map_cache.change_moved(&mut self.machine);
             self.beside_from = self.machine.moved_at().max(at + 1);
         }
     }
@@ -207,6 +213,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
                 at = until;
                 break;
             }
+            self.map_cache.change_moved(&mut self.machine);
         }
         self.idle_from = at;
     }
@@ -299,6 +306,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         let room = self.parts.forget(None);
         self.machine.discard(room);
         self.ftl.purge(&mut self.machine);
+        self.map_cache.is_erased();
         let done = self.machine.idle_at().max(self.machine.at) + self.host.command_half_ns();
         self.completes(done);
         done
@@ -307,7 +315,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// Places the steady state of random writes, without a write and without time. Returns whether that can be done: the drive must
     /// be erased and collect superblocks.
     pub fn place_steady(&mut self, seed: u64) -> bool {
-        self.ftl.place_steady(seed)
+        let placed = self.ftl.place_steady(seed);
+        if placed {
+            self.map_cache.is_placed();
+        }
+        placed
     }
 
     /// Units and superblocks worked on since the last reset.
@@ -419,8 +431,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             behind -= 1;
             let here = passed.saturating_sub(behind * self.machine.path_unit_ns());
             there = self.machine.admit(there.max(here));
-            // The data is safe in the buffer before its map entry is there; the flash has to wait for both.
-            self.machine.at = self.map_cache.change(unit as u32, there, &mut self.machine);
+            self.machine.at = there;
+            self.map_cache.change(unit as u32, &mut self.machine);
             self.ftl.write(unit as u32, &mut self.machine);
             self.charge_moves(processed);
         }
@@ -438,6 +450,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// What was moved for a write takes a core behind it.
     #[inline]
     pub(crate) fn charge_moves(&mut self, processed: u64) {
+        self.map_cache.change_moved(&mut self.machine);
         let moves_ns = self.machine.moving.charge_core();
         if moves_ns > 0 {
             self.host.occupy(processed, moves_ns);

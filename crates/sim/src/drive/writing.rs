@@ -147,8 +147,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// Places a mapping unit that is whole in the buffer at `at`.
     fn place_unit(&mut self, unit: u32, at: u64) {
         let first = unit * self.parts.together();
-        // The data is safe in the buffer before its map entry is there; the flash has to wait for both.
-        self.machine.at = self.map_cache.change(first, at, &mut self.machine);
+        self.machine.at = at;
+        self.map_cache.change(first, &mut self.machine);
         self.ftl.write_together(first, &mut self.machine);
     }
 
@@ -183,8 +183,12 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
                 self.forget(unit as u32);
             }
             let first = unit as u32 * together;
+            let mut held = false;
             for unit in first..first + together {
-                self.ftl.trim(unit, &mut self.machine);
+                held |= self.ftl.trim(unit, &mut self.machine);
+            }
+            if held {
+                self.map_cache.change(first, &mut self.machine);
             }
         }
         processed

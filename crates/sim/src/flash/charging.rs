@@ -1,5 +1,7 @@
 //! What the translation layer's calls cost: array reads for moves, programs and erases on the clocks of dies and channels.
 
+use std::collections::VecDeque;
+
 use crate::flash::addressing::{ONE_BIT, Place};
 use crate::flash::machine::Machine;
 use crate::flash::medium::Flash;
@@ -255,6 +257,11 @@ impl Flash for Machine {
             self.latest_host_program = self.latest_host_program.max(ends);
             self.leave_buffer(die, worked, crossed, host_units);
         }
+    }
+
+    #[inline]
+    fn moved_units(&mut self) -> Option<&mut VecDeque<u32>> {
+        self.moved_units.as_mut()
     }
 
     fn set_one_bit(&mut self, block: u32, on: bool) {

@@ -1,11 +1,14 @@
 //! The flash side of a drive: dies and channels with their clocks. What the translation layer's calls cost is in `charging.rs`.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 
 use crate::flash::addressing::{Addressing, Place};
 use crate::flash::channel::Channel;
 use crate::flash::die::Die;
 use crate::flash::divisor::Divisor;
+use crate::flash::map_stream::MapStream;
 use crate::flash::moving::Moving;
 use crate::flash::spread::Spread;
 use crate::flash::write_buffer::{Program, WriteBuffer};
@@ -67,8 +70,9 @@ pub struct Machine {
     /// Of so many word lines one holds the parity of the others, and those of each stream since the last one did.
     pub(crate) parity_lines: u32,
     pub(crate) unprotected: [u32; 2],
-    /// Changed map pages that wait for a word line of their own.
-    map_units: u32,
+    pub(crate) map_stream: MapStream,
+    /// The units that were moved since this was last asked, where the map has to know.
+    pub(crate) moved_units: Option<VecDeque<u32>>,
     /// Whether there is neither spread nor a power model: operations then take what the timing says.
     pub(crate) plain: bool,
     pub(crate) spread: Option<Box<Spread>>,
@@ -130,7 +134,8 @@ impl Machine {
             latest_moved_program: 0,
             parity_lines: options.parity_lines,
             unprotected: [0; 2],
-            map_units: 0,
+            map_stream: MapStream::new(&geometry, options.stripe_dies.max(1)),
+            moved_units: None,
             plain: spread.is_none() && power.is_none(),
             erases: vec![
                 0;
@@ -143,6 +148,18 @@ impl Machine {
             spread,
             power,
         }
+    }
+
+    /// The same flash; it tells which units were moved.
+    #[must_use]
+    pub(crate) fn telling_moves(mut self) -> Self {
+        self.moved_units = Some(VecDeque::new());
+        self
+    }
+
+    /// The next unit that was moved and not told yet.
+    pub(crate) fn next_moved(&mut self) -> Option<u32> {
+        self.moved_units.as_mut()?.pop_front()
     }
 
     /// The same flash, addressed plane by plane.
@@ -340,30 +357,6 @@ impl Machine {
         let block = self.reads_per_block.quotient(place.array_read);
         let once_ns = spread.stretch(read_ns, place.die, block);
         once_ns + spread.retry_ns(once_ns, self.erases[block as usize])
-    }
-
-    /// Reads a page of the map, wanted at `ready`. Returns when it is there.
-    pub fn read_map_page(&mut self, page: u32, ready: u64) -> u64 {
-        let place = Place {
-            die: page % self.geometry.dies(),
-            page_type: 0,
-            array_read: 0,
-        };
-        self.read(place, 1, ready)
-    }
-
-    /// Writes a page of the map back, together with others once there is a word line of them.
-    pub fn write_map_page(&mut self, page: u32, at: u64) {
-        self.map_units += 1;
-        let units = self.addressing.units_per_program();
-        if self.map_units < units {
-            return;
-        }
-        self.map_units = 0;
-        self.counts.programs += 1;
-        let die = page % self.geometry.dies();
-        self.at = at;
-        self.load_and_program(die, 0, units, self.timing.program_ns);
     }
 
     /// When all that was moved is in flash, if no read delays it.

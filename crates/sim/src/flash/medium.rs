@@ -1,5 +1,7 @@
 //! What the translation layer asks of the flash.
 
+use std::collections::VecDeque;
+
 /// The flash as the translation layer sees it. The timing model charges each call; tests of theory count them, or nothing.
 pub trait Flash {
     /// A word line of the host's stream is programmed: it holds `units`, and `last` is its last place.
@@ -27,6 +29,10 @@ pub trait Flash {
     /// Whether a limit on power has held up work lately.
     fn lacks_power(&self) -> bool {
         false
+    }
+    /// Where the units that are moved are to be told, if anybody asks for them.
+    fn moved_units(&mut self) -> Option<&mut VecDeque<u32>> {
+        None
     }
     /// Units that wait in an open word line will never be programmed.
     fn discard(&mut self, units: u32) {

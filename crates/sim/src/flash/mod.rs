@@ -10,6 +10,7 @@ mod data_path;
 mod die;
 mod divisor;
 mod machine;
+mod map_stream;
 mod medium;
 mod memory;
 mod moving;

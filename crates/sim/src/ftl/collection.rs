@@ -214,6 +214,9 @@ impl<R: VictimRule> Ftl<R> {
             let open = *self.moved_to();
             let some = left.min(open.room_in_line());
             lifted = self.map.put(lifted, from, open.block, open.next, some);
+            if let Some(told) = flash.moved_units() {
+                told.extend(self.map.held_in(open.next..open.next + some));
+            }
             if let Some(last) = self.moved_to().take_some(some) {
                 match &mut self.merged {
                     None => flash.program_moved(last),

@@ -347,6 +347,13 @@ impl Map {
         left
     }
 
+    /// The logical units in these places.
+    pub(crate) fn held_in(&self, places: std::ops::Range<u32>) -> impl Iterator<Item = u32> {
+        self.physical_to_logical[places.start as usize..places.end as usize]
+            .iter()
+            .copied()
+    }
+
     /// Sets the validity bits of so many units, at most a word of them.
     #[inline]
     fn set_valid(&mut self, from: u32, units: u32) {

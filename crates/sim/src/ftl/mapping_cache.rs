@@ -1,24 +1,38 @@
 //! The part of the map that a drive without enough memory keeps at hand; the rest is in flash.
 //!
-//! The map is kept in *map pages* of 4 KiB, each with the entries of 1024 neighbouring mapping units. One whose page is not at hand
-//! costs one array read; a page that was changed is written back when it gives way to another.
+//! The map is kept in *map pages* of 4 KiB, each with the entries of 1024 neighbouring mapping units. To look up one whose page is
+//! not at hand costs one array read. What the host or collection changes waits for others of its page, as [`Changes`] has it.
 
 use serde::{Deserialize, Serialize};
 
-use crate::flash::{Machine, NONE};
+use crate::flash::Machine;
+use crate::ftl::map_changes::Changes;
+use crate::ftl::map_pages::RecentlyUsed;
+use crate::profile::spec::MapMemory;
 
-/// Map entries of one map page.
+/// Map entries of one map page, and its bytes.
 const ENTRIES: u32 = 1024;
-/// The place of a page that is not at hand and was never written to flash.
-const FRESH: u32 = NONE - 1;
+const PAGE_BYTES: u64 = 4096;
 
 /// Says when the map entry of a unit is at hand.
 pub trait MappingCache: Clone {
+    /// Whether some of the map is in flash: then it matters what collection moves.
+    const IN_FLASH: bool;
+
     /// The entry is wanted at `ready`. Returns when it is there.
     fn look_up(&mut self, logical: u32, ready: u64, machine: &mut Machine) -> u64;
 
-    /// The entry is to be changed at `ready`. Returns when it is there.
-    fn change(&mut self, logical: u32, ready: u64, machine: &mut Machine) -> u64;
+    /// The entry is changed.
+    fn change(&mut self, logical: u32, machine: &mut Machine);
+
+    /// The entries of all units that collection has moved since this was last asked are.
+    fn change_moved(&mut self, machine: &mut Machine);
+
+    /// All of the map was written without the host.
+    fn is_placed(&mut self);
+
+    /// The drive was erased.
+    fn is_erased(&mut self);
 
     /// Use since the drive was made.
     fn counts(&self) -> MapCounts;
@@ -29,15 +43,22 @@ pub trait MappingCache: Clone {
 pub struct WholeMap;
 
 impl MappingCache for WholeMap {
+    const IN_FLASH: bool = false;
+
     #[inline]
     fn look_up(&mut self, _logical: u32, ready: u64, _machine: &mut Machine) -> u64 {
         ready
     }
 
     #[inline]
-    fn change(&mut self, _logical: u32, ready: u64, _machine: &mut Machine) -> u64 {
-        ready
-    }
+    fn change(&mut self, _logical: u32, _machine: &mut Machine) {}
+
+    #[inline]
+    fn change_moved(&mut self, _machine: &mut Machine) {}
+
+    fn is_placed(&mut self) {}
+
+    fn is_erased(&mut self) {}
 
     fn counts(&self) -> MapCounts {
         MapCounts::default()
@@ -47,146 +68,107 @@ impl MappingCache for WholeMap {
 /// How a mapping cache has been used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapCounts {
-    /// Entries that were at hand.
+    /// Entries looked up that were at hand.
     pub hits: u64,
-    /// Entries whose page had to be read.
+    /// Entries looked up whose page had to be read.
     pub misses: u64,
-    /// Changed pages that gave way and were written back.
+    /// Pages read because some of their entries had changed.
+    pub completed: u64,
+    /// Pages written with their changed entries.
     pub written_back: u64,
 }
 
-/// A page at hand, in a list from the one used last to the one used longest ago.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Held {
-    page: u32,
-    newer: u32,
-    older: u32,
-    changed: bool,
-    /// Whether flash has the page, maybe as it was before it changed.
-    stored: bool,
-    /// When its read has ended.
-    there_at: u64,
-}
-
-/// The pages used last.
+/// A map of which a part is in memory: the pages used last, and the entries that have changed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RecentlyUsed {
-    /// For each map page its place among `held`, or [`NONE`] or [`FRESH`].
-    #[serde(with = "crate::flash::packed")]
-    place: Vec<u32>,
-    held: Vec<Held>,
-    /// Units whose entries one page holds.
-    page_units: u32,
-    capacity: usize,
-    newest: u32,
-    oldest: u32,
+pub struct PartOfMap {
+    pages: RecentlyUsed,
+    changes: Changes,
+    /// Units of 4 KiB that have one entry.
+    together: u32,
+    /// Pages that are read together: those of one array read.
+    read_units: u32,
     counts: MapCounts,
 }
 
-impl RecentlyUsed {
-    /// For a drive of so many units, `together` of which have one entry; `bytes` of memory hold map pages, at least one.
-    pub fn new(logical_units: u32, together: u32, bytes: u64) -> Self {
-        let page_units = ENTRIES * together;
-        let pages = logical_units.div_ceil(page_units) as usize;
+impl PartOfMap {
+    /// For a drive of so many units, `together` of which have one entry, and of flash of which an array read brings `read_units`.
+    pub fn new(logical_units: u32, together: u32, read_units: u32, memory: MapMemory) -> Self {
+        let pages = logical_units.div_ceil(ENTRIES * together) as usize;
         Self {
-            place: vec![FRESH; pages],
-            held: Vec::new(),
-            page_units,
-            capacity: ((bytes / u64::from(ENTRIES * 4)) as usize).clamp(1, pages),
-            newest: NONE,
-            oldest: NONE,
+            pages: RecentlyUsed::new(pages, (memory.page_bytes / PAGE_BYTES) as usize),
+            changes: Changes::new(pages, ENTRIES, read_units, memory.change_bytes),
+            together,
+            read_units,
             counts: MapCounts::default(),
         }
     }
 
-    fn unlink(&mut self, place: u32) {
-        let Held { newer, older, .. } = self.held[place as usize];
-        match newer {
-            NONE => self.newest = older,
-            newer => self.held[newer as usize].older = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            older => self.held[older as usize].newer = newer,
-        }
-    }
-
-    fn link_newest(&mut self, place: u32) {
-        let held = &mut self.held[place as usize];
-        held.newer = NONE;
-        held.older = self.newest;
-        match self.newest {
-            NONE => self.oldest = place,
-            newest => self.held[newest as usize].newer = place,
-        }
-        self.newest = place;
-    }
-
-    /// Makes room for a page. Returns its place.
-    fn make_room(&mut self, ready: u64, machine: &mut Machine) -> u32 {
-        if self.held.len() < self.capacity {
-            self.held.push(Held {
-                page: NONE,
-                newer: NONE,
-                older: NONE,
-                changed: false,
-                stored: false,
-                there_at: 0,
-            });
-            return self.held.len() as u32 - 1;
-        }
-        let place = self.oldest;
-        self.unlink(place);
-        let gone = self.held[place as usize];
-        let stored = gone.stored || gone.changed;
-        self.place[gone.page as usize] = if stored { NONE } else { FRESH };
-        if gone.changed {
-            self.counts.written_back += 1;
-            machine.write_map_page(gone.page, ready);
-        }
-        place
-    }
-
-    fn fetch(&mut self, logical: u32, ready: u64, change: bool, machine: &mut Machine) -> u64 {
-        let page = logical / self.page_units;
-        let mut place = self.place[page as usize];
-        if place >= FRESH {
-            let stored = place == NONE;
-            place = self.make_room(ready, machine);
-            self.place[page as usize] = place;
-            let held = &mut self.held[place as usize];
-            held.page = page;
-            held.changed = false;
-            held.stored = stored;
-            held.there_at = ready;
-            if stored {
-                self.counts.misses += 1;
-                held.there_at = machine.read_map_page(page, ready);
-            } else {
-                self.counts.hits += 1;
+    /// Writes pages until the changes that wait fit into memory. The host does not wait for that: some room is always left.
+    fn write_surplus(&mut self, machine: &mut Machine) {
+        while let Some((together, pages)) = self.changes.next_turn() {
+            let (mut written, mut lacking) = (0, 0);
+            let mut ready = machine.at;
+            for page in pages {
+                let changed = self.changes.take(page);
+                if changed == 0 {
+                    continue;
+                }
+                written += 1;
+                match self.pages.at_hand(page) {
+                    Some(there_at) => ready = ready.max(there_at),
+                    None if changed < ENTRIES && self.pages.is_stored(page) => lacking += 1,
+                    None => {}
+                }
+                self.pages.store(page);
             }
-        } else {
-            self.counts.hits += 1;
-            if place == self.newest {
-                self.held[place as usize].changed |= change;
-                return ready.max(self.held[place as usize].there_at);
+            if lacking > 0 {
+                ready = ready.max(machine.read_map(together, lacking, machine.at));
             }
-            self.unlink(place);
+            machine.write_map(together, written, ready);
+            self.counts.completed += u64::from(lacking);
+            self.counts.written_back += u64::from(written);
         }
-        self.link_newest(place);
-        let held = &mut self.held[place as usize];
-        held.changed |= change;
-        ready.max(held.there_at)
     }
 }
 
-impl MappingCache for RecentlyUsed {
+impl MappingCache for PartOfMap {
+    const IN_FLASH: bool = true;
+
     fn look_up(&mut self, logical: u32, ready: u64, machine: &mut Machine) -> u64 {
-        self.fetch(logical, ready, false, machine)
+        let entry = logical / self.together;
+        let page = entry / ENTRIES;
+        if self.changes.has(entry) || !self.pages.is_stored(page) {
+            self.counts.hits += 1;
+            return ready;
+        }
+        if let Some(there_at) = self.pages.take(page) {
+            self.counts.hits += 1;
+            return ready.max(there_at);
+        }
+        self.counts.misses += 1;
+        let there_at = machine.read_map(page / self.read_units, 1, ready);
+        self.pages.keep(page, there_at);
+        there_at
     }
 
-    fn change(&mut self, logical: u32, ready: u64, machine: &mut Machine) -> u64 {
-        self.fetch(logical, ready, true, machine)
+    fn change(&mut self, logical: u32, machine: &mut Machine) {
+        self.changes.add(logical / self.together);
+        self.write_surplus(machine);
+    }
+
+    fn change_moved(&mut self, machine: &mut Machine) {
+        while let Some(logical) = machine.next_moved() {
+            self.change(logical, machine);
+        }
+    }
+
+    fn is_placed(&mut self) {
+        self.pages.store_all();
+    }
+
+    fn is_erased(&mut self) {
+        self.pages.forget();
+        self.changes.forget();
     }
 
     fn counts(&self) -> MapCounts {

@@ -8,6 +8,8 @@ mod collection;
 mod housekeeping;
 mod lateness;
 mod layer;
+mod map_changes;
+mod map_pages;
 mod mapping;
 mod mapping_cache;
 mod merged;
@@ -22,7 +24,7 @@ mod xpoint;
 
 pub use layer::{Ftl, FtlCounts};
 pub use mapping::{Blocks, Map};
-pub use mapping_cache::{MapCounts, MappingCache, RecentlyUsed, WholeMap};
+pub use mapping_cache::{MapCounts, MappingCache, PartOfMap, WholeMap};
 pub use planes::Planes;
 pub use slc_cache::SlcCache;
 pub use translation::Translation;

@@ -46,6 +46,9 @@ impl Profile {
         if let Some(size) = self.mapping.as_ref().and_then(|m| m.cache_mib.as_ref()) {
             positive("mapping.cache_mib", size.value, 65_536.0)?;
         }
+        if let Some(size) = self.mapping.as_ref().and_then(|m| m.changes_mib.as_ref()) {
+            positive("mapping.changes_mib", size.value, 65_536.0)?;
+        }
         let after = self.wear.as_ref();
         if let Some(erases) = after.and_then(|wear| wear.static_after_erases.as_ref()) {
             count("wear.static_after_erases", erases.value, 1_000_000)?;

@@ -142,9 +142,14 @@ impl Profile {
         let buffer = named("buffer.size_mib", self.buffer.size_mib.value, "MiB");
         let drive = named("capacity_bytes", capacity / mib, "MiB");
         at_most(&buffer, &drive, "a buffer is smaller than its drive")?;
-        let cached = self.mapping.as_ref().and_then(|m| m.cache_mib.as_ref());
-        let Some(cached) = cached else {
-            return Ok(());
+        let mapping = self.mapping.as_ref();
+        let changes = mapping.and_then(|m| m.changes_mib.as_ref());
+        let Some(cached) = mapping.and_then(|m| m.cache_mib.as_ref()) else {
+            return changes.map_or(Ok(()), |changes| {
+                let why =
+                    "is a part of mapping.cache_mib, which is missing: all of the map is in memory";
+                Err(ProfileError::new("mapping.changes_mib", changes.value, why))
+            });
         };
         let unit = self.mapping_unit_bytes();
         let map_mib = capacity / f64::from(unit) * 4.0 / mib;
@@ -158,7 +163,12 @@ impl Profile {
             &cached,
             &map,
             "no part of the map is in flash: leave [mapping] out",
-        )
+        )?;
+        let Some(changes) = changes else {
+            return Ok(());
+        };
+        let changes = named("mapping.changes_mib", changes.value, "MiB");
+        at_most(&changes, &cached, "it is a part of that memory")
     }
 
     fn check_space_against_flash(&self, flash: &Flash) -> Check {

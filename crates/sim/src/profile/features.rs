@@ -193,6 +193,9 @@ pub struct Mapping {
     /// Memory for the map in MiB: 4 bytes for each mapping unit; the rest lies in flash. Absent: all of the map is in memory. Divided by the scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_mib: Option<Figure<f64>>,
+    /// Of `cache_mib` what holds changed entries that are not in their page in flash yet, 8 bytes each. Absent: half of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes_mib: Option<Figure<f64>>,
 }
 
 /// Where a write goes.

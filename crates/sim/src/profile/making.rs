@@ -5,9 +5,9 @@ use super::{
     Size, SlcCache, SlcMode, SlcWhenFull, Spread, Streams, Thermal, Throttle, Xpoint,
 };
 use crate::profile::spec::{
-    self, DriveOptions, DriveSpec, Geometry, GradedLimit, HostSpec, Layout, Pauses, PowerSpec,
-    ReadAheadSpec, RestSpec, SlcSize, SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint, Timing,
-    TrimRule, UNIT_BYTES, WearRule, WhenFull,
+    self, DriveOptions, DriveSpec, Geometry, GradedLimit, HostSpec, Layout, MapMemory, Pauses,
+    PowerSpec, ReadAheadSpec, RestSpec, SlcSize, SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint,
+    Timing, TrimRule, UNIT_BYTES, WearRule, WhenFull,
 };
 
 /// Commands that a SATA or AHCI device holds at once.
@@ -130,6 +130,19 @@ impl Profile {
             .map_or(UNIT_BYTES, |kib| kib.value.saturating_mul(1024))
     }
 
+    /// Memory for a map that lies in flash: what it has for changes is not there for pages.
+    fn map_memory(&self, scale: u32) -> Option<MapMemory> {
+        let mapping = self.mapping.as_ref()?;
+        let all_mib = mapping.cache_mib.as_ref()?.value;
+        let changes = mapping.changes_mib.as_ref();
+        let changes_mib = changes.map_or(all_mib / 2.0, |size| size.value);
+        let scaled = |size_mib| mib(size_mib) / u64::from(scale.max(1));
+        Some(MapMemory {
+            page_bytes: scaled(all_mib - changes_mib),
+            change_bytes: scaled(changes_mib),
+        })
+    }
+
     /// Whether collection writes to the host's stream.
     pub(super) fn merged_streams(&self) -> bool {
         let collection = self.collection.as_ref();
@@ -140,7 +153,6 @@ impl Profile {
     fn options(&self, scale: u32, superblocks: u32) -> DriveOptions {
         let mapping = self.mapping.as_ref();
         let placement = mapping.and_then(|mapping| mapping.placement.as_ref());
-        let cache_mib = mapping.and_then(|mapping| mapping.cache_mib.as_ref());
         let idle = self.idle.as_ref();
         DriveOptions {
             trim: self.trim.as_ref().map_or(TrimRule::Honoured, |t| t.value),
@@ -170,7 +182,7 @@ impl Profile {
                 None | Some(Placement::Dynamic) => Layout::Superblocks,
                 Some(Placement::StaticCwdp) => Layout::Planes,
             },
-            map_cache_bytes: cache_mib.map(|size| mib(size.value) / u64::from(scale.max(1))),
+            map_memory: self.map_memory(scale),
             stripe_dies: self.stripe_dies(),
             merged_streams: self.merged_streams(),
             parity_lines: self.parity_lines(),

@@ -1,22 +1,37 @@
 //! Drives without memory for the whole map.
 
 use sim::drive::Drive;
-use sim::ftl::{Ftl, Greedy, RecentlyUsed};
-use sim::profile::spec::DriveSpec;
+use sim::ftl::{Ftl, Greedy, MapCounts, PartOfMap};
+use sim::profile::spec::{DriveSpec, MapMemory};
 use workload::Op;
 
 use crate::drives::loops::{random, sequential};
 use crate::drives::{REVIEWED, SMALL, UNIT, lone_program_ns, lone_read_ns, lone_write_ns};
 
-type Dramless = Drive<Ftl<Greedy>, RecentlyUsed>;
+type Dramless = Drive<Ftl<Greedy>, PartOfMap>;
 
 /// Units whose entries are on one page of the map.
 const ON_ONE_PAGE: u64 = 1024;
 
-/// A filled drive with memory for so many bytes of its map.
-fn dramless(spec: &DriveSpec, map_bytes: u64) -> Dramless {
-    let cache = RecentlyUsed::new((spec.user_bytes / UNIT) as u32, 1, map_bytes);
-    let mut drive = Drive::assemble(spec, Ftl::of_drive(spec, Greedy), cache);
+/// Units that an array read brings: two planes of 16 KiB.
+const READ_UNITS: u32 = 8;
+
+/// Bytes of memory for a changed entry.
+const CHANGE: u64 = 8;
+
+/// A filled drive with memory for so many bytes of its map, and for the changes of a page.
+fn dramless(spec: &DriveSpec, page_bytes: u64) -> Dramless {
+    with_changes(spec, page_bytes, ON_ONE_PAGE)
+}
+
+/// The same, with memory for so many changes.
+fn with_changes(spec: &DriveSpec, page_bytes: u64, changes: u64) -> Dramless {
+    let memory = MapMemory {
+        page_bytes,
+        change_bytes: changes * CHANGE,
+    };
+    let map = PartOfMap::new((spec.user_bytes / UNIT) as u32, 1, READ_UNITS, memory);
+    let mut drive = Drive::assemble(spec, Ftl::of_drive(spec, Greedy), map);
     sequential(&mut drive, 0, spec.user_bytes);
     drive.wait_until(drive.idle_at());
     drive
@@ -81,9 +96,12 @@ fn a_larger_unit_has_a_smaller_map() {
     let spec = REVIEWED.spec();
     for together in [1, 4] {
         // Memory for all of the map where four units have one entry.
-        let map_bytes = spec.user_bytes / UNIT;
+        let memory = MapMemory {
+            page_bytes: spec.user_bytes / UNIT,
+            change_bytes: ON_ONE_PAGE * CHANGE,
+        };
         let units = (spec.user_bytes / UNIT) as u32;
-        let cache = RecentlyUsed::new(units, together, map_bytes);
+        let cache = PartOfMap::new(units, together, READ_UNITS, memory);
         let mut spec = spec;
         spec.options.mapping_units = together;
         let mut drive = Drive::assemble(&spec, Ftl::of_drive(&spec, Greedy), cache);
@@ -110,4 +128,91 @@ fn as_much_of_the_look_ups_miss_as_does_not_fit() {
     println!("near {near:.0} ns, far {far:.0} ns: {missed:.3} of look-ups miss");
     assert!((missed - 0.75).abs() < 0.02);
     assert!(near < hit_ns * 1.03);
+}
+
+/// Counts of the map and moves since `before`.
+fn since(drive: &Dramless, before: (MapCounts, u64)) -> (MapCounts, u64) {
+    let (now, moved) = (drive.map_counts(), drive.ftl_counts().moved_units);
+    let counts = MapCounts {
+        hits: now.hits - before.0.hits,
+        misses: now.misses - before.0.misses,
+        completed: now.completed - before.0.completed,
+        written_back: now.written_back - before.0.written_back,
+    };
+    (counts, moved - before.1)
+}
+
+#[test]
+fn changes_here_and_there_share_a_page_as_far_as_memory_lasts() {
+    let spec = REVIEWED.spec();
+    let units = spec.user_bytes / UNIT;
+    let pages = units.div_ceil(ON_ONE_PAGE) as f64;
+    for for_each_page in [0.25, 1.0, 4.0, 16.0] {
+        let changes = (for_each_page * pages) as u64;
+        let mut drive = with_changes(&spec, 4096, changes);
+        // What is left of the data in order is moved in order, and shares its pages.
+        random(&mut drive, spec.user_bytes, 0, 8, 6 * units);
+        let before = since(&drive, (MapCounts::default(), 0));
+        random(&mut drive, spec.user_bytes, 0, 8, units);
+        let (counts, moved) = since(&drive, before);
+        // From one of its turns to the next a page gathers twice what it has in the mean, which is half a turn's less than there is
+        // room for. Of x that come at random none comes with a probability of e^-x: then it has no turn. Data that is moved has a
+        // new place, too.
+        let gathered = 2.0 * changes as f64 / (pages + f64::from(READ_UNITS));
+        let together = gathered / (1.0 - (-gathered).exp());
+        let found = (units + moved) as f64 / counts.written_back as f64;
+        println!("{for_each_page}: {found:.3} changes for a page, {together:.3} expected");
+        assert!((found / together - 1.0).abs() < 0.005, "{found} {together}");
+        assert!(moved > units);
+        // One page is at hand, and it may be the one that is written.
+        assert_eq!(counts.completed, counts.written_back);
+        assert_eq!(counts.misses, 0);
+    }
+}
+
+#[test]
+fn changes_in_order_fill_their_pages_and_none_is_read_for_them() {
+    let spec = SMALL.spec();
+    let mut drive = with_changes(&spec, 4096, 16 * ON_ONE_PAGE);
+    let before = since(&drive, (MapCounts::default(), 0));
+    let bytes = 40 * ON_ONE_PAGE * UNIT;
+    sequential(&mut drive, 0, bytes);
+    let (counts, _) = since(&drive, before);
+    assert_eq!(counts.completed, 0);
+    assert!(
+        counts.written_back.abs_diff(40) <= 8,
+        "{}",
+        counts.written_back
+    );
+}
+
+#[test]
+fn what_is_changed_again_and_again_waits_once() {
+    let spec = SMALL.spec();
+    let span = 64 * ON_ONE_PAGE / 4 * UNIT;
+    let mut drive = with_changes(&spec, 4096, 2 * 64 * ON_ONE_PAGE / 4);
+    random(&mut drive, span, 0, 8, 100_000);
+    drive.wait_until(drive.idle_at());
+    let before = since(&drive, (MapCounts::default(), 0));
+    random(&mut drive, span, 0, 8, 1_000);
+    // They are at hand for reads as well.
+    random(&mut drive, span, 100, 8, 1_000);
+    let (counts, moved) = since(&drive, before);
+    assert_eq!(counts.misses, 0);
+    assert!(counts.written_back <= moved / 8, "{counts:?} {moved}");
+}
+
+#[test]
+fn an_erased_drive_has_no_page_to_read_and_a_placed_one_has_all() {
+    let spec = SMALL.spec();
+    let mut drive = dramless(&spec, 4096);
+    let now = drive.now();
+    let erased = drive.purge(now);
+    drive.wait_until(erased);
+    let before = drive.map_counts();
+    random(&mut drive, spec.user_bytes, 100, 1, 1_000);
+    assert_eq!(drive.map_counts().misses, before.misses);
+    assert!(drive.place_steady(1));
+    random(&mut drive, spec.user_bytes, 100, 1, 1_000);
+    assert!(drive.map_counts().misses - before.misses > 900);
 }

@@ -86,6 +86,15 @@ pub struct Pacing {
     pub catch_up_pct: u32,
 }
 
+/// Memory for a map that lies in flash, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapMemory {
+    /// For its pages.
+    pub page_bytes: u64,
+    /// For entries that are changed and not in their page yet, at 8 bytes each.
+    pub change_bytes: u64,
+}
+
 /// What a drive has or does beyond the plain rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DriveOptions {
@@ -110,7 +119,7 @@ pub struct DriveOptions {
     /// How data is laid out.
     pub layout: Layout,
     /// Memory for the map where not all of it is there; `None`: it is.
-    pub map_cache_bytes: Option<u64>,
+    pub map_memory: Option<MapMemory>,
     /// Dies over which the pages of a write stream alternate, and whose word lines fill together; 0 or 1: a word line is
     /// filled before the next.
     pub stripe_dies: u32,

@@ -9,7 +9,9 @@ mod power;
 mod slc_cache;
 mod spread;
 
-pub use drive::{DriveOptions, DriveSpec, Layout, Pacing, ReadAheadSpec, TrimRule, WearRule};
+pub use drive::{
+    DriveOptions, DriveSpec, Layout, MapMemory, Pacing, ReadAheadSpec, TrimRule, WearRule,
+};
 pub use flash::{Geometry, Pauses, Timing, UNIT_BYTES};
 pub use host::HostSpec;
 pub use power::{GradedLimit, PowerSpec, RestSpec, ThermalSpec, ThrottlePoint};
