@@ -146,11 +146,13 @@ fn split(real: &Geometry, scale: u32) -> Option<u32> {
     };
     let splits = || (1..=left).filter(|&split| left.is_multiple_of(split));
     let found = splits().find(|&split| superblocks(split) >= ENOUGH_SUPERBLOCKS)?;
-    let larger = splits()
-        .take_while(|&split| split < found)
-        .filter(|&split| superblocks(split) >= FEW_SUPERBLOCKS && has_enough_units(split));
     if has_enough_units(found) {
         return Some(found);
     }
-    larger.last().or(Some(found))
+    // The smallest of those with enough units; where none has them, the largest.
+    let larger = splits()
+        .take_while(|&split| split < found)
+        .filter(|&split| superblocks(split) >= FEW_SUPERBLOCKS);
+    let enough = larger.clone().filter(|&split| has_enough_units(split));
+    enough.last().or(larger.clone().next()).or(Some(found))
 }

@@ -206,10 +206,10 @@ fn a_map_that_does_not_fit_is_read_and_written() {
     fill(&mut part);
     fill(&mut whole);
     let [slow, fast] = [&mut part, &mut whole].map(|drive| reads(drive, bytes, 5000));
-    // The map has 16 MiB and its pages a half of 4, so seven look-ups of eight miss, and each costs as much of the flash as the read itself.
+    // The map has 16 MiB and its pages a half of 4, so seven look-ups of eight miss, but for a sixteenth that waits in the other half. Each costs as much of the flash as the read itself.
     let flash_ns = 60_000.0 + 300.0 + 5427.0;
     let missed = (mean_ns(&slow, Op::Read) - mean_ns(&fast, Op::Read)) / flash_ns;
-    assert!((missed - 0.875).abs() < 0.03, "{missed}");
+    assert!((missed - 0.82).abs() < 0.03, "{missed}");
     assert!(part.counters().map_bytes > 0 && whole.counters().map_bytes == 0);
 }
 
