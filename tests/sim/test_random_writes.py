@@ -245,6 +245,7 @@ def test_rows_of_client_drives_spread_less_with_more_spare(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ["nvme-qlc-client", "nvme-tlc-client", "dramless-client", *CACHED])
 def test_rows_of_client_drives_with_a_cache_spread_less_with_more_spare(name: str) -> None:
     (less, less_error), (more, more_error) = (spread(name, spare, (1, 2, 3)) for spare in (0.07, 0.25))
