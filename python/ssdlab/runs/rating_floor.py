@@ -132,8 +132,8 @@ def _rate_within(parts: Parts, watts: float, amplification: float) -> float:
 
 
 def _dies_j(parts: Parts, amplification: float) -> float:
-    dies_us = part_times(parts, FILL_BLOCK_BYTES, amplification, cached=False, waits=False)["flash"] * parts.dies
-    return dies_us * parts.figure("power", "die_program_mw") * 1e-9
+    times = part_times(parts, FILL_BLOCK_BYTES, amplification, cached=False, waits=False)
+    return times["flash"] * parts.dies * parts.figure("power", "die_program_mw") * 1e-9
 
 
 def _write_j(parts: Parts, amplification: float) -> float:

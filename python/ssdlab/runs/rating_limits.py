@@ -94,6 +94,12 @@ class Parts:
         return program if erased else program + self.figure("flash", "erase_ms") * 1e3 / block_units
 
     @property
+    def interrupting_us(self) -> float:
+        """Die time of an array read that suspends a program."""
+        pauses_us = self.figure("flash", "suspend_us") + self.figure("flash", "resume_us")
+        return self.figure(self.flash, "read_us") + pauses_us
+
+    @property
     def units_together(self) -> float:
         """Units of 4 KiB that one entry of the map stands for: they are programmed and moved together."""
         return self.figure("mapping", "unit_kib", 4) / 4
@@ -123,9 +129,9 @@ class Parts:
     def map_updates(self, changed: float) -> tuple[float, float]:
         """Return the pages of a map in flash that are written, and the array reads for them.
 
-        Pages have their turns in order, those together that an array read brings. From one turn to the next a
-        page gathers twice the changes that wait for it in the mean, and has no turn where none came: of so many
-        that come at random that has a probability of `exp(-gathered)`.
+        Pages have their turns in order, those together that an array read brings. From one turn to the next
+        a page gathers twice the changes that wait for it in the mean, and has no turn where none came: of so
+        many that come at random that has a probability of `exp(-gathered)`.
 
         Parameters
         ----------
@@ -276,8 +282,8 @@ def random_writes(made: Document, amplification: float | None = None) -> Limit:
 def fastest_writes(made: Document, block_bytes: int) -> float:
     """Return the bytes a second that no writes go beyond: into a cache, or into flash that is erased."""
     parts = Parts(made)
-    most = block_bytes * 1e6 / max(part_times(parts, block_bytes, 1.0, cached=True, erased=True, waits=False).values())
-    return most * parts.unevenness
+    times = part_times(parts, block_bytes, 1.0, cached=True, erased=True, waits=False)
+    return block_bytes * 1e6 / max(times.values()) * parts.unevenness
 
 
 def buffer_bytes(made: Document) -> float:
@@ -298,11 +304,12 @@ def _reads(parts: Parts, size: int, *, whole_pages: bool) -> dict[str, float]:
     senses = units / parts.page_units if whole_pages else units
     read_us = parts.figure(parts.flash, "read_us")
     missed = 0.0 if whole_pages else parts.map_misses
+    reads = senses + missed
     return {
         "link": parts.link_us(size),
         "controller cores": parts.figure("controller", "read_us") / parts.figure("controller", "cores"),
-        "channels": ((units + missed) * parts.transfer_us + (senses + missed) * parts.command_us) / parts.channels,
-        "flash": (senses + missed) * read_us / parts.dies,
+        "channels": ((units + missed) * parts.transfer_us + reads * parts.command_us) / parts.channels,
+        "flash": reads * read_us / parts.dies,
     }
 
 
@@ -332,9 +339,7 @@ def part_times(
     rests = 1 if lacking else 0
     # What is written in order changes all entries of a page.
     map_pages, map_reads = parts.map_updates(amplification) if size == UNIT_BYTES else (0.0, 0.0)
-    map_us = map_pages * parts.program_us(cached=False, erased=True) + map_reads * (
-        parts.figure(parts.flash, "read_us") + parts.figure("flash", "suspend_us") + parts.figure("flash", "resume_us")
-    )
+    map_us = map_pages * parts.program_us(cached=False, erased=True) + map_reads * parts.interrupting_us
     with_parity = amplification * parts.parity
     staged = 1 if parts.stages and not cached else 0
     program_us = parts.program_us(cached=cached, erased=erased)
