@@ -207,7 +207,7 @@ def test_spare_area_of_a_hot_drive_is_worth_what_theory_says() -> None:
 
 
 def test_spare_area_without_a_memory_for_the_map_is_worth_what_theory_says() -> None:
-    """What is moved changes the map as what is written does: its pages are a share of all that flash takes."""
+    """What is moved changes the map as what is written does: its pages are a share of all programs."""
     found = [written_over("dramless-client", spare, 6, seconds=20) for spare in (0.07, 0.11, 0.16, 0.25)]
     work = [iops * amplification for iops, amplification in found]
     assert work == pytest.approx([work[0]] * len(work), rel=0.03)
