@@ -434,6 +434,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             self.machine.at = there;
             self.map_cache.change(unit as u32, &mut self.machine);
             self.ftl.write(unit as u32, &mut self.machine);
+            self.map_cache.change_moved(&mut self.machine);
             self.charge_moves(processed);
         }
         there
@@ -450,7 +451,6 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// What was moved for a write takes a core behind it.
     #[inline]
     pub(crate) fn charge_moves(&mut self, processed: u64) {
-        self.map_cache.change_moved(&mut self.machine);
         let moves_ns = self.machine.moving.charge_core();
         if moves_ns > 0 {
             self.host.occupy(processed, moves_ns);

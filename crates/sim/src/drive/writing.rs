@@ -150,6 +150,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.machine.at = at;
         self.map_cache.change(first, &mut self.machine);
         self.ftl.write_together(first, &mut self.machine);
+        self.map_cache.change_moved(&mut self.machine);
     }
 
     /// Takes 4 KiB or less into the buffer. Units whose rests are there before it are placed before it: programs may make room then.

@@ -203,6 +203,28 @@ fn what_is_changed_again_and_again_waits_once() {
 }
 
 #[test]
+fn what_is_moved_for_a_part_changes_the_map_with_it() {
+    let mut spec = SMALL.spec();
+    spec.power_loss_protection = false;
+    // Each change is written at once.
+    let mut drive = with_changes(&spec, 4096, 0);
+    random(&mut drive, spec.user_bytes, 0, 8, 100_000);
+    let (_, moved) = since(&drive, (MapCounts::default(), 0));
+    for n in 0..100 {
+        let unit = n * 37 % (spec.user_bytes / UNIT);
+        let done = drive.submit(drive.now(), Op::Write, unit * UNIT, 512);
+        drive.wait_until(done);
+        // The flush places it.
+        let done = drive.flush(drive.now());
+        drive.wait_until(done);
+        let counts = drive.ftl_counts();
+        let changed = counts.host_units + counts.moved_units;
+        assert_eq!(drive.map_counts().written_back, changed);
+    }
+    assert!(drive.ftl_counts().moved_units > moved);
+}
+
+#[test]
 fn an_erased_drive_has_no_page_to_read_and_a_placed_one_has_all() {
     let spec = SMALL.spec();
     let mut drive = dramless(&spec, 4096);
