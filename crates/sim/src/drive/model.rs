@@ -306,7 +306,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         let room = self.parts.forget(None);
         self.machine.discard(room);
         self.ftl.purge(&mut self.machine);
-        self.map_cache.is_erased();
+        self.map_cache.purged(&mut self.machine);
         let done = self.machine.idle_at().max(self.machine.at) + self.host.command_half_ns();
         self.completes(done);
         done
@@ -317,7 +317,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     pub fn place_steady(&mut self, seed: u64) -> bool {
         let placed = self.ftl.place_steady(seed);
         if placed {
-            self.map_cache.is_placed();
+            self.map_cache.placed();
         }
         placed
     }

@@ -34,6 +34,12 @@ impl MapStream {
         }
     }
 
+    /// Nothing is written any more.
+    fn forget(&mut self) {
+        self.written = 0;
+        self.die_of.clear();
+    }
+
     /// The die of an array read of the stream.
     fn die(&self, read: u64) -> u32 {
         let [stripe, bits, dies] = [self.stripe, self.bits, self.dies].map(u64::from);
@@ -53,9 +59,9 @@ impl MapStream {
         let read_units = u64::from(self.read_units);
         let first = self.written / read_units;
         self.written += u64::from(pages);
-        let known = self.die_of.len() as u32;
-        let in_order: Vec<u32> = (known..=together).map(|n| self.die(n.into())).collect();
-        self.die_of.extend(in_order);
+        for n in self.die_of.len() as u32..=together {
+            self.die_of.push(self.die(n.into()));
+        }
         self.die_of[together as usize] = self.die(first);
         let last_of_line = u64::from(self.bits) - 1;
         (first..self.written / read_units)
@@ -87,6 +93,11 @@ impl Machine {
         }
         self.at = before;
     }
+
+    /// The drive was erased: what was written of the map is gone, and what waits for its word line to fill.
+    pub(crate) fn forget_map(&mut self) {
+        self.map_stream.forget();
+    }
 }
 
 #[cfg(test)]
@@ -114,5 +125,10 @@ mod tests {
         let dies = [0, 1, 2, 3, 4, 6, 7, 12].map(|together| stream.die_of(together));
         // Numbers 4, 5 and beyond were not written: they lie in order, the first six on the dies of the first stripe.
         assert_eq!(dies, [1, 1, 0, 0, 0, 2, 3, 0]);
+        assert_eq!(stream.append(0, 8), [0u32; 0]);
+        stream.forget();
+        assert_eq!(stream.die_of(2), 0);
+        assert_eq!(stream.append(2, 4 * 8 + 7), [0u32; 0]);
+        assert_eq!(stream.append(2, 1), [0]);
     }
 }

@@ -29,10 +29,10 @@ pub trait MappingCache: Clone {
     fn change_moved(&mut self, machine: &mut Machine);
 
     /// All of the map was written without the host.
-    fn is_placed(&mut self);
+    fn placed(&mut self);
 
     /// The drive was erased.
-    fn is_erased(&mut self);
+    fn purged(&mut self, machine: &mut Machine);
 
     /// Use since the drive was made.
     fn counts(&self) -> MapCounts;
@@ -56,9 +56,9 @@ impl MappingCache for WholeMap {
     #[inline]
     fn change_moved(&mut self, _machine: &mut Machine) {}
 
-    fn is_placed(&mut self) {}
+    fn placed(&mut self) {}
 
-    fn is_erased(&mut self) {}
+    fn purged(&mut self, _machine: &mut Machine) {}
 
     fn counts(&self) -> MapCounts {
         MapCounts::default()
@@ -162,13 +162,14 @@ impl MappingCache for PartOfMap {
         }
     }
 
-    fn is_placed(&mut self) {
+    fn placed(&mut self) {
         self.pages.store_all();
     }
 
-    fn is_erased(&mut self) {
+    fn purged(&mut self, machine: &mut Machine) {
         self.pages.forget();
         self.changes.forget();
+        machine.forget_map();
     }
 
     fn counts(&self) -> MapCounts {
