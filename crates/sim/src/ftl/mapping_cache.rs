@@ -83,7 +83,8 @@ pub struct MapCounts {
 pub struct PartOfMap {
     pages: RecentlyUsed,
     changes: Changes,
-    /// Units of 4 KiB that have one entry.
+    /// Entries of the map, and units of 4 KiB that have one.
+    entries: u32,
     together: u32,
     /// Pages that are read together: those of one array read.
     read_units: u32,
@@ -93,14 +94,21 @@ pub struct PartOfMap {
 impl PartOfMap {
     /// For a drive of so many units, `together` of which have one entry, and of flash of which an array read brings `read_units`.
     pub fn new(logical_units: u32, together: u32, read_units: u32, memory: MapMemory) -> Self {
-        let pages = logical_units.div_ceil(ENTRIES * together) as usize;
+        let entries = logical_units.div_ceil(together);
+        let pages = entries.div_ceil(ENTRIES) as usize;
         Self {
             pages: RecentlyUsed::new(pages, (memory.page_bytes / PAGE_BYTES) as usize),
             changes: Changes::new(pages, ENTRIES, read_units, memory.change_bytes),
+            entries,
             together,
             read_units,
             counts: MapCounts::default(),
         }
+    }
+
+    /// Entries on a page: the last one may have fewer.
+    fn entries_on(&self, page: u32) -> u32 {
+        ENTRIES.min(self.entries - page * ENTRIES)
     }
 
     /// Writes pages until the changes that wait fit into memory. The host does not wait for that: some room is always left.
@@ -116,7 +124,9 @@ impl PartOfMap {
                 written += 1;
                 match self.pages.at_hand(page) {
                     Some(there_at) => ready = ready.max(there_at),
-                    None if changed < ENTRIES && self.pages.is_stored(page) => lacking += 1,
+                    None if changed < self.entries_on(page) && self.pages.is_stored(page) => {
+                        lacking += 1;
+                    }
                     None => {}
                 }
                 self.pages.store(page);

@@ -187,6 +187,23 @@ fn changes_in_order_fill_their_pages_and_none_is_read_for_them() {
 }
 
 #[test]
+fn a_last_page_of_fewer_entries_is_not_read_when_all_of_them_change() {
+    let mut spec = SMALL.spec();
+    spec.user_bytes -= ON_ONE_PAGE / 4 * UNIT;
+    let pages = (spec.user_bytes / UNIT).div_ceil(ON_ONE_PAGE);
+    assert!(!(spec.user_bytes / UNIT).is_multiple_of(ON_ONE_PAGE));
+    let mut drive = with_changes(&spec, 4096, 16 * ON_ONE_PAGE);
+    let before = since(&drive, (MapCounts::default(), 0));
+    sequential(&mut drive, 0, spec.user_bytes);
+    let bytes = 40 * ON_ONE_PAGE * UNIT;
+    sequential(&mut drive, 0, bytes);
+    let (counts, moved) = since(&drive, before);
+    println!("{pages} {counts:?} {moved}");
+    assert!(counts.written_back > pages);
+    assert_eq!(counts.completed, 0);
+}
+
+#[test]
 fn what_is_changed_again_and_again_waits_once() {
     let spec = SMALL.spec();
     let span = 64 * ON_ONE_PAGE / 4 * UNIT;
