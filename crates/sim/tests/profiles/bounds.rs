@@ -278,6 +278,15 @@ fn a_mapping_unit_divides_the_page_of_all_planes() {
 }
 
 #[test]
+fn changes_of_a_map_have_some_room() {
+    let changes = |value| format!("changes_mib = {{ value = {value}, source = \"chosen\" }}\n");
+    let said = refusal(&format!("{MAPPING}{}", changes("0.0")));
+    let why = "mapping.changes_mib is 0: must be above 0";
+    assert!(said.starts_with(why), "{said}");
+    Profile::parse(&format!("{TINY}{MAPPING}{}", changes("1.0"))).unwrap();
+}
+
+#[test]
 fn parts_of_units_leave_the_buffer_room_for_word_lines() {
     let held = "\nwrite_contexts = { value = 1024, source = \"chosen\" }\n[flash]\n";
     let text = TINY.replacen("\n[flash]\n", held, 1);
