@@ -130,7 +130,7 @@ class Parts:
         """Return the pages of a map in flash that are written, and the array reads for them.
 
         Pages have their turns in order, those together that an array read brings. From one turn to the next
-        a page gathers twice the changes that wait for it in the mean, and has no turn where none came: of so
+        a page gathers twice the changes that wait for it in the mean. If none comes it is not written: of so
         many that come at random that has a probability of `exp(-gathered)`.
 
         Parameters
@@ -327,8 +327,9 @@ def part_times(
 
     `waits`: whether moves wait for programs and all dies for the slowest, as they do where a speed is
     predicted; not where it is bounded.
-    `scattered`: no other write meets it in the buffer, so what it lacks of a mapping unit is read and
-    programmed with it.
+    `scattered`: it is at a place at random, so that no other write meets it in the buffer, and what it lacks
+    of a mapping unit is read and programmed with it; nor do entries of a map in flash that it changes share
+    more of their pages than chance has it. What is not may share all of them: their pages are left out.
     """
     units = size / UNIT_BYTES
     placed = max(units, parts.units_together) if scattered else units
@@ -337,11 +338,11 @@ def part_times(
     data_mb_s = parts.figure("controller", "data_mb_s", math.inf)
     senses = moved * parts.senses_of_a_move(amplification)
     rests = 1 if lacking else 0
-    # What is written in order changes all entries of a page.
-    map_pages, map_reads = parts.map_updates(amplification) if size == UNIT_BYTES else (0.0, 0.0)
+    staged = 1 if parts.stages and not cached else 0
+    # Its entry changes whenever it is placed, folded or moved.
+    map_pages, map_reads = parts.map_updates(amplification + staged) if scattered else (0.0, 0.0)
     map_us = map_pages * parts.program_us(cached=False, erased=True) + map_reads * parts.interrupting_us
     with_parity = amplification * parts.parity
-    staged = 1 if parts.stages and not cached else 0
     program_us = parts.program_us(cached=cached, erased=erased)
     programs_us = placed * (with_parity * program_us + staged * parts.staging_us) / parts.dies
     slowest = parts.slowest_die if waits else 1.0
