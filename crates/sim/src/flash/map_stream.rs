@@ -16,9 +16,9 @@ pub(crate) struct MapStream {
     stripe: u32,
     /// Pages written so far.
     written: u64,
-    /// Of the pages that are read together, the die on which they were written last.
+    /// Of the pages that are read together, the array read as which they were written last: counted up to a word line on each die.
     #[serde(with = "crate::flash::packed")]
-    die_of: Vec<u32>,
+    read_of: Vec<u32>,
 }
 
 impl MapStream {
@@ -30,28 +30,30 @@ impl MapStream {
             dies: geometry.dies(),
             stripe,
             written: 0,
-            die_of: Vec::new(),
+            read_of: Vec::new(),
         }
     }
 
     /// Nothing is written any more.
     fn forget(&mut self) {
         self.written = 0;
-        self.die_of.clear();
+        self.read_of.clear();
     }
 
-    /// The die of an array read of the stream.
-    fn die(&self, read: u64) -> u32 {
-        let [stripe, bits, dies] = [self.stripe, self.bits, self.dies].map(u64::from);
-        ((read / (stripe * bits) * stripe + read % stripe) % dies) as u32
+    /// Where an array read of the stream lies. Which block that is does not matter to the map.
+    fn place(&self, read: u32) -> Place {
+        let word_line = read / (self.stripe * self.bits) * self.stripe + read % self.stripe;
+        Place {
+            die: word_line % self.dies,
+            page_type: read / self.stripe % self.bits,
+            array_read: 0,
+        }
     }
 
-    /// The die of pages that are read together; what was placed and never written lies in order.
-    fn die_of(&self, together: u32) -> u32 {
-        let written = self.die_of.get(together as usize);
-        written
-            .copied()
-            .unwrap_or_else(|| self.die(together.into()))
+    /// Where pages lie that are read together; what was placed and never written lies in order.
+    fn place_of(&self, together: u32) -> Place {
+        let written = self.read_of.get(together as usize);
+        self.place(written.copied().unwrap_or(together))
     }
 
     /// Appends so many of the pages that are read together. Returns the dies whose word lines are full by that.
@@ -59,14 +61,16 @@ impl MapStream {
         let read_units = u64::from(self.read_units);
         let first = self.written / read_units;
         self.written += u64::from(pages);
-        for n in self.die_of.len() as u32..=together {
-            self.die_of.push(self.die(n.into()));
-        }
-        self.die_of[together as usize] = self.die(first);
-        let last_of_line = u64::from(self.bits) - 1;
-        (first..self.written / read_units)
-            .filter(|read| read / u64::from(self.stripe) % u64::from(self.bits) == last_of_line)
-            .map(|read| self.die(read))
+        let reads = first..self.written / read_units;
+        // A word line on each die: then they lie as before.
+        let all = u64::from(self.bits * self.dies);
+        let known = self.read_of.len() as u32;
+        self.read_of.extend(known..=together);
+        self.read_of[together as usize] = (first % all) as u32;
+        reads
+            .map(|read| self.place((read % all) as u32))
+            .filter(|place| place.page_type + 1 == self.bits)
+            .map(|place| place.die)
             .collect()
     }
 }
@@ -74,12 +78,7 @@ impl MapStream {
 impl Machine {
     /// Reads so many of the pages of the map that are read together, wanted at `ready`. Returns when they are there.
     pub fn read_map(&mut self, together: u32, pages: u32, ready: u64) -> u64 {
-        let place = Place {
-            die: self.map_stream.die_of(together),
-            page_type: 0,
-            array_read: 0,
-        };
-        self.read(place, pages, ready)
+        self.read(self.map_stream.place_of(together), pages, ready)
     }
 
     /// Writes so many of the pages of the map that are read together, behind those written before.
@@ -122,12 +121,25 @@ mod tests {
         assert_eq!(full(1, 7), [0u32; 0]);
         assert_eq!(full(0, 2), [1]);
         assert_eq!(full(6, 5 * 8 + 7), [2, 3]);
-        let dies = [0, 1, 2, 3, 4, 6, 7, 12].map(|together| stream.die_of(together));
-        // Numbers 4, 5 and beyond were not written: they lie in order, the first six on the dies of the first stripe.
-        assert_eq!(dies, [1, 1, 0, 0, 0, 2, 3, 0]);
+        let lies = [0, 1, 2, 3, 4, 6, 7, 12].map(|together| {
+            let place = stream.place_of(together);
+            (place.die, place.page_type)
+        });
+        // Numbers 4, 5 and from 7 on were not written: they lie in order, the first six on the dies of the first stripe.
+        let expected = [
+            (1, 2),
+            (1, 2),
+            (0, 0),
+            (0, 2),
+            (0, 2),
+            (2, 0),
+            (3, 0),
+            (0, 0),
+        ];
+        assert_eq!(lies, expected);
         assert_eq!(stream.append(0, 8), [0u32; 0]);
         stream.forget();
-        assert_eq!(stream.die_of(2), 0);
+        assert_eq!(stream.place_of(2).page_type, 1);
         assert_eq!(stream.append(2, 4 * 8 + 7), [0u32; 0]);
         assert_eq!(stream.append(2, 1), [0]);
     }

@@ -68,6 +68,22 @@ fn an_entry_that_is_not_at_hand_costs_one_read() {
 }
 
 #[test]
+fn a_page_of_the_map_is_sensed_as_that_of_its_word_line() {
+    let mut spec = SMALL.spec();
+    spec.timing.read_ns = [40_000, 60_000, 80_000, 0];
+    let mut drive = with_changes(&spec, 4096, 16 * ON_ONE_PAGE);
+    let crossing_ns = spec.timing.command_ns + spec.timing.unit_transfer_ns;
+    // Filled in order, the map lies in order.
+    for read in 0..12 {
+        let offset = read * u64::from(READ_UNITS) * ON_ONE_PAGE * UNIT;
+        let missed_ns = alone_ns(&mut drive, Op::Read, offset, 4096);
+        let hit_ns = alone_ns(&mut drive, Op::Read, offset, 4096);
+        let sensed_ns = spec.timing.read_ns[read as usize % 3];
+        assert_eq!(missed_ns - hit_ns, sensed_ns + crossing_ns);
+    }
+}
+
+#[test]
 fn a_write_does_not_wait_for_its_entry_but_the_rest_of_a_part_does() {
     let mut spec = SMALL.spec();
     spec.power_loss_protection = false;
