@@ -16,7 +16,7 @@ pub(crate) struct MapStream {
     stripe: u32,
     /// Pages written so far.
     written: u64,
-    /// Of the pages that are read together, the array read as which they were written last: counted up to a word line on each die.
+    /// Of each group of pages that are read together the array read as which it was written last: counted up to a word line on each die.
     #[serde(with = "crate::flash::packed")]
     read_of: Vec<u32>,
 }
@@ -50,14 +50,14 @@ impl MapStream {
         }
     }
 
-    /// Where pages lie that are read together; what was placed and never written lies in order.
-    fn place_of(&self, together: u32) -> Place {
-        let written = self.read_of.get(together as usize);
-        self.place(written.copied().unwrap_or(together))
+    /// Where a group of pages lies that are read together; what was placed and never written lies in order.
+    fn place_of(&self, group: u32) -> Place {
+        let written = self.read_of.get(group as usize);
+        self.place(written.copied().unwrap_or(group))
     }
 
-    /// Appends so many of the pages that are read together. Returns the dies whose word lines are full by that.
-    fn append(&mut self, together: u32, pages: u32) -> Vec<u32> {
+    /// Appends so many pages of a group. Returns the dies whose word lines are full by that.
+    fn append(&mut self, group: u32, pages: u32) -> Vec<u32> {
         let read_units = u64::from(self.read_units);
         let first = self.written / read_units;
         self.written += u64::from(pages);
@@ -65,8 +65,8 @@ impl MapStream {
         // A word line on each die: then they lie as before.
         let all = u64::from(self.bits * self.dies);
         let known = self.read_of.len() as u32;
-        self.read_of.extend(known..=together);
-        self.read_of[together as usize] = (first % all) as u32;
+        self.read_of.extend(known..=group);
+        self.read_of[group as usize] = (first % all) as u32;
         reads
             .map(|read| self.place((read % all) as u32))
             .filter(|place| place.page_type + 1 == self.bits)
@@ -76,15 +76,15 @@ impl MapStream {
 }
 
 impl Machine {
-    /// Reads so many of the pages of the map that are read together, wanted at `ready`. Returns when they are there.
-    pub fn read_map(&mut self, together: u32, pages: u32, ready: u64) -> u64 {
-        self.read(self.map_stream.place_of(together), pages, ready)
+    /// Reads so many pages of a group of the map, wanted at `ready`. Returns when they are there.
+    pub fn read_map(&mut self, group: u32, pages: u32, ready: u64) -> u64 {
+        self.read(self.map_stream.place_of(group), pages, ready)
     }
 
-    /// Writes so many of the pages of the map that are read together, behind those written before.
-    pub fn write_map(&mut self, together: u32, pages: u32, at: u64) {
+    /// Writes so many pages of a group of the map behind those written before.
+    pub fn write_map(&mut self, group: u32, pages: u32, at: u64) {
         let units = self.geometry.units_per_program();
-        let full = self.map_stream.append(together, pages);
+        let full = self.map_stream.append(group, pages);
         let before = std::mem::replace(&mut self.at, at);
         for die in full {
             self.counts.programs += 1;
@@ -115,14 +115,14 @@ mod tests {
             superblocks: 4,
         };
         let mut stream = MapStream::new(&geometry, 2);
-        let mut full = |together, pages| stream.append(together, pages);
+        let mut full = |group, pages| stream.append(group, pages);
         assert_eq!(full(2, 8 * 4), [0u32; 0]);
         assert_eq!(full(3, 8), [0]);
         assert_eq!(full(1, 7), [0u32; 0]);
         assert_eq!(full(0, 2), [1]);
         assert_eq!(full(6, 5 * 8 + 7), [2, 3]);
-        let lies = [0, 1, 2, 3, 4, 6, 7, 12].map(|together| {
-            let place = stream.place_of(together);
+        let lies = [0, 1, 2, 3, 4, 6, 7, 12].map(|group| {
+            let place = stream.place_of(group);
             (place.die, place.page_type)
         });
         // Numbers 4, 5 and from 7 on were not written: they lie in order, the first six on the dies of the first stripe.

@@ -22,7 +22,7 @@ pub(crate) struct Changes {
     /// Of each page how many are.
     #[serde(with = "crate::flash::packed")]
     of_page: Vec<u32>,
-    /// Pages that are read together and have any, and the first of those that has not had its turn since number 0 had.
+    /// Groups of pages that are read together: those that have any, and the first that has not had its turn since number 0 had.
     waiting: BTreeSet<u32>,
     next: u32,
     count: u64,
@@ -76,18 +76,18 @@ impl Changes {
         self.count += 1;
     }
 
-    /// While more wait than there is memory for: the number of the pages read together that have their turn, and the pages.
+    /// While more wait than there is memory for: the number of the group that has its turn, and its pages.
     pub(crate) fn next_turn(&mut self) -> Option<(u32, Range<u32>)> {
         if self.count <= self.capacity {
             return None;
         }
         let behind = self.waiting.range(self.next..).next();
-        let together = *behind.or_else(|| self.waiting.first())?;
-        self.waiting.remove(&together);
-        self.next = together + 1;
-        let first = together * self.read_pages;
+        let group = *behind.or_else(|| self.waiting.first())?;
+        self.waiting.remove(&group);
+        self.next = group + 1;
+        let first = group * self.read_pages;
         let end = (first + self.read_pages).min(self.of_page.len() as u32);
-        Some((together, first..end))
+        Some((group, first..end))
     }
 
     /// Takes the changes of a page that has its turn. Returns how many.
@@ -118,8 +118,8 @@ mod tests {
         assert_eq!(changes.next_turn(), None);
         assert!(!changes.has(3) && changes.has(130) && changes.has(255));
         (0..64).for_each(|entry| changes.add(entry));
-        for (together, pages, taken) in [(1, 2..4, [3, 1]), (2, 4..5, [1, 0]), (0, 0..2, [64, 0])] {
-            assert_eq!(changes.next_turn(), Some((together, pages.clone())));
+        for (group, pages, taken) in [(1, 2..4, [3, 1]), (2, 4..5, [1, 0]), (0, 0..2, [64, 0])] {
+            assert_eq!(changes.next_turn(), Some((group, pages.clone())));
             for (page, taken) in pages.zip(taken) {
                 assert_eq!(changes.take(page), taken);
             }

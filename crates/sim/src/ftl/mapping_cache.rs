@@ -86,7 +86,7 @@ pub struct PartOfMap {
     /// Entries of the map, and units of 4 KiB that have one.
     entries: u32,
     together: u32,
-    /// Pages that are read together: those of one array read.
+    /// Pages of a group: those that one array read brings.
     read_units: u32,
     counts: MapCounts,
 }
@@ -113,7 +113,7 @@ impl PartOfMap {
 
     /// Writes pages until the changes that wait fit into memory. The host does not wait for that: some room is always left.
     fn write_surplus(&mut self, machine: &mut Machine) {
-        while let Some((together, pages)) = self.changes.next_turn() {
+        while let Some((group, pages)) = self.changes.next_turn() {
             let (mut written, mut lacking) = (0, 0);
             let mut ready = machine.at;
             for page in pages {
@@ -132,9 +132,9 @@ impl PartOfMap {
                 self.pages.store(page);
             }
             if lacking > 0 {
-                ready = ready.max(machine.read_map(together, lacking, machine.at));
+                ready = ready.max(machine.read_map(group, lacking, machine.at));
             }
-            machine.write_map(together, written, ready);
+            machine.write_map(group, written, ready);
             self.counts.completed += u64::from(lacking);
             self.counts.written_back += u64::from(written);
         }
