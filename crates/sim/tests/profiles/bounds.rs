@@ -278,12 +278,29 @@ fn a_mapping_unit_divides_the_page_of_all_planes() {
 }
 
 #[test]
-fn changes_of_a_map_have_some_room() {
-    let changes = |value| format!("changes_mib = {{ value = {value}, source = \"chosen\" }}\n");
-    let said = refusal(&format!("{MAPPING}{}", changes("0.0")));
-    let why = "mapping.changes_mib is 0: must be above 0";
-    assert!(said.starts_with(why), "{said}");
-    Profile::parse(&format!("{TINY}{MAPPING}{}", changes("1.0"))).unwrap();
+fn changes_of_a_map_have_a_part_of_its_memory() {
+    let changes =
+        |mib| format!("{MAPPING}changes_mib = {{ value = {mib}, source = \"chosen\" }}\n");
+    for (tables, field, why) in [
+        (changes("0.0"), "changes_mib is 0", "must be above 0"),
+        (
+            changes("4.5"),
+            "changes_mib is 4.5 MiB",
+            "cache_mib of 4 MiB",
+        ),
+        (
+            MAPPING.replace("cache_mib", "changes_mib"),
+            "changes_mib is 4",
+            "mapping.cache_mib, which is missing",
+        ),
+    ] {
+        let said = refusal(&tables);
+        assert!(
+            said.starts_with(&format!("mapping.{field}")) && said.contains(why),
+            "{said}"
+        );
+    }
+    Profile::parse(&format!("{TINY}{}", changes("4.0"))).unwrap();
 }
 
 #[test]

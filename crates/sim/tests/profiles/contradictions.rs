@@ -284,18 +284,6 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             "of 16 MiB",
         ),
         (
-            tiny(&format!(
-                "{MAPPING}changes_mib = {{ value = 4.5, source = \"chosen\" }}\n"
-            )),
-            "mapping.changes_mib is 4.5 MiB",
-            "mapping.cache_mib of 4 MiB",
-        ),
-        (
-            tiny(&MAPPING.replace("cache_mib", "changes_mib")),
-            "mapping.changes_mib is 4",
-            "mapping.cache_mib, which is missing",
-        ),
-        (
             tiny(&changed(&units, "cache_mib", "5.0")),
             "mapping.cache_mib is 5 MiB",
             "a map (of capacity_bytes and mapping.unit_kib) of 4 MiB",
