@@ -13,6 +13,7 @@ mod parts;
 mod read_ahead;
 mod reading;
 pub mod snapshot;
+mod unasked;
 mod writing;
 
 pub use any_drive::{AnyDrive, Counters};

@@ -24,14 +24,14 @@ pub struct Drive<T, M = WholeMap> {
     pub(crate) parts: Parts,
     pub(crate) clock: u64,
     /// From when on the drive may work for itself, if no command comes before.
-    idle_from: u64,
+    pub(crate) idle_from: u64,
     /// Whether it may go into states of less power.
     saves_power: bool,
     /// It works on no command before: it comes out of such a state.
     awake_at: u64,
     idle_after_ns: u64,
     /// From when on it may work beside the host; [`u64::MAX`] while there is nothing to do.
-    beside_from: u64,
+    pub(crate) beside_from: u64,
     pub(crate) trim_rule: TrimRule,
     write_through: bool,
     commit_ns: u64,
@@ -167,55 +167,6 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         if self.saves_power {
             self.machine.works_until(done);
         }
-    }
-
-    /// What the drive does for itself until `until`.
-    #[cold]
-    fn work_unasked(&mut self, until: u64) {
-        self.machine.unasked = true;
-        if until > self.beside_from {
-            self.work_beside(until);
-        }
-        if until > self.idle_from {
-            self.work_when_idle(until);
-        }
-        self.machine.unasked = false;
-    }
-
-    /// Beside what the host does: some word lines, and the next when they are in flash.
-    fn work_beside(&mut self, until: u64) {
-        while self.beside_from < until {
-            let at = self.beside_from;
-            self.place_rests(at);
-            self.machine.begin(at);
-            self.machine.at = at;
-            if !self.ftl.work_beside(&mut self.machine) {
-                self.beside_from = u64::MAX;
-                return;
-            }
-            self.map_cache.change_moved(&mut self.machine);
-            self.beside_from = self.machine.moved_at().max(at + 1);
-        }
-    }
-
-    /// From when it has been idle for long enough.
-    fn work_when_idle(&mut self, until: u64) {
-        let mut at = self.idle_from;
-        loop {
-            at = at.max(self.machine.idle_at());
-            if at >= until {
-                break;
-            }
-            self.place_rests(at);
-            self.machine.begin(at);
-            self.machine.at = at;
-            if !self.ftl.work_when_idle(&mut self.machine) {
-                at = until;
-                break;
-            }
-            self.map_cache.change_moved(&mut self.machine);
-        }
-        self.idle_from = at;
     }
 
     /// An I/O will come soon: asks for the table entries that it will need. Changes nothing.
