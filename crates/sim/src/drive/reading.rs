@@ -37,6 +37,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     #[inline]
     fn fetch(&mut self, first: u64, end: u64, ready: u64) -> (u64, u64) {
         let physical = self.ftl.physical(first as u32);
+        let asked = ready;
         let ready = self
             .map_cache
             .look_up(first as u32, ready, &mut self.machine);
@@ -48,8 +49,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         while unit < end && self.shares_array_read(unit as u32, place.array_read) {
             unit += 1;
         }
-        let there = self.machine.read(place, (unit - first) as u32, ready);
-        (unit, there)
+        let units = (unit - first) as u32;
+        if ready > asked {
+            return (unit, self.machine.read_later(place, units, ready));
+        }
+        (unit, self.machine.read(place, units, ready))
     }
 
     /// A read on a drive that reads ahead.

@@ -138,7 +138,7 @@ impl Machine {
         }
     }
 
-    fn erase_on(&mut self, die: u32, block: u32) {
+    pub(crate) fn erase_on(&mut self, die: u32, block: u32) {
         self.counts.erases += 1;
         self.work(die, block, DieWork::Erase, self.timing.erase_ns);
     }

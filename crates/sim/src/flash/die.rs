@@ -50,11 +50,20 @@ impl Operation {
     }
 }
 
+/// A time before the last read in which there is none, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Gap {
+    start: u64,
+    end: u64,
+}
+
 /// The two clocks of a die, in ns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Die {
     front: u64,
     behind: u64,
+    /// Where reads that are asked for ahead of time have left room for others before them, in order.
+    gaps: Vec<Gap>,
     /// What is not over, in order: the last one ends at `behind`. All of it takes `queued_ns`, of which `rests_ns` pass without work.
     queue: VecDeque<Operation>,
     queued_ns: u64,
@@ -69,6 +78,11 @@ impl Die {
     /// A read that may start at `now` and takes `read_ns`. Returns when its data is ready.
     #[inline]
     pub fn read(&mut self, now: u64, read_ns: u64, timing: &Timing) -> u64 {
+        if !self.gaps.is_empty()
+            && let Some(ready) = self.read_in_gap(now, read_ns, timing)
+        {
+            return ready;
+        }
         let start = now.max(self.front);
         let start = if self.behind > start {
             self.interrupt(start, read_ns, timing)
@@ -77,6 +91,63 @@ impl Die {
         };
         self.front = start + read_ns;
         self.front
+    }
+
+    /// The next read is asked for at `now` and begins no earlier than at `later`: others may be done before it.
+    pub fn leave_gap(&mut self, now: u64, later: u64) {
+        self.gaps.retain(|gap| gap.end > now);
+        let start = now.max(self.front);
+        if later > start {
+            self.gaps.push(Gap { start, end: later });
+        }
+    }
+
+    /// When a read could start that may at `now`, and is not put off by what runs then.
+    pub fn read_starts(&self, now: u64, read_ns: u64, timing: &Timing) -> u64 {
+        match self.gap_for(now, read_ns, timing) {
+            Some(at) => now.max(self.gaps[at].start),
+            None => now.max(self.front),
+        }
+    }
+
+    /// The first gap that has room for a read, and for its pauses where it interrupts.
+    fn gap_for(&self, now: u64, read_ns: u64, timing: &Timing) -> Option<usize> {
+        let pauses = &timing.pauses;
+        let pause_ns = timing
+            .suspend_ns
+            .map(|suspend_ns| suspend_ns + pauses.pulse_ns + pauses.resume_ns);
+        self.gaps.iter().position(|gap| {
+            let start = now.max(gap.start);
+            let pause_ns = if self.behind > start {
+                pause_ns
+            } else {
+                Some(0)
+            };
+            pause_ns.is_some_and(|pause_ns| start + pause_ns + read_ns <= gap.end)
+        })
+    }
+
+    /// Reads before what was asked for ahead of time, if there is room. Returns when the data is ready.
+    fn read_in_gap(&mut self, now: u64, read_ns: u64, timing: &Timing) -> Option<u64> {
+        let at = self.gap_for(now, read_ns, timing)?;
+        let gap = self.gaps[at];
+        let mut start = now.max(gap.start);
+        if self.behind > start {
+            let front = std::mem::replace(&mut self.front, gap.start);
+            start = self.interrupt(start, read_ns, timing);
+            self.front = front;
+        }
+        let end = start + read_ns;
+        if end > gap.end {
+            // What runs had to end first.
+            self.front = self.front.max(start) + read_ns;
+            return Some(self.front);
+        }
+        let [before, behind] = [(gap.start, start), (end, gap.end)];
+        let left = [before, behind].map(|(start, end)| Gap { start, end });
+        let left = left.into_iter().filter(|gap| gap.end > gap.start);
+        self.gaps.splice(at..=at, left);
+        Some(end)
     }
 
     /// Finds the start of a read that comes while other work waits, and pushes that out.
@@ -163,11 +234,6 @@ impl Die {
         self.behind
     }
 
-    /// When the last read ends.
-    pub fn reads_end(&self) -> u64 {
-        self.front
-    }
-
     /// When the die has nothing more to do.
     pub fn idle_at(&self) -> u64 {
         self.front.max(self.behind)
@@ -224,6 +290,32 @@ mod tests {
             "already interrupted"
         );
         assert_eq!(die.idle_at(), PROGRAM_NS + 20 + 2 * READ_NS);
+    }
+
+    #[test]
+    fn what_comes_is_read_before_what_begins_later() {
+        let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
+        die.leave_gap(0, 150);
+        assert_eq!(die.read(150, READ_NS, &timing), 150 + READ_NS);
+        assert_eq!(die.read_starts(10, READ_NS, &timing), 10);
+        assert_eq!(die.read(10, READ_NS, &timing), 10 + READ_NS);
+        assert_eq!(die.read(20, READ_NS, &timing), 10 + 2 * READ_NS);
+        // The third finds 20 ns left, and the last none.
+        assert_eq!(die.read(30, READ_NS, &timing), 150 + 2 * READ_NS);
+        assert_eq!(die.read(30, 20, &timing), 150);
+        assert_eq!(die.idle_at(), 150 + 2 * READ_NS);
+    }
+
+    #[test]
+    fn a_program_makes_way_in_a_gap_as_elsewhere() {
+        let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
+        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        die.leave_gap(0, 300);
+        assert_eq!(die.read(300, READ_NS, &timing), 300 + 20 + READ_NS);
+        assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
+        assert_eq!(die.idle_at(), PROGRAM_NS + 2 * (20 + READ_NS));
+        // With its pause it has no room any more.
+        assert_eq!(die.read(240, READ_NS, &timing), 300 + 20 + 2 * READ_NS);
     }
 
     #[test]

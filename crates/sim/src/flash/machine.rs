@@ -338,6 +338,12 @@ impl Machine {
         self.bring(place.die, sensed, units)
     }
 
+    /// The same for one whose page of the map is there at `ready` only: reads that come before that need not wait for it.
+    pub fn read_later(&mut self, place: Place, units: u32, ready: u64) -> u64 {
+        self.dies[place.die as usize].leave_gap(self.now, ready);
+        self.read(place, units, ready)
+    }
+
     /// How long this block takes for a read for the host, and when there is power for it.
     #[cold]
     fn own_read(&mut self, place: Place, ready: u64) -> (u64, u64) {
@@ -345,7 +351,8 @@ impl Machine {
         let Some(power) = &mut self.power else {
             return (read_ns, ready);
         };
-        let earliest = ready.max(self.dies[place.die as usize].reads_end());
+        let die = &self.dies[place.die as usize];
+        let earliest = die.read_starts(ready, read_ns, &self.timing);
         (read_ns, power.begin(DieWork::Read, earliest, read_ns))
     }
 

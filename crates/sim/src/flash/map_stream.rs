@@ -56,8 +56,9 @@ impl MapStream {
         self.place(written.copied().unwrap_or(group))
     }
 
-    /// Appends so many pages of a group. Returns the dies whose word lines are full by that.
-    fn append(&mut self, group: u32, pages: u32) -> Vec<u32> {
+    /// Appends so many pages of a group. Returns the dies whose word lines are full by that, and of each whether a block of so
+    /// many is erased for it.
+    fn append(&mut self, group: u32, pages: u32, block_lines: u64) -> Vec<(u32, bool)> {
         let read_units = u64::from(self.read_units);
         let first = self.written / read_units;
         self.written += u64::from(pages);
@@ -68,9 +69,9 @@ impl MapStream {
         self.read_of.extend(known..=group);
         self.read_of[group as usize] = (first % all) as u32;
         reads
-            .map(|read| self.place((read % all) as u32))
-            .filter(|place| place.page_type + 1 == self.bits)
-            .map(|place| place.die)
+            .map(|read| (self.place((read % all) as u32), read / all))
+            .filter(|(place, _)| place.page_type + 1 == self.bits)
+            .map(|(place, line)| (place.die, line > 0 && line.is_multiple_of(block_lines)))
             .collect()
     }
 }
@@ -84,9 +85,14 @@ impl Machine {
     /// Writes so many pages of a group of the map behind those written before.
     pub fn write_map(&mut self, group: u32, pages: u32, at: u64) {
         let units = self.geometry.units_per_program();
-        let full = self.map_stream.append(group, pages);
+        // Blocks as large as those of the drive itself, as erases of data are charged.
+        let lines = self.geometry.pages_per_block / self.geometry.bits_per_cell * self.erase_every;
+        let full = self.map_stream.append(group, pages, lines.into());
         let before = std::mem::replace(&mut self.at, at);
-        for die in full {
+        for (die, begins_block) in full {
+            if begins_block {
+                self.erase_on(die, 0);
+            }
             self.counts.programs += 1;
             self.load_and_program(die, 0, units, self.timing.program_ns);
         }
@@ -115,12 +121,12 @@ mod tests {
             superblocks: 4,
         };
         let mut stream = MapStream::new(&geometry, 2);
-        let mut full = |group, pages| stream.append(group, pages);
-        assert_eq!(full(2, 8 * 4), [0u32; 0]);
-        assert_eq!(full(3, 8), [0]);
-        assert_eq!(full(1, 7), [0u32; 0]);
-        assert_eq!(full(0, 2), [1]);
-        assert_eq!(full(6, 5 * 8 + 7), [2, 3]);
+        let mut full = |group, pages| stream.append(group, pages, 2);
+        assert_eq!(full(2, 8 * 4), []);
+        assert_eq!(full(3, 8), [(0, false)]);
+        assert_eq!(full(1, 7), []);
+        assert_eq!(full(0, 2), [(1, false)]);
+        assert_eq!(full(6, 5 * 8 + 7), [(2, false), (3, false)]);
         let lies = [0, 1, 2, 3, 4, 6, 7, 12].map(|group| {
             let place = stream.place_of(group);
             (place.die, place.page_type)
@@ -137,10 +143,14 @@ mod tests {
             (0, 0),
         ];
         assert_eq!(lies, expected);
-        assert_eq!(stream.append(0, 8), [0u32; 0]);
+        assert_eq!(stream.append(0, 8, 2), []);
+        // The second word lines of all dies, and of the third the first blocks are full.
+        let dies = |erased| [0, 1, 2, 3].map(|die| (die, erased));
+        assert_eq!(stream.append(0, 8 * 11, 2), dies(false));
+        assert_eq!(stream.append(0, 8 * 12, 2), dies(true));
         stream.forget();
         assert_eq!(stream.place_of(2).page_type, 1);
-        assert_eq!(stream.append(2, 4 * 8 + 7), [0u32; 0]);
-        assert_eq!(stream.append(2, 1), [0]);
+        assert_eq!(stream.append(2, 4 * 8 + 7, 2), []);
+        assert_eq!(stream.append(2, 1, 2), [(0, false)]);
     }
 }

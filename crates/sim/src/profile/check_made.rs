@@ -6,6 +6,8 @@ use super::{Profile, ProfileError};
 use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT_BYTES};
 
 const UNIT: u64 = UNIT_BYTES as u64;
+/// Memory for the changed entries of a page of a map in flash.
+const LEAST_CHANGE_BYTES: u64 = 1024 * 8;
 
 impl Profile {
     /// Checks that a drive of these parts can work.
@@ -32,7 +34,34 @@ impl Profile {
             )?,
             Layout::Superblocks | Layout::Planes => self.check_space(spec)?,
         }
+        self.check_map_memory(spec)?;
         self.check_buffer(spec)
+    }
+
+    /// Changed entries of a map in flash: with fewer than a page has, it would be another drive than at scale 1.
+    fn check_map_memory(&self, spec: &DriveSpec) -> Check {
+        let Some(memory) = spec.options.map_memory else {
+            return Ok(());
+        };
+        let mapping = self.mapping.as_ref();
+        let stated = mapping.and_then(|mapping| mapping.changes_mib.as_ref());
+        let (name, stated) = match (
+            stated,
+            mapping.and_then(|mapping| mapping.cache_mib.as_ref()),
+        ) {
+            (Some(changes), _) => ("mapping.changes_mib", changes.value),
+            (None, Some(cache)) => ("mapping.cache_mib", cache.value),
+            (None, None) => return Ok(()),
+        };
+        require(
+            memory.change_bytes >= LEAST_CHANGE_BYTES,
+            name,
+            stated,
+            &format!(
+                "leaves {} bytes for changed entries at this scale: at least {LEAST_CHANGE_BYTES} are needed, those of a page of the map",
+                memory.change_bytes
+            ),
+        )
     }
 
     fn check_space(&self, spec: &DriveSpec) -> Check {
