@@ -49,11 +49,11 @@ fn ends_after(light: impl Fn(&mut Power, u64)) -> (Power, Vec<u64>) {
 }
 
 #[test]
-fn what_a_window_leaves_the_next_have_until_the_stretch_ends() {
+fn some_of_what_a_window_leaves_the_next_have_until_the_stretch_ends() {
     let (mut power, ends) = ends_after(|power, at| _ = power.begin(DieWork::Read, at, MS / 100));
-    // Both dies work until the stretch ends.
+    // One die's work in 5 ms, and an eighth of what a stretch may hold.
     let done = ends.iter().filter(|&&end| end <= 10 * MS).count();
-    assert!((38..=40).contains(&done), "{ends:?}");
+    assert!((24..=26).contains(&done), "{ends:?}");
     let mut die = 10 * MS;
     (0..40).for_each(|_| die = power.begin(DieWork::Program, die, MS / 4) + MS / 4);
     power.advance(20 * MS);

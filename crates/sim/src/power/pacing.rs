@@ -17,6 +17,8 @@ use crate::power::stretch::Stretches;
 const SLICES: usize = 16;
 /// A part of the room so small is left in any case: what comes varies from one window to the next.
 const LEFT: u64 = 64;
+/// A part of what a stretch may hold that is kept for heavier work.
+const KEPT: u64 = 8;
 
 /// Energy in pJ: what was never held up, reads, and what reads go before.
 type Classes = [u64; 3];
@@ -136,6 +138,24 @@ impl Pacing {
         let over = window.saturating_sub(self.first) as usize;
         self.windows.drain(..self.windows.len().min(over));
         self.first = self.first.max(window);
+        self.forgo(self.first);
+    }
+
+    /// What lighter work has left in the stretch of a window is there for heavier work up to a part of what a stretch may hold: a second
+    /// that begins within a stretch holds no more above the limit than that.
+    fn forgo(&mut self, window: u64) {
+        let stretch = self.stretches.first(window);
+        let may = self.room_mw * (window - stretch) * self.window_ns;
+        let at_most = self.room_mw * self.stretches.windows() * self.window_ns / KEPT;
+        let left = may.saturating_sub(self.over.iter().sum());
+        let forgone = left.saturating_sub(at_most);
+        if forgone > 0 {
+            self.over[UNHELD] += forgone;
+            let until = (self.stretches.end(window) - window) as usize;
+            let in_stretch = self.windows.len().min(until);
+            let windows = self.windows.range_mut(..in_stretch);
+            windows.for_each(|later| later.before[UNHELD] += forgone);
+        }
     }
 
     /// Whether work of a die had to wait within a stretch before this time, or will have to.

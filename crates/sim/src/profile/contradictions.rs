@@ -164,11 +164,29 @@ impl Profile {
             &map,
             "no part of the map is in flash: leave [mapping] out",
         )?;
+        self.check_room_for_map(capacity / f64::from(unit) * 4.0)?;
         let Some(changes) = changes else {
             return Ok(());
         };
         let changes = named("mapping.changes_mib", changes.value, "MiB");
         at_most(&changes, &cached, "it is a part of that memory")
+    }
+
+    /// A map in flash lies where no data does.
+    fn check_room_for_map(&self, map_bytes: f64) -> Check {
+        let Some(collection) = &self.collection else {
+            return Ok(());
+        };
+        let map_pct = 100.0 * map_bytes / self.geometry()?.raw_bytes() as f64;
+        let reserve = collection.reserve_pct.value;
+        if reserve >= map_pct {
+            return Ok(());
+        }
+        let map = short(map_pct);
+        let why = format!(
+            "contradicts mapping.cache_mib: the map, {map} % of the flash, lies in superblocks that are kept free of data"
+        );
+        Err(ProfileError::new("collection.reserve_pct", reserve, why))
     }
 
     fn check_space_against_flash(&self, flash: &Flash) -> Check {

@@ -271,3 +271,14 @@ fn an_erased_drive_has_no_page_to_read_and_a_placed_one_has_all() {
     random(&mut drive, spec.user_bytes, 100, 1, 1_000);
     assert!(drive.map_counts().misses - before.misses > 900);
 }
+
+#[test]
+fn deep_reads_keep_all_dies_at_work_though_each_waits_for_its_map() {
+    let spec = REVIEWED.spec();
+    let mut drive = dramless(&spec, 4096);
+    let found = random(&mut drive, spec.user_bytes, 100, 256, 40_000).iops();
+    // Two array reads each; what is left between two that were asked for ahead of time may be too short for another.
+    let most = f64::from(spec.geometry.dies()) / (2.0 * spec.timing.read_ns[0] as f64 / 1e9);
+    println!("{found:.0} IOPS of {most:.0}");
+    assert!(found > 0.75 * most && found <= 1.01 * most);
+}

@@ -284,6 +284,11 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             "of 16 MiB",
         ),
         (
+            changed(&tiny(MAPPING), "reserve_pct", "0.09"),
+            "collection.reserve_pct is 0.09",
+            "mapping.cache_mib: the map, 0.09",
+        ),
+        (
             tiny(&changed(&units, "cache_mib", "5.0")),
             "mapping.cache_mib is 5 MiB",
             "a map (of capacity_bytes and mapping.unit_kib) of 4 MiB",
