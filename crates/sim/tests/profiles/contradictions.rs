@@ -284,9 +284,9 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             "of 16 MiB",
         ),
         (
-            changed(&tiny(MAPPING), "reserve_pct", "0.09"),
-            "collection.reserve_pct is 0.09",
-            "mapping.cache_mib: the map, 0.09",
+            changed(&tiny(MAPPING), "reserve_pct", "0.08"),
+            "collection.reserve_pct is 0.08",
+            "mapping.cache_mib: the map, 0.085",
         ),
         (
             tiny(&changed(&units, "cache_mib", "5.0")),
