@@ -64,6 +64,36 @@ fn some_of_what_a_window_leaves_the_next_have_until_the_stretch_ends() {
 }
 
 #[test]
+fn a_second_that_begins_elsewhere_than_a_stretch_holds_little_more() {
+    for light_ms in 1..20 {
+        let mut power = Power::new(PowerSpec {
+            limit_windows: 10,
+            ..spec(Some(2_165))
+        });
+        let mut dies = [0; 2];
+        for ms in 0..60 {
+            power.advance(ms * MS);
+            if ms % (light_ms + 10) < light_ms {
+                power.begin(DieWork::Read, ms * MS, MS / 100);
+                continue;
+            }
+            for die in &mut dies {
+                while *die < (ms + 1) * MS {
+                    *die = power.begin(DieWork::Program, (*die).max(ms * MS), MS / 4) + MS / 4;
+                }
+            }
+        }
+        power.advance(100 * MS);
+        // An eighth of the work that the limit allows, and what a window leaves before it is over.
+        let most_mw = 2_165.0 + 165.0 * (1.0 / 8.0 + 1.0 / 10.0);
+        for start in 0..60 {
+            let mean_mw = power.mean_mw(start * MS, (start + 10) * MS);
+            assert!(mean_mw <= most_mw, "{light_ms}: {mean_mw} from {start} ms");
+        }
+    }
+}
+
+#[test]
 fn what_a_rest_leaves_nobody_has() {
     let (_, ends) = ends_after(|_, _| ());
     let done = ends.iter().filter(|&&end| end <= 10 * MS).count();
