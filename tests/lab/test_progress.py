@@ -227,11 +227,16 @@ def test_a_resume_tells_as_finished_what_stands(tmp_path: Path, monkeypatch: pyt
     assert seen.attempts == [(0, 1), (1, 2), (2, 1), (3, 2)]
 
 
-def test_observers_are_told_in_order_and_the_time_left_falls(tmp_path: Path) -> None:
+def test_observers_are_told_in_order_and_the_time_left_falls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from lab.fake_drive import environment
+    from ssdlab.runs import tracking
     from ssdlab.runs.order import Order
     from ssdlab.runs.session import start
 
+    clock = SimpleNamespace(monotonic=lambda: 0.0, process_time=lambda: 0.0)
+    monkeypatch.setattr(tracking, "time", clock)
     method, seen = find_method("peak-random-read"), Seen()
     start(Order(method, method.params(), "/dev/fake0", seed=1), tmp_path, [seen], environment(FakeDrive()))
     assert [label for label, _ in seen.finished_with] == ["conditions", *[f"depth {2**n}" for n in range(10)]]
