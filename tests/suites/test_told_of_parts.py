@@ -87,6 +87,15 @@ def test_the_energy_of_a_suite_is_that_of_all_its_parts() -> None:
     }
 
 
+def test_the_highest_power_of_a_suite_is_that_over_as_long_as_a_limit() -> None:
+    brief = _metered(use="model", energy_j=45.0, metered_s=2.0, highest_w=9.0, highest_over_s=2.0)
+    whole = _metered(use="model", energy_j=547.0, metered_s=261.0, highest_w=2.5, highest_over_s=10.0)
+    meter = environment([brief, whole])["meter"]
+    assert (meter["highest_w"], meter["highest_over_s"]) == (2.5, 10.0)
+    shorter = environment([brief, brief])["meter"]
+    assert shorter["highest_w"] == 9.0
+
+
 def test_the_energy_of_a_suite_is_not_told_where_a_part_was_not_metered() -> None:
     one = _metered(use="model", energy_j=45.0, metered_s=22.0, highest_w=3.0)
     assert environment([one, _metered(use="model")])["meter"] == {"use": "model"}

@@ -20,7 +20,9 @@ _RECORDED = ("csv",)
 _OF_WATTS = re.compile(r"_(kiops_per_w|mb_s_per_w|per_w|j_per_gb|j)$")
 """How the names of figures end that share their watts with the one that ends with `_w`."""
 
-ENERGY = ("energy_j", "metered_s", "highest_w")
+LIMIT_S = 10.0
+"""Over so long a power state of NVMe keeps its most (Base 2.0c, 8.15): no limit is judged by less."""
+ENERGY = ("energy_j", "metered_s", "highest_w", "highest_over_s")
 """Fields of `environment.meter` that say what was drawn."""
 
 
@@ -43,7 +45,9 @@ class MeterRecord(Stored, extra="ignore"):
     energy_j: float | None = None
     metered_s: float | None = None
     highest_w: float | None = None
-    """Highest mean over `run_energy.LIMIT_S`."""
+    """Highest mean over `LIMIT_S`, or of a whole step where none is as long."""
+    highest_over_s: float | None = None
+    """Over how long; None in runs that do not say it."""
 
     @property
     def drawn(self) -> tuple[float, float, float] | None:
@@ -51,6 +55,11 @@ class MeterRecord(Stored, extra="ignore"):
         if self.energy_j is None or self.metered_s is None or self.highest_w is None:
             return None
         return self.energy_j, self.metered_s, self.highest_w
+
+    @property
+    def short_of_a_limit(self) -> bool:
+        """Whether no step was so long that its highest mean says that a limit was passed."""
+        return self.highest_over_s is not None and self.highest_over_s < LIMIT_S
 
     @property
     def model(self) -> bool:
@@ -99,9 +108,10 @@ class MeterRecord(Stored, extra="ignore"):
         return "not known" if self.accuracy is None else f"{fixed_share_text(self.accuracy)}{offset}"
 
 
-def drawn(energy_j: float, metered_s: float, highest_w: float) -> dict[str, JsonValue]:
+def drawn(energy_j: float, metered_s: float, highest_w: float, over_s: float | None) -> dict[str, JsonValue]:
     """Return what was drawn in all, as `environment.meter` has it."""
-    return dict(zip(ENERGY, (energy_j, metered_s, highest_w), strict=True))
+    found = zip(ENERGY, (energy_j, metered_s, highest_w, over_s), strict=True)
+    return {name: value for name, value in found if value is not None}
 
 
 def drawn_by_all(found: Sequence[MeterRecord]) -> dict[str, JsonValue]:
@@ -109,8 +119,9 @@ def drawn_by_all(found: Sequence[MeterRecord]) -> dict[str, JsonValue]:
     known = [each.drawn for each in found if each.drawn is not None]
     if not known or len(known) < len(found):
         return {}
-    energy_j, metered_s, highest_w = zip(*known, strict=True)
-    return drawn(sum(energy_j), sum(metered_s), max(highest_w))
+    energy_j, metered_s, _ = zip(*known, strict=True)
+    highest = max(found, key=lambda each: (not each.short_of_a_limit, each.highest_w or 0.0))
+    return drawn(sum(energy_j), sum(metered_s), highest.highest_w or 0.0, highest.highest_over_s)
 
 
 def of_watts(figure: Scalar) -> bool:
@@ -158,8 +169,17 @@ def limit_words(manifest: Manifest) -> str | None:
     if found is None or found.highest_w is None:
         return f"{limit[1]} W, {NOT_METERED}"
     surely_w = found.highest_w * (1 - (found.error_share(found.highest_w) or 0.0))
-    kept = "kept" if surely_w <= float(limit[1]) else "NOT kept"
-    return f"{limit[1]} W, {kept}: {significant(found.highest_w)} W at most, over 10 s or a step"
+    passed = "not judged" if found.short_of_a_limit else "NOT kept"
+    kept = "kept" if surely_w <= float(limit[1]) else passed
+    return f"{limit[1]} W, {kept}: {significant(found.highest_w)} W at most, {_over(found)}"
+
+
+def _over(found: MeterRecord) -> str:
+    if found.highest_over_s is None:
+        return "over 10 s or a step"
+    if found.short_of_a_limit:
+        return f"over a step of {span_text(found.highest_over_s)}; a limit holds over 10 s"
+    return "over 10 s"
 
 
 def meter_of(manifest: Manifest) -> MeterRecord | None:

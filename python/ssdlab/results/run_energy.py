@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssdlab.results.metered import drawn
+from ssdlab.results.metered import LIMIT_S, drawn
 from ssdlab.results.step_power import SUFFIX, StepPower, power_name, read_power
 
 if TYPE_CHECKING:
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.run_folder import Step
 
-LIMIT_S = 10.0
-"""Over so long a power state of NVMe keeps its most (Base 2.0c, 8.15); a shorter step counts as a whole."""
+_NEARLY = 0.99
+"""A step of that part of `LIMIT_S` is as long: its first and last samples may lie across its ends."""
 
 
 def energy_of(folder: HeldFolder, steps: Iterable[Step]) -> dict[str, JsonValue]:
     """Return energy, metered time and the highest mean over `LIMIT_S` of the steps that count.
 
-    Empty where nothing was metered.
+    Where no step is as long it is the highest of whole steps. Empty where nothing was metered.
     """
     there = {name for name in folder.names() if name.endswith(SUFFIX)}
-    energy_j, metered_s, highest_w = 0.0, 0.0, 0.0
+    energy_j, metered_s = 0.0, 0.0
+    highest = (0.0, 0.0)
     for step in steps:
         for attempt in step.result.segments or (step.attempt,):
             if (name := power_name(step.ordinal, attempt)) not in there:
@@ -35,10 +36,22 @@ def energy_of(folder: HeldFolder, steps: Iterable[Step]) -> dict[str, JsonValue]
             lengths_s = (power.end_ns - power.start_ns) / 1e9
             energy_j += float((power.watts.sum(axis=1) * lengths_s).sum())
             metered_s += float(lengths_s.sum())
-            highest_w = max(highest_w, highest_mean_w(power))
+            over = (_over_s(float(lengths_s.sum())), highest_mean_w(power))
+            highest = max(highest, over, key=_as_long_as_a_limit)
     if not metered_s:
         return {}
-    return drawn(energy_j, metered_s, highest_w)
+    over_s, highest_w = highest
+    return drawn(energy_j, metered_s, highest_w, over_s)
+
+
+def _over_s(step_s: float) -> float:
+    return LIMIT_S if step_s >= LIMIT_S * _NEARLY else round(step_s, 3)
+
+
+def _as_long_as_a_limit(highest: tuple[float, float]) -> tuple[bool, float]:
+    """Compare means over a time: those over less than `LIMIT_S` say nothing of a limit, and come behind."""
+    over_s, mean_w = highest
+    return over_s >= LIMIT_S, mean_w
 
 
 def highest_mean_w(power: StepPower, over_s: float = LIMIT_S) -> float:

@@ -2,13 +2,13 @@
 //!
 //! Energy is counted in pJ, as integers: one mW for one ns is one pJ. Each operation puts its energy into the windows it lies in,
 //! so the classes and the trace always have the same sum. Under a limit an operation starts only where there is room for it until
-//! the end of each window it lies in: no stretch of windows ever holds more than the limit, and work is spread evenly over it.
+//! the end of each window it lies in: no time as long as the limit's ever holds more, wherever it begins.
 
 use serde::{Deserialize, Serialize};
 
+use crate::power::highest::Highest;
 use crate::power::pacing::Pacing;
 use crate::power::rest::Rest;
-use crate::power::stretch::{StretchMeter, Stretches};
 use crate::power::thermal::Thermal;
 use crate::power::trace::Trace;
 use crate::profile::spec::PowerSpec;
@@ -64,11 +64,10 @@ pub struct Power {
     /// What the controller uses in a window in which it is awake, beside what is always drawn.
     awake_pj: u64,
     cap_mw: Option<u64>,
-    /// The limit in force, and the stretches over which it holds.
+    /// The limit in force, and the highest mean of as many windows as it looks at together.
     in_force_mw: Option<u64>,
-    stretches: Stretches,
-    meter: StretchMeter,
-    /// The same for work of the dies, under a limit, and the energy when the last window ended.
+    highest: Highest,
+    /// Work of the dies under a limit, and the energy when the last window ended.
     pacing: Option<Box<Pacing>>,
     passed: Energy,
     thermal: Option<Thermal>,
@@ -88,8 +87,7 @@ impl Power {
             awake_pj: spec.active_mw * spec.window_ns,
             cap_mw: spec.cap_mw,
             in_force_mw: None,
-            stretches: Stretches::new(0, spec.limit_windows),
-            meter: StretchMeter::default(),
+            highest: Highest::new(spec.limit_windows),
             pacing: None,
             passed: Energy::default(),
             thermal,
@@ -145,13 +143,8 @@ impl Power {
             return;
         }
         let graded = self.thermal.as_ref().is_some_and(Thermal::is_graded);
-        let held_before = self.in_force_mw.is_some() && cap_mw.is_some();
+        let goes_on = graded && self.in_force_mw.is_some();
         self.in_force_mw = cap_mw;
-        if !(graded && held_before) {
-            self.meter.begin();
-            let first = self.trace.first_open_end_ns() / self.spec.window_ns - 1;
-            self.stretches = Stretches::new(first, self.spec.limit_windows);
-        }
         let Some(cap_mw) = cap_mw else {
             self.pacing = None;
             return;
@@ -159,29 +152,21 @@ impl Power {
         if self.pacing.is_none() {
             (self.pacing, self.passed) = (Some(Box::new(self.planned())), self.energy);
         }
-        self.allow(cap_mw);
+        let fixed_mw = self.spec.idle_mw + self.spec.active_mw;
+        if let Some(pacing) = &mut self.pacing {
+            pacing.allow(cap_mw.saturating_sub(fixed_mw));
+            if !goes_on {
+                pacing.begin();
+            }
+        }
     }
 
     /// What is done and planned in windows that are not over.
     fn planned(&self) -> Pacing {
         let (first, open) = self.trace.open();
         let worked = |pj: u64| pj.saturating_sub(self.awake_pj);
-        Pacing::new(self.spec.window_ns, first, open.map(worked))
-    }
-
-    /// Work of the dies has what the limit leaves beside what is always drawn and what the controller draws.
-    fn allow(&mut self, cap_mw: u64) {
-        let fixed_mw = self.spec.idle_mw + self.spec.active_mw;
-        if let Some(pacing) = &mut self.pacing {
-            pacing.allow(cap_mw.saturating_sub(fixed_mw), self.stretches);
-        }
-    }
-
-    /// The drive rested until a window: what it left then is not there for more work later.
-    fn rested(&mut self, window: u64, cap_mw: u64) {
-        self.stretches = Stretches::new(window, self.spec.limit_windows);
-        self.meter.rest();
-        self.allow(cap_mw);
+        let (window_ns, limit_windows) = (self.spec.window_ns, self.spec.limit_windows);
+        Pacing::new(window_ns, limit_windows, first, open.map(worked))
     }
 
     /// Whether the limit has held up work lately.
@@ -217,10 +202,9 @@ impl Power {
         pj / (to_ns - from_ns) as f64 + self.spec.idle_mw as f64
     }
 
-    /// Highest mean power so far in mW of a stretch as long as one over which a limit holds; before one is over the mean.
+    /// Highest mean power in mW so far of as many windows as a limit looks at together; before there were so many the mean.
     pub fn highest_mw(&self) -> f64 {
-        let pj = self.meter.highest_pj(self.stretches);
-        pj / self.spec.window_ns as f64 + self.spec.idle_mw as f64
+        self.highest.mean_pj() / self.spec.window_ns as f64 + self.spec.idle_mw as f64
     }
 
     /// The integral of the trace in pJ, without what is always drawn.
@@ -264,10 +248,7 @@ impl Power {
 
     /// So many windows from number `first` on are over, each with so much energy.
     fn close(&mut self, first: u64, windows: u64, each_pj: u64) {
-        match self.in_force_mw {
-            Some(cap_mw) if each_pj == 0 => self.rested(first + windows, cap_mw),
-            _ => self.meter.pass(self.stretches, first, windows, each_pj),
-        }
+        self.highest.pass(windows, each_pj);
         let [start, end] = [first, first + windows].map(|window| window * self.spec.window_ns);
         let saved_pj = self.saved_pj(start, end) / windows as f64;
         if let Some(thermal) = &mut self.thermal {

@@ -4,11 +4,12 @@
 //! for it, a hot drive limits itself ([`Thermal`]), and a resting one may save power ([`Saving`]). Knows nothing of what the work is for.
 
 mod energy;
+mod highest;
+mod ledger;
 #[cfg(test)]
 mod limited;
 mod pacing;
 mod rest;
-mod stretch;
 mod thermal;
 mod trace;
 

@@ -1,82 +1,37 @@
-//! Under a limit work is spread evenly: a drive that used up what it may in a stretch of time as fast as it can would work at full
-//! speed and then stand still until the next.
+//! Under a limit work is spread evenly: a drive that used up what it may as fast as it can would work at full speed and then stand
+//! still.
 //!
-//! Windows of the trace are cut into slices. Work begins where until the end of each of its slices the stretch holds no more than
-//! that part of what it may hold, so later slices have what earlier ones left, and the stretch has the limit itself. Only dies are
-//! held up: commands and what crosses channels is counted when it comes, and work of the dies leaves room for as much of it as came
-//! lately.
-
-use std::collections::VecDeque;
+//! It is a token bucket: so much power for work, and a *credit* of what lighter work left, up to a part of what the limit allows over
+//! its windows. The power is less than the limit's by that part, so no windows of that number hold more than the limit, wherever
+//! they begin. It is looked at until the end of each slice of a window. Only dies are held up: commands and what crosses channels
+//! is counted when it comes, and work of the dies leaves room for as much of it as came lately.
 
 use serde::{Deserialize, Serialize};
 
 use crate::power::energy::DieWork;
-use crate::power::stretch::Stretches;
+use crate::power::ledger::{BEHIND, Classes, Ledger, READS, UNHELD};
 
-/// Slices of a window: few programs begin in one.
-const SLICES: usize = 16;
-/// A part of the room so small is left in any case: what comes varies from one window to the next.
-const LEFT: u64 = 64;
-/// A part of what a stretch may hold that is kept for heavier work.
-const KEPT: u64 = 8;
-
-/// Energy in pJ: what was never held up, reads, and what reads go before.
-type Classes = [u64; 3];
-const UNHELD: usize = 0;
-const READS: usize = 1;
-const BEHIND: usize = 2;
-
-fn sum(a: Classes, b: Classes) -> Classes {
-    std::array::from_fn(|class| a[class] + b[class])
-}
-
-/// What is done and planned in a window, and in its stretch before it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Window {
-    before: Classes,
-    slices: [Classes; SLICES],
-    all: Classes,
-}
-
-impl Window {
-    fn until_end(&self) -> Classes {
-        sum(self.before, self.all)
-    }
-}
-
-/// What a stretch holds until some time as work of a class sees it: what it waits for, and what goes on whatever it does.
-#[derive(Debug, Clone, Copy)]
-struct Held {
-    waited_for: u64,
-    others: u64,
-}
-
-impl Held {
-    fn of([unheld, reads, behind]: Classes, class: usize) -> Self {
-        let (waited_for, others) = match class {
-            READS => (reads + behind, unheld),
-            _ => (behind, unheld + reads),
-        };
-        Self { waited_for, others }
-    }
-}
+/// A part of the room that is left in any case by what is planned: what comes varies from one window to the next. What nobody uses is
+/// credit when the window is over.
+const LEFT: u64 = 16;
+/// The part of what a limit allows that lighter work can leave to heavier work.
+const KEPT: u64 = 40;
 
 /// What dies may do under a limit, and what is planned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Pacing {
     window_ns: u64,
-    /// The limit holds over each of them.
-    stretches: Stretches,
-    /// Power for work, beside what is always drawn.
+    /// The limit holds over so many, wherever they begin.
+    limit_windows: u64,
+    /// Power for work, beside what is always drawn, that the limit allows, and what is left of it for the next window.
+    allowed_mw: u64,
     room_mw: u64,
+    /// What may be used beyond that, since less was used.
+    credit_pj: u64,
     /// What commands and transfers draw, and array reads, as seen in windows that are over, each half as much as the next.
     unheld_mw: u64,
     reads_mw: u64,
-    /// The windows that are not over; the first is number `first`.
-    windows: VecDeque<Window>,
-    first: u64,
-    /// What those hold that are over, of the stretch that is not.
-    over: Classes,
+    ledger: Ledger,
     /// When work of a die that had to wait last began.
     held_up_ns: Option<u64>,
 }
@@ -89,84 +44,103 @@ struct Planned {
     mw: u64,
 }
 
+impl Planned {
+    /// When it starts if so much is left between two times for the part of it that lies between them: at its start, or so late that
+    /// the part is no larger.
+    fn start(self, start: u64, [begin_ns, end_ns]: [u64; 2], left_pj: i64) -> u64 {
+        let left_pj = left_pj.max(0) as u64;
+        let part_end_ns = end_ns.min(start + self.takes_ns);
+        let part_ns = part_end_ns.saturating_sub(start.max(begin_ns));
+        if part_ns * self.mw > left_pj {
+            end_ns - left_pj / self.mw
+        } else {
+            start
+        }
+    }
+}
+
+/// The power that work finds, and what it leaves.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    class: usize,
+    room_mw: u64,
+    /// To others, and in any case.
+    others_mw: u64,
+    margin_mw: u64,
+}
+
+impl Share {
+    /// What is used or left to others in so long, in which so much is done and planned.
+    fn taken_pj(&self, [unheld, reads, behind]: Classes, lasts_ns: u64) -> i64 {
+        let (waited_for, others) = match self.class {
+            READS => (reads + behind, unheld),
+            _ => (behind, unheld + reads),
+        };
+        (waited_for + others.max(self.others_mw * lasts_ns) + self.margin_mw * lasts_ns) as i64
+    }
+}
+
 impl Pacing {
     /// A limit that comes into force when windows from number `first` on hold so much work already.
-    pub(crate) fn new(window_ns: u64, first: u64, planned: impl Iterator<Item = u64>) -> Self {
-        let mut pacing = Self {
+    pub(crate) fn new(
+        window_ns: u64,
+        limit_windows: u64,
+        first: u64,
+        planned: impl Iterator<Item = u64>,
+    ) -> Self {
+        let mut ledger = Ledger::new(window_ns, first);
+        for (window, pj) in (first..).zip(planned) {
+            ledger.put_evenly(BEHIND, window, pj);
+        }
+        Self {
             window_ns,
-            stretches: Stretches::new(first, 1),
+            limit_windows,
+            allowed_mw: 0,
             room_mw: 0,
+            credit_pj: 0,
             unheld_mw: 0,
             reads_mw: 0,
-            windows: VecDeque::new(),
-            first,
-            over: Classes::default(),
+            ledger,
             held_up_ns: None,
-        };
-        let slices = SLICES as u64;
-        for (window, pj) in (first..).zip(planned) {
-            for slice in 0..slices {
-                let part = pj * (slice + 1) / slices - pj * slice / slices;
-                pacing.put_in(window, slice as usize, BEHIND, part);
-            }
         }
-        pacing
     }
 
-    /// So much power is there for work from now on, in each of these stretches. None of them has begun before the first window that
-    /// is not over, or they are those that held before.
-    pub(crate) fn allow(&mut self, room_mw: u64, stretches: Stretches) {
-        self.room_mw = room_mw;
-        if self.stretches != stretches {
-            (self.stretches, self.over) = (stretches, Classes::default());
-            let mut before = Classes::default();
-            for (number, window) in (self.first..).zip(&mut self.windows) {
-                if stretches.first(number) == number {
-                    before = Classes::default();
-                }
-                window.before = before;
-                before = window.until_end();
-            }
-        }
+    /// The limit allows so much power for work from now on.
+    pub(crate) fn allow(&mut self, allowed_mw: u64) {
+        self.allowed_mw = allowed_mw;
+        self.room_mw = allowed_mw - allowed_mw.div_ceil(KEPT);
+    }
+
+    /// Another limit comes into force: what was drawn before, and what it left, does not count for it.
+    pub(crate) fn begin(&mut self) {
+        self.credit_pj = 0;
     }
 
     /// All windows before this one are over; in the last of them commands and transfers drew so much in the mean, and reads.
     pub(crate) fn pass(&mut self, window: u64, unheld_mw: u64, reads_mw: u64) {
         self.unheld_mw = u64::midpoint(self.unheld_mw, unheld_mw);
         self.reads_mw = u64::midpoint(self.reads_mw, reads_mw);
-        self.over = self.before(window);
-        let over = window.saturating_sub(self.first) as usize;
-        self.windows.drain(..self.windows.len().min(over));
-        self.first = self.first.max(window);
-        self.forgo(self.first);
+        let each_pj = self.room_mw * self.window_ns;
+        let kept_pj = self.kept_pj();
+        let credit_pj = &mut self.credit_pj;
+        self.ledger.pass(window, |pj| {
+            // A drive that rested does not rush.
+            *credit_pj = match pj {
+                0 => 0,
+                _ => (*credit_pj + each_pj).saturating_sub(pj).min(kept_pj),
+            };
+        });
     }
 
-    /// What lighter work has left in the stretch of a window is there for heavier work up to a part of what a stretch may hold: a second
-    /// that begins within a stretch holds no more above the limit than that.
-    fn forgo(&mut self, window: u64) {
-        let stretch = self.stretches.first(window);
-        let may = self.room_mw * (window - stretch) * self.window_ns;
-        let at_most = self.room_mw * self.stretches.windows() * self.window_ns / KEPT;
-        let left = may.saturating_sub(self.over.iter().sum());
-        let forgone = left.saturating_sub(at_most);
-        if forgone > 0 {
-            self.over[UNHELD] += forgone;
-            let until = (self.stretches.end(window) - window) as usize;
-            let in_stretch = self.windows.len().min(until);
-            let windows = self.windows.range_mut(..in_stretch);
-            windows.for_each(|later| later.before[UNHELD] += forgone);
-        }
-    }
-
-    /// Whether work of a die had to wait within a stretch before this time, or will have to.
+    /// Whether work of a die had to wait lately, or will have to.
     pub(crate) fn holds_up(&self, now: u64) -> bool {
-        let stretch_ns = self.stretches.windows() * self.window_ns;
-        self.held_up_ns.is_some_and(|at| at + stretch_ns > now)
+        let limit_ns = self.limit_windows * self.window_ns;
+        self.held_up_ns.is_some_and(|at| at + limit_ns > now)
     }
 
-    /// What is left to others, while they use less, of the power for work: to commands and transfers, and before what reads go
-    /// before to reads, since what is planned already would make them wait. Half is left to each in any case.
-    fn left_mw(&self, class: usize) -> u64 {
+    /// What is left to others, while they use less, since they used it lately: to commands and transfers, and before what reads go
+    /// before to reads, which what is planned already would make wait. No more than half of the room.
+    fn others_mw(&self, class: usize) -> u64 {
         let others_mw = match class {
             READS => self.unheld_mw,
             _ => self.unheld_mw + self.reads_mw,
@@ -174,37 +148,22 @@ impl Pacing {
         others_mw.min(self.room_mw / 2)
     }
 
-    /// When a slice of a window ends.
-    fn end_ns(&self, window: u64, slice: usize) -> u64 {
-        let from_begin = match slice + 1 {
-            SLICES => self.window_ns,
-            over => over as u64 * (self.window_ns / SLICES as u64),
-        };
-        window * self.window_ns + from_begin
-    }
-
-    fn window(&self, window: u64) -> Option<&Window> {
-        self.windows.get(window.checked_sub(self.first)? as usize)
-    }
-
-    /// What the stretch of a window holds before it.
-    fn before(&self, window: u64) -> Classes {
-        let stretch = self.stretches.first(window);
-        let last = self.first + self.windows.len() as u64;
-        match (self.window(window), self.windows.back()) {
-            (Some(window), _) => window.before,
-            (None, Some(back)) if last > stretch => back.until_end(),
-            (None, None) if self.first >= stretch => self.over,
-            _ => Classes::default(),
+    fn share(&self, work: Planned) -> Share {
+        // One die can always work, else a drive with a low limit would stand still.
+        let room_mw = self.room_mw.max(work.mw);
+        let margin_mw = (self.room_mw / LEFT).min(room_mw - work.mw);
+        let spare_mw = room_mw - margin_mw - work.mw;
+        Share {
+            class: work.class,
+            room_mw,
+            others_mw: self.others_mw(work.class).min(spare_mw),
+            margin_mw,
         }
     }
 
-    /// What a stretch holds until the end of a window.
-    fn until_end(&self, window: u64) -> Classes {
-        match self.window(window) {
-            Some(window) => window.until_end(),
-            None => self.before(window),
-        }
+    /// The most that lighter work leaves.
+    fn kept_pj(&self) -> u64 {
+        self.allowed_mw * self.limit_windows * self.window_ns / KEPT
     }
 
     /// The first start at or after `at` from which a die may work for `duration_ns`.
@@ -214,123 +173,88 @@ impl Pacing {
             takes_ns: duration_ns,
             mw,
         };
-        let mut start = at;
-        let mut window = at / self.window_ns;
-        loop {
-            let end = self.stretches.end(window);
-            start = self.fit_in(window, start, planned);
-            if start + duration_ns <= end * self.window_ns {
-                break;
-            }
-            window = end;
-        }
+        let start = self.fit(at, planned);
         if start > at {
             self.held_up_ns = self.held_up_ns.max(Some(start));
         }
         start
     }
 
-    /// When work can start as far as the stretch is concerned that a window lies in. It may lie in later ones too, or all of it.
-    fn fit_in(&self, window: u64, at: u64, work: Planned) -> u64 {
-        // One die can always work, else a drive with a low limit would stand still.
-        let room_mw = (self.room_mw - self.room_mw / LEFT).max(work.mw);
-        let left_mw = self.left_mw(work.class).min(room_mw - work.mw);
-        let (stretch, stretch_end) = (self.stretches.first(window), self.stretches.end(window));
-        let stretch_ns = stretch * self.window_ns;
-        let open_ns = self.first.max(stretch) * self.window_ns;
-        let over = if stretch <= self.first {
-            Held::of(self.over, work.class).others
-        } else {
-            0
-        };
-        let fitted = |start: u64, end: u64, held: Classes| {
-            let begin = start.max(stretch_ns);
-            let part = (start + work.takes_ns).min(end).saturating_sub(begin) * work.mw;
-            let held = Held::of(held, work.class);
-            let others = held.others.max(over + left_mw * (end - open_ns));
-            let left = (room_mw * (end - stretch_ns)).saturating_sub(held.waited_for + others);
-            if part > left {
-                end - left / work.mw
-            } else {
-                start
-            }
-        };
-        let mut start = at;
-        // What began earlier counts from the first window that is not over.
-        'windows: for number in window.max(self.first)..stretch_end {
-            let mut held = self.before(number);
-            let known = self.window(number);
-            for slice in 0..SLICES {
-                let end = self.end_ns(number, slice);
-                held = known.map_or(held, |window| sum(held, window.slices[slice]));
-                start = fitted(start, end, held);
-                if start + work.takes_ns <= end {
-                    break 'windows;
+    /// Windows in which work lies count until the end of each of their slices, and those behind it, which hold what is planned, until
+    /// their ends.
+    fn fit(&self, at: u64, work: Planned) -> u64 {
+        let share = self.share(work);
+        let (mut start, mut number) = (at, self.ledger.first());
+        let most_pj = self.kept_pj() as i64;
+        // What is kept from window to window without this work; what there is for all of it; and with what comes before this window
+        // for what lies in it.
+        let mut kept_pj = self.credit_pj as i64;
+        let (mut all_pj, mut part_pj) = (kept_pj, most_pj);
+        loop {
+            let begin_ns = number * self.window_ns;
+            let mut slice_ns = begin_ns;
+            let mut left_pj = 0;
+            for (end_ns, held) in self.ledger.until_slices_end(number) {
+                let lasts_ns = end_ns - begin_ns;
+                left_pj = (share.room_mw * lasts_ns) as i64 - share.taken_pj(held, lasts_ns);
+                let lies_in_it = start < end_ns && start + work.takes_ns > slice_ns;
+                if lies_in_it || (start < end_ns && lasts_ns == self.window_ns) {
+                    if start < begin_ns {
+                        start = work.start(start, [start, end_ns], all_pj + left_pj);
+                        start = work.start(start, [begin_ns, end_ns], part_pj + left_pj);
+                    }
+                    if start >= begin_ns {
+                        start = work.start(start, [start, end_ns], kept_pj + left_pj);
+                    }
                 }
+                slice_ns = end_ns;
+            }
+            if start < begin_ns {
+                let part_ns = slice_ns.min(start + work.takes_ns).saturating_sub(begin_ns);
+                part_pj = most_pj.min(part_pj + left_pj - (part_ns * work.mw) as i64);
+                all_pj += left_pj;
+            } else {
+                part_pj = most_pj;
+                all_pj = kept_pj + left_pj;
+            }
+            kept_pj = most_pj.min(kept_pj + left_pj);
+            number += 1;
+            if start + work.takes_ns <= slice_ns && number >= self.ledger.end() {
+                return start;
             }
         }
-        let end = stretch_end * self.window_ns;
-        fitted(start, end, self.until_end(stretch_end - 1))
     }
 
     /// A die works from `start` on.
     pub(crate) fn spread(&mut self, work: DieWork, start: u64, duration_ns: u64, mw: u64) {
-        let end = start + duration_ns;
-        let mut begin = start;
-        while begin < end {
-            let (window, slice) = self.place(begin);
-            let part_end = end.min(self.end_ns(window, slice));
-            self.put_in(window, slice, class_of(work), (part_end - begin) * mw);
-            begin = part_end;
-        }
+        self.ledger.spread(class_of(work), start, duration_ns, mw);
     }
 
-    /// Energy is used at one time, or as soon as its window has room for it, and the stretch. Returns when.
+    /// Energy is used at one time, or as soon as its window has room for it, and those in which work is planned. Returns when.
     pub(crate) fn put(&mut self, at: u64, pj: u64) -> u64 {
-        let mut window = at / self.window_ns;
-        while !self.has_room(window, pj) {
-            window += 1;
-        }
+        let window = self.window_for(at / self.window_ns, pj as i64);
         let at = at.max(window * self.window_ns);
-        let (window, slice) = self.place(at);
-        self.put_in(window, slice, UNHELD, pj);
+        self.ledger.put(UNHELD, at, pj);
         at
     }
 
-    /// What alone is more than a window may hold has room where nothing else is.
-    fn has_room(&self, window: u64, pj: u64) -> bool {
-        let (stretch, last) = (self.stretches.first(window), self.stretches.end(window) - 1);
-        [window, last].into_iter().all(|window| {
-            let held: u64 = self.until_end(window).iter().sum();
-            let room = self.room_mw * (window + 1 - stretch) * self.window_ns;
-            held == 0 || held + pj <= room
-        })
-    }
-
-    /// The window and the slice of a time.
-    fn place(&self, at: u64) -> (u64, usize) {
-        let slice = at % self.window_ns / (self.window_ns / SLICES as u64);
-        (at / self.window_ns, (slice as usize).min(SLICES - 1))
-    }
-
-    fn put_in(&mut self, window: u64, slice: usize, class: usize, pj: u64) {
-        let window = window.max(self.first);
-        while self.window(window).is_none() {
-            let number = self.first + self.windows.len() as u64;
-            self.windows.push_back(Window {
-                before: self.before(number),
-                ..Window::default()
-            });
+    /// The first window from this on that has room for so much, and leaves room for what is planned behind it.
+    fn window_for(&self, window: u64, pj: i64) -> u64 {
+        let each_pj = (self.room_mw * self.window_ns) as i64;
+        let most_pj = self.kept_pj() as i64;
+        let (mut window, mut credit_pj) = (window, self.credit_pj as i64);
+        for number in self.ledger.first().. {
+            let left_pj = credit_pj + each_pj - self.ledger.held_pj(number) as i64;
+            // What is more than a window can ever have room for has it where nothing else is.
+            if number >= window && pj > left_pj && left_pj < most_pj + each_pj {
+                window = number + 1;
+            }
+            if number >= window && number + 1 >= self.ledger.end() {
+                break;
+            }
+            credit_pj = left_pj.min(most_pj);
         }
-        let end = self.stretches.end(window);
-        let index = (window - self.first) as usize;
-        let in_stretch = self.windows.len().min((end - self.first) as usize);
-        let mut from_here = self.windows.range_mut(index..in_stretch);
-        if let Some(here) = from_here.next() {
-            here.slices[slice][class] += pj;
-            here.all[class] += pj;
-        }
-        from_here.for_each(|later| later.before[class] += pj);
+        window
     }
 }
 
@@ -344,21 +268,22 @@ fn class_of(work: DieWork) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::power::ledger::SLICES;
 
     const WINDOW_NS: u64 = 10_000_000;
     const PROGRAM_NS: u64 = 1_700_000;
 
-    /// A watt, over stretches of so many windows.
+    /// A watt, over so many windows.
     fn allowed(windows: u64) -> Pacing {
-        let mut pacing = Pacing::new(WINDOW_NS, 0, std::iter::empty());
-        pacing.allow(1_000, Stretches::new(0, windows));
+        let mut pacing = Pacing::new(WINDOW_NS, windows, 0, std::iter::empty());
+        pacing.allow(1_000);
         pacing
     }
 
     #[test]
     fn programs_that_wait_together_begin_one_after_the_other() {
         let mut pacing = allowed(1);
-        let room_mw = 1_000 - 1_000 / LEFT;
+        let room_mw = 975 - 975 / LEFT;
         let starts: Vec<u64> = (0..600)
             .map(|_| {
                 let start = pacing.first_fit(DieWork::Program, 0, PROGRAM_NS, 200);
@@ -383,10 +308,10 @@ mod tests {
             pacing.pass(window, 160, 320);
         }
         // Halves are rounded down.
-        assert!(pacing.left_mw(BEHIND).abs_diff(480) <= 4);
-        assert!(pacing.left_mw(READS).abs_diff(160) <= 2);
+        assert!(pacing.others_mw(BEHIND).abs_diff(480) <= 4);
+        assert!(pacing.others_mw(READS).abs_diff(160) <= 2);
         pacing.pass(20, 4_000, 0);
-        assert_eq!(pacing.left_mw(BEHIND), 500);
+        assert_eq!(pacing.others_mw(BEHIND), 975 / 2);
         // What came is not left a second time.
         let begin = 20 * WINDOW_NS;
         let slice_ns = WINDOW_NS / SLICES as u64;
@@ -395,6 +320,7 @@ mod tests {
             assert_eq!(pacing.put(at, 500 * slice_ns), at);
         }
         let mut fits = |mw| pacing.first_fit(DieWork::Program, begin, WINDOW_NS, mw) == begin;
-        assert!(fits(480) && !fits(490));
+        let left_mw = 975 - 975 / LEFT - 500;
+        assert!(fits(left_mw - 1) && !fits(left_mw + 5));
     }
 }

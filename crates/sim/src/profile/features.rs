@@ -43,9 +43,9 @@ pub enum SlcWhenFull {
     Fold,
 }
 
-/// A second: over any of them a drive's mean power is at most its power state's (OCP's Datacenter `NVMe` SSD Specification
-/// 2.0, maximum average power).
-pub const LIMIT_MS: f64 = 1000.0;
+/// Ten seconds: active power is the largest mean over so long (`NVMe` Base Specification 2.0, Power State Descriptor). Drives of data
+/// centres have a second (OCP's Datacenter `NVMe` SSD Specification 2.0, maximum average power).
+pub const LIMIT_MS: f64 = 10_000.0;
 
 /// What the drive draws.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ pub struct Power {
     pub link_pj_per_byte: Figure<f64>,
     /// The resolution of the power trace, in milliseconds.
     pub window_ms: Figure<f64>,
-    /// Time over which a limit holds, in milliseconds. Absent: a second.
+    /// Time over which a limit holds, wherever it begins, in milliseconds. Absent: ten seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_ms: Option<Figure<f64>>,
     /// What it draws at most in each power state, in W, falling; it is in the first. Absent: it has no limit.

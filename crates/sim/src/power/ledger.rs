@@ -1,0 +1,144 @@
+//! What is done and planned of the work that draws power, by windows of time.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+/// Slices of a window: few programs begin in one.
+pub(super) const SLICES: usize = 16;
+
+/// Energy in pJ: what was never held up, reads, and what reads go before.
+pub(super) type Classes = [u64; 3];
+pub(super) const UNHELD: usize = 0;
+pub(super) const READS: usize = 1;
+pub(super) const BEHIND: usize = 2;
+
+fn sum(a: Classes, b: Classes) -> Classes {
+    std::array::from_fn(|class| a[class] + b[class])
+}
+
+/// What is done and planned in a window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Window {
+    slices: [Classes; SLICES],
+    all_pj: u64,
+}
+
+/// The windows that are not over, by number.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Ledger {
+    window_ns: u64,
+    /// Those that may hold something; the first is number `first`.
+    open: VecDeque<Window>,
+    first: u64,
+}
+
+impl Ledger {
+    /// Windows from number `first` on are open and hold nothing.
+    pub(super) fn new(window_ns: u64, first: u64) -> Self {
+        Self {
+            window_ns,
+            open: VecDeque::new(),
+            first,
+        }
+    }
+
+    /// The first open window.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The first window from which on nothing is planned.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.open.len() as u64
+    }
+
+    fn window(&self, number: u64) -> Option<&Window> {
+        self.open.get(number.checked_sub(self.first)? as usize)
+    }
+
+    /// What a window holds.
+    pub(super) fn held_pj(&self, number: u64) -> u64 {
+        self.window(number).map_or(0, |window| window.all_pj)
+    }
+
+    /// When each slice of a window ends, and what the window holds until then.
+    pub(super) fn until_slices_end(
+        &self,
+        number: u64,
+    ) -> impl Iterator<Item = (u64, Classes)> + '_ {
+        let window = self.window(number);
+        let mut held = Classes::default();
+        (0..SLICES).map(move |slice| {
+            held = window.map_or(held, |window| sum(held, window.slices[slice]));
+            (self.end_ns(number, slice), held)
+        })
+    }
+
+    /// All windows before one are over: tells in order what they held, and of any number with nothing planned once that it was nothing.
+    pub(super) fn pass(&mut self, number: u64, mut over: impl FnMut(u64)) {
+        while self.first < number
+            && let Some(window) = self.open.pop_front()
+        {
+            self.first += 1;
+            over(window.all_pj);
+        }
+        if self.first < number {
+            self.first = number;
+            over(0);
+        }
+    }
+
+    /// When a slice of a window ends.
+    fn end_ns(&self, number: u64, slice: usize) -> u64 {
+        let from_begin = match slice + 1 {
+            SLICES => self.window_ns,
+            over => over as u64 * (self.window_ns / SLICES as u64),
+        };
+        number * self.window_ns + from_begin
+    }
+
+    /// The window and the slice of a time.
+    fn place(&self, at: u64) -> (u64, usize) {
+        let slice = at % self.window_ns / (self.window_ns / SLICES as u64);
+        (at / self.window_ns, (slice as usize).min(SLICES - 1))
+    }
+
+    /// Energy is used at one time.
+    pub(super) fn put(&mut self, class: usize, at: u64, pj: u64) {
+        let (window, slice) = self.place(at);
+        self.put_in(window, slice, class, pj);
+    }
+
+    /// A window has so much planned already, of which no more is known.
+    pub(super) fn put_evenly(&mut self, class: usize, window: u64, pj: u64) {
+        let slices = SLICES as u64;
+        for slice in 0..slices {
+            let part = pj * (slice + 1) / slices - pj * slice / slices;
+            self.put_in(window, slice as usize, class, part);
+        }
+    }
+
+    /// Power is drawn for some time.
+    pub(super) fn spread(&mut self, class: usize, start: u64, duration_ns: u64, mw: u64) {
+        let end = start + duration_ns;
+        let mut begin = start;
+        while begin < end {
+            let (window, slice) = self.place(begin);
+            let part_end = end.min(self.end_ns(window, slice));
+            self.put_in(window, slice, class, (part_end - begin) * mw);
+            begin = part_end;
+        }
+    }
+
+    /// What comes late for a window goes to the first open one.
+    fn put_in(&mut self, window: u64, slice: usize, class: usize, pj: u64) {
+        let index = window.saturating_sub(self.first) as usize;
+        if index >= self.open.len() {
+            self.open.resize(index + 1, Window::default());
+        }
+        let window = &mut self.open[index];
+        window.slices[slice][class] += pj;
+        window.all_pj += pj;
+    }
+}
