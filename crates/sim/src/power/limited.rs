@@ -122,7 +122,7 @@ proptest! {
     #[test]
     fn classes_and_trace_agree_and_nothing_exceeds_the_limit(
         works in proptest::collection::vec((0_u64..300_000, 0_u8..5, 1_u64..6_000_000), 1..400),
-        cap in proptest::option::of(2_500_u64..6_000),
+        cap in proptest::option::of(prop_oneof![1_900_u64..2_500, 2_500_u64..6_000]),
         active_mw in prop_oneof![Just(0_u64), 1_u64..300],
         limit_windows in prop_oneof![Just(1_u64), 2_u64..20],
     ) {
@@ -141,7 +141,8 @@ proptest! {
             prop_assert!(start >= now);
         }
         prop_assert_eq!(power.energy().total_pj(), power.trace_pj());
-        if let Some(cap) = cap {
+        // With less power than for one die that works all the same.
+        if let Some(cap) = cap.filter(|&cap| cap >= 2_500) {
             for start in 0..now / MS + 100 {
                 let mean_mw = power.mean_mw(start * MS, (start + limit_windows) * MS);
                 prop_assert!(mean_mw <= cap as f64 + 1e-6, "{mean_mw} mW from {start} ms on");

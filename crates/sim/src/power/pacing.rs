@@ -252,7 +252,8 @@ impl Pacing {
             if number >= window && number + 1 >= self.ledger.end() {
                 break;
             }
-            credit_pj = left_pj.min(most_pj);
+            // As when it is over: what was too much in a window nobody owes.
+            credit_pj = left_pj.clamp(0, most_pj);
         }
         window
     }
