@@ -35,12 +35,8 @@ pub struct Energy {
 impl Energy {
     /// All classes.
     pub fn total_pj(&self) -> u128 {
-        self.reads_pj + self.programs_pj + self.erases_pj + self.unheld_pj() + self.awake_pj
-    }
-
-    /// What is used when it is due, and not planned: commands, their bytes, and what crosses channels.
-    fn unheld_pj(&self) -> u128 {
-        self.transfers_pj + self.commands_pj + self.link_pj
+        let dies_pj = self.reads_pj + self.programs_pj + self.erases_pj;
+        dies_pj + self.transfers_pj + self.commands_pj + self.link_pj + self.awake_pj
     }
 }
 
@@ -67,9 +63,8 @@ pub struct Power {
     /// The limit in force, and the highest mean of as many windows as it looks at together.
     in_force_mw: Option<u64>,
     highest: Highest,
-    /// Work of the dies under a limit, and the energy when the last window ended.
+    /// Work of the dies under a limit.
     pacing: Option<Box<Pacing>>,
-    passed: Energy,
     thermal: Option<Thermal>,
     pub(super) rest: Option<Box<Rest>>,
 }
@@ -89,7 +84,6 @@ impl Power {
             in_force_mw: None,
             highest: Highest::new(spec.limit_windows),
             pacing: None,
-            passed: Energy::default(),
             thermal,
             rest: spec.rests[0].map(|_| Box::new(Rest::new(spec.rests, spec.idle_mw))),
         };
@@ -150,7 +144,7 @@ impl Power {
             return;
         };
         if self.pacing.is_none() {
-            (self.pacing, self.passed) = (Some(Box::new(self.planned())), self.energy);
+            self.pacing = Some(Box::new(self.planned()));
         }
         let fixed_mw = self.spec.idle_mw + self.spec.active_mw;
         if let Some(pacing) = &mut self.pacing {
@@ -174,22 +168,6 @@ impl Power {
         self.pacing
             .as_ref()
             .is_some_and(|pacing| pacing.holds_up(now))
-    }
-
-    /// The windows before this one are over, so many since the last.
-    fn pace(&mut self, window: u64, windows: u64) {
-        let Some(pacing) = &mut self.pacing else {
-            return;
-        };
-        let over_ns = u128::from(windows * self.spec.window_ns);
-        let mean_mw = |now_pj: u128, then_pj: u128| ((now_pj - then_pj) / over_ns) as u64;
-        let (now, then) = (&self.energy, &self.passed);
-        pacing.pass(
-            window,
-            mean_mw(now.unheld_pj(), then.unheld_pj()),
-            mean_mw(now.reads_pj, then.reads_pj),
-        );
-        self.passed = self.energy;
     }
 
     /// Mean power between two times in mW, what is always drawn included. Where a time lies within a window, the window counts
@@ -237,12 +215,13 @@ impl Power {
     #[cold]
     fn close_until(&mut self, window: u64) {
         let mut first = self.trace.first_open_end_ns() / self.spec.window_ns - 1;
-        let over = window - first;
         while let Some((windows, each_pj)) = self.trace.close_before(window) {
             self.close(first, windows, each_pj);
             first += windows;
         }
-        self.pace(window, over);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.pass(window);
+        }
         self.set_room();
     }
 

@@ -24,6 +24,12 @@ struct Window {
     all_pj: u64,
 }
 
+impl Window {
+    fn all(&self) -> Classes {
+        self.slices.into_iter().fold(Classes::default(), sum)
+    }
+}
+
 /// The windows that are not over, by number.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Ledger {
@@ -76,16 +82,16 @@ impl Ledger {
     }
 
     /// All windows before one are over: tells in order what they held, and of any number with nothing planned once that it was nothing.
-    pub(super) fn pass(&mut self, number: u64, mut over: impl FnMut(u64)) {
+    pub(super) fn pass(&mut self, number: u64, mut over: impl FnMut(Classes)) {
         while self.first < number
             && let Some(window) = self.open.pop_front()
         {
             self.first += 1;
-            over(window.all_pj);
+            over(window.all());
         }
         if self.first < number {
             self.first = number;
-            over(0);
+            over(Classes::default());
         }
     }
 

@@ -14,6 +14,8 @@ use crate::power::ledger::{BEHIND, Classes, Ledger, READS, UNHELD};
 /// A part of the room that is left in any case by what is planned: what comes varies from one window to the next. What nobody uses is
 /// credit when the window is over.
 const LEFT: u64 = 16;
+/// The part by which what a window held counts less with each that follows.
+const LATELY: u64 = 64;
 /// The part of what a limit allows that lighter work can leave to heavier work.
 const KEPT: u64 = 40;
 
@@ -28,9 +30,8 @@ pub(crate) struct Pacing {
     room_mw: u64,
     /// What may be used beyond that, since less was used.
     credit_pj: u64,
-    /// What commands and transfers draw, and array reads, as seen in windows that are over, each half as much as the next.
-    unheld_mw: u64,
-    reads_mw: u64,
+    /// What windows held that are over, each a 16th less than the next.
+    lately_pj: Classes,
     ledger: Ledger,
     /// When work of a die that had to wait last began.
     held_up_ns: Option<u64>,
@@ -98,8 +99,7 @@ impl Pacing {
             allowed_mw: 0,
             room_mw: 0,
             credit_pj: 0,
-            unheld_mw: 0,
-            reads_mw: 0,
+            lately_pj: Classes::default(),
             ledger,
             held_up_ns: None,
         }
@@ -116,18 +116,19 @@ impl Pacing {
         self.credit_pj = 0;
     }
 
-    /// All windows before this one are over; in the last of them commands and transfers drew so much in the mean, and reads.
-    pub(crate) fn pass(&mut self, window: u64, unheld_mw: u64, reads_mw: u64) {
-        self.unheld_mw = u64::midpoint(self.unheld_mw, unheld_mw);
-        self.reads_mw = u64::midpoint(self.reads_mw, reads_mw);
+    /// All windows before this one are over.
+    pub(crate) fn pass(&mut self, window: u64) {
         let each_pj = self.room_mw * self.window_ns;
         let kept_pj = self.kept_pj();
-        let credit_pj = &mut self.credit_pj;
-        self.ledger.pass(window, |pj| {
+        let (credit_pj, lately_pj) = (&mut self.credit_pj, &mut self.lately_pj);
+        self.ledger.pass(window, |held| {
+            for (lately_pj, pj) in lately_pj.iter_mut().zip(held) {
+                *lately_pj = *lately_pj - *lately_pj / LATELY + pj;
+            }
             // A drive that rested does not rush.
-            *credit_pj = match pj {
+            *credit_pj = match held.iter().sum() {
                 0 => 0,
-                _ => (*credit_pj + each_pj).saturating_sub(pj).min(kept_pj),
+                pj => (*credit_pj + each_pj).saturating_sub(pj).min(kept_pj),
             };
         });
     }
@@ -138,14 +139,16 @@ impl Pacing {
         self.held_up_ns.is_some_and(|at| at + limit_ns > now)
     }
 
-    /// What is left to others, while they use less, since they used it lately: to commands and transfers, and before what reads go
-    /// before to reads, which what is planned already would make wait. No more than half of the room.
+    /// What is left to others, while they use less: their share of what was used lately. They are commands and transfers, and before
+    /// what reads go before reads, which what is planned already would make wait. A share stays what it is where all wait.
     fn others_mw(&self, class: usize) -> u64 {
-        let others_mw = match class {
-            READS => self.unheld_mw,
-            _ => self.unheld_mw + self.reads_mw,
+        let [unheld, reads, behind] = self.lately_pj;
+        let others = match class {
+            READS => unheld,
+            _ => unheld + reads,
         };
-        others_mw.min(self.room_mw / 2)
+        let all = (unheld + reads + behind).max(1);
+        (u128::from(self.room_mw) * u128::from(others) / u128::from(all)) as u64
     }
 
     fn share(&self, work: Planned) -> Share {
@@ -305,14 +308,17 @@ mod tests {
     #[test]
     fn what_is_never_held_up_finds_its_room() {
         let mut pacing = allowed(1);
-        for window in 1..20 {
-            pacing.pass(window, 160, 320);
+        // A fifth of what is used are commands, and two fifths reads.
+        for window in 0..20 {
+            let begin = window * WINDOW_NS;
+            pacing.put(begin, 100 * WINDOW_NS);
+            pacing.spread(DieWork::Read, begin, WINDOW_NS, 200);
+            pacing.spread(DieWork::Program, begin, WINDOW_NS, 200);
+            pacing.pass(window + 1);
         }
-        // Halves are rounded down.
-        assert!(pacing.others_mw(BEHIND).abs_diff(480) <= 4);
-        assert!(pacing.others_mw(READS).abs_diff(160) <= 2);
-        pacing.pass(20, 4_000, 0);
-        assert_eq!(pacing.others_mw(BEHIND), 975 / 2);
+        assert!(pacing.others_mw(BEHIND).abs_diff(975 * 3 / 5) <= 2);
+        assert!(pacing.others_mw(READS).abs_diff(975 / 5) <= 2);
+        pacing.credit_pj = 0;
         // What came is not left a second time.
         let begin = 20 * WINDOW_NS;
         let slice_ns = WINDOW_NS / SLICES as u64;
