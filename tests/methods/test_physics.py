@@ -52,8 +52,8 @@ def test_more_spare_area_makes_writes_faster_and_reads_no_slower(tmp_path: Path)
 def test_a_limit_of_10_w_holds_and_never_beats_the_drive_without_it(tmp_path: Path) -> None:
     drive = "sim:memblaze-pblaze5-c916-6.4tb,scale=128"
     # What fills its buffer of 128 MiB in one mix is programmed in the next, at that one's cost: a good part
-    # of what the limit leaves in a second.
-    long = {"ramp_seconds": "4", "seconds": "4"}
+    # of what the limit leaves in some seconds.
+    long = {"ramp_seconds": "12", "seconds": "12"}
     free = mixes(tmp_path / "free", drive, **long)
     limited = mixes(tmp_path / "limited", f"{drive},power=10W", **long)
     for most, less in zip(free.points, limited.points, strict=True):

@@ -3,8 +3,8 @@
 //!
 //! It is a token bucket: so much power for work, and a *credit* of what lighter work left, up to a part of what the limit allows over
 //! its windows. The power is less than the limit's by that part, so no windows of that number hold more than the limit, wherever
-//! they begin. It is looked at until the end of each slice of a window. Only dies are held up: commands and what crosses channels
-//! is counted when it comes, and work of the dies leaves room for as much of it as came lately.
+//! they begin. It is looked at until the end of each slice of a window. What dies do is planned ahead, and leaves to commands, to what
+//! crosses channels and to reads the share that they had lately: else they would wait for all that is planned.
 
 use serde::{Deserialize, Serialize};
 
