@@ -108,6 +108,41 @@ def limited(name: str, limit_w: float | None) -> tuple[float, float, float]:
     return float(found.iops), power.mean_w, energy.working_w  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("name", "read_pct", "depth"),
+    [("nvme-tlc-enterprise", 50, 256), ("samsung-840-pro-512gb", 70, 32)],
+)
+def test_reads_do_not_wait_for_all_that_is_planned_of_writes(name: str, read_pct: int, depth: int) -> None:
+    """A mix with half of the power for its work does half, and reads wait no longer than without a limit."""
+    free_iops, free_w, free_p99 = mixed(name, None, read_pct, depth)
+    energy = OperationEnergy.of(check_profile(name)["profile"])
+    assert energy is not None
+    limit_w = round((free_w + energy.working_w) / 2, 3)
+    iops, watts, p99 = mixed(name, limit_w, read_pct, depth)
+    print(f"{name}: {iops / free_iops:.3f} at {watts:.3f} of {limit_w} W, p99 {p99} of {free_p99} ns")
+    assert iops / free_iops == pytest.approx(0.5, rel=0.05)
+    assert watts <= limit_w
+    assert p99 < 2 * free_p99
+
+
+def mixed(name: str, limit_w: float | None, read_pct: int, depth: int) -> tuple[float, float, float]:
+    """IOPS, mean W and the 99th percentile of reads of a steady mix of 4 KiB, behind five seconds of it."""
+    drive = fresh(name, scale=scale_for(name, 1 << 30), power=limit_w)
+    assert drive.native.place_steady()
+    stream = Stream(
+        ops=Mix(read_pct=read_pct),
+        engine="uring",
+        depth=depth,
+        stop=Stop(time_ns=15 * NS),
+    )
+    found = drive.run(Workload(seed=1, ramp_ns=5 * NS, streams=(stream,))).summary()
+    assert found.read is not None
+    assert found.power is not None
+    p99 = found.read.service_ns["p99"]
+    assert p99 is not None
+    return float(found.iops), found.power.mean_w, float(p99)
+
+
 @pytest.mark.parametrize("name", ["nvme-tlc-enterprise", "samsung-840-pro-512gb"])
 def test_no_time_as_long_as_the_limits_holds_more(name: str) -> None:
     """Light work, heavy work and rests in turns: a second of data centres' drives, ten of others."""
