@@ -219,7 +219,14 @@ impl ZramDevice {
 
 impl Drop for ZramDevice {
     fn drop(&mut self) {
-        let _ = std::fs::write(format!("/sys/block/zram{}/reset", self.0), "1");
-        let _ = std::fs::write("/sys/class/zram-control/hot_remove", &self.0);
+        // The kernel closes what a ring held a moment after the ring is gone; until then the device is busy.
+        let removed = || std::fs::write("/sys/class/zram-control/hot_remove", &self.0).is_ok();
+        let _ = (0..100).any(|_| {
+            let gone = removed();
+            if !gone {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            gone
+        });
     }
 }
