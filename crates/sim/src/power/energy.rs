@@ -150,7 +150,7 @@ impl Power {
         if let Some(pacing) = &mut self.pacing {
             pacing.allow(cap_mw.saturating_sub(fixed_mw));
             if !goes_on {
-                pacing.begin();
+                pacing.forget_credit();
             }
         }
     }

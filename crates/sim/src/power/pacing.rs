@@ -3,7 +3,7 @@
 //!
 //! It is a token bucket: so much power for work, and a *credit* of what lighter work left, up to a part of what the limit allows over
 //! its windows. The power is less than the limit's by that part, so no windows of that number hold more than the limit, wherever
-//! they begin. It is looked at until the end of each slice of a window. What dies do is planned ahead, and leaves to commands, to what
+//! they begin, if it leaves enough for one die, which always works. It is looked at until the end of each slice of a window. What dies do is planned ahead, and leaves to commands, to what
 //! crosses channels and to reads the share that they had lately: else they would wait for all that is planned.
 
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ impl Pacing {
     }
 
     /// Another limit comes into force: what was drawn before, and what it left, does not count for it.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn forget_credit(&mut self) {
         self.credit_pj = 0;
     }
 
