@@ -55,6 +55,10 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+CAMPAIGN_TIMEOUT_S = 3600
+"""What a slow test takes depends on the host and on what runs beside it: only one that hangs is stopped."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     config.stash[sharing.COLLECTED] = list(items)
     for item in items:
@@ -63,6 +67,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(MARKER_OF_FIXTURE[fixture])
         if sharing.shares(item):
             item.add_marker(sharing.MARKER)
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(CAMPAIGN_TIMEOUT_S))
 
 
 @pytest.hookimpl(wrapper=True)

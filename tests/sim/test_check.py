@@ -230,7 +230,6 @@ def test_a_shipped_drive_meets_what_it_was_fitted_to() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", shipped_ratings())
 def test_every_shipped_drive_meets_what_it_was_fitted_to(name: str) -> None:
     """What is predicted may miss, visibly; a fit that is none is a fault of the profile."""

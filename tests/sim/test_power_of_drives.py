@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.flash_drives import FLASH, slow_but
-from sim.test_random_writes import fresh, write
+from sim.flash_drives import FLASH, NS, fresh, slow_but, write
 from ssdlab.cli import main
 from ssdlab.drives.ratings import Ratings
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
@@ -16,7 +15,6 @@ from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.runs.rating_check import scale_for
 
-NS = 10**9
 MAXIMA = {
     name: max(watts)
     for name, text in shipped_ratings().items()
@@ -78,7 +76,7 @@ def test_reads_draw_the_fixed_power_and_their_energy(name: str) -> None:
     assert watts == pytest.approx(energy.working_w + iops * energy.read_4k_uj / 1e6, rel=0.02)
 
 
-@pytest.mark.timeout(900)  # a drive with a cache is written eight times over, four times
+@pytest.mark.timeout(3600)  # a drive with a cache is written eight times over, four times
 @pytest.mark.parametrize("name", slow_but(["nvme-tlc-enterprise", "samsung-840-pro-512gb"], UNHEATED))
 def test_under_a_limit_work_falls_with_the_power_left_for_it(name: str) -> None:
     """Steady random writes. A 40th of what the limit leaves is there for heavier work behind lighter work."""
@@ -105,7 +103,7 @@ def limited(name: str, limit_w: float | None) -> tuple[float, float, float]:
     energy = OperationEnergy.of(check_profile(name)["profile"])
     assert power is not None
     assert energy is not None
-    return float(found.iops), power.mean_w, energy.working_w  # type: ignore[attr-defined]
+    return float(found.iops), power.mean_w, energy.working_w
 
 
 @pytest.mark.parametrize(
@@ -159,7 +157,7 @@ def test_no_time_as_long_as_the_limits_holds_more(name: str) -> None:
             drive.idle(over_s / 3)
     step = NS // 20
     starts = range(start, drive.native.now_ns - int(over_s * NS), step)
-    highest = max(drive.power(at, at + int(over_s * NS)).mean_w for at in starts)  # type: ignore[union-attr]
+    highest = max(drive.power(at, at + int(over_s * NS)).mean_w for at in starts)
     print(f"{name}: {highest:.3f} W of {limit_w} over {over_s} s")
     assert 0.9 * limit_w < highest <= limit_w
 

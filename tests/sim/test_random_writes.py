@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from sim.flash_drives import FLASH, slow_but
+from sim.flash_drives import FLASH, NS, SMALL_BYTES, fresh, settled, slow_but, write
 from ssdlab.analysis.write_cliff import PIECES, cliff_begins, fresh_amplification
-from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
-from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.runs.rating_check import scale_for
 from ssdlab.runs.rating_limits import _write_amplification, random_writes
 from ssdlab.runs.write_cliff import write_cliff
@@ -23,8 +21,6 @@ from ssdlab.runs.write_cliff import write_cliff
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NS = 10**9
-SMALL_BYTES = 3 << 30
 CLASSES = [
     "dramless-client",
     "nvme-qlc-client",
@@ -47,17 +43,6 @@ CACHED = ["samsung-840-evo-msata-1tb", "samsung-850-evo-4tb", "ocz-trion-150-480
 """With a cache of one bit a cell that has superblocks of its own, which writes pass by when it is full."""
 UNEVEN = ["nvme-qlc-client"]
 """With few dies of long programs, of which the slowest holds up the others."""
-
-
-def fresh(name: str, scale: int | None = None, **settings: object) -> SimulatedDrive:
-    scale = scale or scale_for(name, SMALL_BYTES)
-    text = SimulatedText(name, scale=scale, **settings)  # type: ignore[arg-type]
-    return SimulatedDrive(text, writing=True, allow_unwritten=True)
-
-
-def write(drive: SimulatedDrive, depth: int, seed: int, *, interval_ns: int = NS, **stop: int) -> object:
-    stream = Stream(ops=Mix(read_pct=0), engine="uring", depth=depth, stop=Stop(**stop))
-    return drive.run(Workload(seed=seed, interval_ns=interval_ns, streams=(stream,)))
 
 
 def test_the_cliff_begins_where_the_speed_falls_for_good() -> None:
@@ -131,7 +116,7 @@ def test_the_part_that_is_named_is_the_one_that_limits(name: str, tmp_path: Path
         drive = fresh(str(path), scale_for(name, SMALL_BYTES))
         assert drive.native.place_steady()
         found = write(drive, 32, 3, time_ns=4 * NS)
-        return float(found.iops)  # type: ignore[attr-defined]
+        return float(found.iops)
 
     as_it_is = twice("program_us", 1.0)
     assert twice("program_us", 0.5) > 1.5 * as_it_is
@@ -145,10 +130,10 @@ def steady(name: str, spare: float, seconds: int) -> tuple[float, float, float]:
     placed = drive.native.place_steady()
     write(drive, 32, 9, bytes=(2 if placed else 6) * drive.capacity_bytes // 4096 * 4096)
     found = write(drive, 32, 1, time_ns=seconds * NS)
-    rows = np.asarray(found.rows()["ios"], float)[:seconds]  # type: ignore[attr-defined]
+    rows = np.asarray(found.rows()["ios"], float)[:seconds]
     made = check_profile(name, scale=scale_for(name, SMALL_BYTES), spare=spare)
     amplification = _write_amplification(1 / (1 - made["effective_spare"]))
-    return float(found.iops), amplification, float(np.std(rows))  # type: ignore[attr-defined]
+    return float(found.iops), amplification, float(np.std(rows))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +169,7 @@ def written_over(name: str, spare: float, times: int, *, seconds: int = 0) -> tu
     write(drive, 32, 9, bytes=capacities)
     found = write(drive, 32, 1, **({"time_ns": seconds * NS} if seconds else {"bytes": capacities}))
     made = check_profile(name, scale=scale_for(name, SMALL_BYTES), spare=spare)
-    return float(found.iops), _write_amplification(1 / (1 - made["effective_spare"]))  # type: ignore[attr-defined]
+    return float(found.iops), _write_amplification(1 / (1 - made["effective_spare"]))
 
 
 @pytest.mark.slow
@@ -213,23 +198,13 @@ def test_spare_area_without_a_memory_for_the_map_is_worth_what_theory_says() -> 
     assert work == pytest.approx([work[0]] * len(work), rel=0.03)
 
 
-def settled(name: str, spare: float, seed: int) -> SimulatedDrive:
-    """In steady state, as warm as it gets; eight capacities are written where that cannot be placed."""
-    drive = fresh(name, spare=spare)
-    capacities = 1 if drive.native.place_steady() else 8
-    write(drive, 32, 100 + seed, bytes=capacities * drive.capacity_bytes // 4096 * 4096)
-    if name == "nvme-tlc-client":
-        write(drive, 32, 200 + seed, time_ns=300 * NS)
-    return drive
-
-
 def spread(name: str, spare: float, seeds: Sequence[int]) -> tuple[float, float]:
     """Of one-second rows of a minute beside their level, and its standard error."""
     spreads = []
     for seed in seeds:
-        drive = settled(name, spare, seed)
+        drive = settled(name, seed, spare=spare)
         found = write(drive, 32, seed, time_ns=60 * NS)
-        rows = np.asarray(found.rows()["ios"], float)[:60]  # type: ignore[attr-defined]
+        rows = np.asarray(found.rows()["ios"], float)[:60]
         spreads.append(float(np.std(rows) / np.mean(rows)))
     return float(np.mean(spreads)), float(np.std(spreads, ddof=1)) / math.sqrt(len(spreads))
 
@@ -245,7 +220,6 @@ def test_rows_of_client_drives_spread_less_with_more_spare(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ["nvme-qlc-client", "nvme-tlc-client", "dramless-client", *CACHED])
 def test_rows_of_client_drives_with_a_cache_spread_less_with_more_spare(name: str) -> None:
     (less, less_error), (more, more_error) = (spread(name, spare, (1, 2, 3)) for spare in (0.07, 0.25))
@@ -272,7 +246,7 @@ def test_as_much_is_free_whether_collection_is_late_or_not(tmp_path: Path) -> No
         write(drive, 32, 9, bytes=drive.capacity_bytes // 4096 * 4096)
         found = []
         for seed in range(60):
-            after = write(drive, 32, seed, bytes=300 * 4096).summary().drive  # type: ignore[attr-defined]
+            after = write(drive, 32, seed, bytes=300 * 4096).summary().drive
             found.append(after.effective_spare)
         return float(np.mean(found))
 
@@ -341,5 +315,5 @@ def test_with_the_write_cache_off_a_write_waits_for_its_program(name: str) -> No
     alone_us = host_us + figure("flash", "command_us") + bus_us + flash_us
     for depth in (1, 2, 4, 8):
         found = write(fresh(name, write_cache=False), depth, 3, bytes=100 * depth * 4096)
-        assert float(found.iops) == pytest.approx(1e6 * depth / alone_us, rel=0.05)  # type: ignore[attr-defined]
-        assert float(found.iops) == pytest.approx(1e6 * depth / flash_us, rel=0.10)  # type: ignore[attr-defined]
+        assert float(found.iops) == pytest.approx(1e6 * depth / alone_us, rel=0.05)
+        assert float(found.iops) == pytest.approx(1e6 * depth / flash_us, rel=0.10)

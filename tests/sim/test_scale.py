@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.flash_drives import FLASH, slow_but
-from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
+from sim.flash_drives import FLASH, NS, fresh, slow_but, write
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.model.errors import UsageError
-from ssdlab.model.workload import Mix, Stop, Stream, Workload
 
-NS = 10**9
 LARGE_BYTES = 70 << 30
 """Above that a drive is left out at a scale: what is left takes seconds."""
 
@@ -22,17 +19,16 @@ def written(name: str, scale: int) -> tuple[float, float]:
     Of one that can be placed there over ten minutes; else over eight capacities, which are a whole cycle of
     a cache that is written anew when all in it was overwritten, and many swings of one that heat slows.
     """
-    drive = SimulatedDrive(SimulatedText(name, scale=scale), writing=True, allow_unwritten=True)
+    drive = fresh(name, scale)
     placed = drive.native.place_steady()
     capacities = (1 if placed else 8) * drive.capacity_bytes // 4096 * 4096
-
-    def write(seed: int, **stop: int) -> object:
-        stream = Stream(ops=Mix(read_pct=0), engine="uring", depth=32, stop=Stop(**stop))
-        return drive.run(Workload(seed=seed, interval_ns=NS, streams=(stream,)))
-
-    write(9, bytes=capacities)
-    found = write(1, time_ns=600 * NS) if placed else write(1, bytes=capacities)
-    return found.iops, found.summary().write.service_ns["p99"]  # type: ignore[attr-defined]
+    write(drive, 32, 9, bytes=capacities)
+    found = write(drive, 32, 1, **({"time_ns": 600 * NS} if placed else {"bytes": capacities}))
+    writes = found.summary().write
+    assert writes is not None
+    p99 = writes.service_ns["p99"]
+    assert p99 is not None
+    return float(found.iops), p99
 
 
 def scales(name: str) -> list[int]:
@@ -48,7 +44,6 @@ def scales(name: str) -> list[int]:
     return found
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", slow_but([], [name for name in FLASH if len(scales(name)) > 1]))
 def test_scales_are_alike(name: str) -> None:
     """IOPS within 1 % and p99 within 5 %."""

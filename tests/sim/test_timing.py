@@ -10,7 +10,7 @@ import pytest
 
 import ssdlab
 from methods.on_simulated import run
-from sim.flash_drives import FLASH, slow_but
+from sim.flash_drives import FLASH, NS, settled, slow_but, write
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.read_under_writes import ReadUnderWritesResult
@@ -34,10 +34,21 @@ class Parts:
         self.crossing_us = UNIT * (1 + self("flash", "bus_overhead_pct") / 100) / self("flash", "bus_mt_s")
         self.link_us = UNIT / self("link", "bandwidth_mb_s")
         self.turnaround_us = self("link", "turnaround_us")
+        self.array_us = self("flash", "read_us")
+        self.map_us = self.map_missed() * (
+            sum(self.array_us) / len(self.array_us) + self("flash", "command_us") + self.crossing_us
+        )
 
     def __call__(self, table: str, key: str) -> Any:
         found = self.profile[table].get(key)
         return 0.0 if found is None else found["value"]
+
+    def map_missed(self) -> float:
+        """The share of a map of 4 bytes for each unit that is not in memory; 0 if all of it is."""
+        held_mib = (self.profile.get("mapping") or {}).get("cache_mib")
+        if held_mib is None:
+            return 0.0
+        return float(1 - held_mib["value"] * 2**20 / (4 * self.profile["capacity_bytes"]["value"] / UNIT))
 
     def read_us(self, array_us: float, first: int) -> float:
         """What a read takes of which the first page has so many units: pages side by side, then the link."""
@@ -51,32 +62,35 @@ class Parts:
         done = 0.0
         for at, units in there:
             done = max(done, at) + units * self.link_us
-        fixed: float = self("link", "command_us") + self("controller", "read_us") + self.turnaround_us
+        fixed: float = (
+            self("link", "command_us") + self("controller", "read_us") + self.turnaround_us + self.map_us
+        )
         return fixed + done
 
 
-@pytest.mark.parametrize("name", LINKS)
+@pytest.mark.parametrize("name", slow_but(LINKS, FLASH))
 def test_saturated_writes_wait_alike(name: str) -> None:
     """A buffer that fills slows every write down a little, and not one in a word line by the time of all."""
-    waits = side(name, "write", rw="randwrite", threads=32, seconds=0.5, precondition="analytic").service_ns
+    drive = settled(name, 1)
+    found = write(drive, 32, 1, time_ns=5 * NS)
+    waits = found.summary().write.service_ns
     assert waits["mean"] / 2 < waits["p50"] < 2 * waits["mean"]
     # One write in a word line is 1 % to 5 % of all: were those to wait for all, they would stand far above.
-    assert waits["p99"] < 2 * waits["mean"]
+    assert waits["p99"] < (3 if Parts(name).map_missed() else 2) * waits["mean"]
 
 
-@pytest.mark.parametrize("name", LINKS)
+@pytest.mark.parametrize("name", slow_but(LINKS, [name for name in FLASH if name != "tiny-test"]))
 def test_large_reads_at_depth_1_against_their_closed_form(name: str) -> None:
-    """Pages on several dies are read together; of a stream that was read ahead the link is what is left."""
+    """Pages on several dies are read together; of a stream that was read ahead the link is what is left.
+
+    Of `tiny-test`, which has four dies, one has two of the pages.
+    """
     parts = Parts(name)
     common = {"bs": UNITS * UNIT, "threads": 1, "seconds": 0.2, "precondition": "fill"}
     alone = side(name, "read", rw="randread", **common).service_ns["mean"] / 1e3
     ahead = side(name, "read", rw="read", **common).service_ns["mean"] / 1e3
     # A read begins anywhere in a page, and at any of the pages of a cell.
-    cases = [
-        parts.read_us(us, first)
-        for us in parts("flash", "read_us")
-        for first in range(1, parts.page_units + 1)
-    ]
+    cases = [parts.read_us(us, first) for us in parts.array_us for first in range(1, parts.page_units + 1)]
     assert alone == pytest.approx(sum(cases) / len(cases), rel=0.10)
     assert UNITS * parts.link_us + parts.turnaround_us <= ahead <= alone / 1.1
 
@@ -125,7 +139,7 @@ def beside(name: str, library: Path) -> list[Any]:
     return [steps[f"reads 5 %, writes {share} %"].measured.read.service_ns for share in shares]
 
 
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", slow_but(["tiny-test", "nvme-qlc-client"], FLASH))
 def test_reads_of_each_drive_wait_longer_the_more_is_written(name: str, tmp_path: Path) -> None:
     """In cells of 10 s or more, each after the method's own 10 s: with less, writes from before still wait.

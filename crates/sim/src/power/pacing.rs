@@ -30,7 +30,7 @@ pub(crate) struct Pacing {
     room_mw: u64,
     /// What may be used beyond that, since less was used.
     credit_pj: u64,
-    /// What windows held that are over, each a 16th less than the next.
+    /// What windows held that are over, each counting a 64th less than the next.
     lately_pj: Classes,
     ledger: Ledger,
     /// When work of a die that had to wait last began.
