@@ -83,7 +83,7 @@ def test_saturated_writes_wait_alike(name: str) -> None:
 def test_large_reads_at_depth_1_against_their_closed_form(name: str) -> None:
     """Pages on several dies are read together; of a stream that was read ahead the link is what is left.
 
-    Of `tiny-test`, which has four dies, one has two of the pages.
+    Not of `tiny-test`, of whose four channels each carries two or three of the pages.
     """
     parts = Parts(name)
     common = {"bs": UNITS * UNIT, "threads": 1, "seconds": 0.2, "precondition": "fill"}
