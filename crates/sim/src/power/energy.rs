@@ -1,8 +1,8 @@
 //! Energy and power on virtual time: who used it, how it spreads over windows of time, and a limit that delays work.
 //!
 //! Energy is counted in pJ, as integers: one mW for one ns is one pJ. Each operation puts its energy into the windows it lies in,
-//! so the classes and the trace always have the same sum. Under a limit an operation starts only where there is room for it until
-//! the end of each window it lies in: no time as long as the limit's ever holds more, wherever it begins.
+//! so the classes and the trace always have the same sum. Under a limit work of a die starts only where there is power for it
+//! until the end of each window it lies in: as the trace has it, no time as long as the limit's ever holds more, wherever it begins.
 
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,7 @@ impl Power {
             thermal,
             rest: spec.rests[0].map(|_| Box::new(Rest::new(spec.rests, spec.idle_mw))),
         };
-        power.set_room();
+        power.enforce();
         power
     }
 
@@ -120,7 +120,7 @@ impl Power {
         if cap_mw != self.cap_mw {
             (self.cap_mw, self.in_force_mw) = (cap_mw, None);
         }
-        self.set_room();
+        self.enforce();
     }
 
     /// The drive is at ambient temperature again, as one that has just been switched on.
@@ -128,39 +128,39 @@ impl Power {
         if let Some(thermal) = &mut self.thermal {
             thermal.cool();
         }
-        self.set_room();
+        self.enforce();
     }
 
-    fn set_room(&mut self) {
-        let cap_mw = self.cap_mw();
-        if cap_mw == self.in_force_mw && cap_mw.is_some() == self.pacing.is_some() {
-            return;
-        }
-        let graded = self.thermal.as_ref().is_some_and(Thermal::is_graded);
-        let goes_on = graded && self.in_force_mw.is_some();
-        self.in_force_mw = cap_mw;
-        let Some(cap_mw) = cap_mw else {
-            self.pacing = None;
+    /// Brings the limit of now into force.
+    fn enforce(&mut self) {
+        let Some(cap_mw) = self.cap_mw() else {
+            (self.in_force_mw, self.pacing) = (None, None);
             return;
         };
-        if self.pacing.is_none() {
-            self.pacing = Some(Box::new(self.planned()));
+        if self.in_force_mw == Some(cap_mw) {
+            return;
         }
-        let fixed_mw = self.spec.idle_mw + self.spec.active_mw;
-        if let Some(pacing) = &mut self.pacing {
-            pacing.allow(cap_mw.saturating_sub(fixed_mw));
-            if !goes_on {
-                pacing.forget_credit();
+        let allowed_mw = cap_mw.saturating_sub(self.spec.idle_mw + self.spec.active_mw);
+        let graded = self.thermal.as_ref().is_some_and(Thermal::is_graded);
+        let goes_on = graded && self.in_force_mw.is_some();
+        self.in_force_mw = Some(cap_mw);
+        match &mut self.pacing {
+            Some(pacing) => {
+                pacing.allow(allowed_mw);
+                if !goes_on {
+                    pacing.forget_credit();
+                }
             }
+            None => self.pacing = Some(Box::new(self.paced_from_now(allowed_mw))),
         }
     }
 
-    /// What is done and planned in windows that are not over.
-    fn planned(&self) -> Pacing {
+    /// A limit on what is done from now on; it knows what is done and planned in windows that are not over.
+    fn paced_from_now(&self, allowed_mw: u64) -> Pacing {
         let (first, open) = self.trace.open();
-        let worked = |pj: u64| pj.saturating_sub(self.awake_pj);
-        let (window_ns, limit_windows) = (self.spec.window_ns, self.spec.limit_windows);
-        Pacing::new(window_ns, limit_windows, first, open.map(worked))
+        let worked = open.map(|pj| pj.saturating_sub(self.awake_pj));
+        let windows = [self.spec.window_ns, self.spec.limit_windows];
+        Pacing::new(windows, allowed_mw, (first, worked))
     }
 
     /// Whether the limit has held up work lately.
@@ -222,16 +222,17 @@ impl Power {
         if let Some(pacing) = &mut self.pacing {
             pacing.pass(window);
         }
-        self.set_room();
+        self.enforce();
     }
 
     /// So many windows from number `first` on are over, each with so much energy.
     fn close(&mut self, first: u64, windows: u64, each_pj: u64) {
-        self.highest.pass(windows, each_pj);
         let [start, end] = [first, first + windows].map(|window| window * self.spec.window_ns);
         let saved_pj = self.saved_pj(start, end) / windows as f64;
+        let drawn_pj = each_pj as i64 - saved_pj as i64;
+        self.highest.pass(windows, drawn_pj);
         if let Some(thermal) = &mut self.thermal {
-            thermal.pass(windows, each_pj as i64 - saved_pj as i64);
+            thermal.pass(windows, drawn_pj);
         }
     }
 
@@ -311,7 +312,7 @@ impl Power {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::power::limited::spec;
+    use crate::power::limit_tests::spec;
     use crate::power::trace::MAX_RUNS;
 
     const MS: u64 = 1_000_000;

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Highest {
     /// So many are looked at together.
     together: u64,
-    /// The last windows, no more than that: how many one after another hold so much each, in pJ.
-    last: VecDeque<(u64, u64)>,
+    /// The last windows, no more than that: how many one after another hold so much each, in pJ: below 0 at rest.
+    last: VecDeque<(u64, i64)>,
     /// How many those are, and what they hold, in pJ.
     windows: u64,
-    held_pj: u128,
+    held_pj: i128,
     /// The most that so many held, in pJ.
-    most_pj: Option<u128>,
+    most_pj: Option<i128>,
 }
 
 impl Highest {
@@ -31,7 +31,7 @@ impl Highest {
     }
 
     /// So many windows are over, each with so much energy.
-    pub(crate) fn pass(&mut self, mut windows: u64, each_pj: u64) {
+    pub(crate) fn pass(&mut self, mut windows: u64, each_pj: i64) {
         while windows > 0 {
             // As long as the same are taken away the sum moves one way: its most is at an end.
             let room = self.together - self.windows;
@@ -51,13 +51,13 @@ impl Highest {
         }
     }
 
-    fn put(&mut self, windows: u64, each_pj: u64) {
+    fn put(&mut self, windows: u64, each_pj: i64) {
         match self.last.back_mut() {
             Some((same, pj)) if *pj == each_pj => *same += windows,
             _ => self.last.push_back((windows, each_pj)),
         }
         self.windows += windows;
-        self.held_pj += u128::from(windows) * u128::from(each_pj);
+        self.held_pj += i128::from(windows) * i128::from(each_pj);
     }
 
     /// No more than the first of the last windows that hold the same.
@@ -67,7 +67,7 @@ impl Highest {
         };
         *same -= windows;
         self.windows -= windows;
-        self.held_pj -= u128::from(windows) * u128::from(*each_pj);
+        self.held_pj -= i128::from(windows) * i128::from(*each_pj);
         if *same == 0 {
             self.last.pop_front();
         }
@@ -110,18 +110,18 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_the_most_of_all_that_follow_one_another(
-            runs in proptest::collection::vec((1_u64..8, 0_u64..4), 1..30),
+            runs in proptest::collection::vec((1_u64..8, -2_i64..4), 1..30),
             together in 1_usize..12,
         ) {
             let mut highest = Highest::new(together as u64);
             for &(windows, each_pj) in &runs {
                 highest.pass(windows, each_pj);
             }
-            let all: Vec<u64> = runs
+            let all: Vec<i64> = runs
                 .iter()
                 .flat_map(|&(windows, each_pj)| (0..windows).map(move |_| each_pj))
                 .collect();
-            let sums = all.windows(together.min(all.len())).map(|some| some.iter().sum::<u64>());
+            let sums = all.windows(together.min(all.len())).map(|some| some.iter().sum::<i64>());
             let most = sums.max().unwrap_or(0) as f64 / together.min(all.len()) as f64;
             prop_assert!((highest.mean_pj() - most).abs() < 1e-9);
         }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Slices of a window: few programs begin in one.
 pub(super) const SLICES: usize = 16;
 
-/// Energy in pJ: what was never held up, reads, and what reads go before.
+/// Energy in pJ: what is used at one time (commands and transfers), reads, and what reads go before.
 pub(super) type Classes = [u64; 3];
-pub(super) const UNHELD: usize = 0;
+pub(super) const AT_ONCE: usize = 0;
 pub(super) const READS: usize = 1;
 pub(super) const BEHIND: usize = 2;
 
@@ -21,13 +21,7 @@ fn sum(a: Classes, b: Classes) -> Classes {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Window {
     slices: [Classes; SLICES],
-    all_pj: u64,
-}
-
-impl Window {
-    fn all(&self) -> Classes {
-        self.slices.into_iter().fold(Classes::default(), sum)
-    }
+    all: Classes,
 }
 
 /// The windows that are not over, by number.
@@ -49,6 +43,11 @@ impl Ledger {
         }
     }
 
+    /// How long a window is.
+    pub(super) fn window_ns(&self) -> u64 {
+        self.window_ns
+    }
+
     /// The first open window.
     pub(super) fn first(&self) -> u64 {
         self.first
@@ -64,8 +63,9 @@ impl Ledger {
     }
 
     /// What a window holds.
-    pub(super) fn held_pj(&self, number: u64) -> u64 {
-        self.window(number).map_or(0, |window| window.all_pj)
+    pub(super) fn held(&self, number: u64) -> Classes {
+        self.window(number)
+            .map_or_else(Classes::default, |window| window.all)
     }
 
     /// When each slice of a window ends, and what the window holds until then.
@@ -87,7 +87,7 @@ impl Ledger {
             && let Some(window) = self.open.pop_front()
         {
             self.first += 1;
-            over(window.all());
+            over(window.all);
         }
         if self.first < number {
             self.first = number;
@@ -145,6 +145,6 @@ impl Ledger {
         }
         let window = &mut self.open[index];
         window.slices[slice][class] += pj;
-        window.all_pj += pj;
+        window.all[class] += pj;
     }
 }

@@ -3,32 +3,30 @@
 //!
 //! It is a token bucket: so much power for work, and a *credit* of what lighter work left, up to a part of what the limit allows over
 //! its windows. The power is less than the limit's by that part, so no windows of that number hold more than the limit, wherever
-//! they begin, if it leaves enough for one die, which always works. It is looked at until the end of each slice of a window. What dies do is planned ahead, and leaves to commands, to what
-//! crosses channels and to reads the share that they had lately: else they would wait for all that is planned.
+//! they begin. What dies do is planned ahead, and leaves to commands, to what crosses channels and to reads the share that they had
+//! lately: else they would wait for all that is planned. A limit from which that part leaves less than one die takes is refused.
 
 use serde::{Deserialize, Serialize};
 
+use crate::power::bucket::{Bucket, Planned, Share};
 use crate::power::energy::DieWork;
-use crate::power::ledger::{BEHIND, Classes, Ledger, READS, UNHELD};
+use crate::power::ledger::{AT_ONCE, BEHIND, Classes, Ledger, READS};
+use crate::profile::spec::PowerSpec;
 
-/// A part of the room that is left in any case by what is planned: what comes varies from one window to the next. What nobody uses is
-/// credit when the window is over.
-const LEFT: u64 = 16;
+/// A part of the power for work that is left in any case by what is planned, if there is more than one die takes: what comes varies
+/// from one window to the next. What nobody uses is credit when the window is over.
+const MARGIN_PART: u64 = 16;
 /// The part by which what a window held counts less with each that follows.
 const LATELY: u64 = 64;
-/// The part of what a limit allows that lighter work can leave to heavier work.
-const KEPT: u64 = 40;
 
 /// What dies may do under a limit, and what is planned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Pacing {
-    window_ns: u64,
     /// The limit holds over so many, wherever they begin.
     limit_windows: u64,
-    /// Power for work, beside what is always drawn, that the limit allows, and what is left of it for the next window.
+    /// Power for work, beside what is always drawn, that the limit allows.
     allowed_mw: u64,
-    room_mw: u64,
-    /// What may be used beyond that, since less was used.
+    /// What may be used beyond what there is for each window, since less was used.
     credit_pj: u64,
     /// What windows held that are over, each counting a 64th less than the next.
     lately_pj: Classes,
@@ -37,78 +35,33 @@ pub(crate) struct Pacing {
     held_up_ns: Option<u64>,
 }
 
-/// Work of a die: its class, how long it takes and what it draws.
-#[derive(Debug, Clone, Copy)]
-struct Planned {
-    class: usize,
-    takes_ns: u64,
-    mw: u64,
-}
-
-impl Planned {
-    /// When it starts if so much is left between two times for the part of it that lies between them: at its start, or so late that
-    /// the part is no larger.
-    fn start(self, start: u64, [begin_ns, end_ns]: [u64; 2], left_pj: i64) -> u64 {
-        let left_pj = left_pj.max(0) as u64;
-        let part_end_ns = end_ns.min(start + self.takes_ns);
-        let part_ns = part_end_ns.saturating_sub(start.max(begin_ns));
-        if part_ns * self.mw > left_pj {
-            end_ns - left_pj / self.mw
-        } else {
-            start
-        }
-    }
-}
-
-/// The power that work finds, and what it leaves.
-#[derive(Debug, Clone, Copy)]
-struct Share {
-    class: usize,
-    room_mw: u64,
-    /// To others, and in any case.
-    others_mw: u64,
-    margin_mw: u64,
-}
-
-impl Share {
-    /// What is used or left to others in so long, in which so much is done and planned.
-    fn taken_pj(&self, [unheld, reads, behind]: Classes, lasts_ns: u64) -> i64 {
-        let (waited_for, others) = match self.class {
-            READS => (reads + behind, unheld),
-            _ => (behind, unheld + reads),
-        };
-        (waited_for + others.max(self.others_mw * lasts_ns) + self.margin_mw * lasts_ns) as i64
-    }
-}
-
 impl Pacing {
-    /// A limit that comes into force when windows from number `first` on hold so much work already.
+    /// A limit comes into force that allows so much power for work; windows from number `first` on hold some already. What is too
+    /// much there nobody owes.
     pub(crate) fn new(
-        window_ns: u64,
-        limit_windows: u64,
-        first: u64,
-        planned: impl Iterator<Item = u64>,
+        [window_ns, limit_windows]: [u64; 2],
+        allowed_mw: u64,
+        (first, planned): (u64, impl Iterator<Item = u64>),
     ) -> Self {
-        let mut ledger = Ledger::new(window_ns, first);
-        for (window, pj) in (first..).zip(planned) {
-            ledger.put_evenly(BEHIND, window, pj);
-        }
-        Self {
-            window_ns,
+        let mut pacing = Self {
             limit_windows,
-            allowed_mw: 0,
-            room_mw: 0,
+            allowed_mw,
             credit_pj: 0,
             lately_pj: Classes::default(),
-            ledger,
+            ledger: Ledger::new(window_ns, first),
             held_up_ns: None,
+        };
+        let most_pj = pacing.steady_pj();
+        for (window, pj) in (first..).zip(planned) {
+            pacing.ledger.put_evenly(BEHIND, window, pj.min(most_pj));
         }
+        pacing
     }
 
     /// The limit allows so much power for work from now on.
     pub(crate) fn allow(&mut self, allowed_mw: u64) {
         self.allowed_mw = allowed_mw;
-        self.room_mw = allowed_mw - allowed_mw.div_ceil(KEPT);
+        self.credit_pj = self.credit_pj.min(self.full_pj());
     }
 
     /// Another limit comes into force: what was drawn before, and what it left, does not count for it.
@@ -116,10 +69,30 @@ impl Pacing {
         self.credit_pj = 0;
     }
 
+    /// Power for work in each window.
+    fn steady_mw(&self) -> u64 {
+        self.allowed_mw - self.allowed_mw.div_ceil(PowerSpec::CREDIT_PART)
+    }
+
+    /// Energy for work in each window.
+    fn steady_pj(&self) -> u64 {
+        self.steady_mw() * self.ledger.window_ns()
+    }
+
+    /// The most credit that there can be: nothing where nothing ever becomes credit.
+    fn full_pj(&self) -> u64 {
+        match self.steady_mw() {
+            0 => 0,
+            _ => {
+                let limit_ns = self.limit_windows * self.ledger.window_ns();
+                self.allowed_mw * limit_ns / PowerSpec::CREDIT_PART
+            }
+        }
+    }
+
     /// All windows before this one are over.
     pub(crate) fn pass(&mut self, window: u64) {
-        let each_pj = self.room_mw * self.window_ns;
-        let kept_pj = self.kept_pj();
+        let (steady_pj, full_pj) = (self.steady_pj(), self.full_pj());
         let (credit_pj, lately_pj) = (&mut self.credit_pj, &mut self.lately_pj);
         self.ledger.pass(window, |held| {
             for (lately_pj, pj) in lately_pj.iter_mut().zip(held) {
@@ -128,45 +101,40 @@ impl Pacing {
             // A drive that rested does not rush.
             *credit_pj = match held.iter().sum() {
                 0 => 0,
-                pj => (*credit_pj + each_pj).saturating_sub(pj).min(kept_pj),
+                pj => (*credit_pj + steady_pj).saturating_sub(pj).min(full_pj),
             };
         });
     }
 
     /// Whether work of a die had to wait lately, or will have to.
     pub(crate) fn holds_up(&self, now: u64) -> bool {
-        let limit_ns = self.limit_windows * self.window_ns;
+        let limit_ns = self.limit_windows * self.ledger.window_ns();
         self.held_up_ns.is_some_and(|at| at + limit_ns > now)
     }
 
     /// What is left to others, while they use less: their share of what was used lately. They are commands and transfers, and before
     /// what reads go before reads, which what is planned already would make wait. A share stays what it is where all wait.
     fn others_mw(&self, class: usize) -> u64 {
-        let [unheld, reads, behind] = self.lately_pj;
+        let [at_once, reads, behind] = self.lately_pj;
         let others = match class {
-            READS => unheld,
-            _ => unheld + reads,
+            READS => at_once,
+            _ => at_once + reads,
         };
-        let all = (unheld + reads + behind).max(1);
-        (u128::from(self.room_mw) * u128::from(others) / u128::from(all)) as u64
+        let all = (at_once + reads + behind).max(1);
+        (u128::from(self.steady_mw()) * u128::from(others) / u128::from(all)) as u64
     }
 
     fn share(&self, work: Planned) -> Share {
-        // One die can always work, else a drive with a low limit would stand still.
-        let room_mw = self.room_mw.max(work.mw);
-        let margin_mw = (self.room_mw / LEFT).min(room_mw - work.mw);
-        let spare_mw = room_mw - margin_mw - work.mw;
+        // One die can always work.
+        let steady_mw = self.steady_mw().max(work.mw);
+        let margin_mw = (self.steady_mw() / MARGIN_PART).min(steady_mw - work.mw);
+        let spare_mw = steady_mw - margin_mw - work.mw;
         Share {
-            class: work.class,
-            room_mw,
+            reads: work.class == READS,
+            steady_mw,
             others_mw: self.others_mw(work.class).min(spare_mw),
             margin_mw,
         }
-    }
-
-    /// The most that lighter work leaves.
-    fn kept_pj(&self) -> u64 {
-        self.allowed_mw * self.limit_windows * self.window_ns / KEPT
     }
 
     /// The first start at or after `at` from which a die may work for `duration_ns`.
@@ -176,56 +144,63 @@ impl Pacing {
             takes_ns: duration_ns,
             mw,
         };
-        let start = self.fit(at, planned);
+        let mut start = self.fit(at, planned);
+        // What is longer than a window may lie in some now that were looked at without it.
+        while duration_ns > self.ledger.window_ns() {
+            let later = self.fit(start, planned);
+            if later == start {
+                break;
+            }
+            start = later;
+        }
         if start > at {
             self.held_up_ns = self.held_up_ns.max(Some(start));
         }
         start
     }
 
-    /// Windows in which work lies count until the end of each of their slices, and those behind it, which hold what is planned, until
-    /// their ends.
+    /// A start from which work fits into the windows in which it lies then, until the end of each of their slices, and leaves those
+    /// behind it, until their ends, what is planned there.
     fn fit(&self, at: u64, work: Planned) -> u64 {
         let share = self.share(work);
+        let mut bucket = Bucket::new(self.credit_pj as i64, self.full_pj() as i64);
         let (mut start, mut number) = (at, self.ledger.first());
-        let most_pj = self.kept_pj() as i64;
-        // What is kept from window to window without this work; what there is for all of it; and with what comes before this window
-        // for what lies in it.
-        let mut kept_pj = self.credit_pj as i64;
-        let (mut all_pj, mut part_pj) = (kept_pj, most_pj);
         loop {
-            let begin_ns = number * self.window_ns;
-            let mut slice_ns = begin_ns;
-            let mut left_pj = 0;
-            for (end_ns, held) in self.ledger.until_slices_end(number) {
-                let lasts_ns = end_ns - begin_ns;
-                left_pj = (share.room_mw * lasts_ns) as i64 - share.taken_pj(held, lasts_ns);
-                let lies_in_it = start < end_ns && start + work.takes_ns > slice_ns;
-                if lies_in_it || (start < end_ns && lasts_ns == self.window_ns) {
-                    if start < begin_ns {
-                        start = work.start(start, [start, end_ns], all_pj + left_pj);
-                        start = work.start(start, [begin_ns, end_ns], part_pj + left_pj);
-                    }
-                    if start >= begin_ns {
-                        start = work.start(start, [start, end_ns], kept_pj + left_pj);
-                    }
-                }
-                slice_ns = end_ns;
+            let [begin_ns, end_ns] = [number, number + 1].map(|n| n * self.ledger.window_ns());
+            let left_pj = share.left_pj(self.ledger.held(number), end_ns - begin_ns);
+            if start < end_ns && start + work.takes_ns > begin_ns {
+                start = self.fit_slices(start, work, number, &share, &bucket);
+            } else if start < end_ns {
+                start = bucket.start(work, start, [begin_ns, end_ns], left_pj);
             }
-            if start < begin_ns {
-                let part_ns = slice_ns.min(start + work.takes_ns).saturating_sub(begin_ns);
-                part_pj = most_pj.min(part_pj + left_pj - (part_ns * work.mw) as i64);
-                all_pj += left_pj;
-            } else {
-                part_pj = most_pj;
-                all_pj = kept_pj + left_pj;
-            }
-            kept_pj = most_pj.min(kept_pj + left_pj);
+            bucket.pass(work, start, [begin_ns, end_ns], left_pj);
             number += 1;
-            if start + work.takes_ns <= slice_ns && number >= self.ledger.end() {
+            if start + work.takes_ns <= end_ns && number >= self.ledger.end() {
                 return start;
             }
         }
+    }
+
+    /// The same within a window.
+    fn fit_slices(
+        &self,
+        mut start: u64,
+        work: Planned,
+        number: u64,
+        share: &Share,
+        bucket: &Bucket,
+    ) -> u64 {
+        let [begin_ns, end_ns] = [number, number + 1].map(|n| n * self.ledger.window_ns());
+        let mut slice_ns = begin_ns;
+        for (until_ns, held) in self.ledger.until_slices_end(number) {
+            let looked_at = start + work.takes_ns > slice_ns || until_ns == end_ns;
+            if start < until_ns && looked_at {
+                let left_pj = share.left_pj(held, until_ns - begin_ns);
+                start = bucket.start(work, start, [begin_ns, until_ns], left_pj);
+            }
+            slice_ns = until_ns;
+        }
+        start
     }
 
     /// A die works from `start` on.
@@ -235,30 +210,32 @@ impl Pacing {
 
     /// Energy is used at one time, or as soon as its window has room for it, and those in which work is planned. Returns when.
     pub(crate) fn put(&mut self, at: u64, pj: u64) -> u64 {
-        let window = self.window_for(at / self.window_ns, pj as i64);
-        let at = at.max(window * self.window_ns);
-        self.ledger.put(UNHELD, at, pj);
+        let window = self.window_for(at / self.ledger.window_ns(), pj as i64);
+        let at = at.max(window * self.ledger.window_ns());
+        self.ledger.put(AT_ONCE, at, pj);
         at
     }
 
     /// The first window from this on that has room for so much, and leaves room for what is planned behind it.
-    fn window_for(&self, window: u64, pj: i64) -> u64 {
-        let each_pj = (self.room_mw * self.window_ns) as i64;
-        let most_pj = self.kept_pj() as i64;
-        let (mut window, mut credit_pj) = (window, self.credit_pj as i64);
-        for number in self.ledger.first().. {
-            let left_pj = credit_pj + each_pj - self.ledger.held_pj(number) as i64;
-            // What is more than a window can ever have room for has it where nothing else is.
-            if number >= window && pj > left_pj && left_pj < most_pj + each_pj {
-                window = number + 1;
+    fn window_for(&self, mut window: u64, pj: i64) -> u64 {
+        let (steady_pj, full_pj) = (self.steady_pj() as i64, self.full_pj() as i64);
+        let (mut number, mut credit_pj) = (self.ledger.first(), self.credit_pj as i64);
+        loop {
+            let held_pj: u64 = self.ledger.held(number).iter().sum();
+            let left_pj = credit_pj + steady_pj - held_pj as i64;
+            // No window ever has more: what needs it takes one where nothing else is.
+            let has_all = left_pj >= full_pj + steady_pj;
+            if number >= window {
+                if pj > left_pj && !has_all {
+                    window = number + 1;
+                } else if number + 1 >= self.ledger.end() {
+                    return window;
+                }
             }
-            if number >= window && number + 1 >= self.ledger.end() {
-                break;
-            }
-            // As when it is over: what was too much in a window nobody owes.
-            credit_pj = left_pj.clamp(0, most_pj);
+            // What was too much in a window nobody owes.
+            credit_pj = left_pj.clamp(0, full_pj);
+            number += 1;
         }
-        window
     }
 }
 
@@ -279,15 +256,13 @@ mod tests {
 
     /// A watt, over so many windows.
     fn allowed(windows: u64) -> Pacing {
-        let mut pacing = Pacing::new(WINDOW_NS, windows, 0, std::iter::empty());
-        pacing.allow(1_000);
-        pacing
+        Pacing::new([WINDOW_NS, windows], 1_000, (0, std::iter::empty()))
     }
 
     #[test]
     fn programs_that_wait_together_begin_one_after_the_other() {
         let mut pacing = allowed(1);
-        let room_mw = 975 - 975 / LEFT;
+        let steady_mw = 975 - 975 / MARGIN_PART;
         let starts: Vec<u64> = (0..600)
             .map(|_| {
                 let start = pacing.first_fit(DieWork::Program, 0, PROGRAM_NS, 200);
@@ -296,7 +271,7 @@ mod tests {
             })
             .collect();
         // As many as there is power for, and none that leaves a slice much of a window's share.
-        let mean_ns = 200 * PROGRAM_NS / room_mw;
+        let mean_ns = 200 * PROGRAM_NS / steady_mw;
         let last = starts[starts.len() - 1];
         assert!(last < mean_ns * 600 * 101 / 100, "{last}");
         let mut sorted = starts;
@@ -306,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_held_up_finds_its_room() {
+    fn commands_find_what_is_left_to_them() {
         let mut pacing = allowed(1);
         // A fifth of what is used are commands, and two fifths reads.
         for window in 0..20 {
@@ -327,7 +302,25 @@ mod tests {
             assert_eq!(pacing.put(at, 500 * slice_ns), at);
         }
         let mut fits = |mw| pacing.first_fit(DieWork::Program, begin, WINDOW_NS, mw) == begin;
-        let left_mw = 975 - 975 / LEFT - 500;
+        let left_mw = 975 - 975 / MARGIN_PART - 500;
         assert!(fits(left_mw - 1) && !fits(left_mw + 5));
+    }
+
+    #[test]
+    fn work_longer_than_a_window_leaves_each_window_that_it_lies_in_what_is_planned() {
+        const MS: u64 = 1_000_000;
+        let mut pacing = Pacing::new([MS, 10], 1_000, (0, std::iter::empty()));
+        for window in 0..12 {
+            let mw = if window < 10 { 714 } else { 925 };
+            pacing.ledger.put_evenly(BEHIND, window, mw * MS);
+        }
+        let start = pacing.first_fit(DieWork::Erase, 0, 10 * MS, 200);
+        pacing.spread(DieWork::Erase, start, 10 * MS, 200);
+        let mut credit_pj = 0;
+        for number in 0..30 {
+            let held_pj: u64 = pacing.ledger.held(number).iter().sum();
+            credit_pj = (credit_pj + 975 * MS as i64 - held_pj as i64).min(250 * MS as i64);
+            assert!(credit_pj >= 0, "from {start} on, window {number}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::{
     Graded, Medium, Placement, Power, Profile, ProfileError, Retry, SlcCache, SlcMode, SlcWhenFull,
     Spread, Thermal, Throttle,
 };
-use crate::profile::spec::UNIT_BYTES;
+use crate::profile::spec::{PowerSpec, UNIT_BYTES};
 
 /// Throttle points that a drive can have.
 const THROTTLE_POINTS: usize = 3;
@@ -235,7 +235,7 @@ impl Power {
             self.die_erase_mw.value,
         ];
         let one_die = dies.into_iter().max().unwrap_or(0);
-        let lowest = f64::from(fixed + one_die) / 1000.0;
+        let lowest_mw = PowerSpec::lowest_cap_mw(fixed.into(), one_die.into());
         let idle = f64::from(self.idle_mw.value) / 1000.0;
         let controller = match self.active_mw() {
             0 => String::new(),
@@ -246,8 +246,9 @@ impl Power {
             active => format!(", power.active_mw of {active}"),
         };
         let one_die = f64::from(one_die) / 1000.0;
+        let lowest = lowest_mw as f64 / 1000.0;
         let why = format!(
-            "below what the drive draws: {idle} W idle{controller} and {one_die} W for one die at work (power.idle_mw of {}{active_name} and power.die_*_mw)",
+            "below what the drive draws: {idle} W idle{controller} and {one_die} W for one die at work (power.idle_mw of {}{active_name} and power.die_*_mw), and a 39th of that for work that is uneven; at least {lowest} W",
             self.idle_mw.value,
         );
         require(watts >= lowest, field, format!("{watts} W"), &why)?;

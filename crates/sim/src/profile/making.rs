@@ -302,7 +302,8 @@ fn power_spec(power: &Power, thermal: Option<&Thermal>) -> PowerSpec {
     let states_w = power.states_w.as_ref();
     PowerSpec {
         window_ns: ns(power.window_ms.value, 1e6),
-        limit_windows: (power.limit_ms() / power.window_ms.value) as u64,
+        // Quotients of decimals may be a little less than they are.
+        limit_windows: (power.limit_ms() / power.window_ms.value + 1e-9) as u64,
         idle_mw: power.idle_mw.value.into(),
         active_mw: power.active_mw().into(),
         read_mw: power.die_read_mw.value.into(),

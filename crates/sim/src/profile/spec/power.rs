@@ -25,12 +25,22 @@ pub struct PowerSpec {
     pub command_pj: u64,
     /// One byte that crosses the link, in pJ.
     pub link_byte_pj: u64,
-    /// The limit on the drive's power, in mW; at least what it draws when idle and one die at work.
+    /// The limit on the drive's power, in mW; at least [`lowest_cap_mw`](Self::lowest_cap_mw) of what it draws.
     pub cap_mw: Option<u64>,
     /// How the drive gets warm, and what it does then.
     pub thermal: Option<ThermalSpec>,
     /// States of less power for when it rests, the nearest to work first; those that it has come first.
     pub rests: [Option<RestSpec>; RestSpec::MOST],
+}
+
+impl PowerSpec {
+    /// The part of the power for work that a limit keeps for the credit of lighter work.
+    pub const CREDIT_PART: u64 = 40;
+
+    /// The lowest limit, in mW: beside what is always drawn and that part, one die can work.
+    pub fn lowest_cap_mw(fixed_mw: u64, die_mw: u64) -> u64 {
+        fixed_mw + (die_mw * Self::CREDIT_PART).div_ceil(Self::CREDIT_PART - 1)
+    }
 }
 
 /// A state of less power, in which no command is worked on.

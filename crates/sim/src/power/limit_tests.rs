@@ -118,6 +118,53 @@ fn what_was_drawn_before_a_limit_does_not_count_for_it() {
     assert!(start < 502 * MS, "{start}");
 }
 
+#[test]
+fn what_was_planned_before_a_limit_nobody_owes() {
+    for asked_ms in [0, 10] {
+        let mut power = Power::new(spec(None));
+        (0..20).for_each(|_| _ = power.begin(DieWork::Program, 0, 10 * MS));
+        power.limit(Some(2_200));
+        power.advance(asked_ms * MS);
+        let start = power.begin(DieWork::Program, asked_ms * MS, MS / 2);
+        // Behind what is planned, and no later.
+        assert!(
+            (10 * MS..12 * MS).contains(&start),
+            "asked at {asked_ms} ms: {start}"
+        );
+    }
+}
+
+#[test]
+fn a_command_comes_in_however_little_a_limit_leaves() {
+    for allowed_mw in 0..4 {
+        let mut power = Power::new(spec(Some(2_000 + allowed_mw)));
+        assert_eq!(power.transfer(0, 1), 0);
+        power.begin(DieWork::Program, 0, MS / 2);
+        assert!(power.transfer(0, 1) <= MS);
+    }
+}
+
+#[test]
+fn at_rest_what_is_saved_is_not_the_highest() {
+    let state = RestSpec {
+        mw: 5,
+        entry_ns: 0,
+        exit_ns: 0,
+        after_ns: MS,
+    };
+    let mut power = Power::new(PowerSpec {
+        rests: std::array::from_fn(|at| (at == 0).then_some(state)),
+        ..spec(None)
+    });
+    power.advance(10_000 * MS);
+    let mean_mw = power.mean_mw(0, 10_000 * MS);
+    assert!(
+        power.highest_mw() <= mean_mw + 1.0,
+        "{} of {mean_mw}",
+        power.highest_mw()
+    );
+}
+
 proptest! {
     #[test]
     fn classes_and_trace_agree_and_nothing_exceeds_the_limit(
@@ -141,8 +188,8 @@ proptest! {
             prop_assert!(start >= now);
         }
         prop_assert_eq!(power.energy().total_pj(), power.trace_pj());
-        // With less power than for one die that works all the same.
-        if let Some(cap) = cap.filter(|&cap| cap >= 2_500) {
+        // With less power than that one die works all the same.
+        if let Some(cap) = cap.filter(|&cap| cap >= PowerSpec::lowest_cap_mw(2_000 + active_mw, 160)) {
             for start in 0..now / MS + 100 {
                 let mean_mw = power.mean_mw(start * MS, (start + limit_windows) * MS);
                 prop_assert!(mean_mw <= cap as f64 + 1e-6, "{mean_mw} mW from {start} ms on");
