@@ -108,7 +108,7 @@ def limited(name: str, limit_w: float | None) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize(
     ("name", "read_pct", "depth"),
-    [("nvme-tlc-enterprise", 50, 256), ("samsung-840-pro-512gb", 70, 32)],
+    [("nvme-tlc-enterprise", 50, 256), ("samsung-840-pro-512gb", 70, 32), ("samsung-983-dct-960gb", 90, 32)],
 )
 def test_reads_do_not_wait_for_all_that_is_planned_of_writes(name: str, read_pct: int, depth: int) -> None:
     """A mix with half of the power for its work does half, and reads wait no longer than without a limit."""

@@ -195,7 +195,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     }
 
     /// When all that was written by `at` is safe from a loss of power. Without protection what is written in part is made whole, and the
-    /// open word line is programmed for it, full or not.
+    /// open word line is programmed for it, full or not; then their entries of the map are committed.
     pub fn durable_at(&mut self, at: u64) -> u64 {
         if self.power_loss_protection {
             return at;
@@ -203,7 +203,10 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         let whole = self.place_all_parts(at);
         self.machine.at = whole;
         self.ftl.end_word_line(&mut self.machine);
-        whole.max(self.machine.drained_at())
+        match whole.max(self.machine.drained_at()) {
+            done if done > at => done + self.commit_ns,
+            _ => at,
+        }
     }
 
     #[inline]

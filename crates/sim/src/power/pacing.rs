@@ -13,8 +13,8 @@ use crate::power::energy::DieWork;
 use crate::power::ledger::{AT_ONCE, BEHIND, Classes, Ledger, READS};
 use crate::profile::spec::PowerSpec;
 
-/// A part of the power for work that is left in any case by what is planned, if there is more than one die takes: what comes varies
-/// from one window to the next. What nobody uses is credit when the window is over.
+/// The part of what there is beside the share of others that what is planned leaves too, if there is more than one die takes: what
+/// comes varies from one window to the next. What nobody uses is credit when the window is over.
 const MARGIN_PART: u64 = 16;
 /// The part by which what a window held counts less with each that follows.
 const LATELY: u64 = 64;
@@ -115,25 +115,27 @@ impl Pacing {
     /// What is left to others, while they use less: their share of what was used lately. They are commands and transfers, and before
     /// what reads go before reads, which what is planned already would make wait. A share stays what it is where all wait.
     fn others_mw(&self, class: usize) -> u64 {
-        let [at_once, reads, behind] = self.lately_pj;
-        let others = match class {
-            READS => at_once,
-            _ => at_once + reads,
+        let all: u64 = self.lately_pj.iter().sum();
+        let share = |of: usize| {
+            let mw = u128::from(self.steady_mw()) * u128::from(self.lately_pj[of]);
+            (mw / u128::from(all.max(1))) as u64
         };
-        let all = (at_once + reads + behind).max(1);
-        (u128::from(self.steady_mw()) * u128::from(others) / u128::from(all)) as u64
+        match class {
+            READS => share(AT_ONCE),
+            _ => share(AT_ONCE) + share(READS),
+        }
     }
 
     fn share(&self, work: Planned) -> Share {
         // One die can always work.
         let steady_mw = self.steady_mw().max(work.mw);
-        let margin_mw = (self.steady_mw() / MARGIN_PART).min(steady_mw - work.mw);
-        let spare_mw = steady_mw - margin_mw - work.mw;
+        let others_mw = self.others_mw(work.class).min(steady_mw - work.mw);
+        let rest_mw = steady_mw - others_mw;
         Share {
             reads: work.class == READS,
             steady_mw,
-            others_mw: self.others_mw(work.class).min(spare_mw),
-            margin_mw,
+            others_mw,
+            margin_mw: (rest_mw / MARGIN_PART).min(rest_mw - work.mw),
         }
     }
 
@@ -232,7 +234,7 @@ impl Pacing {
                     return window;
                 }
             }
-            // What was too much in a window nobody owes.
+            // What was too much in a window nobody owes; what an empty one leaves counts until it is over.
             credit_pj = left_pj.clamp(0, full_pj);
             number += 1;
         }
@@ -302,7 +304,7 @@ mod tests {
             assert_eq!(pacing.put(at, 500 * slice_ns), at);
         }
         let mut fits = |mw| pacing.first_fit(DieWork::Program, begin, WINDOW_NS, mw) == begin;
-        let left_mw = 975 - 975 / MARGIN_PART - 500;
+        let left_mw = 975 - 500;
         assert!(fits(left_mw - 1) && !fits(left_mw + 5));
     }
 

@@ -162,6 +162,10 @@ impl Profile {
     }
 }
 
+/// More than any slot gives a drive, and several times what the currents of a die make.
+const HIGHEST_MW: u32 = 100_000;
+const HIGHEST_DIE_MW: u32 = 2_000;
+
 impl Power {
     /// What the controller draws at work beside what it always draws.
     pub(super) fn active_mw(&self) -> u32 {
@@ -174,19 +178,22 @@ impl Power {
     }
 
     fn check(&self) -> Check {
-        let limit = 1_000_000;
-        count("power.idle_mw", self.idle_mw.value, limit)?;
+        count("power.idle_mw", self.idle_mw.value, HIGHEST_MW)?;
         if let Some(active) = &self.active_mw {
-            count("power.active_mw", active.value, limit)?;
+            count("power.active_mw", active.value, HIGHEST_MW)?;
         }
-        count("power.die_read_mw", self.die_read_mw.value, limit)?;
-        count("power.die_program_mw", self.die_program_mw.value, limit)?;
+        count("power.die_read_mw", self.die_read_mw.value, HIGHEST_DIE_MW)?;
+        count(
+            "power.die_program_mw",
+            self.die_program_mw.value,
+            HIGHEST_DIE_MW,
+        )?;
         let erase = self.die_erase_mw.value;
         require(
-            erase <= limit,
+            erase <= HIGHEST_DIE_MW,
             "power.die_erase_mw",
             erase,
-            &format!("must be at most {limit}"),
+            &format!("must be at most {HIGHEST_DIE_MW}"),
         )?;
         at_most("power.transfer_nj", self.transfer_nj.value, 1e6)?;
         at_most("power.command_uj", self.command_uj.value, 1e6)?;

@@ -18,6 +18,9 @@ fn named<'a>(field: &'a str, value: f64, unit: &'a str) -> Named<'a> {
     Named { field, value, unit }
 }
 
+/// What 6 Gb/s carry after 8b/10b coding.
+const SATA_MB_S: f64 = 600.0;
+
 /// Below, a figure is told with an exponent.
 const LEAST_WITHOUT_EXPONENT: f64 = 1e-4;
 
@@ -76,13 +79,17 @@ impl Profile {
         Ok(())
     }
 
-    /// A link carries what one die takes.
+    /// A link carries what one die takes, and that of SATA no more than its bits.
     fn check_link(&self) -> Check {
         let link = named(
             "link.bandwidth_mb_s",
             self.link.bandwidth_mb_s.value,
             "MB/s",
         );
+        if self.link.protocol.value == Protocol::Sata {
+            let carried = named("link.protocol", SATA_MB_S, "MB/s (of sata)");
+            at_most(&link, &carried, "6 Gb/s after 8b/10b coding are no more")?;
+        }
         let one_die = match self.medium()? {
             Medium::Flash(flash, _) => flash.programmed_mb_s(),
             Medium::Xpoint(xpoint) => f64::from(UNIT_BYTES) / xpoint.write_us.value,
@@ -284,15 +291,16 @@ impl Flash {
             &program,
             "a program reads what it has written, more than once",
         )?;
-        at_most(
-            &named(
-                "flash.read_us",
-                self.read_us.value.len() as f64,
-                "page types",
-            ),
-            &named("flash.bits_per_cell", f64::from(bits), "bits"),
-            "a word line has one page for each bit",
-        )?;
+        let pages = named(
+            "flash.read_us",
+            self.read_us.value.len() as f64,
+            "page types",
+        );
+        let bits = named("flash.bits_per_cell", f64::from(bits), "bits");
+        at_most(&pages, &bits, "a word line has one page for each bit")?;
+        if self.read_us.value.len() > 1 {
+            at_most(&bits, &pages, "name one for each, or one for all")?;
+        }
         let erase = named("flash.erase_ms", self.erase_ms.value * 1e3, "us");
         let why = "an erase takes a whole block through all its levels, a program one word line";
         at_most(&program, &erase, why)?;

@@ -48,3 +48,15 @@ fn a_write_with_fua_waits_for_the_flash_only_without_power_loss_protection() {
         assert_eq!(durable - done, flash_ns, "protected: {protected}");
     }
 }
+
+#[test]
+fn what_is_made_durable_has_its_entries_of_the_map_committed() {
+    let mut spec = SMALL.spec();
+    (spec.power_loss_protection, spec.options.commit_ns) = (false, 500_000);
+    let mut drive = filled(&spec);
+    let done = drive.submit(drive.now(), Op::Write, 0, UNIT as u32);
+    let durable = drive.durable_at(done);
+    assert_eq!(durable - done, lone_program_ns(&spec) + 500_000);
+    // What is durable is committed.
+    assert_eq!(drive.durable_at(durable), durable);
+}
