@@ -66,12 +66,12 @@ def _print(checked: Checked) -> None:
     failed = sum(judged.failed for judged in checked.ratings)
     unmeasured = sum(judged.model is None for judged in checked.ratings)
     if unmeasured:
-        print_line(f"{unmeasured} ratings not measured: the drive does not tell", "warn")
+        print_line(f"{counted(unmeasured, 'rating')} not measured", "warn")
     if failed:
         counts = Counter(judged.verdict for judged in checked.ratings if judged.failed)
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
         print_line(f"{failed} of {counted(len(checked.ratings), 'rating')} failed: {verdicts}", "bad")
-    else:
+    elif unmeasured < len(checked.ratings):
         print_line("passed", "good")
 
 
@@ -124,6 +124,7 @@ def _as_dict(checked: Checked, seconds: float) -> dict[str, Any]:
                 "model": judged.model,
                 "ratio": judged.ratio,
                 "verdict": judged.verdict,
+                "reason": judged.reason,
             }
             for judged in checked.ratings
         ],
