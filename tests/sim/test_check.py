@@ -290,6 +290,37 @@ def test_ratings_that_fail_are_counted_by_verdict(tmp_path: Path, capsys: pytest
     assert capsys.readouterr().out.rstrip().endswith("2 of 2 ratings failed: 1 missed, 1 unexplained")
 
 
+def test_ratings_of_another_profile_are_refused(tiny_ratings: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(profiles()["tiny-test"].replace('name = "tiny-test"', 'name = "mine"'))
+    with pytest.raises(UsageError, match="are of tiny-test, and the profile asked for is mine"):
+        ratings_of(str(mine), tiny_ratings)
+    tiny_ratings.write_text(tiny_ratings.read_text().replace('profile = "tiny-test"', 'profile = "mine"'))
+    assert ratings_of(str(mine), tiny_ratings).profile == "mine"
+    with pytest.raises(UsageError, match="are of mine, and the profile asked for is tiny-test"):
+        ratings_of("tiny-test", tiny_ratings)
+    tiny_ratings.write_text(tiny_ratings.read_text().replace('profile = "mine"', 'profile = "840pro"'))
+    assert ratings_of("samsung-840-pro-256gb", tiny_ratings).profile == "840pro"
+
+
+def test_a_profile_of_ones_own_says_when_it_has_the_ratings_of_a_drive_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "samsung-840-pro-256gb"
+    mine = tmp_path / "mine.toml"
+    mine.write_text(profiles()[name])
+    said = f"your profile beside the ratings that ssdlab brings along for {name}"
+    assert main(["sim", "check", str(mine), "--quick"]) in (0, 1)
+    assert said in capsys.readouterr().out
+    theirs = tmp_path / "theirs.toml"
+    theirs.write_text(f'profile = "{name}"\n' + told(metric="sequential_read_mb_s", value=540))
+    assert main(["sim", "check", str(mine), "--ratings", str(theirs), "--quick"]) == 0
+    assert said not in capsys.readouterr().out
+    for more, told_from in (([], "ssdlab"), (["--ratings", str(theirs)], str(theirs))):
+        assert main(["sim", "check", name, *more, "--quick", "--json"]) in (0, 1)
+        assert json.loads(capsys.readouterr().out)["ratings_from"] == told_from
+
+
 def test_a_profile_without_ratings_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "check", "tiny-test"]) == 2
     assert "tiny-test has no ratings" in capsys.readouterr().err

@@ -99,12 +99,21 @@ def ratings_of(profile: str, path: Path | None = None) -> Ratings:
     Raises
     ------
     UsageError
-        There are none, or they cannot be read.
+        There are none, they cannot be read, or they are of another profile.
     """
+    asked = check_profile(profile)["profile"]
+    name = str(asked["name"])
     if path is not None:
         place = user_path(path)
-        return Ratings.parse(read_document(place, "file of ratings", "name a TOML file"), str(place))
-    name = str(check_profile(profile)["profile"]["name"])
+        ratings = Ratings.parse(read_document(place, "file of ratings", "name a TOML file"), str(place))
+        if ratings.profile not in (name, *asked.get("aliases", ())):
+            raise UsageError(
+                f"the ratings in {place} are of {ratings.profile}, and the profile asked for is {name}",
+                f'write profile = "{name}" there if they are its ratings, or name the other profile',
+                profile=name,
+                rated=ratings.profile,
+            )
+        return ratings
     known = shipped_ratings()
     if name not in known:
         raise UsageError(
@@ -148,7 +157,8 @@ def check(
         if on_rating is not None:
             on_rating(rating)
         judged.append(judge(rating, prepared.measure(rating)))
-    return Checked(ratings.profile, scale, tuple(judged), check_profile(profile, scale=scale))
+    made = check_profile(profile, scale=scale)
+    return Checked(str(made["profile"]["name"]), scale, tuple(judged), made)
 
 
 def scale_for(profile: str, capacity_bytes: int) -> int:
