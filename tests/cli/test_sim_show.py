@@ -1,7 +1,9 @@
-"""`sim show`: a profile's own text, to begin another with."""
+"""`sim show`: figures under the names of their tables, and a profile's own text, to begin another with."""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -40,3 +42,22 @@ def test_the_text_is_refused_beside_what_it_cannot_show(
     captured = capsys.readouterr()
     assert why in captured.err + captured.out
     assert profiles()["tiny-test"] not in captured.out
+
+
+def test_idle_states_are_called_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", "show", "nvme-tlc-client"]) == 0
+    tables = dict(table.split("\n", 1) for table in capsys.readouterr().out.split("\n\n"))
+    assert [title for title in tables if "idle_states" in title] == [
+        "power.idle_states ps1",
+        "power.idle_states ps2",
+    ]
+    assert re.match(r"  mw +25 mW ", tables["power.idle_states ps1"])
+    assert re.match(r"  mw +5 mW ", tables["power.idle_states ps2"])
+
+
+def test_the_page_has_every_generation_of_nand() -> None:
+    root = Path(__file__).parents[2]
+    table = tomllib.loads((root / "crates/sim/src/profile/generations.toml").read_text(encoding="utf-8"))
+    page = (root / "docs/simulated.md").read_text(encoding="utf-8")
+    listed = page.split("`nand` is one of ")[1].split(". ")[0]
+    assert re.findall(r"`([^`]+)`", listed) == [each["name"] for each in table["generation"]]

@@ -103,7 +103,10 @@ def _check_toml(text: SimulatedText, *, json: bool) -> None:
 
 
 def _tables(profile: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the tables of a profile with their figures: those outside any table first, tables in tables."""
+    """Yield the tables of a profile with their figures: those outside any table first, tables in tables.
+
+    One of several is called by its name, or numbered where it has none.
+    """
     figures = {name: value for name, value in profile.items() if _is_figure(value)}
     if figures:
         yield prefix or "drive", figures
@@ -113,7 +116,7 @@ def _tables(profile: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield from _tables(value, path)
         elif isinstance(value, list) and all(isinstance(each, dict) for each in value):
             for number, each in enumerate(value, start=1):
-                yield from _tables(each, f"{path} {number}")
+                yield from _tables(each, f"{path} {each.get('name', number)}")
 
 
 def _is_figure(value: object) -> bool:
@@ -143,7 +146,7 @@ _UNITS = {
 
 
 def _figure(name: str, figure: Mapping[str, Any]) -> str:
-    unit = next((unit for end, unit in _UNITS.items() if name.endswith(end)), "")
+    unit = next((unit for end, unit in _UNITS.items() if f"_{name}".endswith(end)), "")
     shown = _value(figure["value"]) + (f" {unit}" if unit else "")
     source = f"fitted to {figure['fitted_to']}" if figure.get("fitted_to") else figure["source"]
     note = f": {figure['note']}" if figure.get("note") else ""
