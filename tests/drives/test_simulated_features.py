@@ -74,6 +74,20 @@ def test_a_summary_has_the_power_of_the_time_that_it_covers(powered: str) -> Non
     assert measure("sim:tiny-test,scale=4", seconds=1).summary()["power"] is None
 
 
+def test_a_summary_tells_the_parity_among_what_the_flash_wrote(tmp_path: Path) -> None:
+    """One of 16 word lines holds the parity of the 15 others; a purged drive has nothing to move."""
+    path = tmp_path / "parity.toml"
+    mapping = '\n[mapping]\nparity_dies = { value = 16, source = "chosen" }\n'
+    path.write_text(profiles()["tiny-test"] + mapping, encoding="utf-8")
+    drive = _drive(f"sim:{path},scale=4")
+    drive.purge()
+    told = _write(drive)["drive"]
+    assert told["parity_bytes"] == pytest.approx(told["nand_bytes_written"] / 16, rel=0.01)
+    written = told["host_bytes_written"] + told["parity_bytes"]
+    assert told["nand_bytes_written"] == pytest.approx(written, rel=0.01)
+    assert "parity_bytes" not in _write(_drive("sim:tiny-test,scale=4")).drive.model_dump()
+
+
 def test_energy_by_class_is_what_the_drive_drew_beyond_idling(powered: str) -> None:
     drive = _drive(powered)
     _write(drive)

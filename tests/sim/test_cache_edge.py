@@ -8,9 +8,9 @@ from statistics import harmonic_mean
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.analysis.over_position import drop_bytes
+from ssdlab.analysis.over_position import beside_drop, drop_bytes
 from ssdlab.cli import main
-from ssdlab.drives.simulated.profiles import check_profile
+from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.methods.presented.fill import findings
 from ssdlab.methods.results.fill import FillResult
 from ssdlab.methods.results.outcome import read_result
@@ -27,6 +27,7 @@ def test_an_edge_within_a_part_is_found_by_the_time_that_the_part_took(edge: flo
     for at in (6, 7):
         if abs(at - edge) <= 1:
             assert drop_bytes(speeds, 10.0, at) == pytest.approx(10 * edge)
+            assert beside_drop(speeds, at) == pytest.approx((500.0, 100.0))
 
 
 def filled(name: str, scale: int, library: Path) -> FillResult:
@@ -50,6 +51,17 @@ def test_the_edge_stands_at_the_size_of_the_cache(name: str, scale: int, tmp_pat
     assert result.cache_bytes is not None
     assert result.cache_bytes * scale == pytest.approx(size, rel=0.05)
     assert any("A cache ends after" in sentence(claim) for claim in findings(result))
+
+
+def test_the_speed_before_the_edge_has_nothing_of_the_part_that_it_lies_in(tmp_path: Path) -> None:
+    """A cache of three parts and a bit, faster than the link of 3,500 MB/s."""
+    text = profile_text("nvme-tlc-client").replace('mode = { value = "dynamic"', 'mode = { value = "static"')
+    lines = [line for line in text.splitlines() if not line.startswith("pct_of_empty")]
+    path = tmp_path / "static.toml"
+    path.write_text("\n".join(lines).replace("size_gb = { value = 72.0", "size_gb = { value = 14.5"))
+    result = filled(str(path), 16, tmp_path / "library")
+    assert result.cache_bytes is not None
+    assert result.before_mb_s == pytest.approx(3500, rel=0.005)
 
 
 @pytest.mark.parametrize(

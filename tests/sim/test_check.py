@@ -10,7 +10,17 @@ from typing import get_args
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.drives.ratings import FAILED, METRICS, Judged, Rating, Ratings, Verdict, judge, metric_names
+from ssdlab.drives.ratings import (
+    FAILED,
+    METRICS,
+    Judged,
+    Rating,
+    Ratings,
+    Unmeasured,
+    Verdict,
+    judge,
+    metric_names,
+)
 from ssdlab.drives.simulated.drive import profiles
 from ssdlab.drives.simulated.profiles import shipped_ratings
 from ssdlab.model.errors import UsageError
@@ -64,8 +74,9 @@ def test_an_explained_miss_is_shown_and_does_not_fail() -> None:
 
 
 def test_what_the_drive_does_not_tell_is_not_judged() -> None:
-    judged = judge(rating("idle_w", 1.0), None)
+    judged = judge(rating("idle_w", 1.0), Unmeasured("no power model"))
     assert (judged.verdict, judged.ratio, judged.failed) == ("unmeasured", None, False)
+    assert judged.reason == "no power model"
 
 
 def test_every_metric_and_verdict_is_described() -> None:
@@ -121,6 +132,68 @@ def test_the_scale_is_the_least_that_makes_the_drive_small_enough() -> None:
     assert scale_for("tiny-test", 16 << 30) == 1
     assert scale_for("tiny-test", 5 << 30) == 4
     assert scale_for("nvme-tlc-enterprise", 16 << 30) == 64
+
+
+def within_cache(metric: str, value: float, span_gb: float = 10.0, **fields: object) -> Ratings:
+    """One rating within the cache of nvme-tlc-client, which holds 72 GB."""
+    one = rating(metric, value, state="cached", span_gb=span_gb, **fields)
+    return Ratings(profile="nvme-tlc-client", rating=(one,))
+
+
+# Its link carries 3,500 MB/s, and four cores take 7 us for each write. It draws 2.5 W at work, 0.7 for the
+# link (200 pJ a byte), 3.5 for programs of 32 KiB (280 us at 116 mW) and 0.2 on the bus, less what still lies
+# in the buffer.
+@pytest.mark.parametrize(
+    ("metric", "value", "tolerance"),
+    [
+        ("sequential_write_mb_s", 3500, 0.01),
+        ("random_write_iops", 4 / 7e-6, 0.01),
+        ("active_write_w", 6.6, 0.1),
+        ("max_write_w", 6.6, 0.1),
+    ],
+)
+@pytest.mark.parametrize("effort", [QUICK, FULL])
+def test_a_cache_that_is_written_before_the_ramp_ends_is_measured(
+    metric: str, value: float, tolerance: float, effort: Effort
+) -> None:
+    (judged,) = check("nvme-tlc-client", within_cache(metric, value), effort).ratings
+    assert judged.ratio == pytest.approx(1, abs=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("metric", "span_gb", "why"),
+    [
+        # 4 GB at a 128th of them; the buffer has 33.6 MB.
+        ("sequential_write_mb_s", 4.0, "the span is 31.2 MB, less than twice the write buffer of 33.6 MB"),
+        ("max_write_w", 4.0, "less than twice the write buffer"),
+        ("depth_1_write_us", 0.1, "too short to measure"),
+    ],
+)
+def test_what_a_span_is_too_small_for_is_not_judged(
+    metric: str, span_gb: float, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ratings.toml"
+    path.write_text(
+        f'profile = "nvme-tlc-client"\n[[rating]]\nmetric = "{metric}"\nvalue = 10\nstate = "cached"\n'
+        f'span_gb = {span_gb}\nsource = "data-sheet"\n'
+    )
+    asked = ["sim", "check", "nvme-tlc-client", "--ratings", str(path), "--quick"]
+    assert main(asked) == 0
+    printed = capsys.readouterr().out
+    assert why in printed
+    assert printed.rstrip().endswith("1 rating not measured")
+    assert main([*asked, "--json"]) == 0
+    (only,) = json.loads(capsys.readouterr().out)["ratings"]
+    assert (only["model"], only["ratio"], only["verdict"]) == (None, None, "unmeasured")
+    assert why in only["reason"]
+
+
+def test_a_span_that_the_cache_does_not_hold_is_refused() -> None:
+    with pytest.raises(UsageError, match="over 600 GB, and that of nvme-tlc-client holds 72 GB"):
+        check("nvme-tlc-client", within_cache("random_read_iops", 1, span_gb=600), SMALL)
+    one = rating(state="cached", span_gb=1)
+    with pytest.raises(UsageError, match="tiny-test has none"):
+        check("tiny-test", Ratings(profile="tiny-test", rating=(one,)), SMALL)
 
 
 @pytest.fixture
@@ -215,6 +288,37 @@ def test_ratings_that_fail_are_counted_by_verdict(tmp_path: Path, capsys: pytest
     )
     assert main(["sim", "check", "tiny-test", "--ratings", str(path), "--quick"]) == 1
     assert capsys.readouterr().out.rstrip().endswith("2 of 2 ratings failed: 1 missed, 1 unexplained")
+
+
+def test_ratings_of_another_profile_are_refused(tiny_ratings: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(profiles()["tiny-test"].replace('name = "tiny-test"', 'name = "mine"'))
+    with pytest.raises(UsageError, match="are of tiny-test, and the profile asked for is mine"):
+        ratings_of(str(mine), tiny_ratings)
+    tiny_ratings.write_text(tiny_ratings.read_text().replace('profile = "tiny-test"', 'profile = "mine"'))
+    assert ratings_of(str(mine), tiny_ratings).profile == "mine"
+    with pytest.raises(UsageError, match="are of mine, and the profile asked for is tiny-test"):
+        ratings_of("tiny-test", tiny_ratings)
+    tiny_ratings.write_text(tiny_ratings.read_text().replace('profile = "mine"', 'profile = "840pro"'))
+    assert ratings_of("samsung-840-pro-256gb", tiny_ratings).profile == "840pro"
+
+
+def test_a_profile_of_ones_own_says_when_it_has_the_ratings_of_a_drive_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "samsung-840-pro-256gb"
+    mine = tmp_path / "mine.toml"
+    mine.write_text(profiles()[name])
+    said = f"your profile beside the ratings that ssdlab brings along for {name}"
+    assert main(["sim", "check", str(mine), "--quick"]) in (0, 1)
+    assert said in capsys.readouterr().out
+    theirs = tmp_path / "theirs.toml"
+    theirs.write_text(f'profile = "{name}"\n' + told(metric="sequential_read_mb_s", value=540))
+    assert main(["sim", "check", str(mine), "--ratings", str(theirs), "--quick"]) == 0
+    assert said not in capsys.readouterr().out
+    for more, told_from in (([], "ssdlab"), (["--ratings", str(theirs)], str(theirs))):
+        assert main(["sim", "check", name, *more, "--quick", "--json"]) in (0, 1)
+        assert json.loads(capsys.readouterr().out)["ratings_from"] == told_from
 
 
 def test_a_profile_without_ratings_says_so(capsys: pytest.CaptureFixture[str]) -> None:

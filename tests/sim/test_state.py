@@ -15,7 +15,8 @@ import pytest
 from ssdlab import open_drive
 from ssdlab.cli import main
 from ssdlab.drives import look
-from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
+from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profiles
+from ssdlab.drives.simulated.text import PROFILE_NAME
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Workload
@@ -106,6 +107,50 @@ def test_a_state_of_another_drive_is_refused_and_stays(tmp_path: Path, other: st
     assert raised.value.reason == "state-differs" and raised.value.advice
     assert raised.value.setting in {setting, "scale"} and raised.value.exit_status == 2
     assert file.read_bytes() == before
+
+
+def _mine(tmp_path: Path, *changed: tuple[str, str]) -> str:
+    """Return the text of a drive whose profile is the user's own, tiny-test with changes."""
+    path = tmp_path / "mine.toml"
+    text = profiles()["tiny-test"]
+    for before, after in changed:
+        assert before in text
+        text = text.replace(before, after)
+    path.write_text(text)
+    return f"sim:{path},scale=4"
+
+
+def test_a_state_of_another_profile_names_both(tmp_path: Path) -> None:
+    file = tmp_path / "drive.sim"
+    _open(_text(file), allow_unwritten=True).close()
+    named = ('name = "tiny-test"', 'name = "mine"')
+    with pytest.raises(Refused, match="it is of the profile tiny-test, and mine was asked for") as raised:
+        _open(_text(file, _mine(tmp_path, named)))
+    facts = raised.value.facts
+    assert (facts["setting"], facts["found"], facts["asked"]) == ("profile", "tiny-test", "mine")
+    slower = ("read_us = { value = [60.0]", "read_us = { value = [61.0]")
+    with pytest.raises(Refused, match="the profile tiny-test was another text when it was kept") as raised:
+        _open(_text(file, _mine(tmp_path, slower)))
+    assert raised.value.reason == "state-differs"
+    assert "as it was" in raised.value.advice
+
+
+def test_a_state_that_an_earlier_version_kept_is_taken_up(tmp_path: Path) -> None:
+    """It has no name of its profile: of another one no name is told, and it is refused all the same."""
+    file = tmp_path / "drive.sim"
+    identity = SimulatedText.parse(TINY).identity()
+    del identity[PROFILE_NAME]
+    with _open(TINY) as drive:
+        drive.native.save_state(file, identity)
+        kept = drive.state.digest()
+    with _open(_text(file)) as drive:
+        assert drive.state.digest() == kept
+    file.unlink()
+    with _open(TINY) as drive:
+        drive.native.save_state(file, identity)
+    named = ('name = "tiny-test"', 'name = "mine"')
+    with pytest.raises(Refused, match="of another profile than mine, or of another text of it"):
+        _open(_text(file, _mine(tmp_path, named)))
 
 
 @pytest.mark.parametrize("damage", ["torn", "flipped", "text", "empty"])

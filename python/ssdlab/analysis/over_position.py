@@ -91,6 +91,25 @@ def drop_bytes(speeds: Sequence[float], part_bytes: float, at: int) -> float:
     return (at - 1 + min(2.0, max(0.0, fast))) * part_bytes
 
 
+def beside_drop(speeds: Sequence[float], at: int) -> tuple[float, float]:
+    """Return the mean speeds before a drop and behind it, in the unit of the speeds.
+
+    The drop lies in one of the parts on both sides of `at`, as `drop_bytes` has it: neither counts, or of a
+    cache of few parts the speed would be told too low.
+
+    Parameters
+    ----------
+    speeds
+        Of equal parts.
+    at
+        First part behind the drop; two parts at least on either side.
+
+    >>> beside_drop([500.0, 500.0, 300.0, 100.0, 100.0], 3)
+    (500.0, 100.0)
+    """
+    return mean_speed(speeds[: at - 1]), mean_speed(speeds[at + 1 :])
+
+
 def mean_speed(speeds: Sequence[float]) -> float:
     """Return the speed over parts of equal bytes: their times add up, not their speeds."""
     return len(speeds) / sum(1 / speed for speed in speeds)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table
+from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text, share_text
+
+if TYPE_CHECKING:
+    from ssdlab.drives.simulated.text import SimulatedText
 
 
 def list_profiles(*, json: bool = False) -> None:
@@ -31,8 +35,11 @@ def list_profiles(*, json: bool = False) -> None:
     print_table(rows, ("profile", "capacity", "what it stands for"), right=(1,))
 
 
-def show(profile: str, /, *, json: bool = False) -> None:
+def show(profile: str, /, *, json: bool = False, toml: bool = False) -> None:
     """Print a profile: every figure with its unit and where it comes from, and what a drive of it is.
+
+    A profile of your own begins with the text of one: ssdlab sim show tiny-test --toml > mine.toml. Give it
+    another name and change its figures; the drive is then sim:./mine.toml.
 
     Parameters
     ----------
@@ -40,14 +47,21 @@ def show(profile: str, /, *, json: bool = False) -> None:
         Name of a profile, or the path of one; with the options of a drive's text, as tiny-test,spare=25%.
     json
         Print JSON, schema ssdlab.profile/1.
+    toml
+        Print the profile's own text as it is.
     """
     from ssdlab.drives.prefix import SIMULATED_PREFIX as PREFIX
     from ssdlab.drives.simulated.energy import OperationEnergy
-    from ssdlab.drives.simulated.profiles import check_profile
+    from ssdlab.drives.simulated.profiles import check_profile, profile_text
     from ssdlab.drives.simulated.text import SimulatedText
 
     text = SimulatedText.parse(PREFIX + profile.removeprefix(PREFIX))
+    if toml:
+        _check_toml(text, json=json)
     made = check_profile(text.profile, **text.settings())
+    if toml:
+        print(profile_text(text.profile), end="")
+        return
     known = made.pop("profile")
     if json:
         print_json({"schema": "ssdlab.profile/1", **known, "made": {"scale": text.scale, **made}})
@@ -69,8 +83,30 @@ def show(profile: str, /, *, json: bool = False) -> None:
     print_fields(_made(text.scale, made), indent=2)
 
 
+def _check_toml(text: SimulatedText, *, json: bool) -> None:
+    """Refuse what a profile's own text cannot show.
+
+    Raises
+    ------
+    UsageError
+        JSON is asked for too, or options of a drive.
+    """
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    if json:
+        raise UsageError("--toml and --json are two forms of one profile", "give one of them")
+    if text != SimulatedText(text.profile):
+        raise UsageError(
+            "--toml prints the profile's own text, which the options of a drive do not change",
+            f"leave --toml out to see that drive, or write: ssdlab sim show {text.profile} --toml",
+        )
+
+
 def _tables(profile: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the tables of a profile with their figures: those outside any table first, tables in tables."""
+    """Yield the tables of a profile with their figures: those outside any table first, tables in tables.
+
+    One of several is called by its name, or numbered where it has none.
+    """
     figures = {name: value for name, value in profile.items() if _is_figure(value)}
     if figures:
         yield prefix or "drive", figures
@@ -80,7 +116,7 @@ def _tables(profile: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield from _tables(value, path)
         elif isinstance(value, list) and all(isinstance(each, dict) for each in value):
             for number, each in enumerate(value, start=1):
-                yield from _tables(each, f"{path} {number}")
+                yield from _tables(each, f"{path} {each.get('name', number)}")
 
 
 def _is_figure(value: object) -> bool:
@@ -110,7 +146,7 @@ _UNITS = {
 
 
 def _figure(name: str, figure: Mapping[str, Any]) -> str:
-    unit = next((unit for end, unit in _UNITS.items() if name.endswith(end)), "")
+    unit = next((unit for end, unit in _UNITS.items() if f"_{name}".endswith(end)), "")
     shown = _value(figure["value"]) + (f" {unit}" if unit else "")
     source = f"fitted to {figure['fitted_to']}" if figure.get("fitted_to") else figure["source"]
     note = f": {figure['note']}" if figure.get("note") else ""

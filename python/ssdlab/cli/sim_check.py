@@ -26,21 +26,22 @@ def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, 
     profile
         Name of a profile, or the path of one.
     ratings
-        File with the ratings, instead of those that ssdlab brings along.
+        File with the ratings, instead of those that ssdlab brings along for a profile of that name.
     quick
         A smaller drive and shorter measurements: a few seconds, for a first look.
     json
         Print JSON, schema ssdlab.sim-check/1.
     """
+    from ssdlab.drives.simulated.profiles import is_path
     from ssdlab.runs.rating_check import FULL, QUICK, ratings_of
     from ssdlab.runs.rating_check import check as check_ratings
 
     effort = QUICK if quick else FULL
     checked = check_ratings(profile, ratings_of(profile, ratings), effort, on_rating=None if json else _say)
     if json:
-        print_json(_as_dict(checked, effort.seconds))
+        print_json(_as_dict(checked, effort.seconds, ratings))
     else:
-        _print(checked)
+        _print(checked, shared=ratings is None and is_path(profile))
     return 0 if checked.passed else 1
 
 
@@ -50,8 +51,14 @@ def _say(rating: Rating) -> None:
     say(f"measuring {METRICS[rating.metric].title}, {rating.state}")
 
 
-def _print(checked: Checked) -> None:
+def _print(checked: Checked, *, shared: bool) -> None:
+    """Print a check; `shared`: the user's own profile is held against ratings of the drive it is named as."""
     print_line(checked.profile, "bold")
+    if shared:
+        print_line(
+            f"your profile beside the ratings that ssdlab brings along for {checked.profile}: "
+            "if it is another drive, give it another name, and its ratings with --ratings"
+        )
     print_line(
         f"simulated at 1/{checked.scale} of its size" if checked.scale > 1 else "simulated at its size"
     )
@@ -66,12 +73,12 @@ def _print(checked: Checked) -> None:
     failed = sum(judged.failed for judged in checked.ratings)
     unmeasured = sum(judged.model is None for judged in checked.ratings)
     if unmeasured:
-        print_line(f"{unmeasured} ratings not measured: the drive does not tell", "warn")
+        print_line(f"{counted(unmeasured, 'rating')} not measured", "warn")
     if failed:
         counts = Counter(judged.verdict for judged in checked.ratings if judged.failed)
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
         print_line(f"{failed} of {counted(len(checked.ratings), 'rating')} failed: {verdicts}", "bad")
-    else:
+    elif unmeasured < len(checked.ratings):
         print_line("passed", "good")
 
 
@@ -103,12 +110,13 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _as_dict(checked: Checked, seconds: float) -> dict[str, Any]:
+def _as_dict(checked: Checked, seconds: float, ratings: Path | None) -> dict[str, Any]:
     from ssdlab.drives.ratings import METRICS, TOLERANCE
 
     return {
         "schema": "ssdlab.sim-check/1",
         "profile": checked.profile,
+        "ratings_from": "ssdlab" if ratings is None else str(ratings),
         "scale": checked.scale,
         "seconds": seconds,
         "tolerance": TOLERANCE,
@@ -124,6 +132,7 @@ def _as_dict(checked: Checked, seconds: float) -> dict[str, Any]:
                 "model": judged.model,
                 "ratio": judged.ratio,
                 "verdict": judged.verdict,
+                "reason": judged.reason,
             }
             for judged in checked.ratings
         ],

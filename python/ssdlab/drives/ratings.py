@@ -199,6 +199,13 @@ class Ratings(Frozen):
 
 
 @dataclass(frozen=True)
+class Unmeasured:
+    """Why the model has no figure where it is rated."""
+
+    why: str
+
+
+@dataclass(frozen=True)
 class Judged:
     """A rating beside what the model does. `ratio` is model to rating; None where nothing was measured."""
 
@@ -206,6 +213,7 @@ class Judged:
     model: float | None
     ratio: float | None
     verdict: Verdict
+    why_unmeasured: str | None = None
 
     @property
     def failed(self) -> bool:
@@ -215,10 +223,14 @@ class Judged:
     @property
     def reason(self) -> str | None:
         """What explains the verdict."""
-        return {"surplus": self.rating.surplus, "unmet": self.rating.unmet}.get(self.verdict)
+        return {
+            "surplus": self.rating.surplus,
+            "unmet": self.rating.unmet,
+            "unmeasured": self.why_unmeasured,
+        }.get(self.verdict)
 
 
-def judge(rating: Rating, model: float | None) -> Judged:
+def judge(rating: Rating, model: float | Unmeasured) -> Judged:
     """Hold a figure of the model against its rating.
 
     Returns
@@ -226,8 +238,8 @@ def judge(rating: Rating, model: float | None) -> Judged:
     Judged
         ``met``: within the tolerance, a floor that is reached, or a bound that is kept. ``surplus``: more
         than a floor by over the tolerance, with a reason given; ``unexplained``: without one. ``unmet``: not
-        met, with a reason given; ``missed``: without one. ``unmeasured``: the drive does not tell, as one
-        without a power model.
+        met, with a reason given; ``missed``: without one. ``unmeasured``: there is no figure, and
+        `Judged.reason` says why.
 
     >>> floor = Rating(metric="random_write_iops", value=20_000, state="steady", source="data-sheet")
     >>> judge(floor, 21_000).verdict
@@ -235,8 +247,8 @@ def judge(rating: Rating, model: float | None) -> Judged:
     >>> judge(floor, 30_000).verdict
     'unexplained'
     """
-    if model is None:
-        return Judged(rating, None, None, "unmeasured")
+    if isinstance(model, Unmeasured):
+        return Judged(rating, None, None, "unmeasured", model.why)
     ratio = model / rating.value
     return Judged(rating, model, ratio, _verdict(rating, ratio))
 

@@ -26,7 +26,14 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.change import find_drop
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.analysis.over_position import MIN_PARTS, drop_bytes, mean_speed, speeds_over, written_ns
+from ssdlab.analysis.over_position import (
+    MIN_PARTS,
+    beside_drop,
+    drop_bytes,
+    mean_speed,
+    speeds_over,
+    written_ns,
+)
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, once, row_ns, write_over
 from ssdlab.methods.parts.points import power_scalars
@@ -80,6 +87,7 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
     if drop is not None and hot_by(step, written_ns(rows, (drop.at + 1) * fine_bytes)):
         hot_drop_bytes = round(drop.at * fine_bytes)
         drop = None
+    before_mb_s, after_mb_s = (None, None) if drop is None else beside_drop(fine, drop.at)
     summary = step.measured
     last = last_parts(part_bytes, len(speeds))
     mean_w = summary.mean_w
@@ -94,8 +102,8 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
         mean_mb_s=summary.mb_s,
         last_mb_s=mean_speed(speeds[-last:]),
         cache_bytes=None if drop is None else round(drop_bytes(fine, fine_bytes, drop.at)),
-        before_mb_s=None if drop is None else mean_speed(fine[: drop.at]),
-        after_mb_s=None if drop is None else mean_speed(fine[drop.at :]),
+        before_mb_s=before_mb_s,
+        after_mb_s=after_mb_s,
         hot_drop_bytes=hot_drop_bytes,
         mean_w=mean_w,
         purged=None if _purged(data) else False,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from ssdlab.drives.ratings import Judged, Rating, Ratings, judge
+from ssdlab.drives.ratings import Judged, Rating, Ratings, Unmeasured, judge
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profile_text
 from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
 from ssdlab.host.documents import read_document, user_path
@@ -24,7 +24,7 @@ from ssdlab.model.fill import fill_workload
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.span import Span
 from ssdlab.model.summary import NO_SIDE
-from ssdlab.model.units import NS_PER_S
+from ssdlab.model.units import NS_PER_S, capacity_text, span_text
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
@@ -38,6 +38,13 @@ _RAMP_NS = 50_000_000
 """Every die is at work by then."""
 _WRITE_RAMP_NS = 500_000_000
 """The write buffer is full by then, also where the flash is nearly as fast as the link."""
+_SHORT_INTERVAL_NS = 1_000_000
+"""Of what is written in less than twice the ramp; there are none shorter."""
+_MIN_SPAN_NS = 8_000_000
+"""Of a span: half of it is ramp, and fewer than four rows behind that are the edges of rows."""
+_BUFFERS = 2
+"""Of a span: the buffer, which no scale makes smaller, is full by half of it."""
+_NO_POWER = Unmeasured("the drive has no power model")
 _REST_S = 120.0
 """Rest after a drive was written: what it does for itself when idle is done by then."""
 _DRAIN_S = 1.0
@@ -92,12 +99,21 @@ def ratings_of(profile: str, path: Path | None = None) -> Ratings:
     Raises
     ------
     UsageError
-        There are none, or they cannot be read.
+        There are none, they cannot be read, or they are of another profile.
     """
+    asked = check_profile(profile)["profile"]
+    name = str(asked["name"])
     if path is not None:
         place = user_path(path)
-        return Ratings.parse(read_document(place, "file of ratings", "name a TOML file"), str(place))
-    name = str(check_profile(profile)["profile"]["name"])
+        ratings = Ratings.parse(read_document(place, "file of ratings", "name a TOML file"), str(place))
+        if ratings.profile not in (name, *asked.get("aliases", ())):
+            raise UsageError(
+                f"the ratings in {place} are of {ratings.profile}, and the profile asked for is {name}",
+                f'write profile = "{name}" there if they are its ratings, or name the other profile',
+                profile=name,
+                rated=ratings.profile,
+            )
+        return ratings
     known = shipped_ratings()
     if name not in known:
         raise UsageError(
@@ -131,8 +147,9 @@ def check(
     Raises
     ------
     UsageError
-        There is no such profile.
+        There is no such profile, or its SLC cache holds less than what is rated within it.
     """
+    _check_spans(profile, ratings)
     scale = scale_for(profile, effort.capacity_bytes)
     prepared = _PreparedDrive(profile, scale, effort.seconds)
     judged = []
@@ -140,7 +157,8 @@ def check(
         if on_rating is not None:
             on_rating(rating)
         judged.append(judge(rating, prepared.measure(rating)))
-    return Checked(ratings.profile, scale, tuple(judged), check_profile(profile, scale=scale))
+    made = check_profile(profile, scale=scale)
+    return Checked(str(made["profile"]["name"]), scale, tuple(judged), made)
 
 
 def scale_for(profile: str, capacity_bytes: int) -> int:
@@ -160,55 +178,123 @@ def scale_for(profile: str, capacity_bytes: int) -> int:
     return best
 
 
+def _check_spans(profile: str, ratings: Ratings) -> None:
+    """Refuse ratings within a cache that the drive does not have, or that is smaller."""
+    made = check_profile(profile)["profile"]
+    cache = made.get("slc_cache")
+    for rating in ratings.rating:
+        if rating.state != "cached" or rating.span_gb is None:
+            continue
+        if not cache:
+            raise UsageError(
+                f"{rating.metric} is rated within an SLC cache, and {made['name']} has none",
+                "rate it as fresh or steady",
+                field="state",
+            )
+        holds_gb = cache["size_gb"]["value"]
+        if rating.span_gb > holds_gb:
+            raise UsageError(
+                f"{rating.metric} is rated within the cache over {rating.span_gb:g} GB, "
+                f"and that of {made['name']} holds {holds_gb:g} GB",
+                "give a span_gb that is less than the cache holds",
+                field="span_gb",
+                span_gb=rating.span_gb,
+                cache_gb=holds_gb,
+            )
+
+
 class _PreparedDrive:
     """A drive of a profile, the states it has been brought into, and how to measure in them."""
 
     def __init__(self, profile: str, scale: int, seconds: float) -> None:
         self._drive = SimulatedDrive(SimulatedText(profile, scale=scale), writing=True, allow_unwritten=True)
+        self._profile = profile
         self._scale = scale
         self._seconds = seconds
         self._empty = self._drive.native.snapshot()
         self._states: dict[str, _core.SimulatedState] = {}
         self._seeds = _seeds_of("")
 
-    def measure(self, rating: Rating) -> float | None:
-        """Return what the drive does where it is rated, or None where it does not tell."""
-        self._enter(rating)
+    def measure(self, rating: Rating) -> float | Unmeasured:
+        """Return what the drive does where it is rated, or why that is not known."""
         if rating.metric == "idle_w":
+            self._enter(rating)
             start_ns = self._drive.native.now_ns
             self._drive.idle(self._seconds)
             return self._mean_w(start_ns)
         if rating.metric == "random_write_iops" and rating.state == "steady":
+            self._enter(rating)
             # A whole pass, so that every superblock that is collected within it counts.
             return self._overwrite(rating, max(rating.in_flight, _SETTLING_DEPTH)).iops
         if rating.is_bound:
             return self._highest_w(rating)
+        workload = self._ready(rating, _is_sequential(rating))
+        if isinstance(workload, Unmeasured):
+            return workload
         start_ns = self._drive.native.now_ns
-        measurement = self._drive.run(self._workload(rating))
+        measurement = self._drive.run(workload)
         if rating.metric in ("active_read_w", "active_write_w"):
-            return self._mean_w(start_ns + _ramp_ns(rating))
+            return self._mean_w(start_ns + workload.ramp_ns)
         return _figure(rating, measurement)
 
-    def _highest_w(self, rating: Rating) -> float | None:
+    def _highest_w(self, rating: Rating) -> float | Unmeasured:
         """Return the highest mean power of two loads: in order, and at random."""
-        found = []
+        highest = 0.0
         for sequential in (True, False):
-            self._enter(rating)
+            workload = self._ready(rating, sequential)
+            if isinstance(workload, Unmeasured):
+                return workload
             start_ns = self._drive.native.now_ns
-            self._drive.run(self._workload(rating, sequential))
-            found.append(self._mean_w(start_ns + _ramp_ns(rating)))
-        return max((each for each in found if each is not None), default=None)
+            self._drive.run(workload)
+            mean_w = self._mean_w(start_ns + workload.ramp_ns)
+            if isinstance(mean_w, Unmeasured):
+                return mean_w
+            highest = max(highest, mean_w)
+        return highest
 
-    def _mean_w(self, start_ns: int) -> float | None:
-        """Return the mean power since a time, or None where the drive does not tell it."""
+    def _mean_w(self, start_ns: int) -> float | Unmeasured:
+        """Return the mean power since a time."""
         drawn = self._drive.power(start_ns, self._drive.native.now_ns)
-        return None if drawn is None else drawn.mean_w
+        return _NO_POWER if drawn is None else drawn.mean_w
 
-    def _workload(self, rating: Rating, sequential: bool | None = None) -> Workload:
-        sequential = _is_sequential(rating) if sequential is None else sequential
+    def _ready(self, rating: Rating, sequential: bool) -> Workload | Unmeasured:
+        """Bring the drive into the state that a rating speaks of, and return what to run on it.
+
+        Writes into a cache end with their span, a fast drive's before the ramp does: they are tried first,
+        and half of their time is ramp then.
+        """
+        if _ends_with_span(rating) and (why := self._within_buffer(rating)):
+            return Unmeasured(why)
+        self._enter(rating)
+        workload = self._workload(rating, sequential, _ramp_ns(rating))
+        if not _ends_with_span(rating):
+            return workload
+        start_ns = self._drive.native.now_ns
+        self._drive.run(workload)
+        took_ns = self._drive.native.now_ns - start_ns
+        if took_ns < _MIN_SPAN_NS:
+            return Unmeasured(
+                f"at scale {self._scale} the span is written in {span_text(took_ns / NS_PER_S)}, "
+                "too short to measure: rate it over a larger span_gb"
+            )
+        self._enter(rating)
+        return self._workload(rating, sequential, min(_ramp_ns(rating), took_ns // 2))
+
+    def _within_buffer(self, rating: Rating) -> str | None:
+        """Say why writes to a span would show the write buffer; one at a time do not fill it."""
+        size = round(check_profile(self._profile)["profile"]["buffer"]["size_mib"]["value"] * (1 << 20))
+        length = self._span(rating).length
+        assert isinstance(length, int)
+        if rating.in_flight == 1 or length >= _BUFFERS * size:
+            return None
+        return (
+            f"at scale {self._scale} the span is {capacity_text(length)}, less than twice the write buffer "
+            f"of {capacity_text(size)}, which no scale makes smaller: rate it over a larger span_gb"
+        )
+
+    def _workload(self, rating: Rating, sequential: bool, ramp_ns: int) -> Workload:
         span = self._span(rating)
-        ramp_ns = _ramp_ns(rating)
-        stop_bytes = span.length if rating.state == "cached" and _read_pct(rating) < 100 else None
+        stop_bytes = span.length if _ends_with_span(rating) else None
         stream = Stream(
             ops=Mix(read_pct=_read_pct(rating)),
             block=(Block(bytes=_SEQUENTIAL_BYTES if sequential else _RANDOM_BYTES),),
@@ -218,7 +304,8 @@ class _PreparedDrive:
             depth=rating.in_flight,
             stop=Stop(time_ns=round(self._seconds * NS_PER_S) + ramp_ns, bytes=stop_bytes),
         )
-        return Workload(seed=next(self._seeds), interval_ns=_INTERVAL_NS, ramp_ns=ramp_ns, streams=(stream,))
+        interval_ns = _INTERVAL_NS if ramp_ns >= _RAMP_NS else _SHORT_INTERVAL_NS
+        return Workload(seed=next(self._seeds), interval_ns=interval_ns, ramp_ns=ramp_ns, streams=(stream,))
 
     def _span(self, rating: Rating) -> Span:
         whole = self._drive.capacity_bytes
@@ -319,6 +406,11 @@ def _read_pct(rating: Rating) -> int:
         ):
             return 0
     return 100
+
+
+def _ends_with_span(rating: Rating) -> bool:
+    """Whether it speaks of writes into a cache, which end where their span does."""
+    return rating.state == "cached" and _read_pct(rating) < 100
 
 
 def _ramp_ns(rating: Rating) -> int:

@@ -255,9 +255,8 @@ class SimulatedDrive(Closing):
     def health(self) -> dict[str, Any]:
         """Return what the drive has counted since it was made.
 
-        ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes write_amplification erases
-        effective_spare`` and ``clock_s``, its own time; write amplification is None before the first write,
-        effective spare while blocks are free that were not written yet.
+        What `native.counters()` counts, and ``clock_s``, its own time; write amplification is None before the
+        first write, effective spare while blocks are free that were not written yet.
         """
         counted = self._native.counters()
         spare = self._effective_spare(counted)
@@ -394,8 +393,11 @@ class SimulatedDrive(Closing):
         }
         if self._native.scale > 1:
             drive["unscaled"] = self._native.unscaled
-        if (held := commands_held(self._made["profile"])) is not None:
+        profile = self._made["profile"]
+        if (held := commands_held(profile)) is not None:
             drive["commands_held"] = held
+        if (profile.get("mapping") or {}).get("parity_dies") is not None:
+            drive["parity_bytes"] = now["parity_bytes"] - before["parity_bytes"]
         if self._native.blocks_cut > 1:
             drive["blocks_cut"] = self._native.blocks_cut
         asked_w = self._made["power_cap_w"]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from ssdlab.drives.simulated.text import PROFILE_NAME
 from ssdlab.host.output_files import followed
 from ssdlab.host.sysfs import is_folder
 from ssdlab.model.errors import HostError, Refused, UsageError
@@ -60,7 +61,7 @@ class KeepableState:
 
     def load(self, path: Path) -> None:
         """Bring the drive into the state of a file; `Refused` if that is not whole and of this drive."""
-        self._drive.load_state(path, self._identity)
+        load_state(self._drive, path, self._identity)
 
     def settle(self) -> None:
         """Bring the file that keeps it, if there is one, up to date."""
@@ -149,7 +150,7 @@ class StateFile:
             It is torn, corrupt, of another format or of another drive; the drive is as it was, and so is the
             file. `reason` says which of these, `setting` what differs.
         """
-        drive.load_state(self.path, self._identity)
+        load_state(drive, self.path, self._identity)
 
     def put_back(self, drive: _core.SimulatedDrive) -> None:
         """Keep a drive's state in place of what was there: all of it, durably, or nothing.
@@ -190,6 +191,56 @@ class StateFile:
                 if self._lock_path.stat().st_ino == os.fstat(descriptor).st_ino:
                     return descriptor
             os.close(descriptor)
+
+
+def load_state(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, str]) -> None:
+    """Bring a drive into the state of a file.
+
+    Raises
+    ------
+    Refused
+        It is not whole, or of another drive; see `StateFile.take_up`.
+    """
+    try:
+        drive.load_state(path, dict(identity))
+    except Refused as error:
+        differs = error.facts.get("setting")
+        if differs not in (PROFILE_NAME, "profile") or PROFILE_NAME not in identity:
+            raise
+        there = _load_without_name(drive, path, identity)
+        if there is None:
+            return
+        raise _of_another_profile(path, error, there, identity[PROFILE_NAME]) from error
+
+
+def _load_without_name(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, str]) -> str | None:
+    """Load a state that an earlier version kept, without the name of its profile.
+
+    Returns
+    -------
+    str or None
+        None: it is loaded. Else the name that the file has, empty where it has none and differs otherwise.
+    """
+    try:
+        drive.load_state(path, {name: value for name, value in identity.items() if name != PROFILE_NAME})
+    except Refused as error:
+        return str(error.facts["found"]) if error.facts.get("setting") == PROFILE_NAME else ""
+    return None
+
+
+def _of_another_profile(path: Path, error: Refused, there: str, asked: str) -> Refused:
+    if there and there != asked:
+        why = f"it is of the profile {there}, and {asked} was asked for"
+        facts = {**error.facts, "setting": "profile", "found": there, "asked": asked}
+        return Refused(f"{path} cannot be taken up: {why}", error.advice, **facts)
+    digests = f"({error.facts['found']} there, {error.facts['asked']} now)"
+    if there:
+        why = f"the profile {asked} was another text when it was kept {digests}"
+        advice = "take the profile as it was, or name another file for the changed one"
+    else:
+        why = f"it is of another profile than {asked}, or of another text of it {digests}"
+        advice = error.advice
+    return Refused(f"{path} cannot be taken up: {why}", advice, **error.facts)
 
 
 def replace_state(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, str]) -> None:

@@ -20,9 +20,12 @@ from typing import Any, Self
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.profiles import is_path, profile_text
-from ssdlab.host.documents import user_path
+from ssdlab.host.documents import parse_toml, user_path
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.units import fixed_share_text, parse_percent
+
+PROFILE_NAME = "name of the profile"
+"""Setting of an identity, beside the digest of the profile's text; states of earlier versions have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +111,16 @@ class SimulatedText:
 
     def identity(self) -> dict[str, str]:
         """Return what decides which drive it is: a state is good only for the drive with the same."""
-        profile = hashlib.sha256(profile_text(self.profile).encode()).hexdigest()[:32]
+        text = profile_text(self.profile)
+        profile = hashlib.sha256(text.encode()).hexdigest()[:32]
+        name = str(parse_toml(text, self.profile).get("name", ""))
         own = SimulatedText(self.profile)
         settings = {
             field.name: "the profile's own" if (value := getattr(self, field.name)) is None else str(value)
             for field in fields(own)
             if field.name not in ("profile", "state")
         }
-        return {"profile": profile, **settings}
+        return {PROFILE_NAME: name, "profile": profile, **settings}
 
     def __str__(self) -> str:
         own = SimulatedText(self.profile)

@@ -31,6 +31,8 @@ UNEVEN_TIMES, UNEVEN_MAX_S = 3.0, 1.0
 LONGEST_IO_S = 0.01
 """What is in flight at the end may lie with few dies, which take so many times longer than all of them would,
 up to a second, and may wait for an erase."""
+DRAIN_MAX_S = 1.0
+"""What was due before the stop and has waited is issued for so long after it (`engine`: the drain limit)."""
 LONGEST_GAP = 40
 """Of random arrivals, in mean gaps: a longer one has a chance of exp(-40)."""
 
@@ -194,6 +196,8 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: S
         return Bounds(0.0, float(stream.pattern.written_bytes)), float(stream.pattern.written_bytes)
     largest = max(block.bytes for block in stream.block)
     busy_s = issuing_s = _issuing_s(stream, seconds)
+    if isinstance(stream.arrival, Open | Bursts):
+        busy_s += DRAIN_MAX_S
     if isinstance(stream.arrival, Pulses):
         busy_s = ceil(busy_s * NS_PER_S / stream.arrival.every_ns) * stream.arrival.on_ns / NS_PER_S
     share = 1.0 - _read_share(stream)
