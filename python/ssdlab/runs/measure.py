@@ -18,6 +18,7 @@ from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
 from ssdlab.model.fill import fill_workload
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Workload
+from ssdlab.runs.seeding import seed_for
 
 if TYPE_CHECKING:
     import ssdlab._core as _core
@@ -101,10 +102,12 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
     with _log(options) as log, _opened(drive, options, watcher) as held:
         # Before anything is written: what does not fit this drive must not cost it a fill.
         workload.resolve(held.capacity_bytes, held.logical_block_bytes)
+        if options.seed is None:
+            workload = workload.model_copy(update={"seed": seed_for(held)})
         if options.precondition == "fill":
             watcher.phase("filling", duration_ns=None, size_bytes=held.capacity_bytes)
             with _preparing("filling"):
-                held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
+                held.run(fill_workload(held.capacity_bytes, workload.seed), on_tick=watcher.tick)
         prepared = _prepared(held, workload, options, watcher)
         with _metering(options, held) as metering:
             measurement = _measured(held, workload, options, watcher, log, prepared, metering)
@@ -132,7 +135,7 @@ def _prepared(
             how,
             whole=_writes_all_or_nothing(held, workload),
             spare=options.spare,
-            seed=options.seed,
+            seed=workload.seed,
             on_tick=watcher.tick,
         )
 
