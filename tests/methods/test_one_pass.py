@@ -16,9 +16,11 @@ from ssdlab.cli import main
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.drives.spare import Spare
 from ssdlab.methods.parts.one_pass import UNPREPARED, Judged, lay_out
+from ssdlab.methods.parts.steady import SteadyParams
 from ssdlab.methods.presented.points import headline_label, peak_findings
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.options import MeasureOptions
 from ssdlab.report.runs import shown as runs_shown
 from ssdlab.report.source import read_run
 from ssdlab.results.claim import sentence
@@ -27,6 +29,7 @@ from ssdlab.results.kind import loaded
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult
 from ssdlab.runs import preparing
+from ssdlab.runs.measure import perform
 
 BRIEF = {
     **{"round_seconds": "0.5", "least_seconds": "1", "most_seconds": "600", "depths": "32"},
@@ -289,6 +292,69 @@ def test_the_fall_of_the_speed_tells_the_spare() -> None:
     assert spare == pytest.approx(0.1, abs=1e-6)
     assert agrees(0.1, spare) and not agrees(0.07, spare) and not agrees(0.13, spare)
     assert not agrees(0.1, None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "real", "fell_to", "agreed"),
+    [
+        (0.8, 0.8, 0.95, True),
+        (0.8, 0.8, 0.7, True),
+        (0.8, 0.6, 0.7, False),
+        (0.8, 0.1, 0.1, False),
+        (0.3, 0.3, 0.95, False),
+        (0.3, 0.3, 0.5, True),
+    ],
+)
+def test_a_great_spare_need_not_show_and_a_lesser_one_does(
+    asked: float, real: float, fell_to: float, agreed: bool
+) -> None:
+    laid = lay(spare=Spare(asked, "profile"))
+    fresh = round(laid.data_bytes / (1 - real) / laid.piece)
+    speeds = [1000.0] * fresh + [1000.0 * fell_to] * (PIECES - fresh)
+    found, agrees_with_it = laid.found_spare(speeds, [1000.0 * fell_to] * 50, 1000.0 * fell_to)
+    assert agrees_with_it is agreed
+    assert found == (None if fell_to > 0.9 else pytest.approx(real, abs=0.002))
+
+
+def test_a_fall_before_the_data_is_no_great_spare() -> None:
+    """A cache that nobody told of ends in mid-pass."""
+    laid = lay(spare=Spare(0.8, "profile"))
+    assert laid.found_spare([1000.0] * 150 + [300.0] * 850, [300.0] * 50, 300.0) == (None, False)
+
+
+class Phases:
+    """Keeps what a measurement says that it does."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
+        self.names.append(name)
+
+    def tick(self, snapshot: Any) -> None:
+        pass
+
+
+def prepared_by_one_pass(drive: str, **more: Any) -> tuple[dict[str, Any], list[str]]:
+    options = {"rw": "randwrite", "threads": 32, "seconds": 0.2, "destroy": drive, **more}
+    told = Phases()
+    found = perform(drive, MeasureOptions(precondition="one-pass", **options), told)
+    return found.as_dict()["prepared"], told.names
+
+
+def test_a_drive_that_is_mostly_spare_is_steady_after_the_pass() -> None:
+    found, told = prepared_by_one_pass("sim:tiny-test,scale=4,spare=80%")
+    assert found["steady"] and not found["in_full"] and found["spare_found"] is None
+    assert told[-3:] == ["writing one random pass", "writing until that is steady", "measuring"]
+
+
+def test_measure_says_that_it_writes_over_as_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = SteadyParams(overwrites=0.0, least_seconds=3.0, round_seconds=0.2, most_seconds=10.0)
+    monkeypatch.setattr(preparing, "_FULL", short)
+    found, told = prepared_by_one_pass("sim:tiny-test,scale=4,spare=25%", spare=0.35)
+    assert found["in_full"] and found["spare_found"] == pytest.approx(0.25, rel=0.05)
+    assert told[-2].startswith("writing over as in full") and told[-1] == "measuring"
+    assert "(2 capacities and 1h or more, at most 1d)" in told[-2]
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ssdlab.analysis.steady_state import judge_window
-from ssdlab.methods.presented.steady import steady_claim
+from ssdlab.methods.presented.steady import one_pass_claim, steady_claim
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import OnePassProof, PlacedProof, SteadyProof
 
@@ -72,6 +72,13 @@ def test_a_pass_that_did_not_show_its_spare_did_not_bring_the_state_about() -> N
     moved = by_pass(spare_found=None, agreed=False, reached=False)
     assert "NOT in steady state" in sentence(steady_claim(moved))
     assert moved.brought_about == "prepared by one random pass"
+
+
+def test_a_pass_for_so_much_spare_that_no_fall_need_show_is_not_doubted() -> None:
+    great = one_pass_claim(by_pass(spare=0.8, spare_found=None))
+    assert great.judged and sentence(great).endswith("with so much its speed need not fall, and did not.")
+    none = one_pass_claim(by_pass(spare_found=None, agreed=False))
+    assert not none.judged and "its speed shows no spare" in sentence(none)
 
 
 @pytest.mark.parametrize(("more", "says"), [(0, "the five rounds of"), (3, "the last five of 8 rounds of")])

@@ -38,7 +38,7 @@ _LEAVE_OUT = {
     "buffered": "I/O is always direct",
     "invalidate": "I/O is always direct",
     "norandommap": "random I/O never keeps a map of what it has visited",
-    "randrepeat": "draws are repeated always; --seed gives others",
+    "randrepeat": "a drive that is kept gets other draws each time; --seed repeats them",
     "time_based": "it is always measured for --seconds, or until --bytes",
     "group_reporting": "threads are always told together",
     "name": "there is one workload, and it needs no name",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     import ssdlab._core as _core
-    from ssdlab.runs.measure import Watcher
+    from ssdlab.runs.watcher import Watcher
 
 _LINE_EVERY_NS = 10 * NS_PER_S
 _SHOW_AFTER_NS = 300_000_000
@@ -22,7 +22,7 @@ _SHOW_AFTER_NS = 300_000_000
 
 def watcher(*, quiet: bool) -> Watcher:
     """Return who shows the progress of a measurement: on stderr, so that stdout is data only."""
-    from ssdlab.runs.measure import Silent
+    from ssdlab.runs.watcher import Silent
 
     if on_terminal(sys.stderr):
         return TerminalWatcher()
@@ -51,7 +51,8 @@ class PlainWatcher:
                 self._announced = True
                 say(f"{self._phase} ...")
             if snapshot.elapsed_ns >= self._next_ns:
-                self._next_ns += _LINE_EVERY_NS
+                # A phase that begins in mid-run finds its clock well on.
+                self._next_ns = (snapshot.elapsed_ns // _LINE_EVERY_NS + 1) * _LINE_EVERY_NS
                 say(f"{snapshot.elapsed_ns // NS_PER_S:>5} s  {rates_text(snapshot)}")
 
 

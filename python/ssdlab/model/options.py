@@ -33,6 +33,7 @@ Duration = Annotated[
 
 _ARRIVALS = ("closed", "even", "poisson", "act6", "act2019")
 DEFAULT_TIME_NS = 10 * units.NS_PER_S
+DEFAULT_SEED = 1
 _DIRECTIONS = {
     "read": (True, 100),
     "write": (True, 0),
@@ -118,7 +119,13 @@ class MeasureOptions(DriveOptions, MeterOptions):
     interval_ns: Duration = Field(
         units.NS_PER_S, alias="interval", ge=1_000_000, description="length of an interval row [default: 1s]"
     )
-    seed: int = Field(1, ge=0, lt=2**64, description="seed of every draw; the same seed gives the same I/Os")
+    seed: int | None = Field(
+        None,
+        ge=0,
+        lt=2**64,
+        description="seed of every draw; the same seed gives the same I/Os [default: 1; of a device, a file "
+        "or state=FILE another each time]",
+    )
     precondition: Literal["none", "fill", "one-pass", "analytic", "steady"] = Field(
         "none",
         description="before measuring: none, fill (write the whole drive once), one-pass (purge it and write "
@@ -155,7 +162,7 @@ class MeasureOptions(DriveOptions, MeterOptions):
         return self.precondition != "none" or self.workload().changes_data
 
     def workload(self, cpus: tuple[int, ...] = ()) -> Workload:
-        """Return the workload that the options mean.
+        """Return the workload that the options mean; where they have no seed, that of a drive made anew.
 
         Parameters
         ----------
@@ -184,7 +191,12 @@ class MeasureOptions(DriveOptions, MeterOptions):
             stop=self._stop(),
             log_ios=self.log_ios is not None,
         )
-        return Workload(seed=self.seed, interval_ns=self.interval_ns, ramp_ns=self.ramp_ns, streams=(stream,))
+        return Workload(
+            seed=DEFAULT_SEED if self.seed is None else self.seed,
+            interval_ns=self.interval_ns,
+            ramp_ns=self.ramp_ns,
+            streams=(stream,),
+        )
 
     def _read_pct(self) -> int:
         _, fixed = _DIRECTIONS[self.rw]

@@ -117,7 +117,10 @@ class OnePassProof(SteadyProof):
     spare: float = Field(description="share of the flash that the pass took for spare")
     spare_from: str = Field(description="who says so")
     spare_found: float | None = Field(description="share that the fall of the speed shows; None: no fall")
-    agreed: bool = Field(description="whether both are the same, so that the pass has left what it should")
+    agreed: bool = Field(
+        description="whether the pass has left what it should: both are the same, or it was for so much that "
+        "no fall need show"
+    )
 
     @property
     def overwritten(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.output_files import OutputFile
@@ -18,39 +18,20 @@ from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
 from ssdlab.model.fill import fill_workload
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Workload
+from ssdlab.runs.seeding import seed_for
+from ssdlab.runs.watcher import Silent, Watcher
 
 if TYPE_CHECKING:
-    import ssdlab._core as _core
     from ssdlab.drives.base import Drive
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.runs.metering import Metering
     from ssdlab.runs.observe import Observation
 
-__all__ = ["MeasureOptions", "Silent", "Watcher", "measure", "numa_cpus", "perform"]
+__all__ = ["MeasureOptions", "measure", "numa_cpus", "perform"]
 _OF_A_RUN = "free space where results are kept, then resume"
 """What the engine advises where a log cannot grow; a single measurement has nothing to resume."""
 _LOG, _POWER = "run.log", "run.power"
-
-
-class Watcher(Protocol):
-    """Observes a measurement."""
-
-    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Take note that a phase begins, and of its length or its bytes where they are known."""
-
-    def tick(self, snapshot: _core.Snapshot) -> None:
-        """Take note of how far it is; about every 50 ms."""
-
-
-class Silent:
-    """Observes and says nothing."""
-
-    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Say nothing."""
-
-    def tick(self, snapshot: _core.Snapshot) -> None:
-        """Say nothing."""
 
 
 def measure(drive: str | os.PathLike[str], /, **options: Any) -> Measurement:  # noqa: ANN401
@@ -101,10 +82,12 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
     with _log(options) as log, _opened(drive, options, watcher) as held:
         # Before anything is written: what does not fit this drive must not cost it a fill.
         workload.resolve(held.capacity_bytes, held.logical_block_bytes)
+        if options.seed is None:
+            workload = workload.model_copy(update={"seed": seed_for(held)})
         if options.precondition == "fill":
             watcher.phase("filling", duration_ns=None, size_bytes=held.capacity_bytes)
             with _preparing("filling"):
-                held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
+                held.run(fill_workload(held.capacity_bytes, workload.seed), on_tick=watcher.tick)
         prepared = _prepared(held, workload, options, watcher)
         with _metering(options, held) as metering:
             measurement = _measured(held, workload, options, watcher, log, prepared, metering)
@@ -132,8 +115,8 @@ def _prepared(
             how,
             whole=_writes_all_or_nothing(held, workload),
             spare=options.spare,
-            seed=options.seed,
-            on_tick=watcher.tick,
+            seed=workload.seed,
+            watcher=watcher,
         )
 
 

@@ -9,14 +9,21 @@ from ssdlab.methods.parts.one_pass import Advice, AfterPass, Judged, Pass, judge
 from ssdlab.methods.parts.steady import SteadyParams, steady_until
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.span import span_unit_bytes
+from ssdlab.model.units import NS_PER_S, duration_text
 
 if TYPE_CHECKING:
-    from ssdlab.drives.base import Drive, OnTick
+    from ssdlab.drives.base import Drive
     from ssdlab.model.measurement import Columns, Measurement
+    from ssdlab.runs.watcher import Watcher
 
 BLOCK_BYTES = 4096
 _FULL = SteadyParams()
 """Where a pass does not show that it left what it should: as the steady methods write, by their defaults."""
+_IN_FULL = (
+    "writing over as in full, as the pass did not show its spare "
+    f"({_FULL.overwrites:g} capacities and {duration_text(round(_FULL.least_seconds * NS_PER_S))} or more, "
+    f"at most {duration_text(round(_FULL.most_seconds * NS_PER_S))})"
+)
 _OF_MEASURE = Advice(
     "write it once over, --precondition fill; a method such as steady-random-write writes it to steady state",
     "--spare 0.07",
@@ -30,11 +37,12 @@ def prepare(
     whole: bool,
     spare: float | None,
     seed: int,
-    on_tick: OnTick,
+    watcher: Watcher,
 ) -> dict[str, object]:
     """Purge a drive and prepare it; returns what is to be said of that beside the measurement.
 
     `whole` tells whether what is written then goes to all of the drive: a part has a steady state of its own.
+    The watcher is told of each thing that is done.
 
     Raises
     ------
@@ -60,11 +68,12 @@ def prepare(
     if drive.state is not None and how == "analytic":
         drive.state.place_steady()
     else:
+        watcher.phase("writing one random pass", duration_ns=None, size_bytes=laid.raw_bytes)
         written = drive.run(
-            laid.workload(_FULL.precondition_depth).model_copy(update={"seed": seed}), on_tick=on_tick
+            laid.workload(_FULL.precondition_depth).model_copy(update={"seed": seed}), on_tick=watcher.tick
         )
         before = laid.speeds(*_rows_of(written))
-    found, full = _write_after(drive, laid, before, seed=seed, placed=how == "analytic", on_tick=on_tick)
+    found, full = _write_after(drive, laid, before, seed=seed, placed=how == "analytic", watcher=watcher)
     return {
         "preconditioning": how,
         "spare": laid.spare,
@@ -76,7 +85,7 @@ def prepare(
 
 
 def _write_after(
-    drive: Drive, laid: Pass, before: list[float], *, seed: int, placed: bool, on_tick: OnTick
+    drive: Drive, laid: Pass, before: list[float], *, seed: int, placed: bool, watcher: Watcher
 ) -> tuple[Judged, bool]:
     """Write until that is steady or was done in full; returns what that showed, and whether in full."""
     after = AfterPass(laid, before, placed=placed)
@@ -88,15 +97,22 @@ def _write_after(
         in_flight=_FULL.precondition_depth,
         seconds=_FULL.most_seconds,
     ).model_copy(update={"interval_ns": laid.row_ns, "seed": seed + 1})
-    ended = [False]
+    ended = doubted = False
 
     def until(rows: object) -> bool:
+        nonlocal ended, doubted
         assert isinstance(rows, list | tuple)
-        ended[0] = full(rows)
-        return after.holds(rows) or ended[0]
+        ended = full(rows)
+        holds = after.holds(rows)
+        if after.doubted and not doubted:
+            watcher.phase(_IN_FULL, duration_ns=None, size_bytes=None)
+        doubted = doubted or after.doubted
+        return holds or ended
 
-    judged = judge(laid, before, *_rows_of(drive.run(writes, on_tick=on_tick, until=until)), placed=placed)
-    if ended[0] and not judged.steady:
+    watcher.phase("writing until that is steady", duration_ns=None, size_bytes=None)
+    ran = drive.run(writes, on_tick=watcher.tick, until=until)
+    judged = judge(laid, before, *_rows_of(ran), placed=placed)
+    if ended and not judged.steady:
         judged = Judged(judged.rounds_mb_s, judged.round_s, judged.spare_found, judged.agreed, steady=True)
         return judged, True
     return judged, False

@@ -3,7 +3,7 @@
 The drive is purged; each block is written once in a random order and some of them once more, so that the
 valid shares of its superblocks are those of long random writing. Random writes follow until five rounds hold
 SNIA's rule, and until the fall of the speed has shown that the spare is what the pass was made for. Where it
-shows another, or none, the drive is written over as in the full procedure.
+shows another, or none where there must be one, the drive is written over as in the full procedure.
 
 Source: the idea of one random pass with planned rewrites is SPRandom's (SanDisk; fio pull request 1954, and
 issue 2043 for the distance that a cache needs). Ours are the streaming form, the derivation from steady state
@@ -22,6 +22,7 @@ from ssdlab.analysis.one_pass import (
     PIECES,
     agrees,
     fall_bytes,
+    may_show_no_fall,
     spare_of_fall,
     speeds_over_bytes,
 )
@@ -90,11 +91,27 @@ class Pass:
         """Return the speeds of its pieces, from interval rows."""
         return speeds_over_bytes(np.asarray(ends_ns, float), np.asarray(moved, float), self.piece)
 
-    def found_spare(self, before: Sequence[float], after: Sequence[float], steady: float) -> float | None:
-        """Return the spare that the fall shows; speeds of the pieces of the pass, and of those after it."""
+    def found_spare(
+        self, before: Sequence[float], after: Sequence[float], steady: float
+    ) -> tuple[float | None, bool]:
+        """Return the spare that the fall shows, and whether the speeds are those of the spare asked for.
+
+        Parameters
+        ----------
+        before, after
+            Speeds of the pieces of the pass, and of those after it.
+        steady
+            Speed that was reached in the end.
+        """
         if not before:
-            return None
-        return spare_of_fall(self.data_bytes, fall_bytes([*before, *after], self.piece, steady))
+            return None, False
+        # The flash holds the data at least: with a great spare that is less than half of the pass.
+        fresh = min(PIECES // 2, max(1, int(self.data_bytes / self.piece)))
+        fell = fall_bytes([*before, *after], self.piece, steady, fresh_pieces=fresh)
+        if fell is None:
+            return None, may_show_no_fall(self.spare)
+        found = spare_of_fall(self.data_bytes, fell)
+        return found, agrees(self.spare, found)
 
 
 @dataclass(frozen=True)
@@ -207,6 +224,12 @@ class AfterPass:
         self._ends_ns: list[float] = []
         self._moved: list[float] = []
         self._written, self._rounds = 0.0, 0
+        self._agreed = False
+
+    @property
+    def doubted(self) -> bool:
+        """Whether twice the rounds that are judged have not shown the spare: it will hardly come."""
+        return self._rounds >= 2 * WINDOW and not self._agreed
 
     def holds(self, rows: Sequence[Any]) -> bool:
         """Return whether the drive is steady, and as the pass was to leave it."""
@@ -220,7 +243,9 @@ class AfterPass:
         self._rounds = rounds
         if rounds < WINDOW:
             return False
-        return judge(self._laid, self._before, self._ends_ns, self._moved, placed=self._placed).steady
+        judged = judge(self._laid, self._before, self._ends_ns, self._moved, placed=self._placed)
+        self._agreed = judged.agreed
+        return judged.steady
 
 
 @dataclass(frozen=True)
@@ -231,7 +256,7 @@ class Judged:
     round_s: float
     spare_found: float | None
     agreed: bool
-    """Whether that is the spare that the pass was made for."""
+    """Whether that is the spare that the pass was made for, or one so great that no fall need show it."""
     steady: bool
     """Whether five rounds hold as well."""
 
@@ -249,10 +274,10 @@ def judge(
     rounds = speeds_over_bytes(ends, done, laid.round_bytes)
     window = rounds[-WINDOW:]
     held = len(window) == WINDOW and first_steady([window]) is not None
-    found = None
+    found, agreed = None, False
     if window:
-        found = laid.found_spare(before, laid.speeds(ends, done), float(np.mean(window)))
-    agreed = placed or agrees(laid.spare, found)
+        found, agreed = laid.found_spare(before, laid.speeds(ends, done), float(np.mean(window)))
+    agreed = agreed or placed
     return Judged(
         rounds_mb_s=tuple(rounds),
         round_s=float(np.mean([laid.round_bytes / speed / 1e6 for speed in rounds])) if rounds else 0.0,

@@ -101,6 +101,13 @@ def one_pass_claim(steady: OnePassProof) -> Claim:
     }
     says = "prepared by one random pass, not SNIA's preconditioning, for a spare of {asked} ({whose})"
     shown = Evidence((steady.ordinal,))
+    if steady.spare_found is None and steady.agreed:
+        return Claim(
+            f"{says}; with so much its speed need not fall, and did not",
+            evidence=shown,
+            judged=True,
+            others=others,
+        )
     if steady.spare_found is None:
         return Claim(f"{says}; its speed shows no spare", evidence=shown, judged=False, others=others)
     verdict = "the speed shows {figure}" + ("" if steady.agreed else ": another one")
