@@ -73,7 +73,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "act": ("act_load_passed",),
     "act-index": ("act_index_load_passed",),
     "act-search": _ACT_SCORE,
-    "act-certify": _ACT_SCORE,
+    "act-certify": ("act_load_passed",),
     "trace": _of("trace", "mb_s", "service_ns", "read_p99_ns", "write_p99_ns", "energy_j"),
 }
 """By method."""
