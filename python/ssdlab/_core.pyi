@@ -425,8 +425,8 @@ class SimulatedDrive:
     def power_state(self) -> dict[str, Any] | None:
         """Return what is known of power now; None without a power model.
 
-        ``power_cap_w`` (the limit in force), ``highest_w`` (the highest mean over as long as a limit holds), ``temperature_c``,
-        ``throttle_events``, ``energy_j`` (by class, since it was made, without what it always draws:
+        ``power_cap_w`` (the limit in force), ``highest_w`` (the highest mean over as long as a limit
+        holds), ``temperature_c``, ``throttle_events``, ``energy_j`` (by class, since it was made, without what it always draws:
         ``reads programs erases transfers commands link awake``), ``source``.
         """
 

@@ -198,11 +198,13 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: S
     busy_s = issuing_s = _issuing_s(stream, seconds)
     if isinstance(stream.arrival, Open | Bursts):
         busy_s += DRAIN_MAX_S
+    pulses = 1
     if isinstance(stream.arrival, Pulses):
-        busy_s = ceil(busy_s * NS_PER_S / stream.arrival.every_ns) * stream.arrival.on_ns / NS_PER_S
+        pulses = ceil(busy_s * NS_PER_S / stream.arrival.every_ns)
+        busy_s = pulses * stream.arrival.on_ns / NS_PER_S
     share = 1.0 - _read_share(stream)
-    # The draw of a mix varies, and what is in flight at the end counts.
-    ending = _ending_bytes(stream)
+    # The draw of a mix varies. What is in flight at the end counts, and a buffer that was emptied in a rest.
+    ending = pulses * (_ending_bytes(stream) + speed.ahead_bytes)
     share = share if share in (0.0, 1.0) else min(1.0, 1.1 * share)
     most = float("inf")
     if isinstance(stream.arrival, Bursts):
@@ -211,7 +213,6 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: S
         most = float(stream.requested_iops * ceil(issuing_s) + 1) * largest
     if target is not None:
         most = min(most, float(target))
-    ending += speed.ahead_bytes
     ceiling, settled = (min(most, rate * share * busy_s + ending) for rate in (speed.high, speed.settled))
     if target is None:
         return Bounds(0.0, ceiling), settled
