@@ -426,8 +426,8 @@ class SimulatedDrive:
         """Return what is known of power now; None without a power model.
 
         ``power_cap_w`` (the limit in force), ``highest_w`` (the highest mean over as long as a limit
-        holds), ``temperature_c``, ``throttle_events``, ``energy_j`` (by class, since it was made, without what
-        it always draws: ``reads programs erases transfers commands link awake``), ``source``.
+        holds), ``temperature_c``, ``throttle_events``, ``energy_j`` (by class, since it was made, without
+        what it always draws: ``reads programs erases transfers commands link awake``), ``source``.
         """
 
     def save_power(self, by_itself: int, *, sent: int | None = None) -> bool:
