@@ -39,9 +39,10 @@ pub(super) struct Share {
 impl Share {
     /// What a window has left by a time, so long after its beginning, by which it holds so much.
     pub(super) fn left_pj(&self, [at_once, reads, behind]: Classes, lasts_ns: u64) -> i64 {
-        let (waited_for, others) = match self.reads {
-            true => (reads + behind, at_once),
-            false => (behind, at_once + reads),
+        let (waited_for, others) = if self.reads {
+            (reads + behind, at_once)
+        } else {
+            (behind, at_once + reads)
         };
         let kept_free = others.max(self.others_mw * lasts_ns) + self.margin_mw * lasts_ns;
         (self.steady_mw * lasts_ns) as i64 - (waited_for + kept_free) as i64
@@ -56,9 +57,9 @@ pub(super) struct Bucket {
     /// What there is without the work.
     held_pj: i64,
     /// For all of the work, from the window on in which it begins: the bucket may overflow there, as the work takes it first.
-    for_all_pj: i64,
+    pj_for_all: i64,
     /// For the part from this window on, behind what the work took before.
-    for_part_pj: i64,
+    pj_for_part: i64,
 }
 
 impl Bucket {
@@ -66,8 +67,8 @@ impl Bucket {
         Self {
             full_pj,
             held_pj,
-            for_all_pj: held_pj,
-            for_part_pj: full_pj,
+            pj_for_all: held_pj,
+            pj_for_part: full_pj,
         }
     }
 
@@ -80,8 +81,8 @@ impl Bucket {
         left_pj: i64,
     ) -> u64 {
         if start < begin_ns {
-            start = work.start(start, [start, until_ns], self.for_all_pj + left_pj);
-            start = work.start(start, [begin_ns, until_ns], self.for_part_pj + left_pj);
+            start = work.start(start, [start, until_ns], self.pj_for_all + left_pj);
+            start = work.start(start, [begin_ns, until_ns], self.pj_for_part + left_pj);
         }
         if start >= begin_ns {
             start = work.start(start, [start, until_ns], self.held_pj + left_pj);
@@ -100,11 +101,11 @@ impl Bucket {
         if start < begin_ns {
             let part_ns = end_ns.min(start + work.takes_ns).saturating_sub(begin_ns);
             let part_pj = (part_ns * work.mw) as i64;
-            self.for_all_pj += left_pj;
-            self.for_part_pj = self.full_pj.min(self.for_part_pj + left_pj - part_pj);
+            self.pj_for_all += left_pj;
+            self.pj_for_part = self.full_pj.min(self.pj_for_part + left_pj - part_pj);
         } else {
-            self.for_all_pj = self.held_pj + left_pj;
-            self.for_part_pj = self.full_pj;
+            self.pj_for_all = self.held_pj + left_pj;
+            self.pj_for_part = self.full_pj;
         }
         self.held_pj = self.full_pj.min(self.held_pj + left_pj);
     }

@@ -81,13 +81,11 @@ impl Pacing {
 
     /// The most credit that there can be: nothing where nothing ever becomes credit.
     fn full_pj(&self) -> u64 {
-        match self.steady_mw() {
-            0 => 0,
-            _ => {
-                let limit_ns = self.limit_windows * self.ledger.window_ns();
-                self.allowed_mw * limit_ns / PowerSpec::CREDIT_PART
-            }
+        if self.steady_mw() == 0 {
+            return 0;
         }
+        let limit_ns = self.limit_windows * self.ledger.window_ns();
+        self.allowed_mw * limit_ns / PowerSpec::CREDIT_PART
     }
 
     /// All windows before this one are over.
