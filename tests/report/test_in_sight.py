@@ -150,6 +150,7 @@ def test_no_name_of_a_fact_is_drawn_over_its_value(web_browser: Browser, parts: 
     assert [name for name, right, left in names if right > left] == []
 
 
+@pytest.mark.timeout(900)  # it writes to steady state, which takes a minute of a processor
 @pytest.mark.parametrize("width", WIDTHS)
 def test_why_a_parameter_is_as_it_is_can_be_read(web_browser: Browser, width: int, tmp_path: Path) -> None:
     """On a phone its column was 15 letters wide. A default has the unit of its value."""

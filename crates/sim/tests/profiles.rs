@@ -6,6 +6,8 @@ mod bounds;
 mod contradictions;
 #[path = "profiles/features.rs"]
 mod features;
+#[path = "profiles/links_and_dies.rs"]
+mod links_and_dies;
 
 use metrics::Measurement;
 use serde_json::json;

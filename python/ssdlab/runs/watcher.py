@@ -1,4 +1,4 @@
-"""Who looks on while something is measured."""
+"""Who is told what is done while something is measured."""
 
 from __future__ import annotations
 

@@ -219,57 +219,6 @@ fn a_figure_that_cannot_be_is_refused_with_its_field_and_why() {
 }
 
 #[test]
-fn power_that_cannot_be_is_refused_with_its_field_and_why() {
-    for (tables, key, value, field, why) in [
-        (
-            POWER,
-            "states_w",
-            "[1.6]",
-            "power.states_w",
-            "below what the drive draws",
-        ),
-        (
-            POWER,
-            "states_w",
-            "[5.0, 8.0]",
-            "power.states_w",
-            "must fall",
-        ),
-        (POWER, "states_w", "[]", "power.states_w", "1 to 32"),
-        // One die can work beside the 40th that is kept: 1.5 W and 40 39ths of 0.2 W.
-        (
-            POWER,
-            "states_w",
-            "[1.705]",
-            "power.states_w",
-            "at least 1.706 W",
-        ),
-        (POWER, "idle_mw", "0", "power.idle_mw", "must be 1"),
-        (
-            POWER,
-            "die_program_mw",
-            "2001",
-            "power.die_program_mw",
-            "to 2000",
-        ),
-        (
-            POWER,
-            "die_erase_mw",
-            "2001",
-            "power.die_erase_mw",
-            "at most 2000",
-        ),
-        (POWER, "window_ms", "0.0", "power.window_ms", "0.1 to 100"),
-    ] {
-        let said = refusal(&changed(tables, key, value));
-        assert!(
-            said.starts_with(field) && said.contains(why),
-            "{key} = {value}: {said}"
-        );
-    }
-}
-
-#[test]
 fn a_graded_limit_falls_with_temperature_and_stands_alone() {
     let graded = [POWER, GRADED].concat();
     Profile::parse(&format!("{TINY}{graded}")).unwrap();

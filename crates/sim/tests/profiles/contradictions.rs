@@ -102,48 +102,6 @@ fn collection_is_late_by_no_more_than_the_buffer_holds() {
 }
 
 #[test]
-fn a_link_of_sata_carries_no_more_than_its_bits() {
-    let sata = TINY.replacen("value = \"nvme\"", "value = \"sata\"", 1);
-    assert!(Profile::parse(&changed(&sata, "bandwidth_mb_s", "560.0")).is_ok());
-    let error = refusal(&changed(&sata, "bandwidth_mb_s", "3200.0"));
-    assert!(
-        error.contains("link.bandwidth_mb_s is 3200 MB/s") && error.contains("of 600 MB/s"),
-        "{error}"
-    );
-}
-
-#[test]
-fn array_reads_are_named_for_each_page_of_a_cell_or_for_all() {
-    for (reads, said) in [
-        ("[60.0]", None),
-        ("[48.0, 60.0, 72.0]", None),
-        (
-            "[50.0, 100.0]",
-            Some("contradicts flash.read_us of 2 page types"),
-        ),
-        (
-            "[50.0, 60.0, 70.0, 80.0]",
-            Some("contradicts flash.bits_per_cell of 3 bits"),
-        ),
-    ] {
-        let lines = TINY.lines().map(|line| match line {
-            line if line.starts_with("read_us = { value = [") => {
-                format!("read_us = {{ value = {reads}, source = \"chosen\" }}")
-            }
-            line => line.to_owned(),
-        });
-        let parsed = Profile::parse(&lines.collect::<Vec<String>>().join("\n"));
-        match said {
-            None => assert!(parsed.is_ok(), "{reads}: {parsed:?}"),
-            Some(said) => {
-                let error = parsed.unwrap_err().to_string();
-                assert!(error.contains(said), "{error}");
-            }
-        }
-    }
-}
-
-#[test]
 fn what_is_never_suspended_has_no_time_to_be() {
     let text = suspended("pulse_us", "60.0");
     assert!(Profile::parse(&text).is_ok());
