@@ -150,16 +150,22 @@ def test_no_name_of_a_fact_is_drawn_over_its_value(web_browser: Browser, parts: 
     assert [name for name, right, left in names if right > left] == []
 
 
-@pytest.mark.timeout(900)  # it writes to steady state, which takes a minute of a processor
-@pytest.mark.parametrize("width", WIDTHS)
-def test_why_a_parameter_is_as_it_is_can_be_read(web_browser: Browser, width: int, tmp_path: Path) -> None:
-    """On a phone its column was 15 letters wide. A default has the unit of its value."""
-    method = find_method("qd1")
+@pytest.fixture(scope="module")
+def reasons(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page that says why each parameter is as it is; its run writes to steady state, which takes a minute."""
+    folder, method = tmp_path_factory.mktemp("reasons"), find_method("qd1")
     order = Order(
         method, method.params.build({"seconds": "0.01", "size_seconds": "0.01"}), DRIVE, destroy=DRIVE
     )
-    page.write([source.read_run(start(order, tmp_path))], tmp_path / "page.html")
-    web_browser.open(tmp_path / "page.html", width=width)
+    page.write([source.read_run(start(order, folder))], folder / "page.html")
+    return folder / "page.html"
+
+
+@pytest.mark.timeout(900)  # of a loaded host
+@pytest.mark.parametrize("width", WIDTHS)
+def test_why_a_parameter_is_as_it_is_can_be_read(web_browser: Browser, reasons: Path, width: int) -> None:
+    """On a phone its column was 15 letters wide. A default has the unit of its value."""
+    web_browser.open(reasons, width=width)
     lines = web_browser.run(
         "[...document.querySelectorAll('#measured details')].flatMap((panel) => { panel.open = true;"
         " return [...panel.querySelectorAll('th')].some((head) => head.textContent === 'Why')"

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from sim.flash_drives import FLASH, NS, SMALL_BYTES, fresh, settled, slow_but, write
+from ssdlab.analysis.write_amplification import steady_amplification
 from ssdlab.analysis.write_cliff import PIECES, cliff_begins, fresh_amplification
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.runs.rating_check import scale_for
-from ssdlab.runs.rating_limits import _write_amplification, random_writes
+from ssdlab.runs.rating_limits import random_writes
 from ssdlab.runs.write_cliff import write_cliff
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def test_the_amplification_grows_to_its_closed_form() -> None:
         assert collected == pytest.approx(alpha, abs=0.01)
         # The oldest superblock holds what was not overwritten since: the first victims.
         assert costs[round(alpha * 500) + 2] == pytest.approx(1 / (1 - math.exp(-alpha)), rel=0.01)
-        assert costs[-1] == pytest.approx(_write_amplification(alpha), rel=0.005)
+        assert costs[-1] == pytest.approx(steady_amplification(1 - 1 / alpha), rel=0.005)
         assert all(later > before - 1e-9 for before, later in pairwise(costs))
 
 
@@ -132,7 +133,7 @@ def steady(name: str, spare: float, seconds: int) -> tuple[float, float, float]:
     found = write(drive, 32, 1, time_ns=seconds * NS)
     rows = np.asarray(found.rows()["ios"], float)[:seconds]
     made = check_profile(name, scale=scale_for(name, SMALL_BYTES), spare=spare)
-    amplification = _write_amplification(1 / (1 - made["effective_spare"]))
+    amplification = steady_amplification(made["effective_spare"])
     return float(found.iops), amplification, float(np.std(rows))
 
 
@@ -169,7 +170,7 @@ def written_over(name: str, spare: float, times: int, *, seconds: int = 0) -> tu
     write(drive, 32, 9, bytes=capacities)
     found = write(drive, 32, 1, **({"time_ns": seconds * NS} if seconds else {"bytes": capacities}))
     made = check_profile(name, scale=scale_for(name, SMALL_BYTES), spare=spare)
-    return float(found.iops), _write_amplification(1 / (1 - made["effective_spare"]))
+    return float(found.iops), steady_amplification(made["effective_spare"])
 
 
 @pytest.mark.slow

@@ -14,12 +14,12 @@ Source: the valid shares after such a pass are derived in `crates/workload/src/p
 
 from __future__ import annotations
 
-from math import exp
 from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssdlab.analysis.write_amplification import steady_amplification
 from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -83,22 +83,9 @@ def spare_of_fall(data_bytes: int, fell_at: float | None) -> float | None:
     return None if not fell_at or fell_at <= data_bytes else 1 - data_bytes / fell_at
 
 
-def amplification(spare: float) -> float:
-    """Return how often random writing in steady state writes each unit to the flash, by theory.
-
-    >>> round(amplification(0.6), 2), round(amplification(0.8), 2)
-    (1.12, 1.01)
-    """
-    held, low, high = 1 - spare, 0.0, 700.0
-    for _ in range(60):
-        tau = (low + high) / 2
-        low, high = (tau, high) if (1 - exp(-tau)) / tau > held else (low, tau)
-    return 1 / (1 - exp(-low))
-
-
 def may_show_no_fall(spare: float) -> bool:
     """Return whether with so much spare the speed need not fall as far as stands out."""
-    return amplification(spare) < MIN_FALL
+    return steady_amplification(spare) < MIN_FALL
 
 
 def agrees(asked: float, found: float | None) -> bool:

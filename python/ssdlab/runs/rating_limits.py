@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 
+from ssdlab.analysis.write_amplification import steady_amplification
 from ssdlab.drives.ratings import Judged, Rating
 from ssdlab.model.document import Document
 from ssdlab.model.units import fixed_share_text
@@ -224,20 +225,7 @@ class Parts:
         """In the steady state of uniform random writes over the whole drive."""
         if self.flash == "xpoint":
             return 1.0
-        return _write_amplification(1 / (1 - self.made["effective_spare"]))
-
-
-def _write_amplification(alpha: float) -> float:
-    """Return alpha / (alpha + W0(-alpha exp(-alpha))), W0 by iteration from above its branch point.
-
-    >>> round(_write_amplification(1.3), 2)
-    2.36
-    """
-    argument = -alpha * math.exp(-alpha)
-    w = -0.5
-    for _ in range(200):
-        w -= (w * math.exp(w) - argument) / (math.exp(w) * (w + 1))
-    return alpha / (alpha + w)
+        return steady_amplification(self.made["effective_spare"])
 
 
 def limiting(made: Document, rating: Rating) -> Limit | None:

@@ -17,7 +17,7 @@ from ssdlab.model.options import DEFAULT_SEED
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
 
-_BYTES = 4
+_BITS = 32
 """Few enough digits to type one again; that two commands in turn draw the same is no concern yet."""
 
 
@@ -29,7 +29,7 @@ def seed_for(drive: Drive) -> int:
     """
     state = drive.state
     if state is None:
-        return int.from_bytes(secrets.token_bytes(_BYTES), "little")
+        return secrets.randbits(_BITS)
     if not state.lasting:
         return DEFAULT_SEED
-    return int.from_bytes(hashlib.sha256(state.digest().encode()).digest()[:_BYTES], "little")
+    return int.from_bytes(hashlib.sha256(state.digest().encode()).digest()[: _BITS // 8], "little")
