@@ -152,7 +152,7 @@ def test_no_name_of_a_fact_is_drawn_over_its_value(web_browser: Browser, parts: 
 
 @pytest.fixture(scope="module")
 def reasons(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page that says why each parameter is as it is; its run writes to steady state, which takes a minute."""
+    """A page that says why each parameter is as it is; its run writes to steady state, for a minute."""
     folder, method = tmp_path_factory.mktemp("reasons"), find_method("qd1")
     order = Order(
         method, method.params.build({"seconds": "0.01", "size_seconds": "0.01"}), DRIVE, destroy=DRIVE

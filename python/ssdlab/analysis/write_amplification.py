@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import expm1
 
-_MOST_AGE = 700.0
+_MAX_AGE = 700.0
 """Of a superblock when it is collected, in user capacities written: nothing in it is valid long before."""
 
 
@@ -27,7 +27,7 @@ def steady_amplification(spare: float) -> float:
     >>> round(steady_amplification(1 - 1 / 1.3), 2), round(steady_amplification(0.8), 2)
     (2.36, 1.01)
     """
-    low, high = 0.0, _MOST_AGE
+    low, high = 0.0, _MAX_AGE
     for _ in range(80):
         age = (low + high) / 2
         low, high = (age, high) if -expm1(-age) / age > 1 - spare else (low, age)
