@@ -126,7 +126,7 @@ def test_a_fill_is_planned_by_the_parts_of_its_drive(tmp_path: Path, text: str) 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        # One write at a time crosses the link, then the controller's data path: none works beside another.
+        # One write at a time crosses the link, and is programmed behind the buffer.
         ("steady-sequential-write", "sim:kingston-dc500r-3.84tb,scale=128"),
         # Its time at rest is known to the second; what it takes to wake is not.
         ("idle-power", "sim:samsung-950-pro-512gb,scale=64"),

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from ssdlab.model.document import Document
 
 _UNITS = FILL_BLOCK_BYTES / UNIT_BYTES
-_HOST = ("link", "controller cores", "controller data path")
+_HOST = ("link", "controller cores")
 _FLASH = ("controller data path", "channels", "flash", "collection")
-"""Both sides cross the data path: into the buffer, and for what collection moves."""
+"""The data path lies behind the buffer: for what the host wrote, and for what collection moves."""
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             return at;
         }
         let whole = self.place_all_parts(at);
-        self.machine.at = whole;
+        self.machine.at = whole.max(self.machine.path.passed());
         self.ftl.end_word_line(&mut self.machine);
         match whole.max(self.machine.drained_at()) {
             done if done > at => done + self.commit_ns,
@@ -374,32 +374,15 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     #[inline]
     fn write_units(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
         let mut there = sent;
-        let units = offset / UNIT..end / UNIT;
-        // They take the data path one behind the other, each when it has crossed the link.
-        let ahead = self.ahead_ns(UNIT * (units.end - units.start - 1));
-        let passed = self
-            .machine
-            .pass(sent - ahead, (units.end - units.start) as u32);
-        let mut behind = units.end - units.start;
-        for unit in units {
-            behind -= 1;
-            let here = passed.saturating_sub(behind * self.machine.path_unit_ns());
-            there = self.machine.admit(there.max(here));
-            self.machine.at = there;
+        for unit in offset / UNIT..end / UNIT {
+            there = self.machine.admit(there);
+            self.machine.at = self.machine.pass(there, 1);
             self.map_cache.change(unit as u32, &mut self.machine);
             self.ftl.write(unit as u32, &mut self.machine);
             self.map_cache.change_moved(&mut self.machine);
             self.charge_moves(processed);
         }
         there
-    }
-
-    /// How long before the last of a write's data its first may be asked to take the data path, with so many bytes behind it: the path
-    /// is then done with each when it could be, and with the last when that has come.
-    #[inline]
-    pub(crate) fn ahead_ns(&self, bytes_behind: u64) -> u64 {
-        let path_ns = self.machine.path_bytes_ns(bytes_behind);
-        path_ns.min(self.host.link_ns(bytes_behind))
     }
 
     /// What was moved for a write takes a core behind it.

@@ -27,8 +27,17 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             let there;
             (unit, there) = self.fetch(unit, end.div_ceil(UNIT), ready);
             let bytes = (unit * UNIT).min(end) - (first * UNIT).max(offset);
-            done = done.max(self.host.receive(self.clock, there, bytes));
+            done = done.max(self.receive(there, bytes));
         }
+        done
+    }
+
+    /// Bytes cross the data path and the link together from `there` on, or when the link is free. Returns when they have.
+    #[inline]
+    fn receive(&mut self, there: u64, bytes: u64) -> u64 {
+        let done = self.host.receive(self.clock, there, bytes);
+        let takes_ns = self.host.link_ns(bytes);
+        self.machine.path.read(self.clock, done, takes_ns);
         done
     }
 
@@ -73,7 +82,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         {
             let until = (piece.end * UNIT).min(end);
             let there = piece.there.max(ready);
-            done = done.max(self.host.receive(self.clock, there, until - at));
+            done = done.max(self.receive(there, until - at));
             at = until;
         }
         if at < end {

@@ -12,21 +12,15 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     pub(crate) fn write_parts(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
         let size = self.parts.unit_bytes();
         let whole = self.parts.within(offset, end);
-        let first = (offset / UNIT * UNIT + UNIT).min(end);
-        let ahead = self.ahead_ns(end - first);
-        let passed = self.machine.pass_bytes(sent - ahead, end - offset);
         let mut there = sent;
         let mut at = offset;
         while at < end {
             let until = (at / UNIT * UNIT + UNIT).min(end);
-            // Its pieces take the data path one behind the other, each when it has crossed the link.
-            let behind = self.machine.path_bytes_ns(end - until);
-            let here = there.max(passed.saturating_sub(behind));
             let unit = at / size;
             there = if whole.contains(&unit) {
-                self.enter_whole(unit as u32, at..until, here)
+                self.enter_whole(unit as u32, at..until, there)
             } else {
-                self.enter_part(unit as u32, at..until, here)
+                self.enter_part(unit as u32, at..until, there)
             };
             at = until;
         }
@@ -144,10 +138,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.place_unit(unit, at);
     }
 
-    /// Places a mapping unit that is whole in the buffer at `at`.
+    /// Places a mapping unit that is whole in the buffer at `at`, when it has passed the data path.
     fn place_unit(&mut self, unit: u32, at: u64) {
-        let first = unit * self.parts.together();
-        self.machine.at = at;
+        let together = self.parts.together();
+        let first = unit * together;
+        self.machine.at = self.machine.pass(at, together);
         self.map_cache.change(first, &mut self.machine);
         self.ftl.write_together(first, &mut self.machine);
         self.map_cache.change_moved(&mut self.machine);

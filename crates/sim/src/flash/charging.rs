@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::flash::addressing::{ONE_BIT, Place};
+use crate::flash::behind::Behind;
 use crate::flash::machine::Machine;
 use crate::flash::medium::Flash;
 use crate::flash::moving::MoveRead;
@@ -17,9 +18,15 @@ enum Stream {
 }
 
 impl Machine {
-    /// Work of a die that reads go before. Returns when it ends if none comes.
+    /// Work of a die that reads go before. Returns its number, and when it ends if none comes.
     #[inline]
-    pub(crate) fn work(&mut self, die: u32, block: u32, work: DieWork, duration_ns: u64) -> u64 {
+    pub(crate) fn work(
+        &mut self,
+        die: u32,
+        block: u32,
+        work: DieWork,
+        duration_ns: u64,
+    ) -> (u64, u64) {
         if self.plain {
             return self.dies[die as usize].work(self.now, self.at, work, duration_ns);
         }
@@ -31,7 +38,7 @@ impl Machine {
     }
 
     #[cold]
-    fn work_with_power(&mut self, die: u32, work: DieWork, duration_ns: u64) -> u64 {
+    fn work_with_power(&mut self, die: u32, work: DieWork, duration_ns: u64) -> (u64, u64) {
         let die = &mut self.dies[die as usize];
         let mut start = self.at;
         if let Some(power) = &mut self.power {
@@ -40,11 +47,10 @@ impl Machine {
         die.work(self.now, start, work, duration_ns)
     }
 
-    /// Programs the word line that ends with `last_unit`. Returns its die, when the die's work ends, and when that ends which
-    /// follows the data across the channel; it is in flash after both.
+    /// Programs the word line that ends with `last_unit`. Returns the work that it is, and when that ends if no reads come.
     ///
     /// Of a word line that is not full only what it holds crosses, page by page: the command clears the page registers first.
-    fn program(&mut self, last_unit: u32, held: u32, stream: usize) -> (u32, u64, u64) {
+    fn program(&mut self, last_unit: u32, held: u32, stream: usize) -> (Behind, u64) {
         self.counts.programs += 1;
         let place = self.place(last_unit);
         let (units, program_ns) = if place.page_type == ONE_BIT {
@@ -54,14 +60,15 @@ impl Machine {
         };
         let block = self.reads_per_block.quotient(place.array_read);
         self.erase_if_due(place, block);
-        let ends = self.load_and_program(place.die, block, held.min(units), program_ns);
+        let programmed = self.load_and_program(place.die, block, held.min(units), program_ns);
         if self.parity_lines > 0 {
             self.protect(place.die, block, stream, units, program_ns);
         }
-        (place.die, ends.0, ends.1)
+        programmed
     }
 
-    /// Units cross to a die, which then programs them. Returns when its work ends, and when that would which follows the data.
+    /// Units cross to a die, which then programs them: it is over when the die's work is, and when a program would be that follows
+    /// the data. Returns this work, and when it ends if no reads come.
     ///
     /// The page registers take the next word line while one is being programmed. A die that has nothing else to do waits for the
     /// data, and a read that comes meanwhile finds no program running.
@@ -71,12 +78,17 @@ impl Machine {
         block: u32,
         units: u32,
         program_ns: u64,
-    ) -> (u64, u64) {
-        let crossed = self.carry(die, units);
+    ) -> (Behind, u64) {
+        let (transfer, crossed) = self.carry(die, units);
         let at = std::mem::replace(&mut self.at, crossed);
-        let worked = self.work(die, block, DieWork::Program, program_ns);
+        let (work, worked) = self.work(die, block, DieWork::Program, program_ns);
         self.at = at;
-        (worked, crossed + program_ns)
+        let behind = Behind {
+            die,
+            numbers: [work, transfer],
+            follows_ns: [0, program_ns],
+        };
+        (behind, worked.max(crossed + program_ns))
     }
 
     /// A word line of a stream was given to a die: if it was the last of a stripe, the next die programs the parity of all of them.
@@ -160,7 +172,7 @@ impl Machine {
     /// Takes units over the channel when they have been sensed; then their read is no longer under way.
     fn take_sensed(&mut self, read: MoveRead) {
         let at = std::mem::replace(&mut self.at, read.sensed);
-        let crossed = self.carry(read.die, read.units);
+        let (_, crossed) = self.carry(read.die, read.units);
         self.at = at;
         self.moving.crossed(crossed, read.units, self.unasked);
     }
@@ -174,9 +186,9 @@ impl Machine {
         }
     }
 
-    /// An array read behind all that its die was given before. Returns when it ends if no read of the host comes.
+    /// An array read behind all that its die was given before. Returns its number, and when it ends if no read of the host comes.
     #[inline]
-    pub(crate) fn sense_behind(&mut self, place: Place) -> u64 {
+    pub(crate) fn sense_behind(&mut self, place: Place) -> (u64, u64) {
         self.counts.reads += 1;
         let read_ns = self.read_ns[place.page_type as usize & 7];
         if self.plain {
@@ -192,7 +204,7 @@ impl Machine {
         let place = self.place(physical);
         let begins = self.moving.begins(self.at);
         let at = std::mem::replace(&mut self.at, begins);
-        let sensed = self.sense_behind(place);
+        let (_, sensed) = self.sense_behind(place);
         self.at = at;
         let brings = self.addressing.units_per_read();
         self.moving.read = MoveRead {
@@ -206,7 +218,7 @@ impl Machine {
 
     /// Programs when what the word line waits for has been moved: its own units, or those whose space the host's take.
     #[inline]
-    fn program_when_moved(&mut self, last: u32, held: u32, stream: Stream) -> (u32, u64, u64) {
+    fn program_when_moved(&mut self, last: u32, held: u32, stream: Stream) -> (Behind, u64) {
         let at = self.at;
         if self.moving.is_bounded() {
             self.settle_moves();
@@ -229,9 +241,9 @@ impl Flash for Machine {
     }
 
     fn program_host(&mut self, last: u32, units: u32) {
-        let (die, worked, crossed) = self.program_when_moved(last, units, Stream::Host);
-        self.latest_host_program = self.latest_host_program.max(worked.max(crossed));
-        self.leave_buffer(die, worked, crossed, units);
+        let (work, ends) = self.program_when_moved(last, units, Stream::Host);
+        self.latest_host_program = self.latest_host_program.max(ends);
+        self.leave_buffer(work, ends, units);
     }
 
     #[inline]
@@ -245,17 +257,16 @@ impl Flash for Machine {
     }
 
     fn program_moved(&mut self, last: u32) {
-        let (_, worked, crossed) = self.program_when_moved(last, u32::MAX, Stream::Moved);
-        self.latest_moved_program = self.latest_moved_program.max(worked).max(crossed);
+        let (_, ends) = self.program_when_moved(last, u32::MAX, Stream::Moved);
+        self.latest_moved_program = self.latest_moved_program.max(ends);
     }
 
     fn program_shared(&mut self, last: u32, units: u32, host_units: u32) {
-        let (die, worked, crossed) = self.program_when_moved(last, units, Stream::Shared);
-        let ends = worked.max(crossed);
+        let (work, ends) = self.program_when_moved(last, units, Stream::Shared);
         self.latest_moved_program = self.latest_moved_program.max(ends);
         if host_units > 0 {
             self.latest_host_program = self.latest_host_program.max(ends);
-            self.leave_buffer(die, worked, crossed, host_units);
+            self.leave_buffer(work, ends, host_units);
         }
     }
 

@@ -4,29 +4,21 @@
 //! would end if no read came. A read goes before what waits behind and pushes it out; if the flash can
 //! suspend it also interrupts what is running, where that can be interrupted, else it waits for that to end.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
+use crate::flash::in_order::{InOrder, Turn};
 use crate::power::DieWork;
 use crate::profile::spec::Timing;
 
 /// An operation that is not over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Operation {
-    /// The die rests for so long before it.
-    rest_ns: u64,
-    takes_ns: u64,
     work: DieWork,
     /// How often reads have suspended it.
     suspended: u32,
 }
 
 impl Operation {
-    fn all_ns(self) -> u64 {
-        self.rest_ns + self.takes_ns
-    }
-
     /// How long a read that comes when it has run for `ran_ns`, and `since_ns` since it was last resumed, waits until it can be
     /// suspended, and what the suspension takes then; `None` if it has to run to its end.
     #[inline]
@@ -61,17 +53,12 @@ struct Gap {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Die {
     front: u64,
-    behind: u64,
+    /// Programs, erases and reads for moves.
+    behind: InOrder<Operation>,
     /// Where reads that are asked for ahead of time have left room for others before them, in order.
     gaps: Vec<Gap>,
-    /// What is not over, in order: the last one ends at `behind`. All of it takes `queued_ns`, of which `rests_ns` pass without work.
-    queue: VecDeque<Operation>,
-    queued_ns: u64,
-    rests_ns: u64,
     /// By how much reads have pushed out what waits, less the time in which it went on since.
     pushed_ns: u64,
-    /// By how much reads have delayed other work since the beginning.
-    delayed_ns: u64,
 }
 
 impl Die {
@@ -84,7 +71,7 @@ impl Die {
             return ready;
         }
         let start = now.max(self.front);
-        let start = if self.behind > start {
+        let start = if self.behind.ends() > start {
             self.interrupt(start, read_ns, timing)
         } else {
             start
@@ -118,7 +105,7 @@ impl Die {
             .map(|suspend_ns| suspend_ns + pauses.pulse_ns + pauses.resume_ns);
         self.gaps.iter().position(|gap| {
             let start = now.max(gap.start);
-            let pause_ns = if self.behind > start {
+            let pause_ns = if self.behind.ends() > start {
                 pause_ns
             } else {
                 Some(0)
@@ -132,7 +119,7 @@ impl Die {
         let at = self.gap_for(now, read_ns, timing)?;
         let gap = self.gaps[at];
         let mut start = now.max(gap.start);
-        if self.behind > start {
+        if self.behind.ends() > start {
             let front = std::mem::replace(&mut self.front, gap.start);
             start = self.interrupt(start, read_ns, timing);
             self.front = front;
@@ -152,13 +139,14 @@ impl Die {
 
     /// Finds the start of a read that comes while other work waits, and pushes that out.
     fn interrupt(&mut self, ready: u64, read_ns: u64, timing: &Timing) -> u64 {
-        self.forget_ended(ready);
-        let Some(&first) = self.queue.front() else {
+        self.behind.forget_ended(ready);
+        let Some((begins, &mut Turn { takes_ns, what, .. })) = self.behind.first() else {
             return ready;
         };
-        let begins = self.behind - self.queued_ns + first.rest_ns;
         if begins > ready {
-            self.delay(read_ns.saturating_sub(begins - ready));
+            // Nobody waits who was pushed out.
+            self.pushed_ns = 0;
+            self.behind.put_off(read_ns.saturating_sub(begins - ready));
             return ready;
         }
         // Right behind another read nothing is running that would have to be stopped.
@@ -171,16 +159,18 @@ impl Die {
             self.push_out(read_ns);
             return ready;
         }
-        let left_ns = begins + first.takes_ns - ready;
-        let pause = first.pause(ready - begins, ready - self.front, timing);
+        let left_ns = begins + takes_ns - ready;
+        let pause = what.pause(ready - begins, ready - self.front, timing);
         match pause {
             Some((wait_ns, suspend_ns)) if wait_ns + suspend_ns < left_ns && !must_end => {
-                self.queue[0].suspended += 1;
+                if let Some((_, first)) = self.behind.first() {
+                    first.what.suspended += 1;
+                }
                 self.push_out(read_ns + suspend_ns);
                 ready + wait_ns + suspend_ns
             }
             _ => {
-                if self.behind > ready + left_ns {
+                if self.behind.ends() > ready + left_ns {
                     self.push_out(read_ns);
                 }
                 ready + left_ns
@@ -188,73 +178,46 @@ impl Die {
         }
     }
 
+    /// What runs goes on later, and so does what waits.
     fn push_out(&mut self, by_ns: u64) {
         self.pushed_ns += by_ns;
-        self.delay(by_ns);
+        self.behind.put_off(by_ns);
     }
 
-    /// What waits begins later; a rest before a later operation makes up for it.
-    fn delay(&mut self, by_ns: u64) {
-        let mut left_ns = by_ns;
-        if self.rests_ns > 0 {
-            for waits in self.queue.iter_mut().skip(1) {
-                let made_up_ns = left_ns.min(waits.rest_ns);
-                waits.rest_ns -= made_up_ns;
-                self.queued_ns -= made_up_ns;
-                self.rests_ns -= made_up_ns;
-                left_ns -= made_up_ns;
-            }
-        }
-        self.behind += left_ns;
-        self.delayed_ns += left_ns;
-    }
-
-    /// A program, an erase or a read for a move that may start at `at`. Returns when it ends if no read of the host comes between.
-    /// Nothing will be asked for before `now` any more.
+    /// A program, an erase or a read for a move that may start at `at`. Returns its number, and when it ends if no read of the host
+    /// comes between. Nothing will be asked for before `now` any more.
     #[inline]
-    pub fn work(&mut self, now: u64, at: u64, work: DieWork, takes_ns: u64) -> u64 {
-        self.forget_ended(now);
-        let start = at.max(self.behind).max(self.front);
-        let rest_ns = if self.queue.is_empty() {
+    pub fn work(&mut self, now: u64, at: u64, work: DieWork, takes_ns: u64) -> (u64, u64) {
+        self.behind.forget_ended(now);
+        self.behind.pass(now);
+        if self.behind.is_empty() {
             // Nobody waited who was pushed out.
             self.pushed_ns = 0;
-            0
-        } else {
-            start - self.behind
-        };
-        self.queue.push_back(Operation {
-            rest_ns,
-            takes_ns,
-            work,
+        }
+        let operation = Operation { work, suspended: 0 };
+        self.behind.push(at.max(self.front), takes_ns, operation)
+    }
+
+    /// The same for a read that goes before what is asked for later, though it came before.
+    pub fn work_in_time(&mut self, now: u64, at: u64, takes_ns: u64) -> (u64, u64) {
+        self.behind.forget_ended(now);
+        self.behind.pass(now);
+        let operation = Operation {
+            work: DieWork::Read,
             suspended: 0,
-        });
-        self.queued_ns += rest_ns + takes_ns;
-        self.rests_ns += rest_ns;
-        self.behind = start + takes_ns;
-        self.behind
+        };
+        let at = at.max(self.front);
+        self.behind.push_in_time(at, takes_ns, operation)
     }
 
     /// When the die has nothing more to do.
     pub fn idle_at(&self) -> u64 {
-        self.front.max(self.behind)
+        self.front.max(self.behind.ends())
     }
 
-    /// By how much reads have delayed other work since the beginning.
-    pub fn delayed_ns(&self) -> u64 {
-        self.delayed_ns
-    }
-
-    /// Forgets operations that have ended by `now`, when no read runs.
-    #[inline]
-    fn forget_ended(&mut self, now: u64) {
-        let waiting = self.behind.saturating_sub(now);
-        while let Some(&first) = self.queue.front()
-            && self.queued_ns - first.all_ns() >= waiting
-        {
-            self.queued_ns -= first.all_ns();
-            self.rests_ns -= first.rest_ns;
-            self.queue.pop_front();
-        }
+    /// When the work of this number ends as things stand; 0 if that is past.
+    pub fn end_of(&self, number: u64) -> u64 {
+        self.behind.end_of(number)
     }
 }
 
@@ -282,7 +245,10 @@ mod tests {
     #[test]
     fn a_read_interrupts_and_pushes_out_what_waits() {
         let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
-        assert_eq!(die.work(0, 0, DieWork::Program, PROGRAM_NS), PROGRAM_NS);
+        assert_eq!(
+            die.work(0, 0, DieWork::Program, PROGRAM_NS),
+            (0, PROGRAM_NS)
+        );
         assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
         assert_eq!(
             die.read(100, READ_NS, &timing),
@@ -358,12 +324,13 @@ mod tests {
         die.work(0, 0, DieWork::Program, PROGRAM_NS);
         assert_eq!(
             die.work(0, PROGRAM_NS + 50, DieWork::Program, PROGRAM_NS),
-            2 * PROGRAM_NS + 50
+            (1, 2 * PROGRAM_NS + 50)
         );
         assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
         // Of 80 ns the rest has made up 50.
         assert_eq!(die.idle_at(), 2 * PROGRAM_NS + 80);
-        assert_eq!(die.delayed_ns(), 30);
+        let ends = [0, 1].map(|number| die.end_of(number));
+        assert_eq!(ends, [PROGRAM_NS + 80, 2 * PROGRAM_NS + 80]);
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::flash::addressing::{Addressing, Place};
+use crate::flash::behind::Behind;
 use crate::flash::channel::Channel;
+use crate::flash::data_path::DataPath;
 use crate::flash::die::Die;
 use crate::flash::divisor::Divisor;
 use crate::flash::map_stream::MapStream;
@@ -38,16 +40,12 @@ pub struct Machine {
     pub(crate) dies: Vec<Die>,
     channels: Vec<Channel>,
     pub(crate) buffer: WriteBuffer,
-    /// When the controller's data path is free, and what a unit takes of it, in ns times 1024.
-    pub(crate) path_free: u64,
-    pub(crate) data_unit_ns_x1024: u64,
-    /// When it is free of what the drive moves while nobody asks: what the host writes goes before that.
-    pub(crate) path_free_behind: u64,
-    /// Whether what is moved now is that.
+    pub(crate) path: DataPath,
+    /// Whether what is moved now is moved while nobody asks.
     pub(crate) unasked: bool,
     /// The submission clock: nothing will be asked for before it.
     pub now: u64,
-    /// When the unit being written is in the buffer; programs and moves start from it.
+    /// When the unit being written has passed the data path; programs and moves start from it.
     pub at: u64,
     pub(crate) moving: Moving,
     pub(crate) counts: FlashCounts,
@@ -106,16 +104,14 @@ impl Machine {
             geometry,
             timing,
             dies: vec![Die::default(); geometry.dies() as usize],
-            channels: vec![Channel::default(); geometry.channels as usize],
+            channels: vec![Channel::new(timing.program_ns); geometry.channels as usize],
             buffer: WriteBuffer::new(
                 buffer_units,
                 // A program on every die, and the open word lines of a stripe.
                 (geometry.dies() + options.stripe_dies.max(1) - 1) * geometry.units_per_program(),
             ),
-            path_free: 0,
-            path_free_behind: 0,
+            path: DataPath::new(options.data_unit_ns_x1024),
             unasked: false,
-            data_unit_ns_x1024: options.data_unit_ns_x1024,
             now: 0,
             at: 0,
             moving: Moving::new(options.move_reads, options.move_core_ns),
@@ -247,16 +243,30 @@ impl Machine {
         self.channels[channel].bring(self.now, ready, duration_ns)
     }
 
-    /// Units cross behind what reads bring. Returns when they are over if no more reads come.
+    /// Units cross behind what reads bring. Returns the transfer's number, and when it is over if no more reads come.
     #[inline]
-    pub(crate) fn carry(&mut self, die: u32, units: u32) -> u64 {
-        let (at, mut duration_ns) = self.transfer_ns(self.at, units);
-        // Each page is a transfer of its own.
-        let page = self.addressing.units_per_read();
-        duration_ns += u64::from((units - 1) / page) * self.timing.command_ns;
+    pub(crate) fn carry(&mut self, die: u32, units: u32) -> (u64, u64) {
+        let (at, duration_ns) = self.pages_ns(units);
         let page_ns = self.timing.unit_transfer_ns;
         let channel = self.channel_count.rest(die) as usize;
         self.channels[channel].carry(self.now, at, duration_ns, page_ns)
+    }
+
+    /// The same before what is asked for later, though it came before.
+    pub(crate) fn carry_in_time(&mut self, die: u32, units: u32) -> (u64, u64) {
+        let (at, duration_ns) = self.pages_ns(units);
+        let page_ns = self.timing.unit_transfer_ns;
+        let channel = self.channel_count.rest(die) as usize;
+        self.channels[channel].carry_in_time(self.now, at, duration_ns, page_ns)
+    }
+
+    /// When there is power for units to cross, each page as a transfer of its own, and how long they take.
+    #[inline]
+    fn pages_ns(&mut self, units: u32) -> (u64, u64) {
+        let (at, duration_ns) = self.transfer_ns(self.at, units);
+        let pages_behind = (units - 1) / self.addressing.units_per_read();
+        let commands_ns = u64::from(pages_behind) * self.timing.command_ns;
+        (at, duration_ns + commands_ns)
     }
 
     /// When there is power for units to cross, and how long they take.
@@ -300,24 +310,14 @@ impl Machine {
         self.buffer.drained_at(end)
     }
 
-    /// By how much reads of the host have delayed a die, and its channel, since the beginning.
-    #[inline]
-    pub(crate) fn delayed_ns(&self, die: u32) -> [u64; 2] {
-        let channel = self.channel_count.rest(die) as usize;
-        let of_die = self.dies[die as usize].delayed_ns();
-        [of_die, self.channels[channel].delayed_ns()]
+    /// When work of a die and its channel is over if no more reads come.
+    pub(crate) fn end_of(&self, work: &Behind) -> u64 {
+        work.end(&self.dies, &self.channels, self.channel_count)
     }
 
-    /// Units of the host that a program of a die holds leave the buffer when it ends: when the die's work and that of the
-    /// channel, which a program follows, are over.
-    pub(crate) fn leave_buffer(&mut self, die: u32, worked: u64, crossed: u64, units: u32) {
-        let [of_die, of_channel] = self.delayed_ns(die);
-        let program = Program {
-            end: worked.max(crossed),
-            units,
-            die,
-            undelayed: [worked - of_die, crossed - of_channel],
-        };
+    /// Units of the host that a program holds leave the buffer when it ends, at `end` if no more reads come.
+    pub(crate) fn leave_buffer(&mut self, work: Behind, end: u64, units: u32) {
+        let program = Program { end, units, work };
         let end = end_of(&self.dies, &self.channels, self.channel_count);
         self.buffer.programmed(program, end);
     }
@@ -369,15 +369,14 @@ impl Machine {
     /// When all that was moved is in flash, if no read delays it.
     pub fn moved_at(&self) -> u64 {
         self.latest_moved_program
-            .max(self.path_free_behind)
+            .max(self.path.free_behind())
             .max(self.moving.moved_at())
     }
 
     /// When all dies, all channels and the data path have nothing more to do.
     pub fn idle_at(&self) -> u64 {
         self.flash_idle_at()
-            .max(self.path_free)
-            .max(self.path_free_behind)
+            .max(self.path.idle_at())
             .max(self.moving.moved_at())
     }
 
@@ -391,10 +390,5 @@ impl Machine {
 /// Says when a program ends as dies and channels stand.
 #[inline]
 fn end_of(dies: &[Die], channels: &[Channel], count: Divisor) -> impl Fn(&Program) -> u64 {
-    move |program| {
-        let channel = &channels[count.rest(program.die) as usize];
-        let [of_die, of_channel] = program.undelayed;
-        let worked = of_die + dies[program.die as usize].delayed_ns();
-        worked.max(of_channel + channel.delayed_ns())
-    }
+    move |program| program.work.end(dies, channels, count)
 }

@@ -4,11 +4,13 @@
 //! clocks, each channel a [`Channel`]; where a unit lies says [`Addressing`], and how unlike the blocks are [`Spread`].
 
 mod addressing;
+mod behind;
 mod channel;
 mod charging;
 mod data_path;
 mod die;
 mod divisor;
+mod in_order;
 mod machine;
 mod map_stream;
 mod medium;
@@ -22,6 +24,7 @@ mod timeline;
 mod write_buffer;
 
 pub use addressing::{Addressing, NONE, ONE_BIT, Place};
+pub use behind::Behind;
 pub use channel::Channel;
 pub use die::Die;
 pub use divisor::Divisor;

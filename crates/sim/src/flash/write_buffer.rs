@@ -6,23 +6,23 @@ use std::collections::binary_heap::PeekMut;
 
 use serde::{Deserialize, Serialize};
 
+use crate::flash::behind::Behind;
+
 /// Sectors of a unit.
 const SECTORS: u64 = 8;
 
 /// A program that holds units of the buffer until it ends.
 ///
-/// Reads go before programs, so its end is not known when it is given: it is that of its die's work and of its channel's, each
-/// as far as reads have delayed them since. `end` is what it was when it was last looked at, never later than it is.
+/// Reads go before programs, so its end is not known when it is given: it is that of work of its die and its channel, each
+/// as far as reads have delayed it since. `end` is what it was when it was last looked at, never later than it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Program {
     /// When it would end if no read came.
     pub end: u64,
     /// Units of the host that it holds.
     pub units: u32,
-    /// The die that does it.
-    pub die: u32,
-    /// The die's end and the channel's before any delay.
-    pub undelayed: [u64; 2],
+    /// Work of its die, and of its channel.
+    pub work: Behind,
 }
 
 /// A bounded buffer of units, first in, first out: a unit waits for room, and those behind it wait for it. A unit leaves it when
@@ -194,8 +194,10 @@ mod tests {
         Program {
             end,
             units,
-            die: 0,
-            undelayed: [end, 0],
+            work: Behind {
+                numbers: [end, 0],
+                ..Behind::default()
+            },
         }
     }
 
@@ -239,7 +241,7 @@ mod tests {
         let mut buffer = WriteBuffer::new(1, 1);
         assert_eq!(buffer.admit(0, |program| program.end), 0);
         buffer.programmed(program(100, 1), |program| program.end);
-        let delayed = |program: &Program| program.undelayed[0] + 40;
+        let delayed = |program: &Program| program.work.numbers[0] + 40;
         assert_eq!(buffer.drained_at(delayed), 140);
         assert_eq!(buffer.admit(10, delayed), 140);
     }

@@ -9,6 +9,7 @@ use crate::host::{Carried, Host};
 use crate::load::{Io, Load, Seen};
 use crate::map::{Asked, Map};
 use crate::parts::Parts;
+use crate::path::{Passing, Path};
 
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
@@ -34,11 +35,8 @@ pub enum Event {
         die: u32,
         turn: u64,
     },
-    /// A unit of a write has taken the controller's data path.
-    Passed {
-        command: usize,
-        unit: u32,
-    },
+    /// A mapping unit has taken the controller's data path, if no read has gone before it since.
+    Passed(Passing),
     /// The first unit that waits for the buffer may enter it.
     MayEnter,
     Completed {
@@ -61,8 +59,7 @@ pub struct Exact<'a> {
     parts: Parts,
     flash: Flash,
     map: Map,
-    path_free_ns: u64,
-    path_unit_ns: u64,
+    path: Path,
     commands: Vec<Command>,
     /// I/Os of a closed loop that were submitted or will be at once.
     begun: u64,
@@ -82,8 +79,7 @@ impl<'a> Exact<'a> {
             parts: Parts::new(spec),
             flash: Flash::new(spec.geometry, spec.timing),
             map,
-            path_free_ns: now,
-            path_unit_ns: spec.options.data_unit_ns_x1024 / 1024,
+            path: Path::new(spec),
             commands: Vec::new(),
             begun: load.begun_at_once(),
             seen: Vec::new(),
@@ -118,7 +114,11 @@ impl<'a> Exact<'a> {
             }
             Event::Carried { way, turn } => match self.host.carried(way, turn, &mut self.agenda) {
                 Some(Carried::Frames { command }) => self.sense(command),
-                Some(Carried::Up { command, .. }) => self.part_done(command),
+                Some(Carried::Up { command, units }) => {
+                    let takes_ns = u64::from(units) * self.host.unit_ns();
+                    self.path.read(self.agenda.now, takes_ns);
+                    self.part_done(command);
+                }
                 Some(Carried::Down { command, .. }) => self.there(command),
                 None => {}
             },
@@ -130,11 +130,7 @@ impl<'a> Exact<'a> {
                 let told = self.flash.die_done(die, turn, &mut self.agenda);
                 self.told(told);
             }
-            Event::Passed { command, unit } => {
-                let entering = Entering::Unit { command, unit };
-                self.buffer.waiting.push_back(entering);
-                self.admit();
-            }
+            Event::Passed(passing) => self.passed(passing),
             Event::MayEnter => self.admit(),
             Event::Completed { command } => self.completed(command),
         }
@@ -207,25 +203,15 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// A write's data has crossed the link. Its first units have by then been on the data path, each since it had crossed.
+    /// A write's data has crossed the link.
     fn there(&mut self, command: usize) {
         let Io { first, units, .. } = self.commands[command].io;
         self.commands[command].parts_left = units;
-        let now = self.agenda.now;
-        let ahead_ns = u64::from(units - 1) * self.path_unit_ns.min(self.host.unit_ns());
-        self.path_free_ns = self.path_free_ns.max(now - ahead_ns);
-        for unit in first..first + units {
-            self.path_free_ns += self.path_unit_ns;
-            let at = self.path_free_ns.max(now);
-            self.agenda.at(at, Event::Passed { command, unit });
-        }
-    }
-
-    /// Units take the data path behind what came before. Returns when they have passed.
-    fn pass(&mut self, units: u32) -> u64 {
-        let from = self.path_free_ns.max(self.agenda.now);
-        self.path_free_ns = from + u64::from(units) * self.path_unit_ns;
-        self.path_free_ns
+        let entering = |unit| Entering::Unit { command, unit };
+        self.buffer
+            .waiting
+            .extend((first..first + units).map(entering));
+        self.admit();
     }
 
     fn admit(&mut self) {
@@ -238,7 +224,10 @@ impl<'a> Exact<'a> {
                 return;
             };
             if !self.buffer.is_paced() {
-                let at = self.buffer.pace(now, || self.flash.backlog(now));
+                let at = self.buffer.pace(now, || {
+                    let flash = self.flash.backlog(now);
+                    self.path.backlog(flash, || self.flash.free_at(now))
+                });
                 self.agenda.at(at, Event::MayEnter);
             }
             let takes_room = match entering {
@@ -316,28 +305,36 @@ impl<'a> Exact<'a> {
         }
         let first = of * self.map.together;
         let place = self.map.find(first).expect("every unit was written");
-        self.ask(Asked::Rest {
+        let rest = Asked::Rest {
             die: place.die,
             page_type: place.page_type,
             units: lacks,
             of,
-        });
+        };
+        self.flash.ask(rest, &mut self.agenda);
     }
 
-    /// A mapping unit that is whole takes its place.
+    /// A mapping unit that is whole takes its place: what the flash is asked for then waits until it has passed the data path, and what is
+    /// moved for it takes the path behind it.
     fn place(&mut self, of: u32) {
         let mut asked: Vec<Asked> = Vec::new();
         self.map.write(of, &mut asked);
-        for asked in asked {
-            self.ask(asked);
+        let passing = self.path.pass(self.agenda.now, self.map.together, asked);
+        if passing.at == self.agenda.now {
+            self.passed(passing);
+        } else {
+            self.agenda.at(passing.at, Event::Passed(passing));
         }
     }
 
-    fn ask(&mut self, asked: Asked) {
-        if let Asked::MoveRead { units, .. } | Asked::Rest { units, .. } = asked {
-            self.pass(units);
+    fn passed(&mut self, passing: Passing) {
+        if let Some(later) = self.path.put_off(passing) {
+            self.agenda.at(later.at, Event::Passed(later));
+            return;
         }
-        self.flash.ask(asked, &mut self.agenda);
+        for asked in self.path.passed() {
+            self.flash.ask(asked, &mut self.agenda);
+        }
     }
 
     fn part_done(&mut self, command: usize) {

@@ -81,10 +81,12 @@ fn host(draw: &mut Draw) -> HostSpec {
 fn options(draw: &mut Draw, spec: &DriveSpec) -> DriveOptions {
     let dies = spec.geometry.dies();
     let stripes: Vec<u32> = (1..=dies).filter(|&of| dies.is_multiple_of(of)).collect();
+    // What the dies take for a unit: a path as slow bounds what is written, and one half as fast all that is moved too.
+    let flash_ns = spec.timing.program_ns / u64::from(spec.geometry.units_per_program() * dies);
     DriveOptions {
         stripe_dies: draw.one_of(&stripes),
         turnaround_ns: draw.between(0, 6_000),
-        data_unit_ns_x1024: draw.one_of(&[0, 200, 600]) * 1024,
+        data_unit_ns_x1024: draw.one_of(&[0, 600, flash_ns / 2, flash_ns, 2 * flash_ns]) * 1024,
         ..DriveOptions::default()
     }
 }

@@ -17,6 +17,7 @@ mod load;
 mod machines;
 mod map;
 mod parts;
+mod path;
 
 use compare::compare;
 
