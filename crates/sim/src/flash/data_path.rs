@@ -18,6 +18,8 @@ pub(crate) struct DataPath {
     free_behind: u64,
     /// By how much reads may yet delay what waits: as much again as it takes.
     to_reads_ns: u64,
+    /// By how much they have delayed what was waiting already.
+    delayed_ns: u64,
     /// What reads take of it.
     reads: Timeline,
     /// When the last unit of the host's has passed.
@@ -33,6 +35,7 @@ impl DataPath {
             busy_from: 0,
             free_behind: 0,
             to_reads_ns: 0,
+            delayed_ns: 0,
             reads: Timeline::default(),
             passed: 0,
         }
@@ -78,8 +81,14 @@ impl DataPath {
         if (self.busy_from..self.free).contains(&end) {
             let takes_ns = takes_ns.min(self.to_reads_ns);
             self.to_reads_ns -= takes_ns;
+            self.delayed_ns += takes_ns;
             self.free += takes_ns;
         }
+    }
+
+    /// By how much reads have delayed what was waiting already since the beginning.
+    pub(crate) fn delayed_ns(&self) -> u64 {
+        self.delayed_ns
     }
 
     /// When the last unit of the host's that was written so far has passed.

@@ -288,25 +288,25 @@ impl Machine {
     /// Takes a unit of the host's into the write buffer that is there at `ready`. Returns when it is in.
     #[inline]
     pub fn admit(&mut self, ready: u64) -> u64 {
-        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.admit(ready, end)
     }
 
     /// The same with 4 KiB or less, of so many sectors, which may have room already.
     pub(crate) fn admit_part(&mut self, ready: u64, sectors: u32, takes_room: bool) -> u64 {
-        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.admit_part(ready, sectors, takes_room, end)
     }
 
     /// If the buffer is full at `at`, when the first program ends that makes room; [`u64::MAX`] if none was given.
     pub(crate) fn room_at(&mut self, at: u64) -> Option<u64> {
-        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.room_at(at, end)
     }
 
     /// When every program given so far has ended.
     pub fn drained_at(&self) -> u64 {
-        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.drained_at(end)
     }
 
@@ -317,8 +317,14 @@ impl Machine {
 
     /// Units of the host that a program holds leave the buffer when it ends, at `end` if no more reads come.
     pub(crate) fn leave_buffer(&mut self, work: Behind, end: u64, units: u32) {
-        let program = Program { end, units, work };
-        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        let path_ns = self.path.delayed_ns();
+        let program = Program {
+            end,
+            units,
+            work,
+            path_ns,
+        };
+        let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.programmed(program, end);
     }
 
@@ -327,7 +333,7 @@ impl Machine {
     pub fn read(&mut self, place: Place, units: u32, ready: u64) -> u64 {
         self.counts.reads += 1;
         // Programs that have ended by now are not delayed by what comes.
-        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.settle(ready, end);
         let (read_ns, ready) = if self.plain {
             (self.read_ns[place.page_type as usize & 7], ready)
@@ -387,8 +393,14 @@ impl Machine {
     }
 }
 
-/// Says when a program ends as dies and channels stand.
+/// Says when a program ends as things stand.
 #[inline]
-fn end_of(dies: &[Die], channels: &[Channel], count: Divisor) -> impl Fn(&Program) -> u64 {
-    move |program| program.work.end(dies, channels, count)
+fn end_of(
+    dies: &[Die],
+    channels: &[Channel],
+    count: Divisor,
+    path: &DataPath,
+) -> impl Fn(&Program) -> u64 {
+    let delayed_ns = path.delayed_ns();
+    move |program| program.work.end(dies, channels, count) + delayed_ns - program.path_ns
 }

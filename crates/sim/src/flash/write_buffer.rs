@@ -23,6 +23,8 @@ pub struct Program {
     pub units: u32,
     /// Work of its die, and of its channel.
     pub work: Behind,
+    /// By how much reads had delayed the data path when it was given: since then they have delayed its data by as much more.
+    pub path_ns: u64,
 }
 
 /// A bounded buffer of units, first in, first out: a unit waits for room, and those behind it wait for it. A unit leaves it when
@@ -198,6 +200,7 @@ mod tests {
                 numbers: [end, 0],
                 ..Behind::default()
             },
+            path_ns: 0,
         }
     }
 

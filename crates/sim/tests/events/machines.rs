@@ -81,12 +81,10 @@ fn host(draw: &mut Draw) -> HostSpec {
 fn options(draw: &mut Draw, spec: &DriveSpec) -> DriveOptions {
     let dies = spec.geometry.dies();
     let stripes: Vec<u32> = (1..=dies).filter(|&of| dies.is_multiple_of(of)).collect();
-    // What the dies take for a unit: a path as slow bounds what is written, and one half as fast all that is moved too.
-    let flash_ns = spec.timing.program_ns / u64::from(spec.geometry.units_per_program() * dies);
     DriveOptions {
         stripe_dies: draw.one_of(&stripes),
         turnaround_ns: draw.between(0, 6_000),
-        data_unit_ns_x1024: draw.one_of(&[0, 600, flash_ns / 2, flash_ns, 2 * flash_ns]) * 1024,
+        data_unit_ns_x1024: draw.one_of(&[0, 200, 600]) * 1024,
         ..DriveOptions::default()
     }
 }
@@ -110,14 +108,27 @@ pub fn machine(seed: u64, draw: &mut Draw) -> DriveSpec {
     if seed % 4 > 1 {
         spec.timing.pauses = pauses(&mut Draw::new(!seed / 3));
     }
-    if seed >= PLAIN_UNITS {
+    if (PLAIN_UNITS..NARROW_PATH).contains(&seed) {
         mapping_units(&mut Draw::new(!seed / 5), &mut spec);
+    }
+    if seed >= NARROW_PATH {
+        narrow_path(&mut Draw::new(!seed / 11), &mut spec);
     }
     spec
 }
 
 /// Machines from here on have mapping units of several units.
 pub const PLAIN_UNITS: u64 = 50;
+/// Those from here on not any more, but a data path that bounds what is written.
+const NARROW_PATH: u64 = 70;
+
+/// A path as slow as the dies bounds what is written, and one twice as fast what is moved too.
+fn narrow_path(draw: &mut Draw, spec: &mut DriveSpec) {
+    let geometry = &spec.geometry;
+    let flash_ns =
+        spec.timing.program_ns / u64::from(geometry.units_per_program() * geometry.dies());
+    spec.options.data_unit_ns_x1024 = draw.one_of(&[flash_ns / 2, flash_ns, 2 * flash_ns]) * 1024;
+}
 
 /// A mapping unit that divides a page, and some that the buffer can hold in part.
 fn mapping_units(draw: &mut Draw, spec: &mut DriveSpec) {

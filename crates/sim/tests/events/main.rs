@@ -31,16 +31,21 @@ fn machines_with_mapping_units_agree() {
     compare(50..54);
 }
 
+#[test]
+fn machines_with_a_narrow_path_agree() {
+    compare(71..73);
+}
+
 /// `make test-slow` runs it. Where it fails, `MACHINE=n` looks at one, and `SHOW=20` at its first I/Os that differ.
 #[cfg(feature = "campaign")]
 #[test]
-fn seventy_random_small_machines_agree() {
+fn ninety_random_small_machines_agree() {
     let machines = match std::env::var("MACHINE") {
         Ok(one) => {
             let one = one.parse().unwrap();
             one..one + 1
         }
-        Err(_) => 0..70,
+        Err(_) => 0..90,
     };
     compare(machines);
 }
