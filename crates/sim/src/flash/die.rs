@@ -144,8 +144,6 @@ impl Die {
             return ready;
         };
         if begins > ready {
-            // Nobody waits who was pushed out.
-            self.pushed_ns = 0;
             self.behind.put_off(read_ns.saturating_sub(begins - ready));
             return ready;
         }

@@ -77,14 +77,13 @@ fn host(draw: &mut Draw) -> HostSpec {
     }
 }
 
-/// What not every machine has: page-wise placement, frames of a command, a bounded data path.
+/// What not every machine has: page-wise placement, frames of a command.
 fn options(draw: &mut Draw, spec: &DriveSpec) -> DriveOptions {
     let dies = spec.geometry.dies();
     let stripes: Vec<u32> = (1..=dies).filter(|&of| dies.is_multiple_of(of)).collect();
     DriveOptions {
         stripe_dies: draw.one_of(&stripes),
         turnaround_ns: draw.between(0, 6_000),
-        data_unit_ns_x1024: draw.one_of(&[0, 200, 600]) * 1024,
         ..DriveOptions::default()
     }
 }

@@ -2,9 +2,12 @@
 
 use sim::drive::Drive;
 use sim::ftl::Greedy;
+use workload::Op;
 
 use crate::drives::loops::{random, sequential};
-use crate::drives::{assert_within, filled, lone_program_ns, lone_write_ns, tortured};
+use crate::drives::{
+    SECOND, UNIT, assert_within, filled, lone_program_ns, lone_write_ns, tortured,
+};
 use crate::with;
 
 #[test]
@@ -23,6 +26,35 @@ fn the_data_path_carries_what_collection_moves_too() {
     let cost = drive.ftl_counts().write_amplification().unwrap();
     let bound = 1e9 / (unit_ns as f64 * cost);
     assert_within("at random, IOPS", seen.steady_iops(), bound, 0.01);
+}
+
+#[test]
+fn a_burst_fills_the_buffer_whatever_the_data_path_does() {
+    let unit_ns = 200_000;
+    let spec = with(|spec| spec.options.data_unit_ns_x1024 = unit_ns * 1024);
+    let mut drive = filled(&spec);
+    let begin = drive.now() + SECOND;
+    let units = spec.buffer_bytes / UNIT / 2;
+    let ends = (0..units).map(|unit| drive.submit(begin, Op::Write, unit * UNIT, UNIT as u32));
+    let taken_ns = ends.max().unwrap() - begin;
+    let cores_ns = units * spec.host.write_core_ns / u64::from(spec.host.cores);
+    println!("{units} units in {taken_ns} ns");
+    assert!(taken_ns < 2 * cores_ns && cores_ns < units * unit_ns / 10);
+}
+
+#[test]
+fn reads_take_their_turns_on_the_data_path() {
+    let (unit_ns, link_ns, read_pct) = (16_000, 10_000, 70);
+    let spec = with(|spec| {
+        spec.options.data_unit_ns_x1024 = unit_ns * 1024;
+        spec.host.unit_link_ns_x1024 = link_ns * 1024;
+    });
+    let mut drive = tortured(&spec);
+    let seen = random(&mut drive, spec.user_bytes, read_pct, 64, 300_000);
+    let cost = drive.ftl_counts().write_amplification().unwrap();
+    let share = read_pct as f64 / 100.0;
+    let each_ns = share * link_ns as f64 + (1.0 - share) * unit_ns as f64 * cost;
+    assert_within("IOPS", seen.steady_iops(), 1e9 / each_ns, 0.02);
 }
 
 #[test]
