@@ -76,7 +76,7 @@ impl Channel {
         self.behind.pass(now.saturating_sub(self.known_ns));
         let start = at.max(self.behind.ends());
         let end = self.reads.beside(start, all_ns);
-        self.behind.push(start, end - start, page_ns)
+        self.behind.push(at, start, end - start, page_ns)
     }
 
     /// The same for what goes before that which is asked for later, though it came before.
@@ -84,6 +84,11 @@ impl Channel {
         self.behind.forget_ended(now);
         let takes_ns = self.reads.beside(at, all_ns) - at;
         self.behind.push_in_time(at, takes_ns, page_ns)
+    }
+
+    /// Somebody will ask for the end of the transfer of this number.
+    pub fn watch(&mut self, number: u64) {
+        self.behind.watch(number);
     }
 
     /// When the transfer of this number is over as things stand; 0 if that is so long past that what follows it is over too.

@@ -18,33 +18,41 @@ enum Stream {
 }
 
 impl Machine {
-    /// Work of a die that reads go before. Returns its number, and when it ends if none comes.
+    /// Work of a die that reads go before, and that may start at `ready`. Returns its number, and when it ends if none comes.
     #[inline]
     pub(crate) fn work(
         &mut self,
         die: u32,
         block: u32,
         work: DieWork,
+        ready: u64,
         duration_ns: u64,
     ) -> (u64, u64) {
         if self.plain {
-            return self.dies[die as usize].work(self.now, self.at, work, duration_ns);
+            let die = &mut self.dies[die as usize];
+            return die.work(self.now, [self.at, ready], work, duration_ns);
         }
         let mut duration_ns = duration_ns;
         if let Some(spread) = &mut self.spread {
             duration_ns = spread.stretch(duration_ns, die, block);
         }
-        self.work_with_power(die, work, duration_ns)
+        self.work_with_power(die, work, ready, duration_ns)
     }
 
     #[cold]
-    fn work_with_power(&mut self, die: u32, work: DieWork, duration_ns: u64) -> (u64, u64) {
+    fn work_with_power(
+        &mut self,
+        die: u32,
+        work: DieWork,
+        ready: u64,
+        duration_ns: u64,
+    ) -> (u64, u64) {
         let die = &mut self.dies[die as usize];
-        let mut start = self.at;
+        let mut start = ready;
         if let Some(power) = &mut self.power {
             start = power.begin(work, start.max(die.idle_at()), duration_ns);
         }
-        die.work(self.now, start, work, duration_ns)
+        die.work(self.now, [self.at, start], work, duration_ns)
     }
 
     /// Programs the word line that ends with `last_unit`. Returns the work that it is, and when that ends if no reads come.
@@ -80,9 +88,7 @@ impl Machine {
         program_ns: u64,
     ) -> (Behind, u64) {
         let (transfer, crossed) = self.carry(die, units);
-        let at = std::mem::replace(&mut self.at, crossed);
-        let (work, worked) = self.work(die, block, DieWork::Program, program_ns);
-        self.at = at;
+        let (work, worked) = self.work(die, block, DieWork::Program, crossed, program_ns);
         let behind = Behind {
             die,
             numbers: [work, transfer],
@@ -152,7 +158,7 @@ impl Machine {
 
     pub(crate) fn erase_on(&mut self, die: u32, block: u32) {
         self.counts.erases += 1;
-        self.work(die, block, DieWork::Erase, self.timing.erase_ns);
+        self.work(die, block, DieWork::Erase, self.at, self.timing.erase_ns);
     }
 
     /// Takes the units of the last array read for moves over the channel. Where any number of reads may be under way collection
@@ -192,10 +198,11 @@ impl Machine {
         self.counts.reads += 1;
         let read_ns = self.read_ns[place.page_type as usize & 7];
         if self.plain {
-            return self.dies[place.die as usize].work(self.now, self.at, DieWork::Read, read_ns);
+            let die = &mut self.dies[place.die as usize];
+            return die.work(self.now, [self.at; 2], DieWork::Read, read_ns);
         }
         let read_ns = self.own_read_ns(place, read_ns);
-        self.work_with_power(place.die, DieWork::Read, read_ns)
+        self.work_with_power(place.die, DieWork::Read, self.at, read_ns)
     }
 
     /// Begins the array read that brings a unit to be moved.

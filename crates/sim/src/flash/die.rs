@@ -182,10 +182,16 @@ impl Die {
         self.behind.put_off(by_ns);
     }
 
-    /// A program, an erase or a read for a move that may start at `at`. Returns its number, and when it ends if no read of the host
-    /// comes between. Nothing will be asked for before `now` any more.
+    /// A program, an erase or a read for a move, asked for at a time, that may start at another. Returns its number, and when it ends
+    /// if no read of the host comes between. Nothing will be asked for before `now` any more.
     #[inline]
-    pub fn work(&mut self, now: u64, at: u64, work: DieWork, takes_ns: u64) -> (u64, u64) {
+    pub fn work(
+        &mut self,
+        now: u64,
+        [asked, ready]: [u64; 2],
+        work: DieWork,
+        takes_ns: u64,
+    ) -> (u64, u64) {
         self.behind.forget_ended(now);
         self.behind.pass(now);
         if self.behind.is_empty() {
@@ -193,7 +199,8 @@ impl Die {
             self.pushed_ns = 0;
         }
         let operation = Operation { work, suspended: 0 };
-        self.behind.push(at.max(self.front), takes_ns, operation)
+        let ready = ready.max(self.front);
+        self.behind.push(asked, ready, takes_ns, operation)
     }
 
     /// The same for a read that goes before what is asked for later, though it came before.
@@ -211,6 +218,11 @@ impl Die {
     /// When the die has nothing more to do.
     pub fn idle_at(&self) -> u64 {
         self.front.max(self.behind.ends())
+    }
+
+    /// Somebody will ask for the end of the work of this number.
+    pub fn watch(&mut self, number: u64) {
+        self.behind.watch(number);
     }
 
     /// When the work of this number ends as things stand; 0 if that is past.
@@ -244,7 +256,7 @@ mod tests {
     fn a_read_interrupts_and_pushes_out_what_waits() {
         let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
         assert_eq!(
-            die.work(0, 0, DieWork::Program, PROGRAM_NS),
+            die.work(0, [0; 2], DieWork::Program, PROGRAM_NS),
             (0, PROGRAM_NS)
         );
         assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
@@ -273,7 +285,7 @@ mod tests {
     #[test]
     fn a_program_makes_way_in_a_gap_as_elsewhere() {
         let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
-        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
         die.leave_gap(0, 300);
         assert_eq!(die.read(300, READ_NS, &timing), 300 + 20 + READ_NS);
         assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
@@ -285,8 +297,8 @@ mod tests {
     #[test]
     fn without_suspend_a_read_waits_for_the_running_operation_only() {
         let (mut die, timing) = (Die::default(), timing(None, 10_000));
-        die.work(0, 0, DieWork::Program, PROGRAM_NS);
-        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
+        die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + READ_NS);
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + 2 * READ_NS);
         assert_eq!(die.idle_at(), 2 * PROGRAM_NS + 2 * READ_NS);
@@ -295,9 +307,9 @@ mod tests {
     #[test]
     fn the_rest_is_that_of_the_operation_which_runs() {
         let (mut die, timing) = (Die::default(), timing(None, 10_000));
-        die.work(0, 0, DieWork::Program, PROGRAM_NS);
-        die.work(0, 0, DieWork::Erase, 5000);
-        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
+        die.work(0, [0; 2], DieWork::Erase, 5000);
+        die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
         let mut other = die.clone();
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + READ_NS);
         let erased = PROGRAM_NS + 5000;
@@ -310,8 +322,8 @@ mod tests {
     #[test]
     fn a_read_for_a_move_is_not_suspended() {
         let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
-        die.work(0, 0, DieWork::Read, READ_NS);
-        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        die.work(0, [0; 2], DieWork::Read, READ_NS);
+        die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
         assert_eq!(die.read(10, READ_NS, &timing), 2 * READ_NS);
         assert_eq!(die.idle_at(), 2 * READ_NS + PROGRAM_NS);
     }
@@ -319,9 +331,9 @@ mod tests {
     #[test]
     fn a_read_meets_what_runs_before_a_rest_and_a_rest_makes_up_for_it() {
         let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
-        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
         assert_eq!(
-            die.work(0, PROGRAM_NS + 50, DieWork::Program, PROGRAM_NS),
+            die.work(0, [PROGRAM_NS + 50; 2], DieWork::Program, PROGRAM_NS),
             (1, 2 * PROGRAM_NS + 50)
         );
         assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
@@ -336,8 +348,8 @@ mod tests {
         let (mut die, mut timing) = (Die::default(), timing(Some(20), 10_000));
         timing.pauses.pulse_ns = 100;
         timing.pauses.erase_suspend_ns = Some(500);
-        die.work(0, 0, DieWork::Program, PROGRAM_NS);
-        die.work(0, 0, DieWork::Erase, 5000);
+        die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
+        die.work(0, [0; 2], DieWork::Erase, 5000);
         // Until the pulse is over the program goes on.
         assert_eq!(die.read(130, READ_NS, &timing), 200 + 20 + READ_NS);
         assert_eq!(die.idle_at(), PROGRAM_NS + 5000 + 20 + READ_NS);
@@ -345,7 +357,7 @@ mod tests {
         assert_eq!(die.read(erasing, READ_NS, &timing), erasing + 500 + READ_NS);
         // The last pulse ends with the program.
         let mut other = Die::default();
-        other.work(0, 0, DieWork::Program, PROGRAM_NS);
+        other.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
         assert_eq!(other.read(1650, READ_NS, &timing), PROGRAM_NS + READ_NS);
     }
 
@@ -354,7 +366,7 @@ mod tests {
         let (mut die, mut timing) = (Die::default(), timing(Some(20), 10_000));
         timing.pauses.resume_ns = 300;
         timing.pauses.at_most = Some(2);
-        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
         let first = die.read(100, READ_NS, &timing);
         assert_eq!(first, 100 + 20 + READ_NS);
         let second = die.read(first + 50, READ_NS, &timing);
@@ -371,7 +383,7 @@ mod tests {
         let limit_ns = 6000;
         let (mut die, timing) = (Die::default(), timing(Some(20), limit_ns));
         for _ in 0..10 {
-            die.work(0, 0, DieWork::Program, PROGRAM_NS);
+            die.work(0, [0; 2], DieWork::Program, PROGRAM_NS);
         }
         let (mut now, mut reads) = (0, 0);
         while die.idle_at() > now {

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Turn<T> {
     number: u64,
-    /// From when on it could be done.
+    /// Whether somebody will ask for its end when it is over.
+    watched: bool,
+    /// When it was asked for, which may be later than what comes now is.
     asked: u64,
     /// Nothing is done for so long before it.
     pub(crate) rest_ns: u64,
@@ -33,7 +35,7 @@ pub(crate) struct InOrder<T> {
     rests_ns: u64,
     /// The number of the next.
     next: u64,
-    /// Numbers and ends of those that were taken out ahead of time.
+    /// Numbers and ends of those watched that were taken out ahead of time.
     ended: VecDeque<[u64; 2]>,
 }
 
@@ -79,10 +81,10 @@ impl<T> InOrder<T> {
         })
     }
 
-    /// One more, behind the others and no earlier than it is asked for. Returns its number and when it ends.
+    /// One more, asked for at a time, behind the others and no earlier than at `ready`. Returns its number and when it ends.
     #[inline]
-    pub(crate) fn push(&mut self, asked: u64, takes_ns: u64, what: T) -> (u64, u64) {
-        let start = asked.max(self.ends);
+    pub(crate) fn push(&mut self, asked: u64, ready: u64, takes_ns: u64, what: T) -> (u64, u64) {
+        let start = ready.max(self.ends);
         let rest_ns = if self.turns.is_empty() {
             0
         } else {
@@ -91,6 +93,7 @@ impl<T> InOrder<T> {
         let number = self.number();
         self.turns.push_back(Turn {
             number,
+            watched: false,
             asked,
             rest_ns,
             takes_ns,
@@ -127,7 +130,7 @@ impl<T> InOrder<T> {
             found
         });
         let Some(at) = place else {
-            return self.push(start, takes_ns, what);
+            return self.push(start, start, takes_ns, what);
         };
         let before_ns = start.saturating_sub(end);
         let number = self.number();
@@ -138,6 +141,7 @@ impl<T> InOrder<T> {
             at,
             Turn {
                 number,
+                watched: false,
                 asked: start,
                 rest_ns: before_ns,
                 takes_ns,
@@ -194,8 +198,10 @@ impl<T> InOrder<T> {
         while let Some(first) = self.turns.front()
             && self.queued_ns - first.all_ns() >= waiting
         {
-            let end = self.ends - (self.queued_ns - first.all_ns());
-            self.ended.push_back([first.number, end]);
+            if first.watched {
+                let end = self.ends - (self.queued_ns - first.all_ns());
+                self.ended.push_back([first.number, end]);
+            }
             self.queued_ns -= first.all_ns();
             self.rests_ns -= first.rest_ns;
             self.turns.pop_front();
@@ -210,7 +216,14 @@ impl<T> InOrder<T> {
         }
     }
 
-    /// When the one of this number ends, or ended; 0 if that is past.
+    /// Somebody will ask for the end of the one of this number, which is not over.
+    pub(crate) fn watch(&mut self, number: u64) {
+        if let Some(at) = self.place(number) {
+            self.turns[at].watched = true;
+        }
+    }
+
+    /// When the one of this number ends, or, if it is watched, ended; 0 if that is past.
     pub(crate) fn end_of(&self, number: u64) -> u64 {
         let Some(behind) = self.place(number).map(|at| at + 1) else {
             let mut ended = self.ended.iter();
@@ -247,10 +260,11 @@ mod tests {
     #[test]
     fn a_rest_makes_up_for_a_delay_of_what_is_before_it() {
         let mut queue = InOrder::default();
-        assert_eq!(queue.push(10, 5, ()), (0, 15));
-        assert_eq!(queue.push(18, 5, ()), (1, 23));
-        assert_eq!(queue.push(0, 5, ()), (2, 28));
+        assert_eq!(queue.push(10, 10, 5, ()), (0, 15));
+        assert_eq!(queue.push(18, 18, 5, ()), (1, 23));
+        assert_eq!(queue.push(0, 0, 5, ()), (2, 28));
         queue.put_off(4);
+        (0..3).for_each(|number| queue.watch(number));
         assert_eq!(queue.first().map(|(begins, _)| begins), Some(14));
         assert_eq!([0, 1, 2].map(|number| queue.end_of(number)), [19, 24, 29]);
         queue.forget_ended(24);
@@ -262,9 +276,9 @@ mod tests {
     #[test]
     fn what_is_pushed_later_goes_before_what_is_asked_for_later() {
         let mut queue = InOrder::default();
-        assert_eq!(queue.push(10, 5, ()), (0, 15));
-        assert_eq!(queue.push(40, 5, ()), (1, 45));
-        assert_eq!(queue.push(50, 5, ()), (2, 55));
+        assert_eq!(queue.push(10, 10, 5, ()), (0, 15));
+        assert_eq!(queue.push(40, 40, 5, ()), (1, 45));
+        assert_eq!(queue.push(50, 50, 5, ()), (2, 55));
         // In the rest, up to its end and beyond it, and behind all.
         assert_eq!(queue.push_in_time(12, 8, ()), (3, 23));
         assert_eq!(queue.push_in_time(30, 12, ()), (4, 42));
@@ -272,10 +286,11 @@ mod tests {
         assert_eq!(queue.push_in_time(46, 9, ()), (6, 56));
         let ends = [0, 3, 5, 4, 1, 6, 2].map(|number| queue.end_of(number));
         assert_eq!(ends, [15, 23, 30, 42, 47, 56, 61]);
+        queue.watch(1);
         queue.forget_ended(47);
         assert_eq!([1, 6, 2].map(|number| queue.end_of(number)), [47, 56, 61]);
         let mut ahead = InOrder::default();
-        assert_eq!(ahead.push(40, 5, ()), (0, 45));
+        assert_eq!(ahead.push(40, 40, 5, ()), (0, 45));
         assert_eq!(ahead.push_in_time(10, 5, ()), (1, 15));
         assert_eq!(ahead.push_in_time(5, 5, ()), (2, 10));
         assert_eq!([0, 1].map(|number| ahead.end_of(number)), [45, 15]);
@@ -296,7 +311,8 @@ mod tests {
                 let start = over + start;
                 let begins = plain.last().map_or(start, |last| start.max(last[1]));
                 plain.push([begins, begins + takes_ns]);
-                prop_assert_eq!(queue.push(start, takes_ns, ()), (n as u64, begins + takes_ns));
+                prop_assert_eq!(queue.push(start, start, takes_ns, ()), (n as u64, begins + takes_ns));
+                queue.watch(n as u64);
                 let live = plain.iter().position(|turn| turn[1] > over).unwrap_or(n);
                 if live + at < plain.len() {
                     queue.forget_ended(over);

@@ -310,6 +310,14 @@ impl Machine {
         self.buffer.drained_at(end)
     }
 
+    /// Somebody will ask when work of a die and its channel is over.
+    pub(crate) fn watch(&mut self, work: &Behind) {
+        let [of_die, of_channel] = work.numbers;
+        self.dies[work.die as usize].watch(of_die);
+        let channel = self.channel_count.rest(work.die) as usize;
+        self.channels[channel].watch(of_channel);
+    }
+
     /// When work of a die and its channel is over if no more reads come.
     pub(crate) fn end_of(&self, work: &Behind) -> u64 {
         work.end(&self.dies, &self.channels, self.channel_count)
@@ -317,6 +325,7 @@ impl Machine {
 
     /// Units of the host that a program holds leave the buffer when it ends, at `end` if no more reads come.
     pub(crate) fn leave_buffer(&mut self, work: Behind, end: u64, units: u32) {
+        self.watch(&work);
         let path_ns = self.path.delayed_ns();
         let program = Program {
             end,
@@ -332,6 +341,7 @@ impl Machine {
     #[inline]
     pub fn read(&mut self, place: Place, units: u32, ready: u64) -> u64 {
         self.counts.reads += 1;
+        self.buffer.delayed();
         // Programs that have ended by now are not delayed by what comes.
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.settle(ready, end);

@@ -22,13 +22,16 @@ impl Machine {
         let (work, sensed) = self.sense_rest(place);
         let (transfer, crossed) = self.carry_in_time(place.die, units);
         let crossing_ns = self.crossing_ns(units);
+        let work = Behind {
+            die: place.die,
+            numbers: [work, transfer],
+            follows_ns: [crossing_ns, 0],
+        };
+        self.watch(&work);
+        self.buffer.delayed();
         Rest {
             there: crossed.max(sensed + crossing_ns),
-            work: Behind {
-                die: place.die,
-                numbers: [work, transfer],
-                follows_ns: [crossing_ns, 0],
-            },
+            work,
         }
     }
 

@@ -45,8 +45,9 @@ pub struct WriteBuffer {
     running: BinaryHeap<Reverse<Program>>,
     /// Units that they hold.
     running_units: u32,
-    /// The one of them that ends last.
+    /// The one of them that ends last, and whether its end may be later than was known.
     last: Option<Program>,
+    last_delayed: bool,
 }
 
 impl WriteBuffer {
@@ -60,6 +61,7 @@ impl WriteBuffer {
             running: BinaryHeap::new(),
             running_units: 0,
             last: None,
+            last_delayed: false,
         }
     }
 
@@ -139,14 +141,28 @@ impl WriteBuffer {
     }
 
     /// How long after a unit the next one comes in where the host is slowed down.
-    fn distance_ns(&self, at: u64, end: impl Fn(&Program) -> u64) -> u64 {
-        let Some(last) = &self.last else {
-            return 0;
-        };
-        let all_ns = end(last).saturating_sub(at);
+    fn distance_ns(&mut self, at: u64, end: impl Fn(&Program) -> u64) -> u64 {
+        let all_ns = self.last_end(end).saturating_sub(at);
         let above = u64::from(self.used - self.slow_from);
         let room = u64::from(self.capacity - self.slow_from);
         2 * all_ns * above / (u64::from(self.running_units.max(1)) * room.max(1))
+    }
+
+    /// Programs may end later than was known.
+    #[inline]
+    pub fn delayed(&mut self) {
+        self.last_delayed = true;
+    }
+
+    /// When the last of the programs ends; 0 if there is none.
+    fn last_end(&mut self, end: impl Fn(&Program) -> u64) -> u64 {
+        let Some(last) = &mut self.last else {
+            return 0;
+        };
+        if std::mem::take(&mut self.last_delayed) {
+            last.end = end(last);
+        }
+        last.end
     }
 
     fn settle_first(&mut self, at: u64, end: impl Fn(&Program) -> u64) {
@@ -170,8 +186,8 @@ impl WriteBuffer {
     #[inline]
     pub fn programmed(&mut self, program: Program, end: impl Fn(&Program) -> u64) {
         self.running_units += program.units;
-        if self.last.is_none_or(|last| end(&last) <= program.end) {
-            self.last = Some(program);
+        if self.last_end(end) <= program.end {
+            (self.last, self.last_delayed) = (Some(program), false);
         }
         self.running.push(Reverse(program));
     }
