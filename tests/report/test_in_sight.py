@@ -152,16 +152,14 @@ def test_no_name_of_a_fact_is_drawn_over_its_value(web_browser: Browser, parts: 
 
 @pytest.fixture(scope="module")
 def reasons(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page that says why each parameter is as it is; its run writes to steady state, for a minute."""
+    """A page that says why each parameter is as it is."""
     folder, method = tmp_path_factory.mktemp("reasons"), find_method("qd1")
-    order = Order(
-        method, method.params.build({"seconds": "0.01", "size_seconds": "0.01"}), DRIVE, destroy=DRIVE
-    )
+    short = {"seconds": "0.01", "size_seconds": "0.01", "steady": "false"}
+    order = Order(method, method.params.build(short), DRIVE, destroy=DRIVE)
     page.write([source.read_run(start(order, folder))], folder / "page.html")
     return folder / "page.html"
 
 
-@pytest.mark.timeout(900)  # of a loaded host
 @pytest.mark.parametrize("width", WIDTHS)
 def test_why_a_parameter_is_as_it_is_can_be_read(web_browser: Browser, reasons: Path, width: int) -> None:
     """On a phone its column was 15 letters wide. A default has the unit of its value."""
