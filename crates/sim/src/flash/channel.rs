@@ -16,6 +16,8 @@ pub struct Channel {
     behind: InOrder<u64>,
     /// For so long their ends are known when they are over: a program may follow them.
     known_ns: u64,
+    /// Whether reads have held any of them up.
+    held_up: bool,
 }
 
 impl Channel {
@@ -61,6 +63,7 @@ impl Channel {
 
     /// A read crosses from `start` to `end`, and the transfer at this place, which begins then, has not ended by then.
     fn push_out(&mut self, at: usize, begins: u64, start: u64, end: u64) {
+        self.held_up = true;
         if begins <= start {
             self.behind.stretch(at, 0, end - start);
         } else {
@@ -74,6 +77,9 @@ impl Channel {
     pub fn carry(&mut self, now: u64, at: u64, all_ns: u64, page_ns: u64) -> (u64, u64) {
         self.behind.forget_ended(now);
         self.behind.pass(now.saturating_sub(self.known_ns));
+        if self.behind.is_empty() {
+            self.held_up = false;
+        }
         let start = at.max(self.behind.ends());
         let end = self.reads.beside(start, all_ns);
         self.behind.push(at, start, end - start, page_ns)
@@ -84,6 +90,12 @@ impl Channel {
         self.behind.forget_ended(now);
         let takes_ns = self.reads.beside(at, all_ns) - at;
         self.behind.push_in_time(at, takes_ns, page_ns)
+    }
+
+    /// Whether reads have held up any transfer that is not over.
+    #[inline]
+    pub fn is_held_up(&self) -> bool {
+        self.held_up
     }
 
     /// Somebody will ask for the end of the transfer of this number.

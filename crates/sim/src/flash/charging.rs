@@ -28,6 +28,7 @@ impl Machine {
         ready: u64,
         duration_ns: u64,
     ) -> (u64, u64) {
+        self.meet_data(die, self.now);
         if self.plain {
             let die = &mut self.dies[die as usize];
             return die.work(self.now, [self.at, ready], work, duration_ns);
@@ -89,6 +90,7 @@ impl Machine {
     ) -> (Behind, u64) {
         let (transfer, crossed) = self.carry(die, units);
         let (work, worked) = self.work(die, block, DieWork::Program, crossed, program_ns);
+        self.follow(die, transfer);
         let behind = Behind {
             die,
             numbers: [work, transfer],
@@ -196,6 +198,7 @@ impl Machine {
     #[inline]
     pub(crate) fn sense_behind(&mut self, place: Place) -> (u64, u64) {
         self.counts.reads += 1;
+        self.meet_data(place.die, self.now);
         let read_ns = self.read_ns[place.page_type as usize & 7];
         if self.plain {
             let die = &mut self.dies[place.die as usize];

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::flash::channel::Channel;
 use crate::flash::in_order::{InOrder, Turn};
 use crate::power::DieWork;
 use crate::profile::spec::Timing;
@@ -16,7 +17,12 @@ struct Operation {
     work: DieWork,
     /// How often reads have suspended it.
     suspended: u32,
+    /// The transfer that brings a program its data, by its number on the channel; [`NONE`] for other work.
+    data: u64,
 }
+
+/// The number of no transfer.
+const NONE: u64 = u64::MAX;
 
 impl Operation {
     /// How long a read that comes when it has run for `ran_ns`, and `since_ns` since it was last resumed, waits until it can be
@@ -198,9 +204,37 @@ impl Die {
             // Nobody waited who was pushed out.
             self.pushed_ns = 0;
         }
-        let operation = Operation { work, suspended: 0 };
+        let operation = Operation {
+            work,
+            suspended: 0,
+            data: NONE,
+        };
         let ready = ready.max(self.front);
         self.behind.push(asked, ready, takes_ns, operation)
+    }
+
+    /// The work that was given last is a program of what this transfer brings.
+    #[inline]
+    pub fn follows(&mut self, transfer: u64) {
+        if let Some(last) = self.behind.last() {
+            last.what.data = transfer;
+        }
+    }
+
+    /// What reads have held up on the channel is programmed when it is there, and what waits behind it later. What is over by `by` is
+    /// not held up any more.
+    pub fn meet_data(&mut self, by: u64, channel: &Channel) {
+        while let Some((begins, first)) = self.behind.first() {
+            if first.what.data != NONE {
+                let there = channel.end_of(first.what.data);
+                if there > begins {
+                    self.behind.stretch(0, there - begins, 0);
+                }
+            }
+            if !self.behind.forget_first(by) {
+                break;
+            }
+        }
     }
 
     /// The same for a read that goes before what is asked for later, though it came before.
@@ -210,6 +244,7 @@ impl Die {
         let operation = Operation {
             work: DieWork::Read,
             suspended: 0,
+            data: NONE,
         };
         let at = at.max(self.front);
         self.behind.push_in_time(at, takes_ns, operation)
@@ -376,6 +411,19 @@ mod tests {
             die.read(second + 400, READ_NS, &timing),
             second + 1300 + READ_NS
         );
+    }
+
+    #[test]
+    fn an_erase_waits_for_a_program_whose_data_reads_hold_up() {
+        let (mut die, mut channel) = (Die::default(), Channel::new(PROGRAM_NS));
+        let (transfer, there) = channel.carry(0, 0, 40, 20);
+        die.work(0, [0, there], DieWork::Program, PROGRAM_NS);
+        die.follows(transfer);
+        die.work(0, [0; 2], DieWork::Erase, 5000);
+        // Behind the page that is crossing.
+        assert_eq!(channel.bring(0, 5, 500), 520);
+        die.meet_data(0, &channel);
+        assert_eq!(die.idle_at(), 540 + PROGRAM_NS + 5000);
     }
 
     #[test]

@@ -71,6 +71,12 @@ impl<T> InOrder<T> {
         Some((from + first.rest_ns, first))
     }
 
+    /// The last one.
+    #[inline]
+    pub(crate) fn last(&mut self) -> Option<&mut Turn<T>> {
+        self.turns.back_mut()
+    }
+
     /// From the first on, when each begins.
     pub(crate) fn begins(&self) -> impl Iterator<Item = (u64, &Turn<T>)> {
         let mut end = self.ends - self.queued_ns;
@@ -194,18 +200,27 @@ impl<T> InOrder<T> {
     /// Takes out those that end by `by`: nothing delays them any more.
     #[inline]
     pub(crate) fn forget_ended(&mut self, by: u64) {
+        while self.forget_first(by) {}
+    }
+
+    /// Takes out the first if it ends by `by`. Returns whether it did.
+    #[inline]
+    pub(crate) fn forget_first(&mut self, by: u64) -> bool {
         let waiting = self.ends.saturating_sub(by);
-        while let Some(first) = self.turns.front()
-            && self.queued_ns - first.all_ns() >= waiting
-        {
-            if first.watched {
-                let end = self.ends - (self.queued_ns - first.all_ns());
-                self.ended.push_back([first.number, end]);
-            }
-            self.queued_ns -= first.all_ns();
-            self.rests_ns -= first.rest_ns;
-            self.turns.pop_front();
+        let Some(first) = self.turns.front() else {
+            return false;
+        };
+        let behind_ns = self.queued_ns - first.all_ns();
+        if behind_ns < waiting {
+            return false;
         }
+        if first.watched {
+            self.ended.push_back([first.number, self.ends - behind_ns]);
+        }
+        self.queued_ns = behind_ns;
+        self.rests_ns -= first.rest_ns;
+        self.turns.pop_front();
+        true
     }
 
     /// Nobody will ask for the ends of those that ended by `now`.

@@ -292,6 +292,23 @@ impl Machine {
         self.buffer.admit(ready, end)
     }
 
+    /// When the first unit that waits enters the write buffer; see [`WriteBuffer::enters`].
+    pub(crate) fn enters(
+        &mut self,
+        ready: u64,
+        until: u64,
+        paced: &mut Option<u64>,
+    ) -> Result<u64, u64> {
+        let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
+        self.buffer.enters(ready, until, paced, end)
+    }
+
+    /// Whether so many units may enter the write buffer at `at` as they come.
+    pub(crate) fn has_room(&mut self, at: u64, units: u32) -> bool {
+        let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
+        self.buffer.has_room(at, units, end)
+    }
+
     /// The same with 4 KiB or less, of so many sectors, which may have room already.
     pub(crate) fn admit_part(&mut self, ready: u64, sectors: u32, takes_room: bool) -> u64 {
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
@@ -308,6 +325,13 @@ impl Machine {
     pub fn drained_at(&self) -> u64 {
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.drained_at(end)
+    }
+
+    /// The work that a die was given last is a program of what this transfer brings.
+    pub(crate) fn follow(&mut self, die: u32, transfer: u64) {
+        self.dies[die as usize].follows(transfer);
+        let channel = self.channel_count.rest(die) as usize;
+        self.channels[channel].watch(transfer);
     }
 
     /// Somebody will ask when work of a die and its channel is over.
@@ -342,16 +366,23 @@ impl Machine {
     pub fn read(&mut self, place: Place, units: u32, ready: u64) -> u64 {
         self.counts.reads += 1;
         self.buffer.delayed();
-        // Programs that have ended by now are not delayed by what comes.
-        let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
-        self.buffer.settle(ready, end);
         let (read_ns, ready) = if self.plain {
             (self.read_ns[place.page_type as usize & 7], ready)
         } else {
             self.own_read(place, ready)
         };
+        self.meet_data(place.die, ready);
         let sensed = self.dies[place.die as usize].read(ready, read_ns, &self.timing);
         self.bring(place.die, sensed, units)
+    }
+
+    /// What reads have held up on its channel a die programs later: nothing delays what is over by `by`.
+    #[inline]
+    pub(crate) fn meet_data(&mut self, die: u32, by: u64) {
+        let channel = &self.channels[self.channel_count.rest(die) as usize];
+        if channel.is_held_up() {
+            self.dies[die as usize].meet_data(by, channel);
+        }
     }
 
     /// The same for one whose page of the map is there at `ready` only: reads that come before that need not wait for it.

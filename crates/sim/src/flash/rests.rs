@@ -43,6 +43,7 @@ impl Machine {
             Some(power) => power.begin(DieWork::Read, self.at, read_ns),
             None => self.at,
         };
+        self.meet_data(place.die, self.now);
         self.dies[place.die as usize].work_in_time(self.now, at, read_ns)
     }
 

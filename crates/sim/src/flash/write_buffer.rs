@@ -74,12 +74,9 @@ impl WriteBuffer {
     pub fn admit(&mut self, ready: u64, end: impl Fn(&Program) -> u64) -> u64 {
         let mut at = ready.max(self.last_in);
         self.settle(at, &end);
-        if self.used > self.slow_from {
-            at = at.max(self.last_in + self.distance_ns(at, &end));
-        }
+        at = self.paced(at, &end);
         at = self.wait_for_room(at, &end);
-        self.used += 1;
-        self.last_in = at;
+        self.enter(at);
         at
     }
 
@@ -95,6 +92,65 @@ impl WriteBuffer {
             self.settle(at, &end);
         }
         at
+    }
+
+    /// When a unit that is there at `ready` enters, behind those before it, if that is by `until`, when all that delays programs until
+    /// then is known; else a time until which it does not. `paced` keeps from when on its distance lets it.
+    ///
+    /// # Errors
+    /// That time.
+    pub fn enters(
+        &mut self,
+        ready: u64,
+        until: u64,
+        paced: &mut Option<u64>,
+        end: impl Fn(&Program) -> u64,
+    ) -> Result<u64, u64> {
+        let mut at = if let Some(at) = *paced {
+            at
+        } else {
+            let at = ready.max(self.last_in);
+            if at > until {
+                return Err(at);
+            }
+            self.settle(at, &end);
+            *paced.insert(self.paced(at, &end))
+        };
+        if at > until {
+            return Err(at);
+        }
+        self.settle(at, &end);
+        while self.used >= self.capacity {
+            let next = self.running.peek().map_or(u64::MAX, |next| next.0.end);
+            if next > until {
+                return Err(next);
+            }
+            at = at.max(next);
+            self.settle(at, &end);
+        }
+        Ok(at)
+    }
+
+    /// The unit that [`enters`](Self::enters) at this time is in.
+    pub fn enter(&mut self, at: u64) {
+        self.used += 1;
+        self.last_in = at;
+    }
+
+    /// Whether so many units may come in at `at` as they are there.
+    pub fn has_room(&mut self, at: u64, units: u32, end: impl Fn(&Program) -> u64) -> bool {
+        self.settle(at, end);
+        self.used + units <= self.slow_from
+    }
+
+    /// From when on the distance to the unit before lets one in that is there at `at`.
+    #[inline]
+    fn paced(&mut self, at: u64, end: impl Fn(&Program) -> u64) -> u64 {
+        if self.used > self.slow_from {
+            at.max(self.last_in + self.distance_ns(at, end))
+        } else {
+            at
+        }
     }
 
     /// Takes so many sectors of a unit, as [`admit`](Self::admit) does: a part of the distance to what came before, and of room a
