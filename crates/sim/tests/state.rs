@@ -300,7 +300,7 @@ fn the_format_has_a_new_number_when_a_state_has_other_parts() {
     let hash = blake3::hash(names.join(" ").as_bytes()).to_hex();
     assert_eq!(
         (snapshot::FORMAT, &hash[..16]),
-        (15, "4a2f5919ea3eb0b2"),
+        (16, "0d9647370b7ea3e9"),
         "{}",
         names.join(" ")
     );

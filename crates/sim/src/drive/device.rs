@@ -30,6 +30,22 @@ pub trait Device {
     /// If `now` lies before an earlier command's, or the range passes the end of the drive.
     fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64;
 
+    /// As [`submit`](Self::submit), but where the end hangs on what the host does until then it is told later, by
+    /// [`ended`](Self::ended) with this tag.
+    ///
+    /// # Panics
+    /// As `submit` does.
+    fn issue(&mut self, now: u64, tag: u32, op: Op, offset: u64, length: u32) -> Option<u64>;
+
+    /// Whether there are commands whose ends were not told.
+    fn waits(&self) -> bool;
+
+    /// Lets time pass for these, until then or until the first end that becomes known, whichever is earlier: no command comes before.
+    fn advance(&mut self, until: u64);
+
+    /// The next of them that has ended, or will, and when.
+    fn ended(&mut self) -> Option<(u32, u64)>;
+
     /// Makes all written data durable. Returns when the host sees it done.
     ///
     /// # Panics
@@ -71,6 +87,24 @@ impl<T: Translation, M: MappingCache> Device for Drive<T, M> {
     #[inline]
     fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
         Drive::submit(self, now, op, offset, length)
+    }
+
+    #[inline]
+    fn issue(&mut self, now: u64, tag: u32, op: Op, offset: u64, length: u32) -> Option<u64> {
+        Drive::issue(self, now, tag, op, offset, length)
+    }
+
+    #[inline]
+    fn waits(&self) -> bool {
+        Drive::waits(self)
+    }
+
+    fn advance(&mut self, until: u64) {
+        Drive::advance(self, until);
+    }
+
+    fn ended(&mut self) -> Option<(u32, u64)> {
+        Drive::ended(self)
     }
 
     fn flush(&mut self, now: u64) -> u64 {

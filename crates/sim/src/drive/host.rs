@@ -36,13 +36,25 @@ impl Host {
         }
     }
 
-    /// When the device takes a command that the host submits at `now`.
+    /// When the device has a slot for the next command, as far as is known, if so many that it holds end nobody knows when;
+    /// [`u64::MAX`] if one of these ends first.
+    pub(crate) fn slot_at(&self, unknown: usize) -> u64 {
+        match self.spec.queue_limit {
+            Some(limit) if self.in_device.len() + unknown >= limit as usize => {
+                let first = self.in_device.peek();
+                first.map_or(u64::MAX, |&Reverse(end)| end)
+            }
+            _ => 0,
+        }
+    }
+
+    /// When the device takes a command that the host submits at `now`, if so many that it holds end nobody knows when.
     #[inline]
-    pub fn accept(&mut self, now: u64) -> u64 {
+    pub fn accept(&mut self, now: u64, unknown: usize) -> u64 {
         let Some(limit) = self.spec.queue_limit else {
             return now;
         };
-        if (self.in_device.len() as u32) < limit {
+        if self.in_device.len() + unknown < limit as usize {
             return now;
         }
         self.in_device

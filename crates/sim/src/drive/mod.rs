@@ -14,6 +14,7 @@ mod read_ahead;
 mod reading;
 pub mod snapshot;
 mod unasked;
+mod waiting;
 mod writing;
 
 pub use any_drive::{AnyDrive, Counters};

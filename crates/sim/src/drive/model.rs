@@ -6,6 +6,7 @@ use workload::{Io, Op};
 use crate::drive::host::Host;
 use crate::drive::parts::{PartCounts, Parts};
 use crate::drive::read_ahead::ReadAhead;
+use crate::drive::waiting::Waiting;
 use crate::flash::{Flash, FlashCounts, Machine};
 use crate::ftl::{
     Ftl, FtlCounts, InPlace, MapCounts, MappingCache, Planes, Translation, VictimRule, WholeMap,
@@ -26,14 +27,14 @@ pub struct Drive<T, M = WholeMap> {
     /// From when on the drive may work for itself, if no command comes before.
     pub(crate) idle_from: u64,
     /// Whether it may go into states of less power.
-    saves_power: bool,
+    pub(crate) saves_power: bool,
     /// It works on no command before: it comes out of such a state.
     awake_at: u64,
-    idle_after_ns: u64,
+    pub(crate) idle_after_ns: u64,
     /// From when on it may work beside the host; [`u64::MAX`] while there is nothing to do.
     pub(crate) beside_from: u64,
     pub(crate) trim_rule: TrimRule,
-    write_through: bool,
+    pub(crate) write_through: bool,
     commit_ns: u64,
     pub(crate) user_bytes: u64,
     logical_block_bytes: u32,
@@ -43,6 +44,9 @@ pub struct Drive<T, M = WholeMap> {
     expected: [u32; EXPECTED],
     #[serde(skip)]
     expected_next: usize,
+    /// Empty but while somebody runs the drive.
+    #[serde(skip)]
+    pub(crate) waiting: Waiting,
 }
 
 /// Writes between asking for a map entry and asking for what it points at.
@@ -114,6 +118,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             power_loss_protection: spec.power_loss_protection,
             expected: [0; EXPECTED],
             expected_next: 0,
+            waiting: Waiting::default(),
         }
     }
 
@@ -134,6 +139,9 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
 
     /// Lets time pass until `at`, unless it has come already.
     pub fn wait_until(&mut self, at: u64) {
+        if self.waiting.has_unknown() {
+            self.catch_up(at);
+        }
         if at > self.idle_from.min(self.beside_from) {
             self.work_unasked(at);
         }
@@ -155,14 +163,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
 
     /// When the device takes a command that the host submits at `now`, and is awake for it.
     #[inline]
-    fn accept(&mut self, now: u64) -> u64 {
-        let accepted = self.host.accept(now) + self.host.command_half_ns();
+    pub(crate) fn accept(&mut self, now: u64) -> u64 {
+        let accepted = self.host.accept(now, self.waiting.entering()) + self.host.command_half_ns();
         accepted.max(self.awake_at)
     }
 
     /// The host sees a command done.
     #[inline]
-    fn completes(&mut self, done: u64) {
+    pub(crate) fn completes(&mut self, done: u64) {
         self.host.completes(done);
         if self.saves_power {
             self.machine.works_until(done);
@@ -210,11 +218,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     }
 
     #[inline]
-    fn begin(&mut self, now: u64) {
+    pub(crate) fn begin(&mut self, now: u64) {
         assert!(
             now >= self.clock,
             "commands reach the drive in order of time"
         );
+        if self.waiting.has_unknown() {
+            self.catch_up(now);
+        }
         if now > self.idle_from.min(self.beside_from) {
             self.work_unasked(now);
         }
@@ -320,10 +331,22 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     #[inline]
     pub fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
         self.begin(now);
+        let accepted = self.charged(now, op, length);
+        self.perform(accepted, op, offset, length)
+    }
+
+    /// When the device has taken a command that the host submits at `now`, and has power for it.
+    #[inline]
+    pub(crate) fn charged(&mut self, now: u64, op: Op, length: u32) -> u64 {
         let accepted = self.accept(now);
         // A trim carries ranges, not their data.
         let carried = if op == Op::Trim { 0 } else { length };
-        let accepted = self.machine.charge_command(accepted, carried);
+        self.machine.charge_command(accepted, carried)
+    }
+
+    /// All that a command does. Returns when the host sees it complete.
+    #[inline]
+    pub(crate) fn perform(&mut self, accepted: u64, op: Op, offset: u64, length: u32) -> u64 {
         let done = match op {
             Op::Read => self.read(accepted, offset, length),
             Op::Write => self.write(accepted, offset, length),
@@ -346,20 +369,33 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         processed
     }
 
+    /// When a core has taken a write, and when its data has crossed the link.
+    #[inline]
+    pub(crate) fn arrives(&mut self, accepted: u64, length: u32) -> [u64; 2] {
+        let processed = self.process(accepted, true);
+        let sent = self.host.send(self.clock, processed, u64::from(length));
+        [processed, sent]
+    }
+
+    /// Something was written: there may be work beside the host now.
+    #[inline]
+    pub(crate) fn look_for_space(&mut self) {
+        if self.beside_from == u64::MAX && self.ftl.wants_space() {
+            self.beside_from = self.clock;
+        }
+    }
+
     #[inline]
     fn write(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
-        let processed = self.process(accepted, true);
+        let [processed, sent] = self.arrives(accepted, length);
         let end = offset + u64::from(length);
-        let sent = self.host.send(self.clock, processed, u64::from(length));
         self.machine.begin_write();
         let mut there = if self.parts.concern(offset | end) {
             self.write_parts(processed, sent, offset, end)
         } else {
             self.write_units(processed, sent, offset, end)
         };
-        if self.beside_from == u64::MAX && self.ftl.wants_space() {
-            self.beside_from = self.clock;
-        }
+        self.look_for_space();
         if self.write_through {
             if self.parts.is_busy() {
                 there = self.place_all_parts(there);
@@ -376,13 +412,19 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         let mut there = sent;
         for unit in offset / UNIT..end / UNIT {
             there = self.machine.admit(there);
-            self.machine.at = self.machine.pass(there, 1);
-            self.map_cache.change(unit as u32, &mut self.machine);
-            self.ftl.write(unit as u32, &mut self.machine);
-            self.map_cache.change_moved(&mut self.machine);
-            self.charge_moves(processed);
+            self.place(unit as u32, processed, there);
         }
         there
+    }
+
+    /// A unit is in the buffer: it passes the data path to its place.
+    #[inline]
+    pub(crate) fn place(&mut self, unit: u32, processed: u64, there: u64) {
+        self.machine.at = self.machine.pass(there, 1);
+        self.map_cache.change(unit, &mut self.machine);
+        self.ftl.write(unit, &mut self.machine);
+        self.map_cache.change_moved(&mut self.machine);
+        self.charge_moves(processed);
     }
 
     /// What was moved for a write takes a core behind it.

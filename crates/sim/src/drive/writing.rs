@@ -1,5 +1,7 @@
 //! Mapping units that are written in part, or that a drive has of more than 4 KiB: parts meet in the write buffer.
 
+use std::ops::Range;
+
 use crate::drive::model::{Drive, UNIT};
 use crate::drive::parts::{Held, SECTORS};
 use crate::flash::{Flash, NONE};
@@ -10,26 +12,30 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// A write whose data has crossed the link at `sent`; its core was free of it at `processed`. Returns when all of it is in the buffer.
     #[inline(never)]
     pub(crate) fn write_parts(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
-        let size = self.parts.unit_bytes();
-        let whole = self.parts.within(offset, end);
         let mut there = sent;
         let mut at = offset;
         while at < end {
-            let until = (at / UNIT * UNIT + UNIT).min(end);
-            let unit = at / size;
-            there = if whole.contains(&unit) {
-                self.enter_whole(unit as u32, at..until, there)
-            } else {
-                self.enter_part(unit as u32, at..until, there)
-            };
-            at = until;
+            (at, there) = self.enter_piece(offset..end, at, there);
         }
         self.charge_moves(processed);
         there
     }
 
+    /// What a write of these bytes has of 4 KiB, from `at` on. Returns where it ends, and when it is in the buffer.
+    pub(crate) fn enter_piece(&mut self, all: Range<u64>, at: u64, ready: u64) -> (u64, u64) {
+        let until = (at / UNIT * UNIT + UNIT).min(all.end);
+        let unit = at / self.parts.unit_bytes();
+        let whole = self.parts.within(all.start, all.end);
+        let there = if whole.contains(&unit) {
+            self.enter_whole(unit as u32, at..until, ready)
+        } else {
+            self.enter_part(unit as u32, at..until, ready)
+        };
+        (until, there)
+    }
+
     /// 4 KiB of a mapping unit that the write has all of.
-    fn enter_whole(&mut self, unit: u32, bytes: std::ops::Range<u64>, ready: u64) -> u64 {
+    fn enter_whole(&mut self, unit: u32, bytes: Range<u64>, ready: u64) -> u64 {
         let size = self.parts.unit_bytes();
         if bytes.start.is_multiple_of(size) && self.parts.is_busy() {
             self.forget(unit);
@@ -46,7 +52,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     }
 
     /// Up to 4 KiB of a mapping unit that the write has not all of.
-    fn enter_part(&mut self, unit: u32, bytes: std::ops::Range<u64>, ready: u64) -> u64 {
+    fn enter_part(&mut self, unit: u32, bytes: Range<u64>, ready: u64) -> u64 {
         let length = bytes.end - bytes.start;
         let sectors = (length / 512) as u32;
         self.parts.counts.bytes += length;
@@ -118,7 +124,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     }
 
     /// Places the unit whose rest is there first, if it is by `until`. Returns when that was.
-    fn place_first_rest(&mut self, until: u64) -> Option<u64> {
+    pub(crate) fn place_first_rest(&mut self, until: u64) -> Option<u64> {
         loop {
             let rest = self.parts.first_rest().filter(|rest| rest.there <= until)?;
             let there = self.machine.rest_there(&rest);

@@ -128,6 +128,16 @@ impl<'a> Lane<'a> {
             .collect()
     }
 
+    /// Whether what comes may delay what came before: reads go before programs.
+    pub(crate) fn reads(&self) -> bool {
+        self.stream.reads()
+    }
+
+    /// Whether the drive has to say at once when an I/O ends: more hangs on it than the slot.
+    pub(crate) fn asks_at_once(&self) -> bool {
+        self.stream.dsync || self.flush_every != u64::MAX
+    }
+
     /// Completions that a worker gathers before it counts them, if more than one.
     pub(crate) fn batch(&self) -> Option<u32> {
         self.stream.batch.filter(|&batch| batch > 1)
@@ -150,11 +160,12 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// The slot's time has come. Returns when it is to come again.
+    /// The slot's time has come. Returns when it is to come again; [`NEVER`] also where the drive tells that later, by the tag.
     #[inline]
     pub(crate) fn step<D: Device>(
         &mut self,
         slot: &mut Slot,
+        tag: Option<u32>,
         at_ns: u64,
         zero_ns: u64,
         drive: &mut D,
@@ -174,7 +185,7 @@ impl<'a> Lane<'a> {
         };
         match next {
             Next::Issue(io, intended_ns) => {
-                self.submit(slot, io, intended_ns, [at_ns, zero_ns], drive)
+                self.submit(slot, tag, io, intended_ns, [at_ns, zero_ns], drive)
             }
             Next::Wait(at_ns) => at_ns,
         }
@@ -236,11 +247,12 @@ impl<'a> Lane<'a> {
         at_ns - due_ns > self.backlog_ns || at_ns > self.stop_ns.saturating_add(drain_ns)
     }
 
-    /// Issues an I/O. Returns when it completes.
+    /// Issues an I/O. Returns when it completes; [`NEVER`] where the drive tells that later.
     #[inline]
     fn submit<D: Device>(
         &mut self,
         slot: &mut Slot,
+        tag: Option<u32>,
         io: Io,
         intended_ns: u64,
         [at_ns, zero_ns]: [u64; 2],
@@ -253,6 +265,10 @@ impl<'a> Lane<'a> {
         slot.state = State::InFlight;
         let recorder = self.recorder.as_mut().expect("a live lane records");
         recorder.submitted(1, at_ns);
+        if let Some(tag) = tag {
+            let done = drive.issue(zero_ns + at_ns, tag, io.op, io.offset, io.length);
+            return done.map_or(NEVER, |done| done - zero_ns);
+        }
         let mut done = drive.submit(zero_ns + at_ns, io.op, io.offset, io.length);
         if self.stream.dsync && io.op == Op::Write {
             done = done.max(drive.durable_at(done));

@@ -142,6 +142,8 @@ struct Run<'a, D> {
     batch_of: Vec<u32>,
     batches: Vec<Batch>,
     agenda: Agenda,
+    /// Whether the drive may say later when an I/O ends.
+    told_later: bool,
     collector: &'a Arc<Collector>,
     owner: &'a mut dyn Owner,
     cpu: CpuClock,
@@ -185,6 +187,7 @@ impl<'a, D: Device> Run<'a, D> {
             interval_ns: workload.interval_ns,
             ramp_ns: workload.ramp_ns,
             agenda: Agenda::new(slots.len() as u32),
+            told_later: lanes.iter().any(Lane::reads) && !lanes.iter().any(Lane::asks_at_once),
             lanes,
             slots,
             batch_of,
@@ -204,7 +207,14 @@ impl<'a, D: Device> Run<'a, D> {
         let mut edge_ns = row_edge_ns.min(self.samples.due_ns());
         let mut until_look = STEPS_PER_LOOK;
         loop {
-            let (at_ns, number) = self.agenda.first();
+            let (mut at_ns, number) = self.agenda.first();
+            if self.drive.waits() {
+                if self.learns_of_ends(at_ns.min(edge_ns)) {
+                    continue;
+                }
+                // Somebody may end before the next slot does something, but not before the edge.
+                at_ns = at_ns.min(edge_ns.saturating_add(1));
+            }
             if at_ns == NEVER {
                 break;
             }
@@ -235,12 +245,25 @@ impl<'a, D: Device> Run<'a, D> {
         self.show_the_rest();
     }
 
+    /// Time passes for what has no end yet. Returns whether the end of any has become known.
+    #[inline]
+    fn learns_of_ends(&mut self, until_ns: u64) -> bool {
+        self.drive.advance(self.zero_ns + until_ns);
+        let mut any = false;
+        while let Some((number, end)) = self.drive.ended() {
+            self.agenda.set(number, end - self.zero_ns);
+            any = true;
+        }
+        any
+    }
+
     /// What happens to a slot at its time, and when it happens next.
     #[inline]
     fn step(&mut self, number: u32, at_ns: u64) {
         let slot = &mut self.slots[number as usize];
         let lane = &mut self.lanes[slot.lane as usize];
-        let next_ns = lane.step(slot, at_ns, self.zero_ns, self.drive);
+        let tag = self.told_later.then_some(number);
+        let next_ns = lane.step(slot, tag, at_ns, self.zero_ns, self.drive);
         self.agenda.set(number, next_ns);
         if next_ns == NEVER && lane.is_spent() {
             lane.finish(&mut self.cpu);

@@ -9,6 +9,7 @@ mod drives;
 mod energy;
 mod in_parallel;
 mod reads;
+mod told_later;
 mod writes;
 
 use sim::profile::spec::DriveSpec;
