@@ -17,10 +17,11 @@ const IOS: u64 = 60_000;
 const MEAN_TOLERANCE: f64 = 0.05;
 const P99_TOLERANCE: f64 = 0.15;
 /// What both models agree on is known no better than the exact figures: where the standard error of the mean or of the 99th
-/// percentile is above a third of the tolerance, as where a load runs full in rare stretches, the machine goes on for `LONGER` times
-/// as many I/Os, up to `MOST`. Where that is not enough (two of 70: rare stretches make up most of their means) the error is printed
+/// percentile is above a fifth of the tolerance, as where a load runs full in rare stretches, the machine goes on for `LONGER` times
+/// as many I/Os, up to `MOST`. Where it is then still above a third (rare stretches make up most of such means) the error is printed
 /// with the figures, and what is held is that they do not differ by more than the tolerance and two standard errors of the difference,
 /// nor by more than `MOST_MORE` of it beyond: an error of the fast model that lies in few parts widens its own allowance.
+const ENOUGH: f64 = 5.0;
 const MEAN_ERROR: f64 = MEAN_TOLERANCE / 3.0;
 const P99_ERROR: f64 = P99_TOLERANCE / 3.0;
 const MOST_MORE: f64 = 1.0;
@@ -241,7 +242,7 @@ fn long_enough(number: u64) -> Compared {
     loop {
         let compared = both(number, ios);
         let [of_mean, of_p99] = errors(&compared.slow);
-        if ios >= MOST || (of_mean <= MEAN_ERROR && of_p99 <= P99_ERROR) {
+        if ios >= MOST || (of_mean <= MEAN_TOLERANCE / ENOUGH && of_p99 <= P99_TOLERANCE / ENOUGH) {
             return compared;
         }
         ios *= LONGER;
@@ -290,11 +291,6 @@ fn allowed(fast: &[Seen], slow: &[Seen], read: bool) -> [f64; 2] {
     })
 }
 
-/// A share to a tenth of a per cent, without its sign.
-fn as_printed(share: f64) -> f64 {
-    (share.abs() * 1e3).round()
-}
-
 /// Compares both models on machines by their numbers, prints where they differ, and fails if that is too much.
 pub fn compare(machines: Range<u64>) {
     let mut wrong = 0;
@@ -318,7 +314,7 @@ pub fn compare(machines: Range<u64>) {
             };
             let off = [fast[0] / slow[0] - 1.0, fast[1] / slow[1] - 1.0];
             // What is no number is not within.
-            let bad = !(0..2).all(|figure| as_printed(off[figure]) <= as_printed(allowed[figure]));
+            let bad = !(0..2).all(|figure| off[figure].abs() <= allowed[figure]);
             wrong += u32::from(bad);
             println!(
                 "    {} mean {:10.2} us, exact {:10.2} ({:+6.1} %); p99 {:10.2} us, exact {:10.2} ({:+6.1} %){}",

@@ -138,22 +138,52 @@ impl Load {
                 .map(|n| Reverse((begin + self.due_ns(n), n)))
                 .collect(),
         };
-        let mut seen = Vec::new();
-        while let Some(Reverse((now, slot))) = due.pop() {
+        let mut seen: Vec<Seen> = Vec::new();
+        let mut submitted = Vec::new();
+        while let Some(now) = due
+            .peek()
+            .map(|next| next.0.0)
+            .or(drive.waits().then_some(u64::MAX - 1))
+        {
+            if drive.waits() {
+                drive.advance(now);
+                let mut any = false;
+                while let Some((n, done)) = drive.ended() {
+                    any = true;
+                    let n = n as usize;
+                    seen[n].latency_ns = done - submitted[n];
+                    self.again(&mut due, done, seen.len() as u64);
+                }
+                if any {
+                    continue;
+                }
+            }
+            due.pop();
             let n = seen.len() as u64;
             let io = self.io(n);
             let op = if io.read { Op::Read } else { Op::Write };
             let (offset, length) = (u64::from(io.first) * 4096, io.units * 4096);
-            let done = drive.submit(now, op, offset, length);
+            let done = drive.issue(now, n as u32, op, offset, length);
+            submitted.push(now);
             seen.push(Seen {
                 n,
                 read: io.read,
-                latency_ns: done - now,
+                latency_ns: done.map_or(0, |done| done - now),
             });
-            if self.after_completion(n + due.len() as u64 + 1).is_some() {
-                due.push(Reverse((done, slot)));
+            if let Some(done) = done {
+                self.again(&mut due, done, n + 1);
             }
         }
         seen
+    }
+
+    /// An I/O has ended or will at `done`: a closed loop then submits another if fewer than all were or will be.
+    fn again(&self, due: &mut BinaryHeap<Reverse<(u64, u64)>>, done: u64, submitted: u64) {
+        if self
+            .after_completion(submitted + due.len() as u64)
+            .is_some()
+        {
+            due.push(Reverse((done, submitted)));
+        }
     }
 }

@@ -36,7 +36,8 @@ fn machines_with_a_narrow_path_agree() {
     compare(71..73);
 }
 
-/// `make test-slow` runs it. Where it fails, `MACHINE=n` looks at one, and `SHOW=20` at its first I/Os that differ.
+/// `make test-slow` runs it. Where it fails, `MACHINE=n` looks at one, and `SHOW=20` at its first I/Os that differ. `DRAW=n`
+/// draws other machines.
 #[cfg(feature = "campaign")]
 #[test]
 fn ninety_random_small_machines_agree() {
