@@ -35,8 +35,10 @@ MARKER_OF_FIXTURE = {
 }
 
 
-# How long it takes to think of an example says how busy the host is.
-hypothesis.settings.register_profile("any-host", suppress_health_check=[hypothesis.HealthCheck.too_slow])
+# How long it takes to think of an example, or to try it, says how busy the host is.
+hypothesis.settings.register_profile(
+    "any-host", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("any-host")
 
 
