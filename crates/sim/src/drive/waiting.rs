@@ -69,7 +69,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     ///
     /// # Panics
     /// As `submit` does.
-    #[inline]
+    #[inline(never)]
     pub fn issue(&mut self, now: u64, tag: u32, op: Op, offset: u64, length: u32) -> Option<u64> {
         self.begin(now);
         if self.waiting.has_unknown() && (!self.waiting.at_door.is_empty() || self.slot_at() > now)
@@ -147,7 +147,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     fn take(&mut self, now: u64, tag: u32, op: Op, offset: u64, length: u32) -> Option<u64> {
         let accepted = self.charged(now, op, length);
         if op != Op::Write || self.write_through || self.enters_as_it_comes(length) {
-            return Some(self.perform(accepted, op, offset, length));
+            return Some(self.perform_apart(accepted, op, offset, length));
         }
         let [processed, ready] = self.arrives(accepted, length);
         self.waiting.entering.push_back(Entering {
@@ -160,6 +160,12 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             end: offset + u64::from(length),
         });
         None
+    }
+
+    /// As [`perform`](Self::perform), which is where `submit` is.
+    #[inline(never)]
+    fn perform_apart(&mut self, accepted: u64, op: Op, offset: u64, length: u32) -> u64 {
+        self.perform(accepted, op, offset, length)
     }
 
     /// Whether nothing in the buffer holds up a write of so many bytes.

@@ -64,6 +64,8 @@ impl Channel {
     /// A read crosses from `start` to `end`, and the transfer at this place, which begins then, has not ended by then.
     fn push_out(&mut self, at: usize, begins: u64, start: u64, end: u64) {
         self.held_up = true;
+        // The dies will ask, of programs of the host and others.
+        self.behind.watch_from(at);
         if begins <= start {
             self.behind.stretch(at, 0, end - start);
         } else {

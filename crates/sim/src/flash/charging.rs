@@ -90,7 +90,7 @@ impl Machine {
     ) -> (Behind, u64) {
         let (transfer, crossed) = self.carry(die, units);
         let (work, worked) = self.work(die, block, DieWork::Program, crossed, program_ns);
-        self.follow(die, transfer);
+        self.dies[die as usize].follows(transfer);
         let behind = Behind {
             die,
             numbers: [work, transfer],

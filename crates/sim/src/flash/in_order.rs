@@ -238,6 +238,12 @@ impl<T> InOrder<T> {
         }
     }
 
+    /// Somebody will ask for the ends of those from this place on.
+    pub(crate) fn watch_from(&mut self, at: usize) {
+        let later = self.turns.iter_mut().skip(at);
+        later.for_each(|turn| turn.watched = true);
+    }
+
     /// When the one of this number ends, or, if it is watched, ended; 0 if that is past.
     pub(crate) fn end_of(&self, number: u64) -> u64 {
         let Some(behind) = self.place(number).map(|at| at + 1) else {

@@ -327,13 +327,6 @@ impl Machine {
         self.buffer.drained_at(end)
     }
 
-    /// The work that a die was given last is a program of what this transfer brings.
-    pub(crate) fn follow(&mut self, die: u32, transfer: u64) {
-        self.dies[die as usize].follows(transfer);
-        let channel = self.channel_count.rest(die) as usize;
-        self.channels[channel].watch(transfer);
-    }
-
     /// Somebody will ask when work of a die and its channel is over.
     pub(crate) fn watch(&mut self, work: &Behind) {
         let [of_die, of_channel] = work.numbers;

@@ -133,6 +133,11 @@ impl<'a> Lane<'a> {
         self.stream.reads()
     }
 
+    /// Whether what comes may wait for the buffer.
+    pub(crate) fn writes(&self) -> bool {
+        self.stream.writes()
+    }
+
     /// Whether the drive has to say at once when an I/O ends: more hangs on it than the slot.
     pub(crate) fn asks_at_once(&self) -> bool {
         self.stream.dsync || self.flush_every != u64::MAX

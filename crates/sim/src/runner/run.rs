@@ -187,7 +187,9 @@ impl<'a, D: Device> Run<'a, D> {
             interval_ns: workload.interval_ns,
             ramp_ns: workload.ramp_ns,
             agenda: Agenda::new(slots.len() as u32),
-            told_later: lanes.iter().any(Lane::reads) && !lanes.iter().any(Lane::asks_at_once),
+            told_later: lanes.iter().any(Lane::reads)
+                && lanes.iter().any(Lane::writes)
+                && !lanes.iter().any(Lane::asks_at_once),
             lanes,
             slots,
             batch_of,
