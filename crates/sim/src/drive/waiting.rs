@@ -199,6 +199,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         };
         let enters = self.first_enters(&mut first, until);
         if let Some(at) = enters {
+            // What a trim forgets makes room at once, whenever the first could have entered before.
+            let at = at.max(self.clock);
             self.happens_at(at);
             self.enter_next(&mut first, at);
             if first.at >= first.end {

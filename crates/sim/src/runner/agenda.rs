@@ -97,10 +97,15 @@ impl Agenda {
         self.times_ns[slot as usize]
     }
 
-    /// Moves a slot to another time, which must not lie before the earliest time on the agenda.
+    /// Moves a slot to another time. That may lie before the earliest on the agenda where the slot's was not known, but not before what
+    /// has happened.
     #[inline]
     pub fn set(&mut self, slot: u32, at_ns: u64) {
         self.times_ns[slot as usize] = at_ns;
+        if at_ns < self.base_ns {
+            self.settle(at_ns);
+            return;
+        }
         self.replay(slot, at_ns);
         if self.first >= self.far && self.first != u64::MAX {
             self.look_further();
@@ -120,6 +125,18 @@ impl Agenda {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_was_not_known_may_come_before_all_that_was() {
+        let mut agenda = Agenda::new(2);
+        agenda.set(1, NEVER);
+        agenda.set(0, 1 << 63);
+        assert_eq!(agenda.first(), (1 << 63, 0));
+        agenda.set(1, 5);
+        assert_eq!(agenda.first(), (5, 1));
+        agenda.set(1, NEVER);
+        assert_eq!(agenda.first(), (1 << 63, 0));
+    }
 
     proptest! {
         #[test]
