@@ -102,7 +102,7 @@ def test_drives_of_a_class_are_limited_by_their_flash(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nvme-tlc-enterprise", "sata-tlc-enterprise"])
 def test_the_part_that_is_named_is_the_one_that_limits(name: str, tmp_path: Path) -> None:
-    """Twice as fast, flash makes steady writes faster, and link and cores do not."""
+    """Twice as fast, flash makes steady writes faster, and a faster link does not (SATA ends at 600 MB/s)."""
 
     def twice(key: str, factor: float) -> float:
         text = re.sub(
@@ -121,8 +121,8 @@ def test_the_part_that_is_named_is_the_one_that_limits(name: str, tmp_path: Path
 
     as_it_is = twice("program_us", 1.0)
     assert twice("program_us", 0.5) > 1.5 * as_it_is
-    for key in ("bandwidth_mb_s", "read_us"):
-        assert twice(key, 2.0 if key == "bandwidth_mb_s" else 1.0) == pytest.approx(as_it_is, rel=0.02), key
+    for key, factor in (("bandwidth_mb_s", 2.0 if name.startswith("nvme") else 1.07), ("read_us", 1.0)):
+        assert twice(key, factor) == pytest.approx(as_it_is, rel=0.02), key
 
 
 def steady(name: str, spare: float, seconds: int) -> tuple[float, float, float]:
