@@ -53,7 +53,6 @@ impl Waiting {
     /// Whether the end of any command is not known.
     #[inline]
     pub(crate) fn has_unknown(&self) -> bool {
-        // Behind the door somebody waits only for one that is in.
         !self.entering.is_empty() || !self.at_door.is_empty()
     }
 
