@@ -6,13 +6,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::flash::Rest;
+use crate::flash::{Piece, Rest, SECTORS};
 use crate::profile::spec::{DriveSpec, UNIT_BYTES};
 
 /// What is known to be written of a unit is counted in these.
 const SECTOR: u64 = 512;
-/// Of 4 KiB.
-pub(crate) const SECTORS: u32 = UNIT_BYTES / SECTOR as u32;
 
 /// A unit that the host has written in part.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -22,7 +20,18 @@ pub(crate) struct Held {
     sectors: u128,
 }
 
+/// Of the bytes from one to before another.
+fn sectors(from: u64, until: u64) -> u32 {
+    (until - from).div_ceil(SECTOR) as u32
+}
+
 impl Held {
+    /// Whether it holds anything of the 4 KiB that this sector is in.
+    fn touches(self, sector: u64) -> bool {
+        let first = sector / u64::from(SECTORS) * u64::from(SECTORS);
+        self.sectors >> first & u128::from(u8::MAX) != 0
+    }
+
     fn of_units(self, counts: impl Fn(u128) -> bool) -> u32 {
         let all = u128::from(u8::MAX);
         let each = (0..u128::BITS).step_by(SECTORS as usize);
@@ -164,9 +173,34 @@ impl Parts {
 
     /// The one that must make way before another is held: none while there is room for it, or if it is held already.
     pub(crate) fn makes_way_for(&mut self, unit: u32) -> Option<Held> {
-        let known = self.held.iter().any(|held| held.unit == unit);
-        let full = self.held.len() == self.contexts;
-        (full && !known).then(|| self.take_oldest()).flatten()
+        let full = self.place_of(unit).is_none() && self.held.len() == self.contexts;
+        full.then(|| self.take_oldest()).flatten()
+    }
+
+    /// What enters the buffer first when sectors of 4 KiB are written, from one byte of the drive to before another: of a unit that must
+    /// make way what it lacks, else these.
+    pub(crate) fn first_piece(&self, from: u64, until: u64) -> Piece {
+        let size = self.unit_bytes();
+        let Some(at) = self.place_of((from / size) as u32) else {
+            let oldest = self.held.first();
+            let makes_way = oldest.filter(|_| self.held.len() == self.contexts);
+            return if makes_way.is_some_and(|oldest| oldest.touched() < self.together) {
+                Piece::UNIT
+            } else {
+                Piece {
+                    sectors: sectors(from, until),
+                    takes_room: true,
+                }
+            };
+        };
+        Piece {
+            sectors: sectors(from, until),
+            takes_room: !self.held[at].touches(from % size / SECTOR),
+        }
+    }
+
+    fn place_of(&self, unit: u32) -> Option<usize> {
+        self.held.iter().position(|held| held.unit == unit)
     }
 
     /// Takes the one that was written longest ago.
@@ -176,18 +210,21 @@ impl Parts {
         oldest
     }
 
-    /// Sectors of 4 KiB are written, from one byte of the drive to before another. Returns whether these are the first of them.
-    pub(crate) fn hold(&mut self, from: u64, until: u64) -> bool {
+    /// Sectors of 4 KiB are written, from one byte of the drive to before another. Returns what enters the buffer.
+    pub(crate) fn hold(&mut self, from: u64, until: u64) -> Piece {
         let size = self.unit_bytes();
         let unit = (from / size) as u32;
-        let at = self.held.iter().position(|held| held.unit == unit);
+        let at = self.place_of(unit);
         let mut held = at.map_or(Held { unit, sectors: 0 }, |at| self.held.remove(at));
-        let before = held.touched();
-        let (first, sectors) = (from % size / SECTOR, (until - from).div_ceil(SECTOR));
-        held.sectors |= ((1 << sectors) - 1) << first;
+        let first = from % size / SECTOR;
+        let piece = Piece {
+            sectors: sectors(from, until),
+            takes_room: !held.touches(first),
+        };
+        held.sectors |= ((1 << piece.sectors) - 1) << first;
         self.held.push(held);
         self.refresh();
-        held.touched() > before
+        piece
     }
 
     /// Takes the one written last if all of it that lies on the drive is there.

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use workload::Op;
 
 use crate::drive::model::{Drive, UNIT};
+use crate::flash::Piece;
 use crate::ftl::{MappingCache, Translation};
 
 /// A write whose data is there.
@@ -217,7 +218,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// When the next unit of a write enters, if that is by `until`. Rests that are there before it may make room.
     fn first_enters(&mut self, first: &mut Entering, until: u64) -> Option<u64> {
         loop {
-            let enters = self.machine.enters(first.ready, until, &mut first.paced);
+            // What is placed meanwhile may leave other parts held.
+            let piece = if self.parts.concern(first.offset | first.end) {
+                self.first_piece(first.offset..first.end, first.at)
+            } else {
+                Piece::UNIT
+            };
+            let ready = first.ready;
+            let enters = self.machine.enters(ready, piece, until, &mut first.paced);
             if let Ok(at) = enters {
                 return Some(at);
             }

@@ -3,10 +3,15 @@
 use std::ops::Range;
 
 use crate::drive::model::{Drive, UNIT};
-use crate::drive::parts::{Held, SECTORS};
-use crate::flash::{Flash, NONE};
+use crate::drive::parts::Held;
+use crate::flash::{Flash, NONE, Piece};
 use crate::ftl::{MappingCache, Translation};
 use crate::profile::spec::TrimRule;
+
+/// Where the 4 KiB end that a byte is in, or the write before it.
+fn piece_ends(at: u64, end: u64) -> u64 {
+    (at / UNIT * UNIT + UNIT).min(end)
+}
 
 impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// A write whose data has crossed the link at `sent`; its core was free of it at `processed`. Returns when all of it is in the buffer.
@@ -23,15 +28,24 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
 
     /// What a write of these bytes has of 4 KiB, from `at` on. Returns where it ends, and when it is in the buffer.
     pub(crate) fn enter_piece(&mut self, all: Range<u64>, at: u64, ready: u64) -> (u64, u64) {
-        let until = (at / UNIT * UNIT + UNIT).min(all.end);
+        let until = piece_ends(at, all.end);
         let unit = at / self.parts.unit_bytes();
-        let whole = self.parts.within(all.start, all.end);
-        let there = if whole.contains(&unit) {
+        let there = if self.parts.within(all.start, all.end).contains(&unit) {
             self.enter_whole(unit as u32, at..until, ready)
         } else {
             self.enter_part(unit as u32, at..until, ready)
         };
         (until, there)
+    }
+
+    /// What enters first of what [`enter_piece`](Self::enter_piece) takes.
+    pub(crate) fn first_piece(&self, all: Range<u64>, at: u64) -> Piece {
+        let unit = at / self.parts.unit_bytes();
+        if self.parts.within(all.start, all.end).contains(&unit) {
+            Piece::UNIT
+        } else {
+            self.parts.first_piece(at, piece_ends(at, all.end))
+        }
     }
 
     /// 4 KiB of a mapping unit that the write has all of.
@@ -40,11 +54,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         if bytes.start.is_multiple_of(size) && self.parts.is_busy() {
             self.forget(unit);
         }
-        let mut there = self.admit_beside_rests(ready, SECTORS, true);
+        let mut there = self.admit_beside_rests(ready, Piece::UNIT);
         if bytes.end.is_multiple_of(size) || bytes.end == self.user_bytes {
             // Of the last one some may lie behind the end of the drive.
             for _ in bytes.end / UNIT..(u64::from(unit) + 1) * size / UNIT {
-                there = self.admit_beside_rests(there, SECTORS, true);
+                there = self.admit_beside_rests(there, Piece::UNIT);
             }
             self.place_unit(unit, there);
         }
@@ -53,18 +67,16 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
 
     /// Up to 4 KiB of a mapping unit that the write has not all of.
     fn enter_part(&mut self, unit: u32, bytes: Range<u64>, ready: u64) -> u64 {
-        let length = bytes.end - bytes.start;
-        let sectors = (length / 512) as u32;
-        self.parts.counts.bytes += length;
+        self.parts.counts.bytes += bytes.end - bytes.start;
         let mut there = ready;
         if let Some(oldest) = self.parts.makes_way_for(unit) {
             there = self.make_way(oldest, there);
         }
-        let first = self.parts.hold(bytes.start, bytes.end);
-        there = self.admit_beside_rests(there, sectors, first);
+        let piece = self.parts.hold(bytes.start, bytes.end);
+        there = self.admit_beside_rests(there, piece);
         if let Some(whole) = self.parts.take_whole() {
             for _ in whole.touched()..self.parts.together() {
-                there = self.admit_beside_rests(there, SECTORS, true);
+                there = self.admit_beside_rests(there, Piece::UNIT);
             }
             self.forget(unit);
             self.place_part(whole.unit, there);
@@ -83,7 +95,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         let together = self.parts.together();
         let mut there = ready;
         for _ in held.touched()..together {
-            there = self.admit_beside_rests(there, SECTORS, true);
+            there = self.admit_beside_rests(there, Piece::UNIT);
         }
         if let Some(rest) = self.parts.rest_of(held.unit) {
             // An earlier part of it is being completed: there is the rest.
@@ -155,17 +167,17 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     }
 
     /// Takes 4 KiB or less into the buffer. Units whose rests are there before it are placed before it: programs may make room then.
-    fn admit_beside_rests(&mut self, ready: u64, sectors: u32, takes_room: bool) -> u64 {
+    fn admit_beside_rests(&mut self, ready: u64, piece: Piece) -> u64 {
         if !self.parts.waits() {
-            return self.machine.admit_part(ready, sectors, takes_room);
+            return self.machine.admit_piece(ready, piece);
         }
         self.place_rests(ready);
-        if takes_room {
+        if piece.takes_room {
             while let Some(room_at) = self.machine.room_at(ready)
                 && self.place_first_rest(room_at).is_some()
             {}
         }
-        let there = self.machine.admit_part(ready, sectors, takes_room);
+        let there = self.machine.admit_piece(ready, piece);
         self.place_rests(there);
         there
     }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::flash::in_order::InOrder;
-use crate::flash::timeline::Timeline;
+use crate::flash::timeline::{Fitted, Timeline};
 
 /// The transfers of a channel, in ns.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl Channel {
     #[inline]
     pub fn bring(&mut self, now: u64, ready: u64, duration_ns: u64) -> u64 {
         if self.behind.ends() <= ready {
-            return self.reads.reserve(now, ready, duration_ns);
+            return self.reads.fit(now, ready, duration_ns).told;
         }
         self.behind.forget_ended(now);
         let mut pages = self.behind.begins().enumerate();
@@ -43,33 +43,33 @@ impl Channel {
         let mut ready = ready;
         if let Some((_, (begins, pages))) = next
             && begins <= ready
-            && !self.reads.covers(ready)
+            && self.reads.free_from(ready) == ready
         {
             ready += (begins + pages.takes_ns - ready) % pages.what.max(1);
         }
-        let end = self.reads.reserve(now, ready, duration_ns);
-        let start = end - duration_ns;
+        let read = self.reads.fit(now, ready, duration_ns);
         while let Some((_, (begins, over))) = next
-            && begins + over.takes_ns <= start
+            && begins + over.takes_ns <= read.start
         {
             next = pages.next();
         }
         if let Some((at, (begins, _))) = next {
             drop(pages);
-            self.push_out(at, begins, start, end);
+            self.push_out(at, begins, read);
         }
-        end
+        read.told
     }
 
-    /// A read crosses from `start` to `end`, and the transfer at this place, which begins then, has not ended by then.
-    fn push_out(&mut self, at: usize, begins: u64, start: u64, end: u64) {
+    /// A read crosses, and the transfer at this place, which begins then, has not ended when it starts.
+    fn push_out(&mut self, at: usize, begins: u64, read: Fitted) {
         self.held_up = true;
         // The dies will ask, of programs of the host and others.
         self.behind.watch_from(at);
-        if begins <= start {
-            self.behind.stretch(at, 0, end - start);
+        let left_ns = read.left_ns(begins);
+        if begins <= read.start {
+            self.behind.stretch(at, 0, left_ns);
         } else {
-            self.behind.stretch(at, end.saturating_sub(begins), 0);
+            self.behind.stretch(at, left_ns, 0);
         }
     }
 
@@ -79,7 +79,7 @@ impl Channel {
     pub fn carry(&mut self, now: u64, at: u64, all_ns: u64, page_ns: u64) -> (u64, u64) {
         self.behind.forget_ended(now);
         self.behind.pass(now.saturating_sub(self.known_ns));
-        if self.behind.is_empty() {
+        if self.behind.is_past() {
             self.held_up = false;
         }
         let start = at.max(self.behind.ends());

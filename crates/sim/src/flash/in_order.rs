@@ -63,6 +63,12 @@ impl<T> InOrder<T> {
         self.turns.is_empty()
     }
 
+    /// Whether nobody will ask for the end of any.
+    #[inline]
+    pub(crate) fn is_past(&self) -> bool {
+        self.turns.is_empty() && self.ended.is_empty()
+    }
+
     /// The first, and when it begins.
     #[inline]
     pub(crate) fn first(&mut self) -> Option<(u64, &mut Turn<T>)> {

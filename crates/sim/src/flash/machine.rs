@@ -13,7 +13,7 @@ use crate::flash::divisor::Divisor;
 use crate::flash::map_stream::MapStream;
 use crate::flash::moving::Moving;
 use crate::flash::spread::Spread;
-use crate::flash::write_buffer::{Program, WriteBuffer};
+use crate::flash::write_buffer::{Piece, Program, WriteBuffer};
 use crate::power::{DieWork, Power};
 use crate::profile::spec::{DriveOptions, Geometry, Timing};
 
@@ -292,15 +292,16 @@ impl Machine {
         self.buffer.admit(ready, end)
     }
 
-    /// When the first unit that waits enters the write buffer; see [`WriteBuffer::enters`].
+    /// When what waits first enters the write buffer; see [`WriteBuffer::enters`].
     pub(crate) fn enters(
         &mut self,
         ready: u64,
+        piece: Piece,
         until: u64,
         paced: &mut Option<u64>,
     ) -> Result<u64, u64> {
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
-        self.buffer.enters(ready, until, paced, end)
+        self.buffer.enters(ready, piece, until, paced, end)
     }
 
     /// Whether so many units may enter the write buffer at `at` as they come.
@@ -309,10 +310,10 @@ impl Machine {
         self.buffer.has_room(at, units, end)
     }
 
-    /// The same with 4 KiB or less, of so many sectors, which may have room already.
-    pub(crate) fn admit_part(&mut self, ready: u64, sectors: u32, takes_room: bool) -> u64 {
+    /// As [`admit`](Self::admit), of a unit or a part of one.
+    pub(crate) fn admit_piece(&mut self, ready: u64, piece: Piece) -> u64 {
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
-        self.buffer.admit_part(ready, sectors, takes_room, end)
+        self.buffer.admit_piece(ready, piece, end)
     }
 
     /// If the buffer is full at `at`, when the first program ends that makes room; [`u64::MAX`] if none was given.

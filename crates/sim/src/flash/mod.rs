@@ -35,4 +35,5 @@ pub(crate) use memory::{Table, prefer_huge_pages, prefetch};
 pub use rests::Rest;
 pub use spread::Spread;
 pub use timeline::Timeline;
-pub use write_buffer::{Program, WriteBuffer};
+pub(crate) use write_buffer::SECTORS;
+pub use write_buffer::{Piece, Program, WriteBuffer};

@@ -9,7 +9,24 @@ use serde::{Deserialize, Serialize};
 use crate::flash::behind::Behind;
 
 /// Sectors of a unit.
-const SECTORS: u64 = 8;
+pub(crate) const SECTORS: u32 = 8;
+
+/// What enters at once: a unit or a part of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Of 512 bytes.
+    pub sectors: u32,
+    /// Whether the unit has no room in the buffer yet.
+    pub takes_room: bool,
+}
+
+impl Piece {
+    /// A unit of which nothing is there.
+    pub const UNIT: Self = Self {
+        sectors: SECTORS,
+        takes_room: true,
+    };
+}
 
 /// A program that holds units of the buffer until it ends.
 ///
@@ -74,7 +91,7 @@ impl WriteBuffer {
     pub fn admit(&mut self, ready: u64, end: impl Fn(&Program) -> u64) -> u64 {
         let mut at = ready.max(self.last_in);
         self.settle(at, &end);
-        at = self.paced(at, &end);
+        at = self.paced(at, SECTORS, &end);
         at = self.wait_for_room(at, &end);
         self.enter(at);
         at
@@ -94,14 +111,15 @@ impl WriteBuffer {
         at
     }
 
-    /// When a unit that is there at `ready` enters, behind those before it, if that is by `until`, when all that delays programs until
-    /// then is known; else a time until which it does not. `paced` keeps from when on its distance lets it.
+    /// When what is there at `ready` enters, behind what came before, if that is by `until`, when all that delays programs until then
+    /// is known; else a time until which it does not. `paced` keeps from when on its distance lets it.
     ///
     /// # Errors
     /// That time.
     pub fn enters(
         &mut self,
         ready: u64,
+        piece: Piece,
         until: u64,
         paced: &mut Option<u64>,
         end: impl Fn(&Program) -> u64,
@@ -114,13 +132,13 @@ impl WriteBuffer {
                 return Err(at);
             }
             self.settle(at, &end);
-            *paced.insert(self.paced(at, &end))
+            *paced.insert(self.paced(at, piece.sectors, &end))
         };
         if at > until {
             return Err(at);
         }
         self.settle(at, &end);
-        while self.used >= self.capacity {
+        while piece.takes_room && self.used >= self.capacity {
             let next = self.running.peek().map_or(u64::MAX, |next| next.0.end);
             if next > until {
                 return Err(next);
@@ -143,35 +161,26 @@ impl WriteBuffer {
         self.used + units <= self.slow_from
     }
 
-    /// From when on the distance to the unit before lets one in that is there at `at`.
+    /// From when on the distance to what came before lets so many sectors in that are there at `at`: a part of a unit's.
     #[inline]
-    fn paced(&mut self, at: u64, end: impl Fn(&Program) -> u64) -> u64 {
+    fn paced(&mut self, at: u64, sectors: u32, end: impl Fn(&Program) -> u64) -> u64 {
         if self.used > self.slow_from {
-            at.max(self.last_in + self.distance_ns(at, end))
+            let distance_ns = self.distance_ns(at, end);
+            at.max(self.last_in + distance_ns * u64::from(sectors) / u64::from(SECTORS))
         } else {
             at
         }
     }
 
-    /// Takes so many sectors of a unit, as [`admit`](Self::admit) does: a part of the distance to what came before, and of room a
-    /// unit's with the first of them.
+    /// Takes a unit or a part of one, as [`admit`](Self::admit) does.
     ///
     /// # Panics
     /// As `admit` does.
-    pub fn admit_part(
-        &mut self,
-        ready: u64,
-        sectors: u32,
-        takes_room: bool,
-        end: impl Fn(&Program) -> u64,
-    ) -> u64 {
+    pub fn admit_piece(&mut self, ready: u64, piece: Piece, end: impl Fn(&Program) -> u64) -> u64 {
         let mut at = ready.max(self.last_in);
         self.settle(at, &end);
-        if self.used > self.slow_from {
-            let distance_ns = self.distance_ns(at, &end);
-            at = at.max(self.last_in + distance_ns * u64::from(sectors) / SECTORS);
-        }
-        if takes_room {
+        at = self.paced(at, piece.sectors, &end);
+        if piece.takes_room {
             at = self.wait_for_room(at, &end);
             self.used += 1;
         }
