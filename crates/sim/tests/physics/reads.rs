@@ -6,9 +6,10 @@ use sim::drive::Drive;
 use sim::ftl::Greedy;
 use sim::profile::spec::DriveSpec;
 use workload::Op;
+use workload::random::mix;
 
 use crate::drives::loops::{Seen, random, sequential};
-use crate::drives::{Flash, MIB, assert_within, filled, lone_read_ns};
+use crate::drives::{Flash, MIB, UNIT, assert_within, filled, lone_read_ns};
 use crate::{spec, with};
 
 /// Random reads of a filled drive.
@@ -213,5 +214,51 @@ fn littles_law_holds() {
         assert!(mean_latencies > 1000.0, "too short to say");
         let what = format!("IOPS times latency, {read_pct} % reads");
         assert_within(&what, by_law, f64::from(depth), 0.001);
+    }
+}
+
+/// Mean ns that a request waits for its turn, M/G/1: requests come at random, one in `every`, and take one of `times` each.
+/// Pollaczek and Khinchine; Kleinrock, Queueing Systems, vol. 1, 5.7.
+fn wait_ns(every: f64, times: &[u64]) -> f64 {
+    let moment = |power| {
+        let all = times.iter().map(|&ns| (ns as f64).powi(power));
+        all.sum::<f64>() / times.len() as f64
+    };
+    moment(2) / (2.0 * (every - moment(1)))
+}
+
+#[test]
+fn reads_that_come_at_random_wait_as_long_as_queues_make_them() {
+    let pages = [40_000, 60_000, 110_000];
+    let flash = Flash {
+        channels: 1,
+        dies_per_channel: 64,
+        pages_per_block: 6,
+        superblocks: 64,
+        user_pct: 87,
+    };
+    let mut spec = flash.spec();
+    spec.timing.read_ns[..3].copy_from_slice(&pages);
+    (spec.host.cores, spec.host.read_core_ns) = (64, 100);
+    spec.host.unit_link_ns_x1024 = 100 * 1024;
+    let crossing = spec.timing.command_ns + spec.timing.unit_transfer_ns;
+    let alone = lone_read_ns(&spec) - pages[0] + pages.iter().sum::<u64>() / 3;
+    let mut drive = filled(&spec);
+    for load in [0.5, 0.7, 0.85] {
+        let every = crossing as f64 / load;
+        let (mut due, mut waited, ios) = (drive.now() as f64, 0.0, 400_000);
+        for n in 0..ios {
+            let random = (mix(1, n) >> 11) as f64 / (1_u64 << 53) as f64;
+            due -= every * (1.0 - random).ln();
+            let unit = mix(2, n) % (spec.user_bytes / UNIT);
+            let end = drive.submit(due as u64, Op::Read, unit * UNIT, UNIT as u32);
+            waited += end as f64 - due - alone as f64;
+        }
+        drive.wait_until(drive.idle_at());
+        // What dies let through comes a little more evenly than at random.
+        let of_dies = wait_ns(every * f64::from(spec.geometry.dies()), &pages);
+        let expected = of_dies + wait_ns(every, &[crossing]);
+        let what = format!("mean wait at {load} of the channel, ns");
+        assert_within(&what, waited / ios as f64, expected, 0.06);
     }
 }
