@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ from ssdlab.methods import find_method
 from ssdlab.methods.presented.read_under_writes import cells as table_of
 from ssdlab.methods.presented.read_under_writes import findings
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.read_under_writes import ReadUnderWritesResult
+from ssdlab.methods.results.read_under_writes import Course, ReadUnderWritesResult, saturation
+from ssdlab.model.summary import NO_SIDE
+from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder
 
@@ -118,6 +121,39 @@ def test_a_growing_queue_is_told_from_a_long_one() -> None:
     assert not backlog_grows(list(random.exponential(50e6, 120))), "long, and not growing"
     assert not backlog_grows(list(1e3 * np.arange(120))), "microseconds are the host's"
     assert not backlog_grows([1e9, 2e9, 3e9]), "too few rows to tell"
+
+
+def rows(done_a_second: int, waits_ns: Sequence[float], ramp: int = 2) -> dict[str, np.ndarray]:
+    """One-second rows of writes, the first of them ramp, and a part of one at the end."""
+    count = len(waits_ns)
+    start_ns = NS_PER_S * np.arange(count)
+    return {
+        "direction": np.array(["write"] * count),
+        "ramp": np.arange(count) < ramp,
+        "partial": np.arange(count) == count - 1,
+        "start_ns": start_ns,
+        "end_ns": start_ns + NS_PER_S,
+        "ios": np.full(count, done_a_second),
+        "service_p50_ns": np.full(count, 1e5),
+        "response_p50_ns": 1e5 + np.asarray(waits_ns),
+    }
+
+
+def test_what_is_done_after_its_time_holds_no_rate() -> None:
+    """A queue that was long at the beginning need not grow by much, and all that waits is done in the end."""
+    side = NO_SIDE.model_copy(update={"ios": 300_000, "requested": 300_000})
+    waits_ns = 1e8 * np.arange(2, 9)
+    behind = Course.of(rows(54_000, waits_ns), "write", 60_000)
+    assert not backlog_grows(behind.waits_ns) and len(behind.waits_ns) == 4
+    assert behind.share_done == 0.9
+    claim = saturation("write", side, behind, 1)
+    assert claim is not None
+    assert sentence(claim) == "Only 90.0 % of the writes that arrived were done in time."
+    held = Course.of(rows(59_500, waits_ns), "write", 60_000)
+    assert held.share_done == 1.0 and saturation("write", side, held, 1) is None
+    few = Course.of(rows(90, waits_ns), "write", 100)
+    assert few.share_done == 1.0, "of 400 random arrivals 40 may be missing"
+    assert Course.of(rows(54_000, waits_ns, ramp=9), "write", 60_000).share_done == 1.0, "no row counts"
 
 
 def test_a_stable_queue_is_hardly_ever_called_saturated() -> None:

@@ -10,7 +10,7 @@ from ssdlab.drives.ratings import Ratings
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
 from ssdlab.drives.simulated.energy import OperationEnergy
 from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
-from ssdlab.model.fill import fill_workload
+from ssdlab.model.fill import fill_workloads
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.runs.rating_check import scale_for
@@ -36,7 +36,8 @@ LOADS = [(read_pct, size) for read_pct in (100, 50, 0) for size in (131072, 4096
 def drive_of(name: str) -> SimulatedDrive:
     text = SimulatedText(name, scale=scale_for(name, 2 << 30))
     drive = SimulatedDrive(text, writing=True, allow_unwritten=True)
-    drive.run(fill_workload(drive.capacity_bytes, 1))
+    for fill in fill_workloads(drive.capacity_bytes, 1):
+        drive.run(fill)
     drive.idle(5.0)
     return drive
 

@@ -50,9 +50,9 @@ class Parts:
             return 0.0
         return float(1 - held_mib["value"] * 2**20 / (4 * self.profile["capacity_bytes"]["value"] / UNIT))
 
-    def read_us(self, array_us: float, first: int) -> float:
+    def read_us(self, array_us: float, first: int, units: int = UNITS) -> float:
         """What a read takes of which the first page has so many units: pages side by side, then the link."""
-        pages, left = [first], UNITS - first
+        pages, left = [first], units - first
         while left:
             pages.append(min(left, self.page_units))
             left -= pages[-1]
@@ -93,6 +93,16 @@ def test_large_reads_at_depth_1_against_their_closed_form(name: str) -> None:
     cases = [parts.read_us(us, first) for us in parts.array_us for first in range(1, parts.page_units + 1)]
     assert alone == pytest.approx(sum(cases) / len(cases), rel=0.10)
     assert UNITS * parts.link_us + parts.turnaround_us <= ahead <= alone / 1.1
+
+
+@pytest.mark.parametrize("name", slow_but(LINKS, [name for name in FLASH if name != "tiny-test"]))
+def test_a_page_of_a_drive_as_made_is_sensed_once(name: str) -> None:
+    """Written once from end to end, whatever its capacity: a page of addresses is a page of the flash."""
+    parts = Parts(name)
+    page = parts.page_units
+    found = side(name, "read", rw="randread", bs=page * UNIT, threads=1, seconds=0.2)
+    cases = [parts.read_us(us, page, page) for us in parts.array_us]
+    assert found.service_ns["mean"] / 1e3 == pytest.approx(sum(cases) / len(cases), rel=0.02)
 
 
 @pytest.mark.parametrize("name", ["samsung-983-dct-960gb", "samsung-860-dct-960gb"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ssdlab.model.errors import LabError
-from ssdlab.model.fill import fill_workload
+from ssdlab.model.fill import fill_workloads
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Closed, Mix, Open, Sequential, Span, Stop, Stream, Uniform, Zipf
 
@@ -159,13 +159,11 @@ def test_what_writes_to_the_drive(options: dict[str, Any], writing: bool) -> Non
 
 
 @pytest.mark.parametrize("capacity", [1 << 30, (1 << 30) + 4096, 131_072, 4096, 1_000_204_886_016, 512 * 255])
-def test_a_fill_covers_every_byte_once(capacity: int) -> None:
-    spans = sorted(
-        stream.span.resolve(capacity, stream.block[0].bytes, 512)
-        for stream in fill_workload(capacity, 1).streams
-    )
+def test_a_fill_covers_every_byte_once_and_in_order(capacity: int) -> None:
     end = 0
-    for start, length in spans:
+    for workload in fill_workloads(capacity, 1):
+        (stream,) = workload.streams
+        start, length = stream.span.resolve(capacity, stream.block[0].bytes, 512)
         assert start == end
         end = start + length
     assert end == capacity

@@ -27,18 +27,19 @@ def fill_stream(
     return stream if span is None else stream.model_copy(update={"span": span})
 
 
-def fill_workload(capacity_bytes: int, seed: int) -> Workload:
-    """Return one sequential pass of incompressible writes over every byte of a drive.
+def fill_workloads(capacity_bytes: int, seed: int) -> tuple[Workload, ...]:
+    """Return one sequential pass of incompressible writes over every byte of a drive, one after the other.
 
-    A capacity need not be a multiple of the block; a second stream writes the rest.
+    A capacity need not be a multiple of the block; what is left of it is written last. Written beside the
+    others it would come among the first, and every block behind it would lie across two pages of the flash.
     """
     whole = capacity_bytes // FILL_BLOCK_BYTES * FILL_BLOCK_BYTES
     rest = capacity_bytes - whole
     # The greatest power of two that divides the rest is a multiple of the logical block, as the rest is.
     parts = [("fill", 0, whole, FILL_BLOCK_BYTES), ("rest", whole, rest, rest & -rest)]
-    streams = tuple(
+    streams = (
         fill_stream(block_bytes, Stop(span_once=True), name=name, span=Span(start=start, length=length))
         for name, start, length, block_bytes in parts
         if length
     )
-    return Workload(seed=seed, streams=streams)
+    return tuple(Workload(seed=seed, streams=(stream,)) for stream in streams)

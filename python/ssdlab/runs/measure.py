@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.output_files import OutputFile
 from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
-from ssdlab.model.fill import fill_workload
+from ssdlab.model.fill import fill_workloads
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Workload
 from ssdlab.runs.seeding import seed_for
@@ -87,7 +87,8 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
         if options.precondition == "fill":
             watcher.phase("filling", duration_ns=None, size_bytes=held.capacity_bytes)
             with _preparing("filling"):
-                held.run(fill_workload(held.capacity_bytes, workload.seed), on_tick=watcher.tick)
+                for fill in fill_workloads(held.capacity_bytes, workload.seed):
+                    held.run(fill, on_tick=watcher.tick)
         prepared = _prepared(held, workload, options, watcher)
         with _metering(options, held) as metering:
             measurement = _measured(held, workload, options, watcher, log, prepared, metering)

@@ -15,7 +15,7 @@ from ssdlab.drives import open_drive
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import Interrupted, LabError
-from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_workload
+from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_workloads
 from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.summary import NO_WORKERS
 from ssdlab.model.units import NS_PER_S
@@ -101,7 +101,8 @@ class _Probe:
         if self.simulated:
             self.drive.purge()
         own_bytes = self.drive.identity.capacity_bytes
-        measured = self.drive.run(fill_workload(own_bytes, 1), until=lambda rows: time.monotonic() >= ends)
+        fill, *_ = fill_workloads(own_bytes, 1)
+        measured = self.drive.run(fill, until=lambda rows: time.monotonic() >= ends)
         summary = measured.summary()
         rate = float(summary["mb_s"]) * 1e6
         low, high = _SHARE[0], _SHARE[1] * unhindered(summary)

@@ -20,7 +20,7 @@ from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
 from ssdlab.host.documents import read_document, user_path
 from ssdlab.model.document import Document
 from ssdlab.model.errors import LabError, UsageError
-from ssdlab.model.fill import fill_workload
+from ssdlab.model.fill import fill_workloads
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.span import Span
 from ssdlab.model.summary import NO_SIDE
@@ -352,7 +352,8 @@ class _PreparedDrive:
 
     def _fill(self, span: Span) -> None:
         length = span.length if isinstance(span.length, int) else self._drive.capacity_bytes
-        self._drive.run(fill_workload(length, next(self._seeds)))
+        for fill in fill_workloads(length, next(self._seeds)):
+            self._drive.run(fill)
 
     def _settle(self, rating: Rating) -> None:
         """Overwrite at random until the write amplification stays."""

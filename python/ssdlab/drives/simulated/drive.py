@@ -113,10 +113,11 @@ class SimulatedDrive(Closing):
             self._file.take_up(self._native)
             self._kept = self._native.digest()
         elif not self._allow_unwritten:
-            from ssdlab.model.fill import fill_workload
+            from ssdlab.model.fill import fill_workloads
 
             self._writing = True
-            self.run(fill_workload(self.capacity_bytes, _FILL_SEED), on_tick=on_tick)
+            for fill in fill_workloads(self.capacity_bytes, _FILL_SEED):
+                self.run(fill, on_tick=on_tick)
             self._rest()
         self._writing = writing
 

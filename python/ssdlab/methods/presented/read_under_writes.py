@@ -47,7 +47,7 @@ def cells(result: ReadUnderWritesResult) -> Table:
         )
         for each in result.cells
     )
-    brief = tuple(name for name in head if name not in ("Read p99.9", "Read response p99", "W"))
+    brief = tuple(name for name in head if name not in ("Read p99.9", "W"))
     marked = next((at for at, each in enumerate(result.cells) if each.shares == HEADLINE), None)
     return Table("Service time of reads beside writes", head, rows, brief=brief, marked=marked)
 

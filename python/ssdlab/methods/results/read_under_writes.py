@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
@@ -14,6 +16,7 @@ from ssdlab.methods.results.rate_limit import SHARE_DONE
 from ssdlab.methods.results.steady import caveats_of
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import NO_SIDE
+from ssdlab.model.units import NS_PER_S
 from ssdlab.results.basis import Basis
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.drive_states import AnyProof, SteadyProof
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 HEADLINE = (25, 50)
 """Shares of reads and of writes that comparisons use: a drive three quarters busy, as one is planned for."""
 Side_ = Literal["read", "write"]
+CHANCE = 4.0
+"""By so many times the root of their number random arrivals may be fewer."""
 
 
 class Reference(Stored):
@@ -73,14 +78,11 @@ class LoadCell(Stored):
         """Judge the step of one cell by its summary and its interval rows."""
         summary = step.measured
         sides: dict[Side_, Side] = {"read": summary.read or NO_SIDE, "write": summary.write or NO_SIDE}
-        failed = next(
-            (
-                claim
-                for name, side in sides.items()
-                if (claim := saturation(name, side, waits_ns(rows, name), step.ordinal)) is not None
-            ),
-            None,
+        found = (
+            saturation(name, side, Course.of(rows, name, rate), step.ordinal)
+            for (name, side), rate in zip(sides.items(), rates, strict=True)
         )
+        failed = next((claim for claim in found if claim is not None), None)
         read, write = sides["read"], sides["write"]
         latencies: dict[str, Any] = {}
         if failed is None:
@@ -190,35 +192,57 @@ def times(cell: LoadCell, alone: LoadCell | None, key: str = "p99") -> float | N
     return beside / rested if beside is not None and rested else None
 
 
-def waits_ns(rows: Columns, direction: Side_) -> list[float]:
-    """Return the median wait before submission in each whole counted row of a direction."""
-    counted = (
-        (rows["direction"] == direction) & ~rows["ramp"].astype(bool) & ~rows["partial"].astype(bool)
-    ) & (rows["ios"] > 0)
-    waits = rows["response_p50_ns"][counted] - rows["service_p50_ns"][counted]
-    return [float(each) for each in waits]
+@dataclass(frozen=True)
+class Course:
+    """How one direction of a cell went, in its whole counted rows."""
+
+    waits_ns: Sequence[float]
+    """Median wait before submission, row by row."""
+    done: int
+    due: float
+    """What the rate brings in their time."""
+
+    @classmethod
+    def of(cls, rows: Columns, direction: Side_, rate: int) -> Self:
+        """Return that of a direction from the rows of both."""
+        counted = ~rows["ramp"].astype(bool) & ~rows["partial"].astype(bool)
+        own = counted & (rows["direction"] == direction) & (rows["ios"] > 0)
+        waits = rows["response_p50_ns"][own] - rows["service_p50_ns"][own]
+        lasted_ns = rows["end_ns"][counted].max() - rows["start_ns"][counted].min() if counted.any() else 0
+        return cls(
+            [float(each) for each in waits], int(rows["ios"][own].sum()), rate * float(lasted_ns) / NS_PER_S
+        )
+
+    @property
+    def share_done(self) -> float:
+        """Of what the rate brings; all of it where no more is missing than random arrivals vary by."""
+        if self.done + CHANCE * math.sqrt(self.due) >= SHARE_DONE * self.due:
+            return 1.0
+        return self.done / self.due
 
 
-def saturation(direction: Side_, side: Side, waits: list[float], ordinal: int) -> Claim | None:
+def saturation(direction: Side_, side: Side, course: Course, ordinal: int) -> Claim | None:
     """Return why a rate was not held; None if it was."""
     shown, others = Evidence((ordinal,)), {"of": f"{direction}s"}
     if side.dropped:
         return Claim(
             "{dropped} {of} were dropped", evidence=shown, others={**others, "dropped": str(side.dropped)}
         )
-    share = side.ios / side.requested if side.requested else 1.0
+    # What waits at the end is done after it: the first tells nothing of a queue that grows.
+    of_arrived = side.ios / side.requested if side.requested else 1.0
+    share = min(of_arrived, course.share_done)
     if share < SHARE_DONE:
         return Claim(
-            "only {figure} of the {of} that arrived were done",
+            "only {figure} of the {of} that arrived were done in time",
             figure=Amount(100 * share, "%"),
             bound=Bound("at least", Amount(100 * SHARE_DONE, "%")),
             evidence=shown,
             others=others,
         )
-    if backlog_grows(waits):
+    if backlog_grows(course.waits_ns):
         return Claim(
             "the backlog of {of} grew, until the median response was {figure} longer than the median service",
-            figure=Amount(waits[-1], "ns"),
+            figure=Amount(course.waits_ns[-1], "ns"),
             evidence=shown,
             others=others,
         )
