@@ -1,4 +1,4 @@
-"""SSD review lab: published review methods on real drives and files, each number with its proof.
+"""SSD review lab: published review methods on real and simulated drives, each number with its proof.
 
     >>> import ssdlab
     >>> result = ssdlab.measure("/tmp/scratch.bin", rw="randread", bs="4k", threads=4, seconds=2, size="1GiB")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,23 @@ def test_a_profile_that_cannot_be_is_refused_in_two_lines(
         assert len(said) == 2, shown.err
         assert words in said[0]
         assert shown.out == ""
+
+
+def test_a_capacity_that_cannot_be_is_told_whatever_the_spare(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.toml"
+    text = re.sub(
+        r"(?m)^capacity_bytes = .*$",
+        'capacity_bytes = { value = 40960000000, source = "chosen" }',
+        profiles()["tiny-test"],
+    )
+    path.write_text(text, encoding="utf-8")
+    assert main(["measure", f"sim:{path},spare=30%", "--seconds", "1"]) == 2
+    said = capsys.readouterr().err
+    assert "capacity_bytes is 40960000000: spare below zero" in said and "bad.toml" in said
+    assert main(["measure", "sim:tiny-test,spare=0%", "--seconds", "1"]) == 2
+    assert "spare is 0 %: no spare is left" in capsys.readouterr().err
 
 
 def test_a_limit_below_idle_is_refused_in_two_lines(powered: str, capsys: pytest.CaptureFixture[str]) -> None:

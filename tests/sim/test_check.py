@@ -31,6 +31,13 @@ CHANNELS_MB_S = 4 * 8 * 4096 / (8 * 4096 * 1.06 / 800 + 0.3)
 """What tiny-test's four channels carry of array reads of eight units, at 800 MT/s and 0.3 us a command."""
 
 
+def test_what_is_of_a_drive_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", "check", "sim:tiny-test,scale=16"]) == 2
+    said = capsys.readouterr().err
+    assert "a check is of a profile, and scale=16 is of a drive" in said
+    assert "Write tiny-test alone" in said
+
+
 def rating(metric: str = "sequential_read_mb_s", value: float = 100, **fields: object) -> Rating:
     given = {"metric": metric, "value": value, "state": "fresh", "source": "data-sheet", **fields}
     return Rating.model_validate(given)

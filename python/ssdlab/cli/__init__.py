@@ -65,7 +65,10 @@ def build_app(asked: str = "") -> App:
 
     app = App(
         name="ssdlab",
-        help="SSD review lab: published review methods on real drives and files, each number with its proof.",
+        help=(
+            "SSD review lab: published review methods on real and simulated drives, each number with its "
+            "proof."
+        ),
         version=version,
         help_format="markdown" if asked else "plaintext",  # a list alone has no markup to read
         default_parameter=Parameter(negative=(), show_default=_shown_default),

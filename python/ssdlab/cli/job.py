@@ -33,7 +33,8 @@ def job(
     file
         The TOML file.
     drive
-        A block device such as /dev/nvme0n1, or a file (with --size when it must be made).
+        A block device such as /dev/nvme0n1, a file (with --size when it must be made), or a simulated
+        drive: sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`).
     json
         Print the result as JSON, schema ssdlab.show/1.
     """

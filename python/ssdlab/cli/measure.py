@@ -32,7 +32,8 @@ def measure(
     Parameters
     ----------
     drive
-        A block device such as /dev/nvme0n1, or a file (with --size when it must be made).
+        A block device such as /dev/nvme0n1, a file (with --size when it must be made), or a simulated
+        drive: sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`).
     json
         Print the result as JSON, schema ssdlab.measurement/1.
     """

@@ -58,8 +58,9 @@ def plan(
     name
         The method, suite or review (see `ssdlab methods`), or the path of a declaration.
     drives
-        Block devices such as /dev/nvme0n1, or a file (with --size when it would have to be made); or
-        identifiers of drives in the library, of which what is missing is planned.
+        Block devices such as /dev/nvme0n1, a file (with --size when it would have to be made), or simulated
+        drives: sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`); or identifiers of drives
+        in the library, of which what is missing is planned.
     probe
         Measure the drive first, for 30 s at most: reads only, unless --destroy says that its data may be
         lost. Of a method, not of a suite.

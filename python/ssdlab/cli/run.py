@@ -41,8 +41,9 @@ def run(
     name
         The method, suite or review (see `ssdlab methods`), or the path of a declaration.
     drives
-        Block devices such as /dev/nvme0n1, or a file (with --size when it must be made). An identifier of a
-        drive in the library stands for its runs: only what is missing of it is run, if it is attached.
+        Block devices such as /dev/nvme0n1, a file (with --size when it must be made), or simulated drives:
+        sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`). An identifier of a drive in
+        the library stands for its runs: only what is missing of it is run, if it is attached.
     require_steady
         Exit with status 1 where steady state was asked for and not shown; by default that is a result.
     json

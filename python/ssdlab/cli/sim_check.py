@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import print_json, print_line, print_table, say
+from ssdlab.model.errors import UsageError
 from ssdlab.model.units import counted
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, 
     Parameters
     ----------
     profile
-        Name of a profile, or the path of one.
+        Name of a profile, or the path of one. How small the drive is made is chosen for it.
     ratings
         File with the ratings, instead of those that ssdlab brings along for a profile of that name.
     quick
@@ -36,6 +37,13 @@ def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, 
     from ssdlab.runs.rating_check import FULL, QUICK, ratings_of
     from ssdlab.runs.rating_check import check as check_ratings
 
+    if "," in profile and not is_path(profile):
+        name, _, options = profile.partition(",")
+        raise UsageError(
+            f"a check is of a profile, and {options} is of a drive",
+            f"write {name.removeprefix('sim:')} alone: how small the drive is made is chosen for the check",
+            profile=profile,
+        )
     effort = QUICK if quick else FULL
     checked = check_ratings(profile, ratings_of(profile, ratings), effort, on_rating=None if json else _say)
     if json:

@@ -91,6 +91,7 @@ def naming(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
     except UsageError as error:
         field = str(error.facts.get("field"))
         if field == "capacity_bytes" and settings.get("spare") is not None:
+            check_profile(name)  # the profile's own capacity may be the fault, whatever the spare
             why = error.what.partition(": ")[2]
             raise UsageError(
                 f"spare is {share_text(settings['spare'])}: {why}", _OF_DRIVE["spare"], **error.facts
