@@ -16,6 +16,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.presented.paced import findings
 from ssdlab.methods.presented.trim import findings as trim_findings
+from ssdlab.methods.presented.trim import verdict as verdict_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.paced import PacedBurstResult
 from ssdlab.methods.results.trim import TrimResult
@@ -76,6 +77,8 @@ def test_a_drive_that_ignores_trim_writes_after_it_as_before(tmp_path: Path) -> 
     assert result.regained == pytest.approx(0.0, abs=0.01)
     verdict = sentence(next(trim_findings(result)))
     assert "over all blocks under 1 % of what was lost came back" in verdict
+    (row,) = verdict_of(result).rows
+    assert [cell.text for cell in row].count("under 1 %") == 1
     assert result.recovered < 0.7
 
 

@@ -8,7 +8,7 @@ from ssdlab.methods.results.trim import VERDICTS
 from ssdlab.model.units import and_listed, fixed_share_text, span_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
-from ssdlab.results.numbers import Table, words
+from ssdlab.results.numbers import Cell, Table, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +67,13 @@ def _regained(share: float | None) -> str:
     return "; over all blocks {regained} of what was lost came back"
 
 
+def _regained_cell(share: float | None) -> Cell:
+    """Return the same as a cell."""
+    if share is None or share >= HARDLY_ANY:
+        return numbers.share(share)
+    return Cell(f"under {fixed_share_text(HARDLY_ANY)}", repr(share))
+
+
 def _where(result: TrimResult) -> str:
     """Return which of the two shares the verdict's figure is: the lesser."""
     whole = result.after.mean_mb_s / result.clean.mean_mb_s
@@ -110,7 +117,7 @@ def verdict(result: TrimResult) -> Table:
         words(VERDICTS[result.verdict]),
         numbers.share(result.recovered),
         numbers.share(result.uncertainty),
-        numbers.share(result.regained),
+        _regained_cell(result.regained),
         numbers.share(result.passes_from),
         words("yes" if result.purged else "no"),
     )
