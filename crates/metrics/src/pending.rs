@@ -51,8 +51,11 @@ impl PendingRow {
     pub(crate) fn keep_failures(&mut self, more: &mut Vec<Failure>) {
         if !more.is_empty() {
             self.failures.append(more);
-            self.failures
-                .sort_by_key(|failure| (failure.at_ns, failure.stream, failure.offset));
+            self.failures.sort_by_key(|failure| {
+                let what = (failure.op, failure.length, failure.errno);
+                let when = (failure.submit_ns, failure.intended_ns);
+                (failure.at_ns, failure.stream, failure.offset, when, what)
+            });
             self.failures.truncate(FAILURES_KEPT);
         }
     }
@@ -186,6 +189,42 @@ impl Pending {
             partial: end_ns < full_end_ns || !self.edges.is_whole(self.first),
             ramp: end_ns <= self.ramp_ns,
             streams: pending.streams.iter().map(StreamRow::of).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::Op;
+
+    use super::*;
+
+    #[test]
+    fn failures_of_one_time_are_kept_in_one_order_whoever_hands_over_first() {
+        let failed = |submit_ns, errno| Failure {
+            stream: 0,
+            op: Op::Read,
+            errno,
+            offset: 4096,
+            length: 512,
+            intended_ns: submit_ns,
+            submit_ns,
+            at_ns: 900,
+        };
+        let all = [failed(100, 5), failed(200, 5), failed(200, 121)];
+        let kept = |order: [usize; 3]| {
+            let mut row = PendingRow {
+                waiting: 0,
+                streams: Vec::new(),
+                failures: Vec::new(),
+            };
+            for at in order {
+                row.keep_failures(&mut vec![all[at].clone()]);
+            }
+            row.failures
+        };
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+            assert_eq!(kept(order), all);
         }
     }
 }
