@@ -1,10 +1,31 @@
 //! The controller's data path: what goes to flash crosses it, units of the host's and those that are moved, one behind the other.
 //! What the host reads crosses it in turn with them.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 
 use crate::flash::machine::Machine;
 use crate::flash::timeline::Timeline;
+
+/// Data of a program, which reads delay until it has passed the data path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Passing {
+    /// When it would pass if reads had never delayed anything: what is given in order passes in order.
+    undelayed: u64,
+    /// By how much they had delayed what was waiting when it was given, in ns.
+    before_ns: u64,
+}
+
+/// Up to some of the data, all has passed that was given; it was delayed by so much since the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Passed {
+    undelayed: u64,
+    delayed_ns: u64,
+}
+
+/// So many are kept: more than there are programs with data in a buffer.
+const KEPT: usize = 1 << 12;
 
 /// When the data path is free, in ns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -20,6 +41,10 @@ pub(crate) struct DataPath {
     to_reads_ns: u64,
     /// By how much they have delayed what was waiting already.
     delayed_ns: u64,
+    /// Of programs whose data had not passed when a read last delayed what was waiting: when it would have, undelayed.
+    waiting: VecDeque<u64>,
+    /// Whose data has, in order.
+    over: VecDeque<Passed>,
     /// What reads take of it.
     reads: Timeline,
     /// When the last unit of the host's has passed.
@@ -36,6 +61,8 @@ impl DataPath {
             free_behind: 0,
             to_reads_ns: 0,
             delayed_ns: 0,
+            waiting: VecDeque::new(),
+            over: VecDeque::new(),
             reads: Timeline::default(),
             passed: 0,
         }
@@ -80,15 +107,74 @@ impl DataPath {
         self.reads.reserve(now, end - takes_ns, takes_ns);
         if (self.busy_from..self.free).contains(&end) {
             let takes_ns = takes_ns.min(self.to_reads_ns);
+            if takes_ns > 0 {
+                self.have_passed(end);
+            }
             self.to_reads_ns -= takes_ns;
             self.delayed_ns += takes_ns;
             self.free += takes_ns;
         }
     }
 
-    /// By how much reads have delayed what was waiting already since the beginning.
-    pub(crate) fn delayed_ns(&self) -> u64 {
-        self.delayed_ns
+    /// What has passed at `at` is not delayed any more.
+    #[inline]
+    fn have_passed(&mut self, at: u64) {
+        let undelayed = at.saturating_sub(self.delayed_ns);
+        if self.waiting.front().is_some_and(|&next| next <= undelayed) {
+            self.pass_waiting(undelayed);
+        }
+    }
+
+    fn pass_waiting(&mut self, undelayed: u64) {
+        while self.waiting.front().is_some_and(|&next| next <= undelayed) {
+            self.waiting.pop_front();
+        }
+        let delayed_ns = self.delayed_ns;
+        match self.over.back_mut() {
+            Some(last) if last.delayed_ns == delayed_ns => {
+                last.undelayed = last.undelayed.max(undelayed)
+            }
+            _ => {
+                if self.over.len() == KEPT {
+                    self.over.pop_front();
+                }
+                self.over.push_back(Passed {
+                    undelayed,
+                    delayed_ns,
+                });
+            }
+        }
+    }
+
+    /// A program is given whose data passes at `at` if no more reads come. Nothing will be asked for before `now` any more.
+    #[inline]
+    pub(crate) fn given(&mut self, now: u64, at: u64) -> Passing {
+        if self.unit_ns_x1024 == 0 {
+            return Passing::default();
+        }
+        self.have_passed(now);
+        let undelayed = at.saturating_sub(self.delayed_ns);
+        self.waiting.push_back(undelayed);
+        Passing {
+            undelayed,
+            before_ns: self.delayed_ns,
+        }
+    }
+
+    /// When the data of a program has passed, as far as reads have delayed it; 0 if they have not since it was given.
+    #[inline]
+    pub(crate) fn passes(&self, data: Passing) -> u64 {
+        if self.delayed_ns == data.before_ns {
+            return 0;
+        }
+        let at = self
+            .over
+            .partition_point(|passed| passed.undelayed < data.undelayed);
+        let delayed_ns = self
+            .over
+            .get(at)
+            .map_or(self.delayed_ns, |passed| passed.delayed_ns);
+        data.undelayed + delayed_ns.max(data.before_ns)
     }
 
     /// When the last unit of the host's that was written so far has passed.
@@ -127,5 +213,97 @@ impl Machine {
         }
         let takes_ns = path_ns.max(self.moving.core_of(units));
         self.path.free_behind = self.path.idle_at().max(self.at) + takes_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flash::Flash;
+    use crate::profile::spec::{DriveOptions, Geometry, Pauses, Timing};
+
+    /// Programs of ten units each, given at once to a path that takes a hundred ns for a unit: when their data passes.
+    fn given(path: &mut DataPath, programs: usize) -> Vec<Passing> {
+        (0..programs)
+            .map(|_| {
+                let at = path.pass(0, 10);
+                path.given(0, at)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_read_delays_what_waits_and_nothing_that_has_passed() {
+        let mut path = DataPath::new(100 * 1024);
+        let data = given(&mut path, 3);
+        let passes = |path: &DataPath| [0, 1, 2].map(|at| path.passes(data[at]));
+        assert_eq!(passes(&path), [0; 3], "as it was given");
+        path.read(0, 1500, 400);
+        assert_eq!(passes(&path), [1000, 2400, 3400]);
+        path.read(0, 2450, 300);
+        assert_eq!(passes(&path), [1000, 2400, 3700]);
+        assert_eq!(path.idle_at(), 3700);
+    }
+
+    #[test]
+    fn what_is_kept_of_data_that_has_passed_does_not_grow_without_reads() {
+        let mut path = DataPath::new(100 * 1024);
+        for now in (0..1_000_000).step_by(1000) {
+            let at = path.pass(now, 10);
+            path.given(now, at);
+        }
+        assert!(path.waiting.len() <= 2 && path.over.len() == 1);
+    }
+
+    /// One die of word lines of four units, on a path that takes 1,000 ns for a unit.
+    fn one_die() -> Machine {
+        let geometry = Geometry {
+            channels: 1,
+            dies_per_channel: 1,
+            planes: 1,
+            page_bytes: 16384,
+            pages_per_block: 8,
+            bits_per_cell: 1,
+            superblocks: 4,
+        };
+        let timing = Timing {
+            read_ns: [50_000; 4],
+            program_ns: 100_000,
+            erase_ns: 1_000_000,
+            unit_transfer_ns: 5_000,
+            command_ns: 0,
+            suspend_ns: None,
+            deferral_limit_ns: u64::MAX,
+            pauses: Pauses::default(),
+        };
+        let options = DriveOptions {
+            data_unit_ns_x1024: 1000 * 1024,
+            ..DriveOptions::default()
+        };
+        Machine::new(geometry, timing, 1000, 1, &options)
+    }
+
+    #[test]
+    fn data_that_would_wait_for_its_die_anyway_is_not_late_for_what_reads_delay() {
+        let program = |machine: &mut Machine, last: u32| {
+            for _ in 0..4 {
+                machine.admit(0);
+                machine.at = machine.pass(0, 1);
+            }
+            machine.program_host(last, 4);
+        };
+        let (mut machine, lone) = (one_die(), 4_000 + 20_000 + 100_000);
+        program(&mut machine, 3);
+        assert_eq!(machine.drained_at(), lone);
+        program(&mut machine, 7);
+        assert_eq!(machine.drained_at(), lone + 100_000);
+        // Its data passes 3,000 ns later and crosses while the die programs what came before.
+        machine.path.read(0, 4_500, 3_000);
+        assert_eq!(machine.drained_at(), lone + 100_000);
+        // Without that before it, it would be as late as its data.
+        let mut machine = one_die();
+        program(&mut machine, 3);
+        machine.path.read(0, 1_000, 3_000);
+        assert_eq!(machine.drained_at(), lone + 3_000);
     }
 }

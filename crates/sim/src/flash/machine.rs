@@ -344,12 +344,13 @@ impl Machine {
     /// Units of the host that a program holds leave the buffer when it ends, at `end` if no more reads come.
     pub(crate) fn leave_buffer(&mut self, work: Behind, end: u64, units: u32) {
         self.watch(&work);
-        let path_ns = self.path.delayed_ns();
+        let data = self.path.given(self.now, self.at);
         let program = Program {
             end,
             units,
             work,
-            path_ns,
+            data,
+            after_data_ns: self.crossing_ns(units) + work.follows_ns[1],
         };
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.programmed(program, end);
@@ -436,6 +437,8 @@ fn end_of(
     count: Divisor,
     path: &DataPath,
 ) -> impl Fn(&Program) -> u64 {
-    let delayed_ns = path.delayed_ns();
-    move |program| program.work.end(dies, channels, count) + delayed_ns - program.path_ns
+    move |program| {
+        let worked = program.work.end(dies, channels, count);
+        worked.max(path.passes(program.data) + program.after_data_ns)
+    }
 }

@@ -7,6 +7,7 @@ use std::collections::binary_heap::PeekMut;
 use serde::{Deserialize, Serialize};
 
 use crate::flash::behind::Behind;
+use crate::flash::data_path::Passing;
 
 /// Sectors of a unit.
 pub(crate) const SECTORS: u32 = 8;
@@ -40,8 +41,10 @@ pub struct Program {
     pub units: u32,
     /// Work of its die, and of its channel.
     pub work: Behind,
-    /// By how much reads had delayed the data path when it was given: since then they have delayed its data by as much more.
-    pub path_ns: u64,
+    /// Its data on the data path, where reads may yet delay it.
+    pub data: Passing,
+    /// What follows when that has passed, in ns.
+    pub after_data_ns: u64,
 }
 
 /// A bounded buffer of units, first in, first out: a unit waits for room, and those behind it wait for it. A unit leaves it when
@@ -281,7 +284,8 @@ mod tests {
                 numbers: [end, 0],
                 ..Behind::default()
             },
-            path_ns: 0,
+            data: Passing::default(),
+            after_data_ns: 0,
         }
     }
 
