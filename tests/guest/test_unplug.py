@@ -35,7 +35,7 @@ rw = "randread"
 bytes = "4k"
 [[step]]
 do = "idle"
-seconds = 40
+seconds = 25
 [[step]]
 do = "run"
 label = "after"
