@@ -41,7 +41,7 @@ pub(crate) struct DataPath {
     to_reads_ns: u64,
     /// By how much they have delayed what was waiting already.
     delayed_ns: u64,
-    /// Of programs whose data had not passed when a read last delayed what was waiting: when it would have, undelayed.
+    /// Of programs whose data is not known to have passed: when it would have, undelayed.
     waiting: VecDeque<u64>,
     /// Whose data has, in order.
     over: VecDeque<Passed>,
