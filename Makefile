@@ -53,7 +53,7 @@ test: setup ## Rust and Python tests; what this machine cannot run is skipped, v
 	scripts/test $(BIN)/pytest $(ARGS)
 
 test-guest: setup ## NVMe, SATA and virtio drives of a virtual machine: needs qemu and busybox, no KVM
-	$(BIN)/pytest tests/guest -n 3 --dist worksteal --durations=20 --durations-min=10 -m "not slow" $(ARGS)
+	$(BIN)/pytest tests/guest -n 2 --dist worksteal --durations=20 --durations-min=10 -m "not slow" $(ARGS)
 
 test-wheel: setup wheel sdist ## the packages: what is in them, and the wheel in an empty environment without root
 	$(BIN)/pytest tests/package -m "wheel and not slow" $(ARGS)

@@ -253,7 +253,7 @@ impl Flash for Machine {
     fn program_host(&mut self, last: u32, units: u32) {
         let (work, ends) = self.program_when_moved(last, units, Stream::Host);
         self.latest_host_program = self.latest_host_program.max(ends);
-        self.leave_buffer(work, ends, units);
+        self.leave_buffer(work, ends, units, units);
     }
 
     #[inline]
@@ -276,7 +276,7 @@ impl Flash for Machine {
         self.latest_moved_program = self.latest_moved_program.max(ends);
         if host_units > 0 {
             self.latest_host_program = self.latest_host_program.max(ends);
-            self.leave_buffer(work, ends, host_units);
+            self.leave_buffer(work, ends, units, host_units);
         }
     }
 

@@ -11,20 +11,20 @@ use crate::flash::timeline::Timeline;
 /// Data of a program, which reads delay until it has passed the data path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Passing {
-    /// When it would pass if reads had never delayed anything: what is given in order passes in order.
+    /// When it passes, less all that reads have delayed since the beginning: data passes in this order.
     undelayed: u64,
-    /// By how much they had delayed what was waiting when it was given, in ns.
+    /// All that reads had delayed when it was given, since the beginning, in ns.
     before_ns: u64,
 }
 
-/// Up to some of the data, all has passed that was given; it was delayed by so much since the beginning.
+/// All data up to `undelayed` has passed; by then reads had delayed so much since the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Passed {
     undelayed: u64,
     delayed_ns: u64,
 }
 
-/// So many are kept: more than there are programs with data in a buffer.
+/// So many are kept; of what passed before, the first that is kept stands.
 const KEPT: usize = 1 << 12;
 
 /// When the data path is free, in ns.
@@ -39,11 +39,11 @@ pub(crate) struct DataPath {
     free_behind: u64,
     /// By how much reads may yet delay what waits: as much again as it takes.
     to_reads_ns: u64,
-    /// By how much they have delayed what was waiting already.
+    /// By how much they have delayed what was waiting, since the beginning.
     delayed_ns: u64,
     /// Of programs whose data is not known to have passed: when it would have, undelayed.
     waiting: VecDeque<u64>,
-    /// Whose data has, in order.
+    /// What has passed, in order.
     over: VecDeque<Passed>,
     /// What reads take of it.
     reads: Timeline,
@@ -106,9 +106,14 @@ impl DataPath {
         }
         self.reads.reserve(now, end - takes_ns, takes_ns);
         if (self.busy_from..self.free).contains(&end) {
+            // What was left when the read began to cross: what passed before lets no read go first.
+            self.to_reads_ns = self.to_reads_ns.min(self.free - (end - takes_ns));
             let takes_ns = takes_ns.min(self.to_reads_ns);
             if takes_ns > 0 {
                 self.have_passed(end);
+            }
+            if self.passed > end {
+                self.passed += takes_ns;
             }
             self.to_reads_ns -= takes_ns;
             self.delayed_ns += takes_ns;
@@ -131,9 +136,9 @@ impl DataPath {
         }
         let delayed_ns = self.delayed_ns;
         match self.over.back_mut() {
-            Some(last) if last.delayed_ns == delayed_ns => {
-                last.undelayed = last.undelayed.max(undelayed)
-            }
+            // A flush gives what passed long ago.
+            Some(last) if last.undelayed >= undelayed => {}
+            Some(last) if last.delayed_ns == delayed_ns => last.undelayed = undelayed,
             _ => {
                 if self.over.len() == KEPT {
                     self.over.pop_front();
@@ -153,7 +158,8 @@ impl DataPath {
             return Passing::default();
         }
         self.have_passed(now);
-        let undelayed = at.saturating_sub(self.delayed_ns);
+        // What is programmed later than its data has passed is not delayed by what comes in between.
+        let undelayed = at.min(self.free).saturating_sub(self.delayed_ns);
         self.waiting.push_back(undelayed);
         Passing {
             undelayed,
@@ -246,6 +252,38 @@ mod tests {
     }
 
     #[test]
+    fn what_has_passed_has_whatever_is_given_late() {
+        let mut path = DataPath::new(100 * 1024);
+        let data = given(&mut path, 3);
+        path.pass(0, 5);
+        path.read(0, 1000, 100);
+        path.read(0, 3200, 1000);
+        assert_eq!(path.passes(data[2]), 3100);
+        // A flush that knows of neither read.
+        path.given(0, 3500);
+        for n in 0..20 {
+            path.read(0, 4000 + 1000 * n, 100);
+            given(&mut path, 1);
+            assert_eq!(path.passes(data[2]), 3100);
+        }
+        assert!(path.over.iter().is_sorted_by_key(|passed| passed.undelayed));
+    }
+
+    #[test]
+    fn what_has_passed_lets_no_read_go_first() {
+        let mut path = DataPath::new(100 * 1024);
+        for now in (0..1_000_000).step_by(1000) {
+            path.pass(now, 10);
+        }
+        // 1,000 ns of writes are left, and as long again of reads goes between them.
+        for end in (999_500..1_009_500).step_by(500) {
+            path.read(999_000, end, 500);
+        }
+        assert_eq!(path.idle_at(), 1_001_000);
+        assert_eq!(path.passed(), 1_001_000);
+    }
+
+    #[test]
     fn what_is_kept_of_data_that_has_passed_does_not_grow_without_reads() {
         let mut path = DataPath::new(100 * 1024);
         for now in (0..1_000_000).step_by(1000) {
@@ -303,7 +341,7 @@ mod tests {
         // Without that before it, it would be as late as its data.
         let mut machine = one_die();
         program(&mut machine, 3);
-        machine.path.read(0, 1_000, 3_000);
+        machine.path.read(0, 3_500, 3_000);
         assert_eq!(machine.drained_at(), lone + 3_000);
     }
 }

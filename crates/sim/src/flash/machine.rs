@@ -264,9 +264,13 @@ impl Machine {
     #[inline]
     fn pages_ns(&mut self, units: u32) -> (u64, u64) {
         let (at, duration_ns) = self.transfer_ns(self.at, units);
+        (at, duration_ns + self.commands_behind_ns(units))
+    }
+
+    /// The commands of all pages but the first that units lie in.
+    fn commands_behind_ns(&self, units: u32) -> u64 {
         let pages_behind = (units - 1) / self.addressing.units_per_read();
-        let commands_ns = u64::from(pages_behind) * self.timing.command_ns;
-        (at, duration_ns + commands_ns)
+        u64::from(pages_behind) * self.timing.command_ns
     }
 
     /// When there is power for units to cross, and how long they take.
@@ -341,8 +345,8 @@ impl Machine {
         work.end(&self.dies, &self.channels, self.channel_count)
     }
 
-    /// Units of the host that a program holds leave the buffer when it ends, at `end` if no more reads come.
-    pub(crate) fn leave_buffer(&mut self, work: Behind, end: u64, units: u32) {
+    /// Of the units that a program was given, so many of the host's leave the buffer when it ends, at `end` if no more reads come.
+    pub(crate) fn leave_buffer(&mut self, work: Behind, end: u64, given: u32, units: u32) {
         self.watch(&work);
         let data = self.path.given(self.now, self.at);
         let program = Program {
@@ -350,7 +354,9 @@ impl Machine {
             units,
             work,
             data,
-            after_data_ns: self.crossing_ns(units) + work.follows_ns[1],
+            after_data_ns: self.crossing_ns(given)
+                + self.commands_behind_ns(given)
+                + work.follows_ns[1],
         };
         let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
         self.buffer.programmed(program, end);

@@ -77,6 +77,8 @@ impl Path {
     /// Something that the host reads has crossed.
     pub fn read(&mut self, now: u64, takes_ns: u64) {
         if self.free_ns > now {
+            let left_ns = self.free_ns - now.saturating_sub(takes_ns);
+            self.to_reads_ns = self.to_reads_ns.min(left_ns);
             let takes_ns = takes_ns.min(self.to_reads_ns);
             self.to_reads_ns -= takes_ns;
             self.free_ns += takes_ns;
