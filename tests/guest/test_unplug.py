@@ -35,7 +35,7 @@ rw = "randread"
 bytes = "4k"
 [[step]]
 do = "idle"
-seconds = 25
+seconds = 40
 [[step]]
 do = "run"
 label = "after"
