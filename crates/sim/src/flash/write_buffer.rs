@@ -32,7 +32,8 @@ impl Piece {
 /// A program that holds units of the buffer until it ends.
 ///
 /// Reads go before programs, so its end is not known when it is given: it is that of work of its die and its channel, or what
-/// follows its data on the data path, each as far as reads have delayed it since. `end` is what it was when it was last looked at, never later than it is.
+/// follows its data on the data path, each as far as reads have delayed it since. `end` is what it was when it was last looked at,
+/// never later than it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Program {
     /// When it would end if no read came.
