@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,11 @@ from ssdlab.methods.method import Method, Params, RunData
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results.points import PointsResult
 from ssdlab.model.errors import Interrupted
-from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.run_folder import RunFolder, step_logs
 from ssdlab.runs import side_by_side
 from ssdlab.runs.order import Order
-from ssdlab.runs.session import start
+from ssdlab.runs.session import resume, start
+from ssdlab.runs.written import written_by_run
 
 BRIEF = {
     **{"round_seconds": "0.5", "least_seconds": "0.5", "most_seconds": "2", "seconds": "0.5"},
@@ -99,6 +103,39 @@ def test_what_was_worked_out_ahead_and_not_taken_is_thrown_away(on: Any, tmp_pat
     done = [step.label for step in run_folder.steps() if step.verb == "run"]
     assert done == ["depth 1", "depth 2", "depth 4"]
     assert not list((folder / "steps").glob("ahead-*"))
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> RunFolder:
+    """A run that was killed while it worked points out, with what it leaves of those that nobody took."""
+    words = [sys.executable, "-m", "ssdlab", "run", "read-under-writes", SMALL, "--seed", "5"]
+    words += [word for name, value in BRIEF.items() for word in ("--set", f"{name}={value}")]
+    running = subprocess.Popen([*words, "--library", str(tmp_path)], stderr=subprocess.PIPE, text=True)
+    try:
+        until = time.monotonic() + 100
+        while not list(tmp_path.glob("2*/steps/ahead-*")):
+            assert running.poll() is None and time.monotonic() < until, running.communicate()[1]
+            time.sleep(0.001)
+    finally:
+        running.kill()
+        running.communicate()
+    (folder,) = tmp_path.glob("2*")
+    if not (left := list((folder / "steps").glob("ahead-*"))):  # taken between the look and the kill
+        left = [folder / "steps" / "ahead-0999.log"]
+        left[0].write_bytes(b"")
+    return RunFolder(folder)
+
+
+def test_killed_while_points_are_worked_out(killed: RunFolder, tmp_path: Path) -> None:
+    """What lies there of points that nobody took is no log of a step, and is gone when the run goes on."""
+    found = written_by_run(killed.path)
+    assert all(name[:4].isdigit() for name in step_logs(killed.path))
+    resume(killed.path)
+    assert RunFolder(killed.path).manifest.status == "finished" and not (killed.path / "steps").exists()
+    whole = run("read-under-writes", tmp_path / "whole", seed=5, **BRIEF)
+    assert written_by_run(whole.path) == written_by_run(killed.path) > found
+    ended = [record for record in kept(killed) if record[0] == "end"]
+    assert [record[3] for record in ended] == [record[3] for record in kept(whole) if record[0] == "end"]
 
 
 def test_memory_is_given_to_few_points_at_a_time(

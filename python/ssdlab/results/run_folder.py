@@ -6,6 +6,7 @@ What is read is held against its seal first.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,8 @@ CONDITIONS_SCHEMA = "ssdlab.conditions/2"
 """2: it carries a seal."""
 CONSENT = "consent.json"
 TAGS = "tags.jsonl"
+_STEP_LOG = re.compile(r"\d{4,}-\d+\.log")
+"""A name of `step_log.log_name`: beside them may lie what a killed run was still working out."""
 APART = frozenset({MANIFEST, JOURNAL, NOTES, TAGS, LIVE, CONDITIONS, CONSENT})
 """Sealed by themselves, or gone when the run is finished: the seals of a manifest do not tell of them."""
 
@@ -333,6 +336,6 @@ def step_logs(folder: Path | HeldFolder) -> list[str]:
     """Return the names of the step logs of a run, sorted; none once it is compacted."""
     try:
         with hold(folder).folder(STEPS) as steps:
-            return [name for name in steps.names() if name.endswith(".log")]
+            return [name for name in steps.names() if _STEP_LOG.fullmatch(name)]
     except FileNotFoundError:
         return []

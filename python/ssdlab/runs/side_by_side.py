@@ -60,6 +60,13 @@ class SideBySide:
         self._pool: ThreadPoolExecutor | None = None
         self._ended = Event()
         self._room = Semaphore(processors())
+        self._clear()
+
+    def _clear(self) -> None:
+        """Remove what a run left that was killed."""
+        for name in self._steps.names():
+            if name.startswith(_AHEAD):
+                self._steps.remove(name)
 
     def expect(self, requests: Iterable[Request]) -> None:
         """Take note of points that will be asked for, each in the state of the fork."""
@@ -121,7 +128,6 @@ class SideBySide:
         self._pool = ThreadPoolExecutor(processors(), thread_name_prefix="point")
         for ordinal, workload in sorted(self._asked.items()):
             if ordinal >= first:
-                self._steps.remove(_log(ordinal))  # of a run that was killed
                 path = self._steps.new_path(_log(ordinal))
                 args = (mark, self._placed(workload), path, self._ended)
                 self._futures[ordinal] = self._pool.submit(self._work, *args)
