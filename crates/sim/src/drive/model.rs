@@ -210,7 +210,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
         let whole = self.place_all_parts(at);
         self.machine.at = whole.max(self.machine.path.passed());
-        self.ftl.end_word_line(&mut self.machine);
+        self.end_word_line(at);
         match whole.max(self.machine.drained_at()) {
             done if done > at => done + self.commit_ns,
             _ => at,
@@ -400,7 +400,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             if self.parts.is_busy() {
                 there = self.place_all_parts(there);
             }
-            self.ftl.end_word_line(&mut self.machine);
+            self.end_word_line(processed);
             there = there.max(self.machine.latest_host_program()) + self.commit_ns;
         }
         there
@@ -423,6 +423,13 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.machine.at = self.machine.pass(there, 1);
         self.map_cache.change(unit, &mut self.machine);
         self.ftl.write(unit, &mut self.machine);
+        self.map_cache.change_moved(&mut self.machine);
+        self.charge_moves(processed);
+    }
+
+    /// Programs what was written, full or not, and makes room for what that leaves empty.
+    fn end_word_line(&mut self, processed: u64) {
+        self.ftl.end_word_line(&mut self.machine);
         self.map_cache.change_moved(&mut self.machine);
         self.charge_moves(processed);
     }

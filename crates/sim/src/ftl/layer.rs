@@ -306,17 +306,26 @@ impl<R: VictimRule> Ftl<R> {
         physical
     }
 
-    /// Ends the host's open word line, so that all that was written lies in flash.
+    /// Ends the host's open word line, so that all that was written lies in flash. What it leaves empty is used up too: room is made
+    /// for it as for what is written.
     pub fn end_word_line(&mut self, flash: &mut impl Flash) {
         if let Some(slc) = &mut self.slc {
-            self.counts.padded_units += slc.end_word_line(flash);
+            let padded = slc.end_word_line(flash);
+            self.counts.padded_units += padded;
+            for _ in 0..padded / u64::from(self.together) {
+                self.fold_paced(flash);
+            }
         }
-        self.counts.padded_units += match &mut self.merged {
+        let padded = match &mut self.merged {
             None => self.host.pad(flash),
             Some(merged) => self
                 .host
                 .pad_lines(|last, units| flash.program_shared(last, units, merged.ends(last))),
         };
+        self.counts.padded_units += padded;
+        for _ in 0..padded {
+            self.make_room(flash);
+        }
     }
 
     /// Forgets one unit. Returns whether it held data. A superblock that holds nothing more needs no collection: it is free.

@@ -270,7 +270,7 @@ impl<R: VictimRule> Ftl<R> {
     }
 
     /// Where every write passes the cache: folds so much that a superblock is empty when the open one is full.
-    fn fold_paced(&mut self, flash: &mut impl Flash) {
+    pub(crate) fn fold_paced(&mut self, flash: &mut impl Flash) {
         let Some(slc) = &mut self.slc else { return };
         let room = if slc.own_count > 0 {
             slc.empty.len()

@@ -5,7 +5,7 @@ use sim::ftl::{Ftl, Greedy};
 use workload::Op;
 
 use crate::drives::loops::random;
-use crate::drives::{SMALL, UNIT, assert_within, filled, lone_program_ns, lone_write_ns};
+use crate::drives::{Flash, SMALL, UNIT, assert_within, filled, lone_program_ns, lone_write_ns};
 
 fn alone_ns(drive: &mut Drive<Ftl<Greedy>>, op: Op, offset: u64, length: u32) -> u64 {
     drive.wait_until(drive.idle_at());
@@ -32,6 +32,35 @@ fn with_the_write_cache_off_a_write_is_done_when_it_is_in_flash() {
     let got = random(&mut drive, spec.user_bytes / 4, 0, depth, 4000).steady_iops();
     let bound = f64::from(spec.geometry.dies()) / spec.timing.program_ns as f64 * 1e9;
     assert_within("IOPS with the write cache off", got, bound, 0.02);
+}
+
+#[test]
+fn with_the_write_cache_off_the_longest_wait_does_not_grow_with_the_superblock() {
+    for times in [1, 4, 16] {
+        let flash = Flash {
+            pages_per_block: SMALL.pages_per_block * times,
+            ..SMALL
+        };
+        let mut spec = flash.spec();
+        spec.options.write_through = true;
+        spec.erase_every /= times;
+        let drive = filled(&spec);
+        let timing = &spec.timing;
+        // Of each stream the die may have to erase its part of a superblock and to program a word line before.
+        let waits_ns = 2 * (timing.erase_ns + timing.program_ns);
+        let bound_ns = lone_write_ns(&spec) + lone_program_ns(&spec) + waits_ns;
+        for depth in [1, 4] {
+            let mut drive = drive.clone();
+            let erases = drive.ftl_counts().erases;
+            let seen = random(&mut drive, spec.user_bytes, 0, depth, 15_000);
+            let [longest_ns] = seen.quantiles_ns([1.0]);
+            println!(
+                "blocks {times} times as large, depth {depth}: {longest_ns} ns, at most {bound_ns}"
+            );
+            assert!(drive.ftl_counts().erases > erases + 20, "it collects");
+            assert!(longest_ns <= bound_ns);
+        }
+    }
 }
 
 #[test]
