@@ -43,6 +43,11 @@ impl Held {
         self.of_units(|sectors| sectors != 0)
     }
 
+    /// Sectors that these lack: they are programmed with what was written.
+    pub(crate) fn lacks(self) -> u32 {
+        self.touched() * SECTORS - self.sectors.count_ones()
+    }
+
     /// 4 KiB that it holds whole.
     pub(crate) fn whole(self) -> u32 {
         self.of_units(|sectors| sectors == u128::from(u8::MAX))
@@ -178,7 +183,7 @@ impl Parts {
     }
 
     /// What enters the buffer first when sectors of 4 KiB are written, from one byte of the drive to before another: of a unit that must
-    /// make way what it lacks, else these.
+    /// make way the 4 KiB that it has nothing of, else these, with what the others lack.
     pub(crate) fn first_piece(&self, from: u64, until: u64) -> Piece {
         let size = self.unit_bytes();
         let Some(at) = self.place_of((from / size) as u32) else {
@@ -188,7 +193,7 @@ impl Parts {
                 Piece::UNIT
             } else {
                 Piece {
-                    sectors: sectors(from, until),
+                    sectors: sectors(from, until) + makes_way.map_or(0, |oldest| oldest.lacks()),
                     takes_room: true,
                 }
             };

@@ -68,11 +68,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// Up to 4 KiB of a mapping unit that the write has not all of.
     fn enter_part(&mut self, unit: u32, bytes: Range<u64>, ready: u64) -> u64 {
         self.parts.counts.bytes += bytes.end - bytes.start;
-        let mut there = ready;
+        let (mut there, mut lacks) = (ready, 0);
         if let Some(oldest) = self.parts.makes_way_for(unit) {
             there = self.make_way(oldest, there);
+            lacks = oldest.lacks();
         }
-        let piece = self.parts.hold(bytes.start, bytes.end);
+        let mut piece = self.parts.hold(bytes.start, bytes.end);
+        // What makes way is programmed whole, whatever was written of it: the buffer's pace is that of whole units.
+        piece.sectors += lacks;
         there = self.admit_beside_rests(there, piece);
         if let Some(whole) = self.parts.take_whole() {
             for _ in whole.touched()..self.parts.together() {

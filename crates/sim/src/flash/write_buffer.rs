@@ -15,7 +15,7 @@ pub(crate) const SECTORS: u32 = 8;
 /// What enters at once: a unit or a part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Of 512 bytes.
+    /// Of 512 bytes: what is programmed for it that nothing before it stood for.
     pub sectors: u32,
     /// Whether the unit has no room in the buffer yet.
     pub takes_room: bool,

@@ -89,6 +89,18 @@ impl Seen {
 
 /// `depth` I/Os of 4 KiB in flight at random places of the first `span` bytes.
 pub fn random(drive: &mut impl Device, span: u64, read_pct: u64, depth: u32, ios: u64) -> Seen {
+    random_blocks(drive, UNIT, span, read_pct, depth, ios)
+}
+
+/// The same of so many bytes each.
+pub fn random_blocks(
+    drive: &mut impl Device,
+    bytes: u64,
+    span: u64,
+    read_pct: u64,
+    depth: u32,
+    ios: u64,
+) -> Seen {
     let begin = drive.now();
     let mut due: InFlight = (0..depth).map(|slot| Reverse((begin, slot))).collect();
     let mut seen = Seen {
@@ -97,10 +109,10 @@ pub fn random(drive: &mut impl Device, span: u64, read_pct: u64, depth: u32, ios
     let mut last = begin;
     for n in 0..ios {
         let Reverse((now, slot)) = due.pop().unwrap();
-        let unit = below(mix(begin, n), span / UNIT);
+        let block = below(mix(begin, n), span / bytes);
         let read = mix(!begin, n) % 100 < read_pct;
         let op = if read { Op::Read } else { Op::Write };
-        let done = drive.submit(now, op, unit * UNIT, UNIT as u32);
+        let done = drive.submit(now, op, block * bytes, bytes as u32);
         seen.ios.push((now, done));
         last = last.max(done);
         due.push(Reverse((done, slot)));

@@ -6,8 +6,8 @@ use sim::profile::spec::{DriveSpec, ReadAheadSpec};
 use workload::Op;
 use workload::random::mix;
 
-use crate::drives::loops::below;
-use crate::drives::{SMALL, UNIT, assert_within, filled, lone_program_ns, lone_write_ns};
+use crate::drives::loops::{below, random_blocks};
+use crate::drives::{SMALL, UNIT, assert_within, filled, lone_program_ns, lone_write_ns, tortured};
 
 type Plain = Drive<Ftl<Greedy>>;
 
@@ -256,6 +256,29 @@ fn random_parts_show_what_they_cost() {
             ratio,
             0.01,
         );
+    }
+}
+
+#[test]
+fn random_parts_wait_as_evenly_as_whole_units() {
+    // 512 B in units of 4 KiB, 4 KiB and 512 B in units of 16: each write has a whole unit programmed.
+    for (unit_kib, bytes) in [(4, 512), (16, 4096), (16, 512)] {
+        let unit = unit_kib * 1024;
+        let drive = tortured(&spec(unit_kib as u32, 16));
+        let shape = |bytes: u64| {
+            let mut drive = drive.clone();
+            let user = drive.user_bytes();
+            // The buffer fills before they are counted.
+            random_blocks(&mut drive, bytes, user, 0, 32, 20_000);
+            let seen = random_blocks(&mut drive, bytes, user, 0, 32, 40_000);
+            [0.5, 0.99, 1.0].map(|share| seen.quantiles_ns([share])[0] as f64 / seen.mean_ns())
+        };
+        let (whole, parts) = (shape(unit), shape(bytes));
+        let what = format!("{bytes} B in {unit_kib} KiB");
+        println!("{what}: {parts:.3?} of the mean, of whole units {whole:.3?}");
+        assert_within(&format!("{what}: median"), parts[0], whole[0], 0.05);
+        assert_within(&format!("{what}: p99"), parts[1], whole[1], 0.2);
+        assert!(parts[2] < 1.5 * whole[2], "{what}: {}", parts[2]);
     }
 }
 
