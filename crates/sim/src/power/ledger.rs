@@ -17,11 +17,23 @@ fn sum(a: Classes, b: Classes) -> Classes {
     std::array::from_fn(|class| a[class] + b[class])
 }
 
+/// Windows that are over.
+#[derive(Debug, Default)]
+pub(super) struct Over {
+    pub(super) windows: u64,
+    /// What each held.
+    pub(super) held: Classes,
+    /// What each would have held if dies had not waited for power.
+    pub(super) wanted: Classes,
+}
+
 /// What is done and planned in a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Window {
     slices: [Classes; SLICES],
     all: Classes,
+    /// What dies would draw that the limit makes wait.
+    held_up: Classes,
 }
 
 /// The windows that are not over, by number.
@@ -81,17 +93,26 @@ impl Ledger {
         })
     }
 
-    /// All windows before one are over: tells in order what they held, and of any number with nothing planned once that it was nothing.
-    pub(super) fn pass(&mut self, number: u64, mut over: impl FnMut(Classes)) {
+    /// All windows before one are over: tells in order what they held, and what those held and would have if nothing had to wait; of
+    /// any number with nothing planned once that it was nothing, and how many they were.
+    pub(super) fn pass(&mut self, number: u64, mut over: impl FnMut(Over)) {
         while self.first < number
             && let Some(window) = self.open.pop_front()
         {
             self.first += 1;
-            over(window.all);
+            over(Over {
+                windows: 1,
+                held: window.all,
+                wanted: sum(window.all, window.held_up),
+            });
         }
         if self.first < number {
+            let windows = number - self.first;
             self.first = number;
-            over(Classes::default());
+            over(Over {
+                windows,
+                ..Over::default()
+            });
         }
     }
 
@@ -137,13 +158,28 @@ impl Ledger {
         }
     }
 
-    /// What comes late for a window goes to the first open one.
-    fn put_in(&mut self, window: u64, slice: usize, class: usize, pj: u64) {
-        let index = window.saturating_sub(self.first) as usize;
+    /// A die that would draw so much waits for power.
+    pub(super) fn hold_up(&mut self, class: usize, [from, until]: [u64; 2], mw: u64) {
+        let mut begin = from;
+        while begin < until {
+            let window = begin / self.window_ns;
+            let part_end = until.min((window + 1) * self.window_ns);
+            self.open_window(window).held_up[class] += (part_end - begin) * mw;
+            begin = part_end;
+        }
+    }
+
+    /// A window; what comes late for one goes to the first open one.
+    fn open_window(&mut self, number: u64) -> &mut Window {
+        let index = number.saturating_sub(self.first) as usize;
         if index >= self.open.len() {
             self.open.resize(index + 1, Window::default());
         }
-        let window = &mut self.open[index];
+        &mut self.open[index]
+    }
+
+    fn put_in(&mut self, window: u64, slice: usize, class: usize, pj: u64) {
+        let window = self.open_window(window);
         window.slices[slice][class] += pj;
         window.all[class] += pj;
     }

@@ -17,7 +17,7 @@ use crate::profile::spec::PowerSpec;
 /// comes varies from one window to the next. What nobody uses is credit when the window is over.
 const MARGIN_PART: u64 = 16;
 /// The part by which what a window held counts less with each that follows.
-const LATELY: u64 = 64;
+const LATELY: u64 = 16;
 
 /// What dies may do under a limit, and what is planned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,8 +28,8 @@ pub(crate) struct Pacing {
     allowed_mw: u64,
     /// What may be used beyond what there is for each window, since less was used.
     credit_pj: u64,
-    /// What windows held that are over, each counting a 64th less than the next.
-    lately_pj: Classes,
+    /// What windows that are over would have held if no die had waited for power, each counting a 16th less than the next.
+    wanted_pj: Classes,
     ledger: Ledger,
     /// When work of a die that had to wait last began.
     held_up_ns: Option<u64>,
@@ -47,7 +47,7 @@ impl Pacing {
             limit_windows,
             allowed_mw,
             credit_pj: 0,
-            lately_pj: Classes::default(),
+            wanted_pj: Classes::default(),
             ledger: Ledger::new(window_ns, first),
             held_up_ns: None,
         };
@@ -91,13 +91,13 @@ impl Pacing {
     /// All windows before this one are over.
     pub(crate) fn pass(&mut self, window: u64) {
         let (steady_pj, full_pj) = (self.steady_pj(), self.full_pj());
-        let (credit_pj, lately_pj) = (&mut self.credit_pj, &mut self.lately_pj);
-        self.ledger.pass(window, |held| {
-            for (lately_pj, pj) in lately_pj.iter_mut().zip(held) {
-                *lately_pj = *lately_pj - *lately_pj / LATELY + pj;
+        let (credit_pj, wanted_pj) = (&mut self.credit_pj, &mut self.wanted_pj);
+        self.ledger.pass(window, |over| {
+            for (wanted_pj, pj) in wanted_pj.iter_mut().zip(over.wanted) {
+                *wanted_pj = later(*wanted_pj, over.windows) + pj;
             }
             // A drive that rested does not rush.
-            *credit_pj = match held.iter().sum() {
+            *credit_pj = match over.held.iter().sum() {
                 0 => 0,
                 pj => (*credit_pj + steady_pj).saturating_sub(pj).min(full_pj),
             };
@@ -110,18 +110,22 @@ impl Pacing {
         self.held_up_ns.is_some_and(|at| at + limit_ns > now)
     }
 
-    /// What is left to others, while they use less: their share of what was used lately. They are commands and transfers, and before
-    /// what reads go before reads, which what is planned already would make wait. A share stays what it is where all wait.
+    /// What is left to others, while they use less: what they wanted lately. They are commands and transfers, and before what reads go
+    /// before reads, which what is planned already would make wait; to these not more than half of what there is beside the first.
+    /// What a die would draw that waits for power is wanted: reads are left no less since they wait.
     fn others_mw(&self, class: usize) -> u64 {
-        let all: u64 = self.lately_pj.iter().sum();
-        let share = |of: usize| {
-            let mw = u128::from(self.steady_mw()) * u128::from(self.lately_pj[of]);
-            (mw / u128::from(all.max(1))) as u64
-        };
+        let lately_ns = LATELY * self.ledger.window_ns();
+        let at_once_mw = (self.wanted_pj[AT_ONCE] / lately_ns).min(self.steady_mw());
+        let most_mw = (self.steady_mw() - at_once_mw) / 2;
         match class {
-            READS => share(AT_ONCE),
-            _ => share(AT_ONCE) + share(READS),
+            READS => at_once_mw,
+            _ => at_once_mw + (self.wanted_pj[READS] / lately_ns).min(most_mw),
         }
+    }
+
+    /// The credit that is kept for reads, which come and go: half of it where there are any.
+    fn kept_pj(&self) -> u64 {
+        self.wanted_pj[READS].min(self.full_pj() / 2)
     }
 
     fn share(&self, work: Planned) -> Share {
@@ -154,6 +158,9 @@ impl Pacing {
             start = later;
         }
         if start > at {
+            if work == DieWork::Read {
+                self.ledger.hold_up(READS, [at, start], mw);
+            }
             self.held_up_ns = self.held_up_ns.max(Some(start));
         }
         start
@@ -163,7 +170,9 @@ impl Pacing {
     /// behind it, until their ends, what is planned there.
     fn fit(&self, at: u64, work: Planned) -> u64 {
         let share = self.share(work);
-        let mut bucket = Bucket::new(self.credit_pj as i64, self.full_pj() as i64);
+        let kept_pj = if share.reads { 0 } else { self.kept_pj() };
+        let credit_pj = self.credit_pj.saturating_sub(kept_pj);
+        let mut bucket = Bucket::new(credit_pj as i64, (self.full_pj() - kept_pj) as i64);
         let (mut start, mut number) = (at, self.ledger.first());
         loop {
             let [begin_ns, end_ns] = [number, number + 1].map(|n| n * self.ledger.window_ns());
@@ -239,6 +248,18 @@ impl Pacing {
     }
 }
 
+/// What is left of a sum when so many more windows are over.
+fn later(mut sum_pj: u64, windows: u64) -> u64 {
+    for _ in 0..windows {
+        let less_pj = sum_pj / LATELY;
+        if less_pj == 0 {
+            break;
+        }
+        sum_pj -= less_pj;
+    }
+    sum_pj
+}
+
 fn class_of(work: DieWork) -> usize {
     match work {
         DieWork::Read => READS,
@@ -283,27 +304,50 @@ mod tests {
     #[test]
     fn commands_find_what_is_left_to_them() {
         let mut pacing = allowed(1);
-        // A fifth of what is used are commands, and two fifths reads.
-        for window in 0..20 {
+        for window in 0..200 {
             let begin = window * WINDOW_NS;
             pacing.put(begin, 100 * WINDOW_NS);
             pacing.spread(DieWork::Read, begin, WINDOW_NS, 200);
             pacing.spread(DieWork::Program, begin, WINDOW_NS, 200);
             pacing.pass(window + 1);
         }
-        assert!(pacing.others_mw(BEHIND).abs_diff(975 * 3 / 5) <= 2);
-        assert!(pacing.others_mw(READS).abs_diff(975 / 5) <= 2);
+        assert!(pacing.others_mw(BEHIND).abs_diff(300) <= 2);
+        assert!(pacing.others_mw(READS).abs_diff(100) <= 2);
         pacing.credit_pj = 0;
         // What came is not left a second time.
-        let begin = 20 * WINDOW_NS;
+        let begin = 200 * WINDOW_NS;
         let slice_ns = WINDOW_NS / SLICES as u64;
         for slice in 0..SLICES as u64 {
             let at = begin + slice * slice_ns;
             assert_eq!(pacing.put(at, 500 * slice_ns), at);
         }
         let mut fits = |mw| pacing.first_fit(DieWork::Program, begin, WINDOW_NS, mw) == begin;
-        let left_mw = 975 - 500;
+        let left_mw = 975 - 500 - (975 - 300) / MARGIN_PART;
         assert!(fits(left_mw - 1) && !fits(left_mw + 5));
+    }
+
+    #[test]
+    fn reads_that_wait_are_left_as_much_as_if_they_did_not() {
+        let mut pacing = allowed(1);
+        // Three dies would read all the time, and programs have all there is.
+        for window in 0..200 {
+            let begin = window * WINDOW_NS;
+            pacing.spread(DieWork::Program, begin, WINDOW_NS, 975);
+            for _ in 0..3 {
+                let start = pacing.first_fit(DieWork::Read, begin, WINDOW_NS / 100, 100);
+                assert!(start >= begin + WINDOW_NS);
+            }
+            pacing.pass(window + 1);
+        }
+        // They wait for the margin of a 16th in the window that follows too.
+        let left_mw = pacing.others_mw(BEHIND);
+        assert!(left_mw.abs_diff(300 * 17 / 16) <= 2, "{left_mw}");
+        // More than half is left to no reads.
+        pacing.wanted_pj[READS] *= 3;
+        assert!(pacing.others_mw(BEHIND).abs_diff(975 / 2) <= 2);
+        // What was wanted before a rest is not left for ever.
+        pacing.pass(200 + 10 * LATELY);
+        assert_eq!(pacing.others_mw(BEHIND), 0);
     }
 
     #[test]
