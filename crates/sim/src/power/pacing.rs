@@ -17,7 +17,7 @@ use crate::profile::spec::PowerSpec;
 /// comes varies from one window to the next. What nobody uses is credit when the window is over.
 const MARGIN_PART: u64 = 16;
 /// The part by which what a window held counts less with each that follows.
-const LATELY: u64 = 16;
+const LATELY: u64 = 32;
 
 /// What dies may do under a limit, and what is planned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub(crate) struct Pacing {
     allowed_mw: u64,
     /// What may be used beyond what there is for each window, since less was used.
     credit_pj: u64,
-    /// What windows that are over would have held if no die had waited for power, each counting a 16th less than the next.
+    /// What windows that are over would have held if no die had waited for power, each counting a 32nd less than the next.
     wanted_pj: Classes,
     ledger: Ledger,
     /// When work of a die that had to wait last began.
@@ -125,7 +125,8 @@ impl Pacing {
 
     /// The credit that is kept for reads, which come and go: half of it where there are any.
     fn kept_pj(&self) -> u64 {
-        self.wanted_pj[READS].min(self.full_pj() / 2)
+        let any = self.others_mw(BEHIND) > self.others_mw(READS);
+        if any { self.full_pj() / 2 } else { 0 }
     }
 
     fn share(&self, work: Planned) -> Share {
@@ -304,7 +305,7 @@ mod tests {
     #[test]
     fn commands_find_what_is_left_to_them() {
         let mut pacing = allowed(1);
-        for window in 0..200 {
+        for window in 0..1000 {
             let begin = window * WINDOW_NS;
             pacing.put(begin, 100 * WINDOW_NS);
             pacing.spread(DieWork::Read, begin, WINDOW_NS, 200);
@@ -315,7 +316,7 @@ mod tests {
         assert!(pacing.others_mw(READS).abs_diff(100) <= 2);
         pacing.credit_pj = 0;
         // What came is not left a second time.
-        let begin = 200 * WINDOW_NS;
+        let begin = 1000 * WINDOW_NS;
         let slice_ns = WINDOW_NS / SLICES as u64;
         for slice in 0..SLICES as u64 {
             let at = begin + slice * slice_ns;
@@ -330,7 +331,7 @@ mod tests {
     fn reads_that_wait_are_left_as_much_as_if_they_did_not() {
         let mut pacing = allowed(1);
         // Three dies would read all the time, and programs have all there is.
-        for window in 0..200 {
+        for window in 0..1000 {
             let begin = window * WINDOW_NS;
             pacing.spread(DieWork::Program, begin, WINDOW_NS, 975);
             for _ in 0..3 {
@@ -346,7 +347,7 @@ mod tests {
         pacing.wanted_pj[READS] *= 3;
         assert!(pacing.others_mw(BEHIND).abs_diff(975 / 2) <= 2);
         // What was wanted before a rest is not left for ever.
-        pacing.pass(200 + 10 * LATELY);
+        pacing.pass(1000 + 10 * LATELY);
         assert_eq!(pacing.others_mw(BEHIND), 0);
     }
 
