@@ -192,7 +192,7 @@ def test_a_quick_run_gives_no_verdict_either_way(tmp_path: Path, options: str) -
     folder = start(Order(method, params, drive, destroy=drive, seed=1, quick=True), tmp_path)
     result = read_result(RunFolder(folder))
     assert isinstance(result, TrimResult)
-    why = quick_reason(result.torture_s)
+    why = quick_reason(result.torture_s, result.sustained_s)
     assert (result.passed, result.verdict, result.why) == (None, "not judged", why)
     assert why.endswith("took 2.00 s"), "as long as the random writes were"
     assert sentence(next(iter(findings(result)))).startswith(f"TRIM is not judged ({why})")

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.figures import quick_claim
 from ssdlab.methods.results.idle_power import IdlePowerResult
+from ssdlab.methods.results.quick import Cut, quick_claims
 from ssdlab.methods.verbs.ask_power import AskPower, PowerFacts
 from ssdlab.methods.verbs.conditions import SettingsFacts
 from ssdlab.methods.verbs.rest import Rest
@@ -98,8 +98,12 @@ def conclude(data: RunData, p: IdlePowerParams) -> IdlePowerResult:
     """Report what was drawn in each way, and the wake-up from it."""
     asked = [step.found(PowerFacts).features for step in data.steps if step.verb == AskPower.verb]
     full = type(p)()
-    reads = f" and {p.reads} reads instead of {full.reads}, so watts and wake-ups are rough"
-    notes = (quick_claim("way to rest", p.seconds, full.seconds, reads),) if data.quick else ()
+    notes = quick_claims(
+        data.quick,
+        ", so watts and wake-ups are rough",
+        Cut(p.seconds, full.seconds, "s", "at each way to rest"),
+        Cut(p.reads, full.reads, "reads"),
+    )
     return IdlePowerResult.of(
         asked[0], asked[-1].states, _rests(data), notes=notes, quick=data.quick, block_bytes=p.block
     )

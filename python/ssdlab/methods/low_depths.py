@@ -34,8 +34,9 @@ from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.parts.state_checks import Taken, checks_of, repeat_if_fallen
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.figures import mean_scalars, quick_claim
+from ssdlab.methods.results.figures import mean_scalars
 from ssdlab.methods.results.points import PointsResult
+from ssdlab.methods.results.quick import Cut, quick_claims
 from ssdlab.methods.results.steady import moved_caveats
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.span import SPAN_UNIT_BYTES, Span
@@ -114,12 +115,18 @@ def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
         if found and not of_kind:
             scalars += mean_scalars(f"low_depths_{order}_{direction}", "mean of depths", found)
     once = Claim("writes went to a span written once: whether they are steady state is not shown")
-    caveat = quick_claim("point", p.seconds, LowDepthsParams().seconds, ", and hardly a rest")
+    full = type(p)()
+    shorter = quick_claims(
+        data.quick,
+        "",
+        Cut(p.seconds, full.seconds, "s", "at each point"),
+        Cut(p.rest_seconds, full.rest_seconds, "s", "of rest after it"),
+    )
     return PointsResult(
         quick=data.quick,
         points=tuple(points),
         checks=tuple(checks),
-        caveats=clauses((once, *((caveat,) if data.quick else ()), *moved)),
+        caveats=clauses((once, *shorter, *moved)),
         scalars=tuple(scalars),
     )
 

@@ -35,7 +35,8 @@ from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.parts.workloads import Direction, Order
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.figures import point_scalars, quick_claim
+from ssdlab.methods.results.figures import point_scalars
+from ssdlab.methods.results.quick import ROUGH_TAILS, Cut, quick_claims
 from ssdlab.methods.results.steady import caveats_of
 from ssdlab.results.claim import Claim, clauses
 from ssdlab.results.schema import Qd1Result
@@ -139,10 +140,13 @@ def _caveats(data: RunData, p: Qd1Params, proofs: Sequence[SteadyProof | None]) 
         yield from caveats_of(found)
     if not p.steady:
         yield Claim("writes went to a span filled once: whether they are steady state is not shown")
-    if data.quick:
-        full = type(p)()
-        sizes = f" and {p.size_seconds:g} s at each block size instead of {full.size_seconds:g} s"
-        yield quick_claim("workload", p.seconds, full.seconds, f"{sizes}, so tails are rough")
+    full = type(p)()
+    yield from quick_claims(
+        data.quick,
+        ROUGH_TAILS,
+        Cut(p.seconds, full.seconds, "s", "at each workload"),
+        Cut(p.size_seconds, full.size_seconds, "s", "at each block size"),
+    )
 
 
 METHOD = Method(

@@ -38,7 +38,7 @@ from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, lba_plot, write_on
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.trim import TrimEffect, TrimResult
+from ssdlab.methods.results.trim import FULL_SUSTAINED_S, FULL_TORTURE_S, TrimEffect, TrimResult
 from ssdlab.methods.verbs.purge import PurgeFacts
 
 if TYPE_CHECKING:
@@ -54,11 +54,21 @@ class TrimValidationParams(Params):
     """Of the torture, and of the sequential writes that are compared."""
 
     torture_seconds: Seconds = param(
-        3600.0, "of random writes before TRIM: the review's 60 minutes", unit="s", quick=2.0, gt=0, le=864_000
+        FULL_TORTURE_S,
+        "of random writes before TRIM: the review's 60 minutes",
+        unit="s",
+        quick=2.0,
+        gt=0,
+        le=864_000,
     )
     torture_depth: int = param(32, "I/Os in flight of them, as threads of one", unit="I/Os", ge=1, le=512)
     sustained_seconds: Seconds = param(
-        600.0, "of sequential writes that are compared: past any burst", unit="s", quick=1.0, gt=0, le=86_400
+        FULL_SUSTAINED_S,
+        "of sequential writes that are compared: past any burst",
+        unit="s",
+        quick=1.0,
+        gt=0,
+        le=86_400,
     )
     parts: int = param(
         2000,

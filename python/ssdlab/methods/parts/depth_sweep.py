@@ -19,7 +19,7 @@ from ssdlab.methods.parts.state_checks import (
     repeat_if_fallen,
 )
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
-from ssdlab.methods.results.figures import quick_claim
+from ssdlab.methods.results.quick import Cut, quick_claims
 from ssdlab.methods.results.steady import caveats_of, moved_caveats
 from ssdlab.model.units import fixed_share_text
 from ssdlab.results.claim import Claim, Evidence, clauses
@@ -179,7 +179,7 @@ def _caveats(
         few = sum((point.service_ns or {}).get("p99.99") is None for point in points)
         if few:
             so += f"; at {few} of {len(points)} depths I/Os are too few for p99.99"
-        yield quick_claim("depth", p.seconds, type(p)().seconds, so)
+        yield from quick_claims(True, so, Cut(p.seconds, type(p)().seconds, "s", "at each depth"))
     if p.engine == "uring":
         yield Claim(
             "io_uring, one thread of the full depth: do not compare with figures of synchronous threads"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.analysis.falling import Fall, came_back, deepest_fall
+from ssdlab.methods.parts.steady import writes_less
 from ssdlab.methods.results.steady import window_check
 from ssdlab.results.drive_states import StateCheck
 from ssdlab.results.host_part import by_the_host
@@ -123,7 +124,7 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
 
 def remedy_of(data: RunData, p: Params, steady: SteadyProof | None) -> str:
     """Return what brings about a state that holds where quick presets wrote too little; empty elsewhere."""
-    if not data.quick or steady is None or steady.reached:
+    if not data.quick or steady is None or steady.reached or not writes_less(p):
         return ""
     longer = "without --quick the writing before is longer"
     simulated = any(step.summary is not None and step.summary.engine == "sim" for step in data.steps)

@@ -57,6 +57,15 @@ class SteadyParams(Params):
     )
 
 
+def writes_less(p: Params) -> bool:
+    """Return whether the writing to steady state is set shorter than by default; False if there is none."""
+    if not isinstance(p, SteadyParams):
+        return False
+    full = type(p)()
+    lengths = ((p.overwrites, full.overwrites), (p.least_seconds, full.least_seconds))
+    return any(own < default for own, default in (*lengths, (p.most_seconds, full.most_seconds)))
+
+
 def write_to_steady_state(
     lab: Lab, p: SteadyParams, order: Order, block_bytes: int, *, label: str = LABEL
 ) -> Step:

@@ -6,7 +6,6 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.results.claim import Amount, Bound, Claim
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -14,21 +13,6 @@ if TYPE_CHECKING:
 
     from ssdlab.analysis.efficiency import Efficiency
     from ssdlab.results.schema import Point
-
-
-def quick_claim(of: str, seconds: float, full: float, so: str) -> Claim:
-    """Return the caveat of quick presets: how long each measurement took, and how long it should take.
-
-    `of` names a measurement, as `depth`; `so` is what comes of it, from its comma on.
-    """
-    return Claim(
-        f"quick: {{short}} at each {of} instead of {{full}}{so}; a run without --quick takes the time",
-        figure=Amount(seconds, "s"),
-        bound=Bound("at least", Amount(full, "s")),
-        judged=False,
-        others={"short": f"{seconds:g} s", "full": f"{full:g} s"},
-    )
-
 
 FROM_BELOW = "at least"
 NONE_FAILED = f"{FROM_BELOW}: none failed"

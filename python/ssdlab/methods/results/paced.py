@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ssdlab.results.tables import Columns
 
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write")
+FULL_SPAN_BYTES = 8 * 10**9
+FULL_BURST_BYTES = 40 * 10**6
+"""What the review has: a cache may end in writes of so much."""
 _PERCENTILES = ("50", "90", "99", "99.9", "99.99", "99.999")
 
 
@@ -219,7 +222,7 @@ class PacedBurstResult(ResultBase):
                 evidence=tried,
                 judged=False,
             )
-        if self.quick:
+        if self.is_cut:
             yield Claim(
                 "quick: bursts of {burst} in a span of {span}, so that a cache does not end in them; without "
                 "--quick one may",
@@ -230,13 +233,22 @@ class PacedBurstResult(ResultBase):
                 },
             )
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether quick presets left bursts or span smaller; both are cut to whole blocks."""
+        smaller = (
+            self.burst_bytes + self.block_bytes <= FULL_BURST_BYTES
+            or self.span_bytes + self.block_bytes <= FULL_SPAN_BYTES
+        )
+        return self.quick and smaller
+
     def shows(self, figure: Scalar) -> bool:
         """Return whether a figure was found, and is not where a search ended without a rate that failed."""
         return not self.unshown(figure)
 
     def unshown(self, figure: Scalar) -> str:
         """Return that a safe rate is one of a cache, or one from below, where no higher one failed."""
-        if self.quick and figure.name == "paced_safe_mb_s":
+        if self.is_cut and figure.name == "paced_safe_mb_s":
             return "not shown beyond a cache"
         searched = {"paced_safe_mb_s": self.rates, "paced_safe_beyond_mb_s": self.beyond}
         tried = searched.get(figure.name, ())

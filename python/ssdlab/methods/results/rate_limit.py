@@ -88,9 +88,13 @@ class RateLimitResult(ResultBase):
     def of(
         cls,
         tries: Iterable[OfferedLoad],
+        notes: Iterable[Claim] = (),
         **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
     ) -> Self:
-        """Return the Result of the rates tried; `facts` are the parameters of the run."""
+        """Return the Result of the rates tried; `facts` are the parameters of the run.
+
+        `notes` are caveats of how they were tried.
+        """
         rates = tuple(sorted(tries, key=lambda each: each.rate))
         failed = min((each.rate for each in rates if not each.held), default=None)
         held = [each.rate for each in rates if each.held and (failed is None or each.rate < failed)]
@@ -99,7 +103,9 @@ class RateLimitResult(ResultBase):
         scalar = Scalar.more(
             f"rate_under_{bound}_ms_{name}", f"rate with {name} under {bound} ms", result.highest_held, "IOPS"
         )
-        return result.model_copy(update={"scalars": (scalar,), "caveats": clauses(result.limits())})
+        return result.model_copy(
+            update={"scalars": (scalar,), "caveats": clauses((*notes, *result.limits()))}
+        )
 
     def shows(self, figure: Scalar) -> bool:
         """Return whether the limit was found: some rate failed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -129,12 +129,20 @@ class ReadUnderWritesResult(ResultBase):
     steady: AnyProof | None = Field(description="the state that the cells were taken in")
 
     @classmethod
-    def concluded(cls, cells: tuple[LoadCell, ...], **facts: Any) -> Self:  # noqa: ANN401 - of the fields
-        """Return the Result of the cells with its headlines and caveats; `facts` are its other fields."""
+    def concluded(
+        cls,
+        cells: tuple[LoadCell, ...],
+        notes: Iterable[Claim] = (),
+        **facts: Any,  # noqa: ANN401 - of the fields
+    ) -> Self:
+        """Return the Result of the cells with its headlines and caveats; `facts` are its other fields.
+
+        `notes` are caveats of how it was taken.
+        """
         result = cls(cells=cells, **facts)
         state = caveats_of(result.steady)
         return result.model_copy(
-            update={"scalars": result.headlines(), "caveats": clauses((*state, *result.limits()))}
+            update={"scalars": result.headlines(), "caveats": clauses((*state, *notes, *result.limits()))}
         )
 
     @property
