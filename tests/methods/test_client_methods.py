@@ -256,8 +256,8 @@ def test_the_safe_rate_is_measured_beyond_a_cache_that_holds_the_span(tmp_path: 
     held = next(each for each in result.beyond if each.rate == result.safe_beyond_mb_s)
     assert held.written_bytes >= 1.95 * result.cache_bytes
     said = [sentence(claim) for claim in findings(result)]
-    assert any("twice the cache of" in each and "that the fill found" in each for each in said)
-    assert any("beside a cache of" in each for each in said)
+    assert any("twice the" in each and "after which the speed of the fill fell" in each for each in said)
+    assert any("; the speed of the fill fell after" in each for each in said)
     assert_inside_its_plan(found)
 
 

@@ -1,4 +1,4 @@
-"""Where a series of speeds drops for good: the end of a cache.
+"""Where a series of speeds drops for good: the end of a cache, or the beginning of collection.
 
 A drive that writes into a fast part of its flash first shows two plateaus over the bytes written. The split
 between them is the one that leaves the least squared deviation from the two means, in logarithms, so that a

@@ -74,7 +74,7 @@ REGISTRY = {
     "whole-drive-fill": Listed(
         "ssdlab.methods.whole_drive_fill",
         True,
-        "How fast a fresh drive writes from its first block to its last, and where its cache ends.",
+        "How fast a fresh drive writes from its first block to its last, and where its speed falls for good.",
     ),
     "consistency": Listed(
         "ssdlab.methods.consistency",

@@ -11,10 +11,10 @@ Procedure
     have at most 4 I/Os in flight each, by one io_uring thread. Every I/O is logged. The same is done for as
     long without pauses. Then the writes alone, in the same bursts that follow more and more closely: the rate
     is doubled until their p99 is over twice that of the lowest rate, or they are not done in time; then the
-    interval is halved. Where the fill showed the end of a cache, the writes are then done over a span of
-    twice that cache until as much was due, at the rate that held and by halves below it, until one holds
-    there too. Before each load the drive rests, and a simulated one goes back to the state after the
-    overwriting.
+    interval is halved. Where the speed of the fill fell for good, as at the end of a cache, the writes are
+    then done over a span of twice what was filled by then until as much was due, at the rate that held and by
+    halves below it, until one holds there too. Before each load the drive rests, and a simulated one goes
+    back to the state after the overwriting.
 
 Source
     PC Perspective, review of the Intel SSD 600p (2016): fill, span, background of 40 MB every 2 s, ten reads
@@ -24,9 +24,9 @@ Source
 
 What it cannot show
     More than the span holds: a drive that writes more than this a day wears its cache otherwise. A rate
-    counts as sustained when it is kept up for the time of a try; where no end of a cache was found, or twice
-    the cache does not fit on the drive, that may be the cache's rate. On a simulated drive that is scaled
-    down the bursts are too large for its cache.
+    counts as sustained when it is kept up for the time of a try; where the speed of the fill did not fall, or
+    twice as much does not fit on the drive, that may be a cache's rate. Why it fell a fill does not tell. On
+    a simulated drive that is scaled down the bursts are too large for its cache.
 """
 
 from __future__ import annotations

@@ -1,23 +1,23 @@
-"""How fast a fresh drive writes from its first block to its last, and where its cache ends.
+"""How fast a fresh drive writes from its first block to its last, and where its speed falls for good.
 
 Question
-    Sequential write speed over the position on the drive; size of the SLC cache, if there is one, and the
-    speed before and after its end.
+    Sequential write speed over the position on the drive; how much is written before the speed falls for
+    good, if it does, and the speed before and after that.
 
 Procedure
     The drive is purged, where it can be, so that it is fresh. Then it is written once from end to end:
     128 KiB sequential, 32 in flight by one io_uring thread. The bytes written are cut into as many equal
-    parts as asked for, at most one a gigabyte. Beside the mean speed stands that of the last 16 GB. The end
-    of a cache is looked for in parts of a three-hundredth of the drive, or smaller ones.
+    parts as asked for, at most one a gigabyte. Beside the mean speed stands that of the last 16 GB. The fall
+    is looked for in parts of a three-hundredth of the drive, or smaller ones.
 
 Source
     AnandTech, consumer SSD suites from 2017 on, "Whole-Drive Fill": fresh drive, 128 kB, queue depth 32,
-    speed for each gigabyte, last 16 GB apart. That the cache is found by a change point is ours.
+    speed for each gigabyte, last 16 GB apart. That the fall is found by a change point is ours.
 
 What it cannot show
-    What the cache does after it was emptied: paced bursts tell. A drive that was not purged may show the
-    state of what was written before; the result then says so. A scaled-down simulated drive has a cache
-    scaled with it.
+    Why the speed falls: where a cache of faster flash ends it does, and where collection begins. What a cache
+    does after it was emptied: paced bursts tell. A drive that was not purged may show the state of what was
+    written before; the result then says so. A scaled-down simulated drive has a cache scaled with it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
 
 EDGE_PARTS = 300
-"""So many parts at least tell the end of a cache: the least caches have 1 % of a drive."""
+"""So many parts at least tell where the speed falls: the least caches have 1 % of a drive."""
 
 
 class WholeDriveFillParams(Params):
@@ -76,7 +76,7 @@ def procedure(lab: Lab, p: WholeDriveFillParams) -> None:
 
 
 def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
-    """Cut the fill into parts, and look for the end of a cache."""
+    """Cut the fill into parts, and look for where its speed falls for good."""
     step = data.step("whole drive")
     assert step is not None  # the procedure has no other
     rows = data.rows(step)

@@ -83,11 +83,11 @@ def beyond_facts(data: RunData, most_seconds: float, most: int) -> dict[str, Any
         if cache.hot:
             why = "the drive throttled itself for heat before its speed dropped in the fill"
         elif cache.cache_bytes is None:
-            why = "the fill found no end of a cache"
+            why = "the speed of the fill did not fall for good"
         elif not most_seconds:
-            why = "writing twice the cache was not asked for"
+            why = "writing twice as much was not asked for"
         else:
-            why = "twice the cache does not fit on the drive, or no rate held within the span"
+            why = "twice as much does not fit on the drive, or no rate held within the span"
     steps = [step for step in data.steps if rates and step.ordinal == rates[0].ordinal]
     spans = [step.ran.streams[0].span_bytes(data.capacity_bytes, 1)[1] for step in steps]
     return {

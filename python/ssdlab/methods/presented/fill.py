@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def findings(result: FillResult) -> Iterator[Claim]:
-    """Yield the speed, and where the cache ends."""
+    """Yield the speed, and where it falls for good: not why, which a fill does not tell."""
     shown = Evidence((result.ordinal,))
     mean = Amount(result.mean_mb_s, "MB/s")
     whole = labelled("the whole drive", state_of(result, result.scalars[0]) if result.scalars else "")
@@ -36,17 +36,18 @@ def findings(result: FillResult) -> Iterator[Claim]:
         yield Claim("{figure} over {whole}", figure=mean, evidence=shown, others={"whole": whole})
     if result.hot_drop_bytes is not None:
         yield Claim(
-            "Whether a cache ends is not judged: the speed drops after {figure}, and by then the drive had "
+            "Whether a cache ends is not judged: the speed falls after {figure}, and by then the drive had "
             "throttled itself for heat",
             figure=Amount(result.hot_drop_bytes, "bytes"),
             evidence=shown,
             judged=False,
         )
     elif result.cache_bytes is None:
-        yield Claim("No end of a cache was found", evidence=shown)
+        yield Claim("The speed does not fall for good, so no end of a cache was found", evidence=shown)
     else:
         yield Claim(
-            "A cache ends after {figure}: {before} before, {after} after",
+            "The speed falls for good after {figure}, from {before} to {after}: a cache of faster flash ends "
+            "there, or collection begins",
             figure=Amount(result.cache_bytes, "bytes"),
             evidence=shown,
             others={
@@ -56,10 +57,10 @@ def findings(result: FillResult) -> Iterator[Claim]:
         )
 
 
-def _cache_text(result: FillResult) -> str:
+def _fall_text(result: FillResult) -> str:
     if result.hot_drop_bytes is not None:
         return "not judged"
-    return "none" if result.cache_bytes is None else capacity_text(result.cache_bytes)
+    return "does not" if result.cache_bytes is None else capacity_text(result.cache_bytes)
 
 
 def speeds(result: FillResult) -> Table:
@@ -69,7 +70,7 @@ def speeds(result: FillResult) -> Table:
         "Last 16 GB or all",
         "Slowest part",
         "Fastest part",
-        "Cache",
+        "Falls after",
         "Before",
         "After",
         "W",
@@ -80,13 +81,13 @@ def speeds(result: FillResult) -> Table:
         numbers.throughput(result.last_mb_s),
         numbers.throughput(min(result.parts_mb_s)),
         numbers.throughput(max(result.parts_mb_s)),
-        numbers.words(_cache_text(result)),
+        numbers.words(_fall_text(result)),
         numbers.throughput(result.before_mb_s),
         numbers.throughput(result.after_mb_s),
         numbers.plain(result.mean_w),
         numbers.plain(result.mb_s_per_w),
     )
-    return Table("Speed in MB/s; the cache ends where the speed drops for good", head, (row,))
+    return Table("Speed in MB/s, before and after it falls for good", head, (row,))
 
 
 def tables(result: FillResult) -> tuple[Table, ...]:

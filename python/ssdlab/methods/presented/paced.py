@@ -48,7 +48,7 @@ def safe_rate(result: PacedBurstResult) -> Claim:
     }
     where = ", over {written} of writes within a span of {span}"
     if result.cache_bytes is not None:
-        where += ", beside a cache of {cache} that the fill found"
+        where += "; the speed of the fill fell after {cache}"
     if result.lowest_failed_mb_s is None:
         return Claim(
             f"Writing is safe up to at least {{figure}}{where}; no rate failed",
@@ -68,14 +68,14 @@ def safe_rate(result: PacedBurstResult) -> Claim:
 
 
 def rate_beyond(result: PacedBurstResult) -> Claim:
-    """Return the verdict on writing twice the cache that the fill found."""
+    """Return the verdict on writing twice what the fill wrote before its speed fell."""
     tried = Evidence(tuple(each.ordinal for each in result.beyond))
     others: dict[str, Amount | str] = {
         "span": Amount(result.beyond_span_bytes, "bytes"),
         "cache": Amount(result.cache_bytes, "bytes"),
         "lowest": Amount(result.beyond[0].rate, "MB/s"),
     }
-    where = "over a span of {span}, twice the cache of {cache} that the fill found"
+    where = "over a span of {span}, twice the {cache} after which the speed of the fill fell"
     if result.safe_beyond_mb_s is None:
         return Claim(f"No rate down to {{lowest}} was sustained {where}", evidence=tried, others=others)
     up_to = "at least " if all(each.held for each in result.beyond) else ""
@@ -154,5 +154,9 @@ def _rates(caption: str, tried: Sequence[PacedRate], safe: int | None) -> Table:
 
 def tables(result: PacedBurstResult) -> tuple[Table, ...]:
     """Return the loads, the load time, and every rate."""
-    beyond = _rates("Every rate tried over twice the cache", result.beyond, result.safe_beyond_mb_s)
+    beyond = _rates(
+        "Every rate tried over twice what was filled before the speed fell",
+        result.beyond,
+        result.safe_beyond_mb_s,
+    )
     return (loads(result), load_time(result), rates(result), *((beyond,) if result.beyond else ()))

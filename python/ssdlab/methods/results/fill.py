@@ -41,7 +41,7 @@ class FillResult(ResultBase):
         default=None,
         exclude_if=absent,
         description="bytes after which the speed drops for good when heat had begun to slow the drive, so "
-        "that whether a cache ends is not judged; absent: it does not",
+        "that why it drops is not judged; absent: it does not",
     )
 
     purged: bool | None = Field(
@@ -61,7 +61,7 @@ class FillResult(ResultBase):
         return self.mean_mb_s / self.mean_w if self.mean_w else None
 
     def rated_as(self, figure: Scalar) -> tuple[Scalar, ...]:
-        """Return the speed of the whole drive and, where a cache was found, that before its end.
+        """Return the speed of the whole drive and, where it fell for good, that before.
 
         Nothing of a drive that was not purged: it is not known to be fresh, nor its cache to be empty.
         """
@@ -72,7 +72,7 @@ class FillResult(ResultBase):
             return own
         return (
             *own,
-            Scalar.more(WITHIN_CACHE, "whole drive, before its cache ends", self.before_mb_s, "MB/s"),
+            Scalar.more(WITHIN_CACHE, "whole drive, before its speed falls", self.before_mb_s, "MB/s"),
         )
 
     def basis_of(self, figure: Scalar) -> Basis:

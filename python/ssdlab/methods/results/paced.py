@@ -209,8 +209,8 @@ class PacedBurstResult(ResultBase):
             yield Claim("not even the lowest rate of writing was done in time", evidence=tried)
         if self.cache_bytes is not None and not self.beyond:
             yield Claim(
-                "the safe rate is that of the cache of {cache}, and what the drive sustains beyond it is not "
-                "judged: {why}",
+                "the speed of the fill fell after {cache}: the safe rate may be that of a cache, and what "
+                "the drive sustains beyond it is not judged: {why}",
                 evidence=tried,
                 judged=False,
                 others={"cache": Amount(self.cache_bytes, "bytes"), "why": self.beyond_why},
