@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
+from ssdlab.methods.parts.own_size import remarks_of_size
 from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.parts.state_checks import Taken, checks_of, repeat_if_fallen
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
@@ -142,6 +143,7 @@ METHOD = Method(
     params=LowDepthsParams,
     procedure=procedure,
     conclude=conclude,
+    remarks=remarks_of_size("what is written at each point, and its rests, are as for the whole drive"),
     result=kinds.POINTS,
     writes=lambda p: True,
     needs=("span written",),

@@ -45,6 +45,7 @@ from ssdlab.methods.parts.desktop_load import (
     rate_steps,
     rate_workload,
 )
+from ssdlab.methods.parts.own_size import remarks_of_size
 from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.paced import (
@@ -194,6 +195,7 @@ METHOD = Method(
     params=PacedBurstParams,
     procedure=procedure,
     conclude=conclude,
+    remarks=remarks_of_size("its bursts, reads and rests are as for the whole drive"),
     result=kinds.PACED_BURST,
     writes=lambda p: True,
     needs=("span written",),

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING
 from ssdlab.analysis.over_position import MIN_PARTS
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, lba_plot, write_on
+from ssdlab.methods.parts.own_size import scale_of
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.trim import FULL_SUSTAINED_S, FULL_TORTURE_S, TrimEffect, TrimResult
@@ -111,20 +112,13 @@ def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
         before,
         after,
         TrimEffect.of(trimmed),
-        scale=_scale(data),
+        scale=scale_of(data),
         quick=data.quick,
         block_bytes=BLOCK_BYTES,
         torture_s=0.0 if (tortured := data.step(_TORTURE)) is None else float(tortured.measured.elapsed_s),
         sustained_s=p.sustained_seconds,
         purged=all(step.found(PurgeFacts).purged for step in data.steps if step.verb == "purge"),
     )
-
-
-def _scale(data: RunData) -> int:
-    """Return how many times smaller than the real drive a simulated one is; 1 of a real one."""
-    step = data.step(CLEAN)
-    drive = None if step is None else step.measured.drive
-    return 1 if drive is None or drive.scale is None else round(drive.scale)
 
 
 def _torture(lab: Lab, p: TrimValidationParams, again: str = "") -> None:

@@ -36,6 +36,7 @@ from ssdlab.analysis.over_position import (
 )
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, once, row_ns, write_over
+from ssdlab.methods.parts.own_size import remarks_of_size
 from ssdlab.methods.parts.points import power_scalars
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.fill import FillResult, last_parts
@@ -138,6 +139,7 @@ METHOD = Method(
     params=WholeDriveFillParams,
     procedure=procedure,
     conclude=conclude,
+    remarks=remarks_of_size("the fill ends sooner by that, beside heat and a write buffer of full size"),
     result=kinds.FILL,
     writes=lambda p: True,
     needs=("purged",),

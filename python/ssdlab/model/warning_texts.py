@@ -225,6 +225,12 @@ CATALOGUE: dict[str, Entry] = {
         "it has been written over twice",
         "write more before the rounds, or let them go on; read the figures as those of a drive not full yet",
     ),
+    "scaled-drive": Entry(
+        "the drive is simulated at 1/{scale} of its size: {what}",
+        "heat, the write buffer and the delay before idle work are those of the whole drive, and the same "
+        "seconds or gigabytes are more of a smaller one",
+        "take the drive at scale=1 where figures are held against those of a real one",
+    ),
     "prepared": Entry(
         "the drive was {how}, which is not SNIA's preconditioning; {after}",
         "one random pass leaves the valid shares of long random writing, a placed state has them by theory; "

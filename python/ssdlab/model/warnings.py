@@ -129,6 +129,11 @@ def judge_fills(what: str, fills: float) -> list[Warning]:
     return [Warning.of("steady-before-full", {"fills": significant(fills)}, what=what, fills=fills)]
 
 
+def judge_scale(what: str, scale: int) -> list[Warning]:
+    """Warn if the drive is so many times smaller than a real one, and `what` is not."""
+    return [Warning.of("scaled-drive", {}, what=what, scale=scale)] if scale > 1 else []
+
+
 Rule = Callable[["Summary", Workload, "HostContext"], Iterator[Warning]]
 
 

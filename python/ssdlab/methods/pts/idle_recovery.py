@@ -23,13 +23,15 @@ What it cannot show
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from ssdlab.analysis.steady_state import first_steady
-from ssdlab.methods.method import Method, Seconds, param, rising
+from ssdlab.methods.method import Method, Remarks, Seconds, param, rising
+from ssdlab.methods.parts.own_size import size_warnings
 from ssdlab.methods.presented.pts_series import idle_caveats
 from ssdlab.methods.pts.series import (
     common,
@@ -52,7 +54,7 @@ from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
-    from ssdlab.methods.method import RunData
+    from ssdlab.methods.method import RunData, RunFacts
 
 Rest = Annotated[int, Field(ge=1, le=1000)]
 BLOCK_BYTES = 4 * KIB
@@ -184,6 +186,13 @@ def _stimuli(p: PtsIdleRecoveryParams) -> tuple[Stimulus, ...]:
     return tuple(Stimulus(what=what, threads=threads, depth=depth, lasted=lasted) for what, lasted in loads)
 
 
+def remarks(facts: RunFacts, p: PtsIdleRecoveryParams) -> Remarks:
+    """Return the departures and warnings of the tests, and that rests are no shorter on a smaller drive."""
+    found = pts_remarks(facts, p)
+    scaled = size_warnings(facts, "its bursts and rests are as for the whole drive")
+    return replace(found, warnings=(*found.warnings, *scaled))
+
+
 METHOD = Method(
     name="pts-host-idle-recovery",
     version=2,
@@ -196,5 +205,5 @@ METHOD = Method(
     needs=("purged",),
     conditions={"scheduler": "none"},
     engine="uring",
-    remarks=pts_remarks,
+    remarks=remarks,
 )
