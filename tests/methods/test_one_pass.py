@@ -189,6 +189,29 @@ def test_drives_that_cannot_be_prepared_so_are_refused_by_their_plan(
     assert "precondition" in capsys.readouterr().err
 
 
+def test_what_a_profile_rules_out_is_refused_before_the_drive_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A drive is written once from end to end when it is made, which took ten seconds before the refusal."""
+
+    def made(*args: object, **options: object) -> None:
+        raise AssertionError("the drive was made")
+
+    monkeypatch.setattr("ssdlab.drives.simulated.drive.SimulatedDrive.__init__", made)
+    for profile, how in (
+        ("nvme-tlc-client", "analytic"),
+        ("nvme-tlc-client", "one-pass"),
+        ("xpoint", "analytic"),
+    ):
+        text = f"sim:{profile},scale=64"
+        with pytest.raises(Refused) as refused:
+            measure(text, rw="randwrite", seconds=0.1, destroy=text, precondition=how)
+        assert refused.value.facts["reason"] in UNPREPARED
+        words = ["run", "steady-random-write", text, "--precondition", how, "--library", str(tmp_path)]
+        assert main(words) == 2
+        assert "--precondition full" in capsys.readouterr().err
+
+
 def test_a_file_cannot_be_purged_and_so_not_be_prepared(
     scratch: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

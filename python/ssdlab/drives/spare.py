@@ -53,21 +53,7 @@ def spare_of(identity: Identity) -> Spare:
         A drive record is wrong.
     """
     if identity.capabilities.made_to_order:
-        from ssdlab.drives.simulated.profiles import check_profile
-        from ssdlab.drives.simulated.text import SimulatedText
-
-        text = SimulatedText.parse(identity.path)
-        made = check_profile(text.profile, **text.settings())
-        buffer_bytes = round(float(made["profile"]["buffer"]["size_mib"]["value"]) * 2**20)
-        one_bit = made["profile"].get("slc_cache") is not None
-        return Spare(
-            made["effective_spare"],
-            "profile",
-            buffer_bytes,
-            one_bit,
-            int(made["raw_bytes"]),
-            placeable=bool(made["placeable"]),
-        )
+        return spare_of_simulated(identity.path)
     from ssdlab.drives.drive_record import find_record
 
     record = find_record(identity.model, identity.serial)
@@ -76,6 +62,30 @@ def spare_of(identity: Identity) -> Spare:
     cached = None if record.slc_bytes is None else record.slc_bytes > 0
     share = record.spare_share(identity.capacity_bytes)
     return Spare(share, "drive record", record.dram_bytes, cached, record.raw_bytes)
+
+
+def spare_of_simulated(text: str) -> Spare:
+    """Return what the profile of a simulated drive says, which need not be made for it.
+
+    Raises
+    ------
+    UsageError
+        It is no text of a simulated drive, or there can be no such drive.
+    """
+    from ssdlab.drives.simulated.profiles import check_profile
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    parsed = SimulatedText.parse(text)
+    made = check_profile(parsed.profile, **parsed.settings())
+    buffer_bytes = round(float(made["profile"]["buffer"]["size_mib"]["value"]) * 2**20)
+    return Spare(
+        made["effective_spare"],
+        "profile",
+        buffer_bytes,
+        made["profile"].get("slc_cache") is not None,
+        int(made["raw_bytes"]),
+        placeable=bool(made["placeable"]),
+    )
 
 
 def usable_bytes(share: float, capacity_bytes: int, raw_bytes: int | None) -> int:

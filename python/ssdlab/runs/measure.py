@@ -79,6 +79,10 @@ measure.__signature__ = _signature()  # type: ignore[attr-defined]
 def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Measurement:
     """Do what the options say, telling the watcher how far it is; see `measure`."""
     workload = options.workload(() if options.numa is None else numa_cpus(options.numa))
+    if options.precondition in ("one-pass", "analytic"):
+        from ssdlab.runs.preparing import refuse_unprepared
+
+        refuse_unprepared(os.fspath(drive), options.precondition)
     with _log(options) as log, _opened(drive, options, watcher) as held:
         # Before anything is written: what does not fit this drive must not cost it a fill.
         workload.resolve(held.capacity_bytes, held.logical_block_bytes)

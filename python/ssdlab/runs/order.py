@@ -13,6 +13,7 @@ from ssdlab.drives.power_features import no_features
 from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity
 from ssdlab.methods.lab import Lab
+from ssdlab.methods.parts.one_pass import refuse_before_made
 from ssdlab.methods.verbs.bounds import Bounds
 from ssdlab.methods.verbs.stream_bounds import layout_bounds, simulating_bounds
 from ssdlab.model.capabilities import is_made_up, words_of
@@ -150,13 +151,14 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
 
 
 def check_before_made(order: Order, looked: Callable[..., Look], *, writing: bool) -> None:
-    """Refuse what a file cannot be, or be asked, before the file is made for it; `looked` is `drives.look`.
+    """Refuse what a drive that is made cannot be, or be asked, before it is; `looked` is `drives.look`.
 
     Raises
     ------
-    Unsupported, UsageError
+    Refused, Unsupported, UsageError
         What it cannot, and why.
     """
+    refuse_before_made(order.drive, getattr(order.params, "precondition", None))
     made = order.size_bytes is not None and order.variant != AS_IT_IS
     if not made and not order.method.asks_drive:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.drives.spare import spare_of
-from ssdlab.methods.parts.one_pass import Advice, AfterPass, Judged, Pass, judge, lay_out
+from ssdlab.methods.parts.one_pass import Advice, AfterPass, Judged, Pass, judge, lay_out, refuse_before_made
 from ssdlab.methods.parts.steady import SteadyParams, steady_until
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.span import span_unit_bytes
@@ -28,6 +28,17 @@ _OF_MEASURE = Advice(
     "write it once over, --precondition fill; a method such as steady-random-write writes it to steady state",
     "--spare 0.07",
 )
+
+
+def refuse_unprepared(drive: str, how: str) -> None:
+    """Refuse a simulated drive that cannot be prepared so, before it is made.
+
+    Raises
+    ------
+    Refused, UsageError
+        Why it cannot; there is no such simulated drive.
+    """
+    refuse_before_made(drive, how, _OF_MEASURE)
 
 
 def prepare(

@@ -27,6 +27,7 @@ from ssdlab.analysis.one_pass import (
     speeds_over_bytes,
 )
 from ssdlab.analysis.steady_state import ROUND_SHARE, WINDOW, first_steady
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.pattern import OnePass
@@ -175,19 +176,7 @@ def lay_out(
             f"write it by one pass, --precondition one-pass, or {advice.in_full}",
             reason="not-simulated",
         )
-    if spare.one_bit_cache:
-        raise Refused(
-            "this drive writes to a cache of one bit a cell first, which neither one pass nor theory knows",
-            advice.in_full,
-            reason="slc-cache",
-        )
-    if placed and not spare.placeable:
-        raise Refused(
-            "the steady state of this simulated drive cannot be placed: theory knows drives that collect "
-            "superblocks, and this one does not",
-            advice.in_full,
-            reason="no-theory",
-        )
+    refuse_unknown(spare, placed=placed, advice=advice)
     share = asked or spare.share
     if not share or share <= 0:
         raise UsageError(
@@ -204,6 +193,46 @@ def lay_out(
         behind_bytes=min(max(cache, block_bytes), data_bytes // _MAX_BEHIND),
         block_bytes=block_bytes,
     )
+
+
+def refuse_unknown(spare: Spare, *, placed: bool, advice: Advice) -> None:
+    """Refuse a drive whose steady state one pass or theory does not know, by what is on record of it.
+
+    Raises
+    ------
+    Refused
+        One with a cache of one bit a cell; to be placed: one without superblocks.
+    """
+    if spare.one_bit_cache:
+        raise Refused(
+            "this drive writes to a cache of one bit a cell first, which neither one pass nor theory knows",
+            advice.in_full,
+            reason="slc-cache",
+        )
+    if placed and not spare.placeable:
+        raise Refused(
+            "the steady state of this simulated drive cannot be placed: theory knows drives that collect "
+            "superblocks, and this one does not",
+            advice.in_full,
+            reason="no-theory",
+        )
+
+
+def refuse_before_made(drive: str, how: object, advice: Advice = _OF_METHOD) -> None:
+    """Refuse a simulated drive by its profile, before it is made and written once: that takes a while.
+
+    `how` is the preparation, of which those but ``one-pass`` and ``analytic`` are possible anywhere.
+
+    Raises
+    ------
+    Refused, UsageError
+        As `refuse_unknown`; there is no such simulated drive.
+    """
+    if how in ("one-pass", "analytic") and drive.startswith(SIMULATED_PREFIX):
+        from ssdlab.drives.spare import spare_of_simulated
+
+        spare = spare_of_simulated(drive)
+        refuse_unknown(spare, placed=how == "analytic", advice=advice)
 
 
 class AfterPass:
