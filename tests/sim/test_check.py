@@ -373,3 +373,25 @@ def test_the_command_names_the_part_that_limits_each_load(capsys: pytest.Capture
     assert "limited by" in heading
     (reads,) = [line for line in out.splitlines() if line.startswith("sequential read ")]
     assert re.search(r"\blink \(\d+ %\)", reads)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("value = 500", 'value = "25k"', ("rating 2 (sequential_write_mb_s, fresh)", "25k")),
+        ('state = "fresh"', 'state = "freshh"', ("rating 2 (sequential_write_mb_s, freshh)", "freshh")),
+        ("value = 500", "value = 500\nvalu = 1", ("rating 2 (sequential_write_mb_s, fresh)", "valu")),
+    ],
+)
+def test_what_is_wrong_with_ratings_names_file_and_rating(
+    before: str, after: str, words: tuple[str, ...]
+) -> None:
+    one = '[[rating]]\nmetric = "idle_w"\nvalue = 1\nstate = "steady"\nsource = "recalled"\n'
+    other = (
+        '[[rating]]\nmetric = "sequential_write_mb_s"\nvalue = 500\nstate = "fresh"\nsource = "recalled"\n'
+    )
+    text = f'profile = "x"\n{one}{other}'
+    assert len(Ratings.parse(text, "mine.toml").rating) == 2
+    with pytest.raises(UsageError) as raised:
+        Ratings.parse(text.replace(before, after), "mine.toml")
+    assert all(word in raised.value.what for word in ("mine.toml", *words)), raised.value.what

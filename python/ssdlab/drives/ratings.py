@@ -17,6 +17,8 @@ do not validate it).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self, get_args
 
@@ -150,6 +152,21 @@ class Rating(Frozen):
         return self
 
 
+def _called(number: int, table: Mapping[str, object]) -> str:
+    """Return what a rating is called: its number among all, and its metric and state as the file has them."""
+    words = [each for key in ("metric", "state") if isinstance(each := table.get(key), str)]
+    return f"rating {number}" + (f" ({', '.join(words)})" if words else "")
+
+
+@contextmanager
+def _placed_in(place: str) -> Iterator[None]:
+    """Name the place of what is wrong."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{place}: {error.what}", error.advice, **error.facts) from error
+
+
 class Ratings(Frozen):
     """What the manufacturer rates one drive for."""
 
@@ -163,9 +180,17 @@ class Ratings(Frozen):
         Raises
         ------
         UsageError
-            No TOML, an unknown or missing key, a value out of bounds, or one metric twice in one state.
+            No TOML, an unknown or missing key, a value out of bounds, or one metric twice in one state; it
+            says in which file, and of which rating.
         """
-        return cls.model_validate(parse_toml(text, name))
+        parsed = parse_toml(text, name)
+        tables = parsed.get("rating")
+        for number, table in enumerate(tables if isinstance(tables, list) else (), 1):
+            if isinstance(table, dict):
+                with _placed_in(f"{name}, {_called(number, table)}"):
+                    Rating.model_validate(table)
+        with _placed_in(name):
+            return cls.model_validate(parsed)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
