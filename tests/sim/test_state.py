@@ -290,3 +290,22 @@ def test_manifests_say_from_anywhere_which_file_it_was(
     manifest = read_manifest(path.parent)
     assert manifest.open_options["text"] == f"{TINY},state={tmp_path}/drive.sim"
     assert manifest.drive.id == TINY
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (",write-cache=off", "write-cache is the profile's own there, and off was asked for"),
+        (",power=5W", "power is the profile's own there, and 5W was asked for"),
+    ],
+)
+def test_a_state_of_another_setting_is_told_as_the_option_is_written(
+    option: str, said: str, tmp_path: Path
+) -> None:
+    """It said that False and 5.0 were asked for."""
+    file = tmp_path / "drive.sim"
+    drive = "sim:nvme-tlc-enterprise,scale=128"
+    _open(_text(file, drive), allow_unwritten=True).close()
+    with pytest.raises(Refused, match=said) as raised:
+        _open(_text(file, drive + option), allow_unwritten=True)
+    assert raised.value.reason == "state-differs"

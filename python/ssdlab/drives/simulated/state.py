@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ssdlab.drives.simulated.text import PROFILE_NAME
+from ssdlab.drives.simulated.text import PROFILE_NAME, setting_as_written
 from ssdlab.host.output_files import followed
 from ssdlab.host.sysfs import is_folder
 from ssdlab.model.errors import HostError, Refused, UsageError
@@ -205,12 +205,25 @@ def load_state(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, s
         drive.load_state(path, dict(identity))
     except Refused as error:
         differs = error.facts.get("setting")
-        if differs not in (PROFILE_NAME, "profile") or PROFILE_NAME not in identity:
+        if differs not in (PROFILE_NAME, "profile"):
+            raise _of_another_setting(path, error) from error
+        if PROFILE_NAME not in identity:
             raise
         there = _load_without_name(drive, path, identity)
         if there is None:
             return
         raise _of_another_profile(path, error, there, identity[PROFILE_NAME]) from error
+
+
+def _of_another_setting(path: Path, error: Refused) -> Refused:
+    """Return the same in the words of a drive's options; what is wrong with the file itself as it is."""
+    setting, found, asked = (error.facts.get(name) for name in ("setting", "found", "asked"))
+    if setting is None:
+        return error
+    name, there = setting_as_written(str(setting), str(found))
+    _, now = setting_as_written(str(setting), str(asked))
+    why = f"{name} is {there} there, and {now} was asked for"
+    return Refused(f"{path} cannot be taken up: {why}", error.advice, **error.facts)
 
 
 def _load_without_name(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, str]) -> str | None:

@@ -171,6 +171,22 @@ def _written(name: str, value: object) -> str:
     return f"{value:.12g}W" if name == "power" and isinstance(value, float) else str(value)
 
 
+def setting_as_written(setting: str, value: str) -> tuple[str, str]:
+    """Return the option and the value, as they are written, of a setting of `SimulatedText.identity`.
+
+    >>> setting_as_written("write_cache", "False"), setting_as_written("power", "5.0")
+    (('write-cache', 'off'), ('power', '5W'))
+    >>> setting_as_written("power", "ps1"), setting_as_written("trim", "the profile's own")
+    (('power', 'ps1'), ('trim', "the profile's own"))
+    """
+    name = setting.replace("_", "-")
+    if name == "write-cache":
+        return name, {"True": "on", "False": "off"}.get(value, value)
+    if name == "power" and re.fullmatch(r"[0-9.e+-]+", value):
+        return name, _written(name, float(value))
+    return name, value
+
+
 def _absolute(path: str) -> str:
     return str(user_path(path).absolute())
 
