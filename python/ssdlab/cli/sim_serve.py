@@ -62,7 +62,8 @@ def serve(
     Parameters
     ----------
     profile
-        A simulated drive: PROFILE[,scale=S][,spare=SHARE][,seed=N]; see `ssdlab sim list`.
+        A simulated drive: PROFILE[,scale=S][,spare=SHARE][,power=LIMIT][,seed=N], and
+        likewise write-cache=off, trim=ignored, serial=TEXT, firmware=TEXT and state=FILE (`ssdlab sim list`).
     socket
         Where clients connect: a path where nothing is yet. Only its owner can; it is removed at the end.
         By default PROFILE.sock in the present folder.
