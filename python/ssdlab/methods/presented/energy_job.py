@@ -44,7 +44,7 @@ def jobs(result: EnergyJobResult) -> Table:
         numbers.seconds(result.seconds),
         numbers.plain(result.mean_w),
     )
-    return Table("Energy of the job, by the meter", head, (row,))
+    return Table("Energy of the job", head, (row,))
 
 
 def tables(result: EnergyJobResult) -> tuple[Table, ...]:
