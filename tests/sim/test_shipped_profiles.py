@@ -7,6 +7,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -182,3 +183,16 @@ def test_it_works(name: str) -> None:
     assert summary["read"]["failed"] == summary["write"]["failed"] == 0
     # The drive's own parts take their time, and no more than a drive's would.
     assert 1e3 < summary["write"]["service_ns"]["mean"] < 1e7
+
+
+def test_keys_whose_names_do_not_tell_all_are_explained() -> None:
+    """What a million or a per cent is of no key says."""
+    text = (Path(__file__).parents[2] / "docs" / "simulated.md").read_text(encoding="utf-8")
+    names = {
+        place.rpartition(".")[2]
+        for profile in PROFILES.values()
+        for place, _ in figures(tomllib.loads(profile))
+        if place.endswith("_pct") or place.startswith("spread.retry")
+    }
+    own = {"deferral_limit_ms", "command_uj", *names} - {"free_pct"}
+    assert not [name for name in own if f"`{name}`" not in text and f" {name}" not in text]
