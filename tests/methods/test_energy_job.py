@@ -9,6 +9,7 @@ import pytest
 from methods.on_simulated import run
 from methods.statements import Told
 from ssdlab.cli import main
+from ssdlab.methods.presented.energy_job import tables as tables_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.steady import caveats_of
 from ssdlab.results import tables
@@ -108,3 +109,8 @@ def test_steady_writes_begin_in_a_state_that_is_proven_or_not_shown(tmp_path: Pa
     assert shown == result.steady.reached
     assert shown or {clause(each) for each in caveats_of(result.steady)} <= {*result.caveats}
     assert Told(folder.path).faults() == []
+
+
+def test_the_table_names_no_meter_for_a_simulated_drive_has_none(tmp_path: Path) -> None:
+    result = read_result(run("energy-per-job", tmp_path, DRIVE, job="reads", amount=str(64 * MIB)))
+    assert [table.caption for table in tables_of(result)] == ["Energy of the job"]
