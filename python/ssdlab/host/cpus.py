@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ssdlab.host.sysfs import text, within
+from ssdlab.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from ssdlab.model.workload import Workload
 
 _STAT = Path("/proc/stat")
 _IDLE_FIELDS = (3, 4)
@@ -33,6 +39,24 @@ def read_cpu_times(stat: Path = _STAT) -> CpuTimes | None:
         return None
     total = sum(value for index, value in enumerate(ticks) if index not in _GUEST_FIELDS)
     return CpuTimes(total - sum(ticks[index] for index in _IDLE_FIELDS if index < len(ticks)), total)
+
+
+def check_cpus(workload: Workload) -> None:
+    """Refuse CPUs that this host has not, or not for this process, where no thread is pinned to them.
+
+    Raises
+    ------
+    UsageError
+        Names the first such CPU.
+    """
+    allowed = os.sched_getaffinity(0)
+    for cpu in (cpu for stream in workload.streams for cpu in stream.cpus):
+        if cpu not in allowed:
+            raise UsageError(
+                f"CPU {cpu} is offline or not allowed to this process",
+                "choose CPUs from those online and allowed (see /proc/self/status)",
+                cpu=cpu,
+            )
 
 
 def busy_share(before: CpuTimes | None, after: CpuTimes | None) -> float | None:

@@ -14,6 +14,7 @@ from ssdlab.drives.simulated.profiles import check_profile, naming, profile_text
 from ssdlab.drives.simulated.state import KeepableState, StateFile
 from ssdlab.drives.simulated.telemetry import SimulatedTelemetry, samples_of
 from ssdlab.drives.simulated.text import SimulatedText
+from ssdlab.host.cpus import check_cpus
 from ssdlab.host.identity import Identity
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import LabError, Refused, Unsupported
@@ -178,6 +179,7 @@ class SimulatedDrive(Closing):
     ) -> Measurement:
         """Run a workload in the drive's own time; see `Drive.run`. Seconds are the drive's."""
         resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
+        check_cpus(workload)
         if workload.changes_data:
             self._before_writing()
         for stream in workload.streams:
