@@ -115,7 +115,7 @@ def test_queues_of_act2019(threads: int, arrival: str, queues: int) -> None:
         ({"rate": 5, "think": "1ms"}, "has no think time", "leave out --think"),
         ({"backlog": "1s"}, "a closed loop has no backlog", "--rate"),
         ({"rw": "randread", "read_pct": 50}, "randread has no share of reads", "randrw"),
-        ({"rw": "read", "pattern": "zipf:1.1"}, "is sequential and has no zipf pattern", "--rw randread"),
+        ({"rw": "read", "pattern": "zipf:1.1"}, "is sequential and has no pattern zipf:1.1", "--rw randread"),
         ({"rw": "randread", "pattern": "sequential"}, "is random, not sequential", "--rw read"),
         ({"cpus": "0", "numa": 0}, "both --cpus and --numa", "one of them"),
         ({"precondition": "steady"}, "does not bring the drive to its steady state", "--precondition fill"),

@@ -55,9 +55,22 @@ def order(
     """Return what is to be run, checked as far as it can be without the drive."""
     from ssdlab.methods import find_method
 
-    method = find_method(name)
-    return ordered_with(
-        method, method.params.build(settings(words), quick=quick), drive, quick=quick, **options
+    method, own = find_method(name), settings(words)
+    _check_preparation(method, own)
+    return ordered_with(method, method.params.build(own, quick=quick), drive, quick=quick, **options)
+
+
+def _check_preparation(method: Method, own: Mapping[str, str]) -> None:
+    """Refuse `--precondition` of a method that has none, and say which have."""
+    if "precondition" not in own or "precondition" in method.params.model_fields:
+        return
+    from ssdlab.methods import all_methods
+
+    having = [each.name for each in all_methods() if "precondition" in each.params.model_fields]
+    raise UsageError(
+        f"{method.name} has no --precondition: it brings the drive into its state in its own way",
+        f"leave it out; methods that take it: {', '.join(having)}",
+        method=method.name,
     )
 
 

@@ -19,7 +19,8 @@ from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.errors import Refused, UsageError, unknown
 from ssdlab.model.frozen import Bytes, Metavar
 from ssdlab.model.meter_text import MeterOptions
-from ssdlab.model.pattern import AnyPattern, Sequential, Uniform
+from ssdlab.model.pattern import AnyPattern, Sequential, Uniform, pattern_text
+from ssdlab.model.share import Share
 from ssdlab.model.span import AnySpan, Span
 from ssdlab.model.workload import MAX_DEPTH, MAX_WORKERS, Cpus, Mix, Stop, Stream, Workload
 
@@ -131,18 +132,20 @@ class MeasureOptions(DriveOptions, MeterOptions):
         description="before measuring: none, fill (write the whole drive once), one-pass (purge it and write "
         "it once at random), analytic (place a simulated drive's steady state); steady needs a method",
     )
-    spare: float | None = Field(
+    spare: Share | None = Field(
         None,
         gt=0,
         lt=0.9,
-        description="share of the flash that is spare, for one-pass: 0.07 [default: drive record or profile]",
+        description="share of the flash that is spare, for one-pass: 7% or 0.07 [default: drive record or "
+        "profile]",
     )
     compressible_pct: Annotated[int, BeforeValidator(_percent), Metavar("PERCENT")] = Field(
         0,
         alias="compressible",
         ge=0,
         le=100,
-        description="share of written data that compresses away: 50% [default: 0%]",
+        description="share of written data that compresses away: 50%; without effect on a simulated drive, "
+        "which holds no data [default: 0%]",
     )
     dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
     cpus: Cpus = Field((), description="CPUs the threads are pinned to, in turn: 0-3,8 [default: not pinned]")
@@ -248,7 +251,7 @@ class MeasureOptions(DriveOptions, MeterOptions):
             raise UsageError(f"{self.rw} has no share of reads", "use --rw randrw (or rw) with --read-pct")
         if self.pattern is not None and sequential:
             raise UsageError(
-                f"{self.rw} is sequential and has no {self.pattern.kind} pattern",
+                f"{self.rw} is sequential and has no pattern {pattern_text(self.pattern)}",
                 f"use --rw rand{self.rw} with --pattern",
             )
         if isinstance(self.pattern, Sequential):

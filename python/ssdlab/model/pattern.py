@@ -57,11 +57,17 @@ class Stepped(Frozen):
         return {"stepped": {"step_bytes": self.step_bytes}}
 
 
+MAX_THETA_MILLI = 10_000
+"""Ten: hardly anything but the first blocks is touched from there on."""
+
+
 class Zipf(Frozen):
     """Zipf's law over the blocks; the hot ones lie scattered over the span."""
 
     kind: Literal["zipf"] = "zipf"
-    theta_milli: int = Field(ge=1, le=10_000, description="exponent in thousandths: 1100 is fio's zipf:1.1")
+    theta_milli: int = Field(
+        ge=1, le=MAX_THETA_MILLI, description="exponent in thousandths: 1100 is fio's zipf:1.1"
+    )
 
     def native(self) -> object:
         """Return the pattern as the native runner takes it."""
@@ -154,6 +160,12 @@ def parse_pattern(value: object) -> object:
     name, _, rest = value.partition(":")
     if name == "zipf" and (match := re.fullmatch(r"\d{1,2}(\.\d{1,3})?", rest)):
         if theta_milli := int(Fraction(match[0]) * 1000):
+            if theta_milli > MAX_THETA_MILLI:
+                raise UsageError(
+                    f"zipf has an exponent of {match[0]}, above {MAX_THETA_MILLI // 1000}",
+                    f"use one of {MAX_THETA_MILLI // 1000} at most: zipf:1.1",
+                    given=value,
+                )
             return Zipf(theta_milli=theta_milli)
         raise UsageError("zipf with an exponent of 0 is uniform", "use uniform, or zipf:1.1", given=value)
     if name == "hot" and (match := re.fullmatch(r"(\d{1,2})/(\d{1,2})", rest)):

@@ -78,7 +78,6 @@ def check_profile(name: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401
 _OF_DRIVE = {
     "scale": "choose another scale, or none",
     "spare": "choose another spare area, or leave it as the profile has it",
-    "power": "choose more watts, a power state if it has any, or set no limit",
 }
 """By what a drive's text sets beside its profile: there is nothing to correct in the profile."""
 
@@ -96,11 +95,24 @@ def naming(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
             raise UsageError(
                 f"spare is {share_text(settings['spare'])}: {why}", _OF_DRIVE["spare"], **error.facts
             ) from error
+        if field == "power":
+            raise UsageError(error.what, _of_power(name, settings), **error.facts) from error
         if field in _OF_DRIVE:
             raise UsageError(error.what, _OF_DRIVE[field], **error.facts) from error
         if is_path(name) and name not in error.what:
             with_name(error, Path(name))
         raise
+
+
+def _of_power(name: str, settings: Mapping[str, Any]) -> str:
+    """Return what to do about a limit of power that a profile does not take, by what it has."""
+    power = check_profile(name)["profile"].get("power")
+    if power is None:
+        return "set no limit, or take a profile with a power model (`ssdlab sim show`)"
+    states = power.get("states_w") is not None
+    if settings.get("power_state") is not None:
+        return "name another power state, or set no limit" if states else "give it in watts, or set no limit"
+    return f"choose more watts{', a power state' if states else ''}, or set no limit"
 
 
 def is_path(name: str) -> bool:

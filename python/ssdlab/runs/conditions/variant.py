@@ -23,6 +23,7 @@ from ssdlab.model import units
 from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.model.frozen import Bytes, Metavar
 from ssdlab.model.named_options import NamedOptions
+from ssdlab.model.share import Share
 from ssdlab.model.span import span_unit_bytes
 from ssdlab.results.schema import Usable, VariantInfo
 
@@ -37,15 +38,10 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Manifest, ResultBase
 
 
-def _share(value: object) -> object:
-    return float(units.parse_percent(value)) if isinstance(value, str) else value
-
-
 def _watts(value: object) -> object:
     return watts(value) if isinstance(value, str) else value
 
 
-Share = Annotated[float, BeforeValidator(_share), Metavar("PERCENT")]
 Watts = Annotated[float, BeforeValidator(_watts), PlainSerializer(lambda w: f"{w:g}W"), Metavar("WATTS")]
 
 
@@ -59,7 +55,7 @@ class Variant(NamedOptions):
         None, alias="usable", gt=0, description="use only so much of the drive: 800GB; the rest is spare"
     )
     spare: Share | None = Field(
-        None, ge=0, lt=1, description="leave so much spare, (raw - usable) / raw: 25%"
+        None, ge=0, lt=1, description="leave so much spare, (raw - usable) / raw: 25% or 0.25"
     )
     power_limit_w: Watts | None = Field(
         None, alias="power_limit", gt=0, description="strongest power state that draws at most so much: 10W"
