@@ -194,7 +194,7 @@ def test_fixed_power_and_energies_are_printed(capsys: pytest.CaptureFixture[str]
 def test_what_a_limit_leaves_reads_and_writes_does_not_depend_on_what_came_before(
     name: str, share: float, readers: int
 ) -> None:
-    """Readers and 32 writers in closed loops of their own: neither starves the other, whichever came first."""
+    """Readers and 32 writers in closed loops of their own: neither starves, whichever came first."""
     energy = OperationEnergy.of(check_profile(name)["profile"])
     assert energy is not None
     (reads, writes), free_w = beside(name, None, readers, first="write")
@@ -227,7 +227,7 @@ def closed(name: str, op: str, depth: int, seconds: int) -> Stream:
 
 
 def test_writes_after_reads_have_what_a_limit_leaves_them() -> None:
-    """A limit that is never reached changes nothing; under another writes are at their rate in half a second."""
+    """A limit that is never reached changes nothing; under another writes soon are at their rate."""
     for limit_w, slow_rows in ((50.0, 0), (5.5, 2)):
         drive = fresh("samsung-983-dct-960gb", scale=128, power=limit_w)
         assert drive.native.place_steady()
