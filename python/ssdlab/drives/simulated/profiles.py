@@ -104,7 +104,7 @@ def naming(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
         raise
 
 
-def _of_power(name: str, settings: Mapping[str, Any]) -> str:
+def _of_power(name: str, settings: Mapping[str, object]) -> str:
     """Return what to do about a limit of power that a profile does not take, by what it has."""
     power = check_profile(name)["profile"].get("power")
     if power is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Remarks, RunData, RunFacts
 from ssdlab.model.warnings import judge_scale
@@ -28,10 +28,10 @@ def size_warnings(facts: RunFacts, what: str) -> tuple[Warned, ...]:
     return tuple(Warned(code=each.code, what=each.what, advice=each.advice) for each in warned)
 
 
-def remarks_of_size(what: str) -> Callable[[RunFacts, Any], Remarks]:
+def remarks_of_size(what: str) -> Callable[[RunFacts, object], Remarks]:
     """Return the remarks of a method of which `what` is as long or as large on any drive."""
 
-    def remarks(facts: RunFacts, params: Any) -> Remarks:  # noqa: ANN401 - the method's own Params
+    def remarks(facts: RunFacts, params: object) -> Remarks:
         del params
         return Remarks(warnings=size_warnings(facts, what))
 
