@@ -10,7 +10,7 @@ import pytest
 from ssdlab.methods import find_method
 from ssdlab.methods.parts.steady import writes_less
 from ssdlab.methods.results.outcome import parse_result, read_result
-from ssdlab.methods.results.paced import FULL_BURST_BYTES, FULL_SPAN_BYTES, PacedBurstResult
+from ssdlab.methods.results.paced import BURST_BYTES, SPAN_BYTES, PacedBurstResult
 from ssdlab.methods.results.quick import ROUGH_TAILS, Cut, quick_claims
 from ssdlab.methods.results.trim import quick_reason
 from ssdlab.results.claim import clauses
@@ -73,7 +73,7 @@ def test_bursts_of_full_size_are_no_quick_ones() -> None:
     kept = json.loads((RECORDED / "paced-burst.json").read_text())["result"]
     small = parse_result(kept)
     assert isinstance(small, PacedBurstResult) and small.quick and small.is_cut
-    sizes = {"span_bytes": FULL_SPAN_BYTES // 4096 * 4096, "burst_bytes": FULL_BURST_BYTES // 4096 * 4096}
+    sizes = {"span_bytes": SPAN_BYTES // 4096 * 4096, "burst_bytes": BURST_BYTES // 4096 * 4096}
     full = small.model_copy(update=sizes)
     assert not full.is_cut
     assert not any("quick" in each.says for each in full.limits())

@@ -48,13 +48,7 @@ from ssdlab.methods.parts.desktop_load import (
 from ssdlab.methods.parts.own_size import remarks_of_size
 from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.paced import (
-    FULL_BURST_BYTES,
-    FULL_SPAN_BYTES,
-    BurstLoad,
-    PacedBurstResult,
-    highest_held,
-)
+from ssdlab.methods.results.paced import BURST_BYTES, SPAN_BYTES, BurstLoad, PacedBurstResult, highest_held
 from ssdlab.model.arrival import Bursts
 from ssdlab.model.frozen import Bytes
 
@@ -67,11 +61,7 @@ class PacedBurstParams(Params):
     """Of the load in bursts, and of the search for the sustained rate."""
 
     span: Bytes = param(
-        FULL_SPAN_BYTES,
-        "first bytes of the drive: the writes stay in them",
-        unit="B",
-        quick=4 * 10**6,
-        ge=1 << 20,
+        SPAN_BYTES, "first bytes of the drive: the writes stay in them", unit="B", quick=4 * 10**6, ge=1 << 20
     )
     block: Bytes = param(
         4096,
@@ -82,7 +72,7 @@ class PacedBurstParams(Params):
         multiple_of=512,
     )
     burst: Bytes = param(
-        FULL_BURST_BYTES, "written at once: 20 MB/s, a download", unit="B", quick=400_000, ge=512, le=10**12
+        BURST_BYTES, "written at once: 20 MB/s, a download", unit="B", quick=400_000, ge=512, le=10**12
     )
     every_seconds: Seconds = param(2.0, "from one burst to the next", unit="s", quick=0.2, ge=0.001, le=3600)
     read: Bytes = param(200 * 10**6, "each read", unit="B", quick=10**6, ge=READ_BLOCK_BYTES, le=10**12)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.methods.method import Remarks, RunData, RunFacts
 from ssdlab.model.warnings import judge_scale
@@ -10,6 +11,8 @@ from ssdlab.results.schema import Warned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+ParamsT = TypeVar("ParamsT")
 
 
 def scale_of(data: RunData) -> int:
@@ -28,11 +31,13 @@ def size_warnings(facts: RunFacts, what: str) -> tuple[Warned, ...]:
     return tuple(Warned(code=each.code, what=each.what, advice=each.advice) for each in warned)
 
 
-def remarks_of_size(what: str) -> Callable[[RunFacts, object], Remarks]:
-    """Return the remarks of a method of which `what` is as long or as large on any drive."""
+def remarks_of_size(
+    what: str, beside: Callable[[RunFacts, ParamsT], Remarks] | None = None
+) -> Callable[[RunFacts, ParamsT], Remarks]:
+    """Return the remarks of a method of which `what` is as long or large on any drive, and those beside."""
 
-    def remarks(facts: RunFacts, params: object) -> Remarks:
-        del params
-        return Remarks(warnings=size_warnings(facts, what))
+    def remarks(facts: RunFacts, params: ParamsT) -> Remarks:
+        found = Remarks() if beside is None else beside(facts, params)
+        return replace(found, warnings=(*found.warnings, *size_warnings(facts, what)))
 
     return remarks

@@ -23,15 +23,14 @@ What it cannot show
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from ssdlab.analysis.steady_state import first_steady
-from ssdlab.methods.method import Method, Remarks, Seconds, param, rising
-from ssdlab.methods.parts.own_size import size_warnings
+from ssdlab.methods.method import Method, Seconds, param, rising
+from ssdlab.methods.parts.own_size import remarks_of_size
 from ssdlab.methods.presented.pts_series import idle_caveats
 from ssdlab.methods.pts.series import (
     common,
@@ -54,7 +53,7 @@ from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
-    from ssdlab.methods.method import RunData, RunFacts
+    from ssdlab.methods.method import RunData
 
 Rest = Annotated[int, Field(ge=1, le=1000)]
 BLOCK_BYTES = 4 * KIB
@@ -70,7 +69,6 @@ class PtsIdleRecoveryParams(PtsParams):
         "which minute of a half hour of the preconditioning counts: here as sample says",
         "the plots of 2.0, and the number of the section",
     )
-
     # A buffer and the delay before idle work are as large in a simulated drive of any scale.
     absolute: ClassVar[frozenset[str]] = frozenset({"burst_seconds"})
 
@@ -186,13 +184,6 @@ def _stimuli(p: PtsIdleRecoveryParams) -> tuple[Stimulus, ...]:
     return tuple(Stimulus(what=what, threads=threads, depth=depth, lasted=lasted) for what, lasted in loads)
 
 
-def remarks(facts: RunFacts, p: PtsIdleRecoveryParams) -> Remarks:
-    """Return the departures and warnings of the tests, and that rests are no shorter on a smaller drive."""
-    found = pts_remarks(facts, p)
-    scaled = size_warnings(facts, "its bursts and rests are as for the whole drive")
-    return replace(found, warnings=(*found.warnings, *scaled))
-
-
 METHOD = Method(
     name="pts-host-idle-recovery",
     version=2,
@@ -205,5 +196,5 @@ METHOD = Method(
     needs=("purged",),
     conditions={"scheduler": "none"},
     engine="uring",
-    remarks=remarks,
+    remarks=remarks_of_size("its bursts and rests are as for the whole drive", pts_remarks),
 )

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ssdlab.results.tables import Columns
 
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write")
-FULL_SPAN_BYTES = 8 * 10**9
-FULL_BURST_BYTES = 40 * 10**6
+SPAN_BYTES = 8 * 10**9
+BURST_BYTES = 40 * 10**6
 """What the review has: a cache may end in writes of so much."""
 _PERCENTILES = ("50", "90", "99", "99.9", "99.99", "99.999")
 
@@ -237,8 +237,8 @@ class PacedBurstResult(ResultBase):
     def is_cut(self) -> bool:
         """Whether quick presets left bursts or span smaller; both are cut to whole blocks."""
         smaller = (
-            self.burst_bytes + self.block_bytes <= FULL_BURST_BYTES
-            or self.span_bytes + self.block_bytes <= FULL_SPAN_BYTES
+            self.burst_bytes + self.block_bytes <= BURST_BYTES
+            or self.span_bytes + self.block_bytes <= SPAN_BYTES
         )
         return self.quick and smaller
 
