@@ -23,7 +23,7 @@ pub(super) struct Over {
     pub(super) windows: u64,
     /// What each held.
     pub(super) held: Classes,
-    /// What each would have held if dies had not waited for power.
+    /// What each would have held if no read had waited for power.
     pub(super) wanted: Classes,
 }
 
@@ -32,8 +32,8 @@ pub(super) struct Over {
 struct Window {
     slices: [Classes; SLICES],
     all: Classes,
-    /// What dies would draw that the limit makes wait.
-    held_up: Classes,
+    /// What dies would draw whose reads wait for power.
+    held_up_pj: u64,
 }
 
 /// The windows that are not over, by number.
@@ -93,17 +93,19 @@ impl Ledger {
         })
     }
 
-    /// All windows before one are over: tells in order what they held, and what those held and would have if nothing had to wait; of
-    /// any number with nothing planned once that it was nothing, and how many they were.
+    /// All windows before one are over: tells in order what they held, and what they would have if no read had to wait; of any
+    /// number with nothing planned once that it was nothing, and how many they were.
     pub(super) fn pass(&mut self, number: u64, mut over: impl FnMut(Over)) {
         while self.first < number
             && let Some(window) = self.open.pop_front()
         {
             self.first += 1;
+            let mut wanted = window.all;
+            wanted[READS] += window.held_up_pj;
             over(Over {
                 windows: 1,
                 held: window.all,
-                wanted: sum(window.all, window.held_up),
+                wanted,
             });
         }
         if self.first < number {
@@ -158,13 +160,13 @@ impl Ledger {
         }
     }
 
-    /// A die that would draw so much waits for power.
-    pub(super) fn hold_up(&mut self, class: usize, [from, until]: [u64; 2], mw: u64) {
+    /// A die whose read would draw so much waits for power.
+    pub(super) fn hold_up_read(&mut self, [from, until]: [u64; 2], mw: u64) {
         let mut begin = from;
         while begin < until {
             let window = begin / self.window_ns;
             let part_end = until.min((window + 1) * self.window_ns);
-            self.open_window(window).held_up[class] += (part_end - begin) * mw;
+            self.open_window(window).held_up_pj += (part_end - begin) * mw;
             begin = part_end;
         }
     }

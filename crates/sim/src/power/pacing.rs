@@ -3,7 +3,7 @@
 //!
 //! It is a token bucket: so much power for work, and a *credit* of what lighter work left, up to a part of what the limit allows over
 //! its windows. The power is less than the limit's by that part, so no windows of that number hold more than the limit, wherever
-//! they begin. What dies do is planned ahead, and leaves to commands, to what crosses channels and to reads the share that they had
+//! they begin. What dies do is planned ahead, and leaves to commands, to what crosses channels and to reads what they wanted
 //! lately: else they would wait for all that is planned. A limit from which that part leaves less than one die takes is refused.
 
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub(crate) struct Pacing {
     allowed_mw: u64,
     /// What may be used beyond what there is for each window, since less was used.
     credit_pj: u64,
-    /// What windows that are over would have held if no die had waited for power, each counting a 32nd less than the next.
+    /// What windows that are over would have held if no read had waited for power, each counting a 32nd less than the next.
     wanted_pj: Classes,
     ledger: Ledger,
     /// When work of a die that had to wait last began.
@@ -110,23 +110,37 @@ impl Pacing {
         self.held_up_ns.is_some_and(|at| at + limit_ns > now)
     }
 
-    /// What is left to others, while they use less: what they wanted lately. They are commands and transfers, and before what reads go
-    /// before reads, which what is planned already would make wait; to these not more than half of what there is beside the first.
-    /// What a die would draw that waits for power is wanted: reads are left no less since they wait.
+    /// Power of what was wanted lately.
+    fn lately_mw(&self, class: usize) -> u64 {
+        self.wanted_pj[class] / (LATELY * self.ledger.window_ns())
+    }
+
+    /// What is left to commands and transfers, while they use less.
+    fn to_commands_mw(&self) -> u64 {
+        self.lately_mw(AT_ONCE).min(self.steady_mw())
+    }
+
+    /// What programs and erases leave to reads, which what is planned already would make wait: not more than half of what there is
+    /// beside commands. What a die would draw whose read waits for power is wanted, so that reads are left no less since they wait.
+    fn to_reads_mw(&self) -> u64 {
+        self.lately_mw(READS)
+            .min((self.steady_mw() - self.to_commands_mw()) / 2)
+    }
+
     fn others_mw(&self, class: usize) -> u64 {
-        let lately_ns = LATELY * self.ledger.window_ns();
-        let at_once_mw = (self.wanted_pj[AT_ONCE] / lately_ns).min(self.steady_mw());
-        let most_mw = (self.steady_mw() - at_once_mw) / 2;
         match class {
-            READS => at_once_mw,
-            _ => at_once_mw + (self.wanted_pj[READS] / lately_ns).min(most_mw),
+            READS => self.to_commands_mw(),
+            _ => self.to_commands_mw() + self.to_reads_mw(),
         }
     }
 
     /// The credit that is kept for reads, which come and go: half of it where there are any.
     fn kept_pj(&self) -> u64 {
-        let any = self.others_mw(BEHIND) > self.others_mw(READS);
-        if any { self.full_pj() / 2 } else { 0 }
+        if self.to_reads_mw() > 0 {
+            self.full_pj() / 2
+        } else {
+            0
+        }
     }
 
     fn share(&self, work: Planned) -> Share {
@@ -160,7 +174,7 @@ impl Pacing {
         }
         if start > at {
             if work == DieWork::Read {
-                self.ledger.hold_up(READS, [at, start], mw);
+                self.ledger.hold_up_read([at, start], mw);
             }
             self.held_up_ns = self.held_up_ns.max(Some(start));
         }
