@@ -51,7 +51,7 @@ impl Machine {
         let die = &mut self.dies[die as usize];
         let mut start = ready;
         if let Some(power) = &mut self.power {
-            start = power.begin(work, start.max(die.idle_at()), duration_ns);
+            start = power.begin_behind(work, start.max(die.idle_at()), duration_ns);
         }
         die.work(self.now, [self.at, start], work, duration_ns)
     }

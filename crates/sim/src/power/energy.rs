@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::power::highest::Highest;
+use crate::power::ledger::{BEHIND, READS};
 use crate::power::pacing::Pacing;
 use crate::power::rest::Rest;
 use crate::power::thermal::Thermal;
@@ -239,6 +240,20 @@ impl Power {
     /// When a die may begin work that it could begin at `at` and that takes `duration_ns`; its energy is counted from then on.
     #[inline]
     pub fn begin(&mut self, work: DieWork, at: u64, duration_ns: u64) -> u64 {
+        let class = match work {
+            DieWork::Read => READS,
+            DieWork::Program | DieWork::Erase => BEHIND,
+        };
+        self.begin_in(class, work, at, duration_ns)
+    }
+
+    /// The same of work that reads of the host go before, reads for moves too.
+    #[inline]
+    pub fn begin_behind(&mut self, work: DieWork, at: u64, duration_ns: u64) -> u64 {
+        self.begin_in(BEHIND, work, at, duration_ns)
+    }
+
+    fn begin_in(&mut self, class: usize, work: DieWork, at: u64, duration_ns: u64) -> u64 {
         let mw = match work {
             DieWork::Read => self.spec.read_mw,
             DieWork::Program => self.spec.program_mw,
@@ -252,8 +267,8 @@ impl Power {
         }
         let mut start = at;
         if let Some(pacing) = &mut self.pacing {
-            start = pacing.first_fit(work, at, duration_ns, mw);
-            pacing.spread(work, start, duration_ns, mw);
+            start = pacing.first_fit(class, at, duration_ns, mw);
+            pacing.spread(class, start, duration_ns, mw);
         }
         self.spread(start, duration_ns, mw);
         start

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Slices of a window: few programs begin in one.
 pub(super) const SLICES: usize = 16;
 
-/// Energy in pJ: what is used at one time (commands and transfers), reads, and what reads go before.
+/// Energy in pJ: what is used at one time (commands and transfers), reads of the host, and what these go before, reads for moves among it.
 pub(super) type Classes = [u64; 3];
 pub(super) const AT_ONCE: usize = 0;
 pub(super) const READS: usize = 1;

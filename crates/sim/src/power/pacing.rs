@@ -9,7 +9,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::power::bucket::{Bucket, Planned, Share};
-use crate::power::energy::DieWork;
 use crate::power::ledger::{AT_ONCE, BEHIND, Classes, Ledger, READS};
 use crate::profile::spec::PowerSpec;
 
@@ -157,9 +156,9 @@ impl Pacing {
     }
 
     /// The first start at or after `at` from which a die may work for `duration_ns`.
-    pub(crate) fn first_fit(&mut self, work: DieWork, at: u64, duration_ns: u64, mw: u64) -> u64 {
+    pub(super) fn first_fit(&mut self, class: usize, at: u64, duration_ns: u64, mw: u64) -> u64 {
         let planned = Planned {
-            class: class_of(work),
+            class,
             takes_ns: duration_ns,
             mw,
         };
@@ -173,7 +172,7 @@ impl Pacing {
             start = later;
         }
         if start > at {
-            if work == DieWork::Read {
+            if class == READS {
                 self.ledger.hold_up_read([at, start], mw);
             }
             self.held_up_ns = self.held_up_ns.max(Some(start));
@@ -228,8 +227,8 @@ impl Pacing {
     }
 
     /// A die works from `start` on.
-    pub(crate) fn spread(&mut self, work: DieWork, start: u64, duration_ns: u64, mw: u64) {
-        self.ledger.spread(class_of(work), start, duration_ns, mw);
+    pub(super) fn spread(&mut self, class: usize, start: u64, duration_ns: u64, mw: u64) {
+        self.ledger.spread(class, start, duration_ns, mw);
     }
 
     /// Energy is used at one time, or as soon as its window has room for it, and those in which work is planned. Returns when.
@@ -275,13 +274,6 @@ fn later(mut sum_pj: u64, windows: u64) -> u64 {
     sum_pj
 }
 
-fn class_of(work: DieWork) -> usize {
-    match work {
-        DieWork::Read => READS,
-        DieWork::Program | DieWork::Erase => BEHIND,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,8 +293,8 @@ mod tests {
         let steady_mw = 975 - 975 / MARGIN_PART;
         let starts: Vec<u64> = (0..600)
             .map(|_| {
-                let start = pacing.first_fit(DieWork::Program, 0, PROGRAM_NS, 200);
-                pacing.spread(DieWork::Program, start, PROGRAM_NS, 200);
+                let start = pacing.first_fit(BEHIND, 0, PROGRAM_NS, 200);
+                pacing.spread(BEHIND, start, PROGRAM_NS, 200);
                 start
             })
             .collect();
@@ -322,8 +314,8 @@ mod tests {
         for window in 0..1000 {
             let begin = window * WINDOW_NS;
             pacing.put(begin, 100 * WINDOW_NS);
-            pacing.spread(DieWork::Read, begin, WINDOW_NS, 200);
-            pacing.spread(DieWork::Program, begin, WINDOW_NS, 200);
+            pacing.spread(READS, begin, WINDOW_NS, 200);
+            pacing.spread(BEHIND, begin, WINDOW_NS, 200);
             pacing.pass(window + 1);
         }
         assert!(pacing.others_mw(BEHIND).abs_diff(300) <= 2);
@@ -336,7 +328,7 @@ mod tests {
             let at = begin + slice * slice_ns;
             assert_eq!(pacing.put(at, 500 * slice_ns), at);
         }
-        let mut fits = |mw| pacing.first_fit(DieWork::Program, begin, WINDOW_NS, mw) == begin;
+        let mut fits = |mw| pacing.first_fit(BEHIND, begin, WINDOW_NS, mw) == begin;
         let left_mw = 975 - 500 - (975 - 300) / MARGIN_PART;
         assert!(fits(left_mw - 1) && !fits(left_mw + 5));
     }
@@ -347,9 +339,9 @@ mod tests {
         // Three dies would read all the time, and programs have all there is.
         for window in 0..1000 {
             let begin = window * WINDOW_NS;
-            pacing.spread(DieWork::Program, begin, WINDOW_NS, 975);
+            pacing.spread(BEHIND, begin, WINDOW_NS, 975);
             for _ in 0..3 {
-                let start = pacing.first_fit(DieWork::Read, begin, WINDOW_NS / 100, 100);
+                let start = pacing.first_fit(READS, begin, WINDOW_NS / 100, 100);
                 assert!(start >= begin + WINDOW_NS);
             }
             pacing.pass(window + 1);
@@ -373,8 +365,8 @@ mod tests {
             let mw = if window < 10 { 714 } else { 925 };
             pacing.ledger.put_evenly(BEHIND, window, mw * MS);
         }
-        let start = pacing.first_fit(DieWork::Erase, 0, 10 * MS, 200);
-        pacing.spread(DieWork::Erase, start, 10 * MS, 200);
+        let start = pacing.first_fit(BEHIND, 0, 10 * MS, 200);
+        pacing.spread(BEHIND, start, 10 * MS, 200);
         let mut credit_pj = 0;
         for number in 0..30 {
             let held_pj: u64 = pacing.ledger.held(number).iter().sum();
