@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from ssdlab.cli import failures
-from ssdlab.host.ending_signals import TAKEN, EndingSignals
+from ssdlab.host.ending_signals import LOST_AFTER_S, TAKEN, EndingSignals
 from ssdlab.model.errors import UsageError
 
 WITHIN = """
@@ -90,6 +92,48 @@ def test_an_exception_that_swallowed_the_signal(number: int, capsys: pytest.Capt
 
     assert failures.guarded(command, as_json=False) == 130
     assert capsys.readouterr().err.startswith("ssdlab: stopped by a signal\n")
+
+
+def test_an_interrupt_that_somebody_dropped_is_sent_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """As C code does, and all that runs when an object goes: nothing comes out of either."""
+
+    class Dropping:
+        def __del__(self) -> None:
+            with contextlib.suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGTERM)
+                signal.pause()
+
+    def command() -> int:
+        Dropping()
+        time.sleep(60)
+        return 0
+
+    assert failures.guarded(command, as_json=False) == 130
+    assert capsys.readouterr().err.startswith("ssdlab: stopped by a signal\n")
+
+
+def test_who_cleans_up_after_an_interrupt_is_not_interrupted_again() -> None:
+    done: list[str] = []
+
+    def command() -> int:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        finally:
+            try:
+                Path("/nowhere/at/all").stat()
+            except OSError:
+                time.sleep(3 * LOST_AFTER_S)
+            time.sleep(3 * LOST_AFTER_S)
+            done.append("all")
+        return 0
+
+    handler, left_s = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]
+    assert failures.guarded(command, as_json=False) == 130
+    assert done == ["all"]
+    # Who had set an alarm has it back.
+    assert signal.getsignal(signal.SIGALRM) == handler
+    assert (signal.getitimer(signal.ITIMER_REAL)[0] > 0) == (left_s > 0)
 
 
 def test_an_error_of_ours_is_told_though_a_signal_came(capsys: pytest.CaptureFixture[str]) -> None:

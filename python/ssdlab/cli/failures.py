@@ -75,6 +75,8 @@ def guarded(
             # Who was interrupted made another exception of it, as pydantic does: no fault of ours.
             failure = stopped()
         return _end_with(failure, error, as_json=as_json, words=words)
+    finally:
+        signals.hold()
     return status
 
 

@@ -3,12 +3,14 @@
 A signal that raises `KeyboardInterrupt` wherever Python stands may be lost: a callback of the import system
 prints it and goes on, and pydantic, while it makes a model, does so too or turns it into a `SchemaError` that
 has it as text alone. So a signal waits until the command has begun, and later on while a module is loaded or
-a model is made; and it is remembered that one came, whatever exception comes out.
+a model is made; and it is remembered that one came, whatever exception comes out. Other code that drops an
+exception cannot be named beforehand: where the command goes on as if none had come, the signal is sent again.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -19,9 +21,12 @@ if TYPE_CHECKING:
 TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_AGAIN_S = 0.01
 """Between two looks at whether that is still so."""
+LOST_AFTER_S = 0.1
+"""After an interrupt was raised; if nobody has passed it on or handled it by then, it was dropped."""
 LONGEST_WAIT_S = 2.0
 """For a module that is loaded, or a model; those of others may hang in that."""
-_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+_CALLED_BY_C = ("<frozen importlib._bootstrap>", "<frozen abc>")
+"""The import system, and `isinstance` of an abstract class, which pydantic asks while it writes a model."""
 _MAKES_MODELS = "/pydantic/_internal/"
 """In names of files; a model is made when it is first used."""
 
@@ -40,6 +45,7 @@ class EndingSignals:
         self._held = True
         self._wait_until = 0.0
         self._before: dict[int, Any] = {}
+        self._alarm_before: tuple[Any, float] | None = None
 
     def take(self) -> Self:
         """Take the signals; until `release` one that comes is only remembered."""
@@ -68,6 +74,11 @@ class EndingSignals:
     def hold(self) -> None:
         """Only remember what comes from here on: the command ends."""
         self._held = True
+        if self._alarm_before is not None:
+            handler, left_s = self._alarm_before
+            signal.setitimer(signal.ITIMER_REAL, left_s)
+            signal.signal(signal.SIGALRM, handler)
+            self._alarm_before = None
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
@@ -77,22 +88,42 @@ class EndingSignals:
         if self._held:
             return
         if now < self._wait_until and _may_lose_it(frame):
-            signal.signal(signal.SIGALRM, self._send_again)
-            signal.setitimer(signal.ITIMER_REAL, LOOK_AGAIN_S)
+            self._look_again_in(LOOK_AGAIN_S)
             return
+        self._look_again_in(LOST_AFTER_S)
         raise KeyboardInterrupt(self.came.name)
 
-    def _send_again(self, number: int, frame: FrameType | None) -> None:
-        """Send the signal that waits once more: a run that has begun by now has taken it for itself."""
+    def _look_again_in(self, seconds: float) -> None:
+        before = signal.signal(signal.SIGALRM, self._look_again)
+        left_s, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+        if self._alarm_before is None:
+            self._alarm_before = before, left_s
+
+    def _look_again(self, number: int, frame: FrameType | None) -> None:
+        """Send one that waited or was lost once more: a run that has begun by now takes it for itself."""
         del number, frame
-        if self.came is not None:
-            signal.raise_signal(self.came)
+        if self._held or self.came is None:
+            return
+        if _is_handled():
+            self._look_again_in(LOST_AFTER_S)
+            return
+        signal.raise_signal(self.came)
+
+
+def _is_handled() -> bool:
+    """Whether somebody is at work because of an interrupt: cleans up, or says what is left."""
+    error = sys.exc_info()[1]
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False
 
 
 def _may_lose_it(frame: FrameType | None) -> bool:
     while frame is not None:
         place = frame.f_code.co_filename
-        if place == _IMPORT_SYSTEM or _MAKES_MODELS in place:
+        if place in _CALLED_BY_C or _MAKES_MODELS in place:
             return True
         frame = frame.f_back
     return False
