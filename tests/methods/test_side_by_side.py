@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -22,6 +23,7 @@ from ssdlab.results.run_folder import RunFolder, step_logs
 from ssdlab.runs import side_by_side
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import resume, start
+from ssdlab.runs.side_by_side import SideBySide
 from ssdlab.runs.written import written_by_run
 
 BRIEF = {
@@ -160,3 +162,70 @@ def test_memory_is_given_to_few_points_at_a_time(
     monkeypatch.setattr(KeepableState, "adopt", given)
     start(Order(sweeping([]), NoParams(), SMALL, destroy=SMALL, seed=3), tmp_path)
     assert copies[0] == 0 and 1 <= most[0] <= 3
+
+
+class Points:
+    """A drive, the state that copies are made from, and the folder of its steps: a point is done at once."""
+
+    def __init__(self) -> None:
+        self.state = self
+        self.begun: list[str] = []
+        self.taken = 0
+        self.ahead = 0
+
+    def mark(self) -> None: ...
+
+    def copy(self, mark: None) -> Points:
+        return self
+
+    def run(self, workload: str, *, log_path: Path, on_tick: Any) -> str:
+        self.begun.append(workload)
+        self.ahead = max(self.ahead, len(self.begun) - self.taken)
+        return workload
+
+    def adopt(self, other: Points) -> None:
+        self.taken += 1
+
+    def names(self) -> list[str]:
+        return []
+
+    def new_path(self, name: str) -> Path:
+        return Path(name)
+
+    def rename(self, *of_a_log: object) -> None: ...
+
+    def remove(self, name: str) -> None: ...
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_whoever_is_first_at_work_all_points_are_taken_in_order(on: Any, count: int) -> None:
+    """A later point whose thread was faster had the room of one that was waited for: the run stood still."""
+    on(count)
+    between = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(100):
+            points: Any = Points()
+            ahead = SideBySide(points, points, look=lambda: None, placed=lambda workload: workload)
+            requests: Any = [
+                SimpleNamespace(ordinal=n, verb="run", args={}, workload=f"point {n:02d}") for n in range(20)
+            ]
+            ahead.expect(requests)
+            found = [ahead.measured(each.ordinal, each.workload, "log") for each in requests]
+            ahead.forget()
+            assert found == sorted(points.begun) == [each.workload for each in requests]
+            assert points.ahead <= count + 1  # it is told a moment after it was taken
+    finally:
+        sys.setswitchinterval(between)
+
+
+def test_points_that_are_passed_over_hold_up_no_others(on: Any) -> None:
+    on(2)
+    points: Any = Points()
+    ahead = SideBySide(points, points, look=lambda: None, placed=lambda workload: workload)
+    requests: Any = [SimpleNamespace(ordinal=n, verb="run", args={}, workload=f"point {n}") for n in range(6)]
+    ahead.expect(requests)
+    asked_for = ((0, 0), (1, 5), (4, 4), (5, 5))  # the second as another one than was expected
+    found: list[Any] = [ahead.measured(n, requests[work].workload, "log") for n, work in asked_for]
+    assert found == ["point 0", None, "point 4", "point 5"]
+    ahead.forget()

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
-from threading import Event, Semaphore
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.model.errors import Interrupted
@@ -59,7 +59,7 @@ class SideBySide:
         self._futures: dict[int, Future[tuple[Measurement, Drive]]] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._ended = Event()
-        self._room = Semaphore(processors())
+        self._mark: object = None
         self._clear()
 
     def _clear(self) -> None:
@@ -85,14 +85,11 @@ class SideBySide:
         if self._pool is None:
             return
         self._ended.set()
-        for _ in self._futures:
-            self._room.release()
         self._pool.shutdown(wait=True, cancel_futures=True)
         for ordinal in self._futures:
             self._steps.remove(_log(ordinal))
         self._futures.clear()
-        self._pool, self._ended = None, Event()
-        self._room = Semaphore(processors())
+        self._pool, self._ended, self._mark = None, Event(), None
 
     def measured(self, ordinal: int, workload: Workload, log_name: str) -> Measurement | None:
         """Return what a point gave that was worked out ahead, the drive then being as it left it.
@@ -102,7 +99,8 @@ class SideBySide:
         if self._asked.get(ordinal) != workload:
             return None
         if self._pool is None:
-            self._begin(ordinal)
+            self._begin()
+        self._submit_next(ordinal)
         future = self._futures[ordinal]
         while True:
             self._look()
@@ -113,29 +111,36 @@ class SideBySide:
                 if future.done():
                     raise
         del self._futures[ordinal], self._asked[ordinal]
-        self._room.release()
         self._steps.rename(_log(ordinal), self._steps, log_name)
         state = self._drive.state
         assert state is not None  # `expect` has seen to it
         state.adopt(copy)
+        self._submit_next(ordinal)
         return measurement
 
-    def _begin(self, first: int) -> None:
-        """Begin with all points from the first on: the drive is in the state of the fork now."""
+    def _begin(self) -> None:
+        """Begin with the first point that is asked for: the drive is in the state of the fork now."""
         state = self._drive.state
         assert state is not None
-        mark = state.mark()
+        self._mark = state.mark()
         self._pool = ThreadPoolExecutor(processors(), thread_name_prefix="point")
-        for ordinal, workload in sorted(self._asked.items()):
-            if ordinal >= first:
+
+    def _submit_next(self, first: int) -> None:
+        """Give out points from one on, in their order: as many as processors, with those not taken yet.
+
+        So memory is held for few, and never by a later one while an earlier one waits for it.
+        """
+        assert self._pool is not None
+        coming = sorted(each for each in self._asked if each >= first)
+        for ordinal in coming[: processors()]:
+            if ordinal not in self._futures:
                 path = self._steps.new_path(_log(ordinal))
-                args = (mark, self._placed(workload), path, self._ended)
+                args = (self._mark, self._placed(self._asked[ordinal]), path, self._ended)
                 self._futures[ordinal] = self._pool.submit(self._work, *args)
 
     def _work(
         self, mark: object, workload: Workload, log_path: Path, ended: Event
     ) -> tuple[Measurement, Drive]:
-        self._room.acquire()
         state = self._drive.state
         assert state is not None
 
