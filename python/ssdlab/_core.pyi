@@ -478,9 +478,10 @@ class SimulatedDrive:
 
         ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes cached_bytes folded_bytes
         map_bytes parity_bytes write_amplification erases effective_spare``; write amplification is None
-        before any write. `cached_bytes` are the host's that were written with one bit a cell, `folded_bytes`
-        those moved on from there, `map_bytes` those of a map that does not fit in memory, `parity_bytes`
-        those that hold the parity of others.
+        before any write, effective spare while erased blocks are left that collection does not keep free.
+        `cached_bytes` are the host's that were written with one bit a cell, `folded_bytes` those moved on
+        from there, `map_bytes` those of a map that does not fit in memory, `parity_bytes` those that hold the
+        parity of others.
         """
 
     def snapshot(self) -> SimulatedState:

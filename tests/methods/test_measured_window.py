@@ -79,3 +79,23 @@ def test_spare_area_in_use_is_told_once_all_of_it_is() -> None:
     assert fresh is not None and fresh.effective_spare is None
     full = measured(rw="randread", seconds=0.2, precondition="fill", destroy=SMALL).summary().drive
     assert full is not None and full.effective_spare == pytest.approx(0.127, abs=0.005)
+
+
+@pytest.mark.parametrize(("spare", "early", "late"), [("99%", 2.0, 16.0), ("60%", 3.0, 24.0)])
+def test_spare_area_is_not_told_while_blocks_are_left_that_nobody_wrote(
+    spare: str, early: float, late: float
+) -> None:
+    """It grew by each write from where it passed that of a full drive: 93.7 % of 99 after two seconds."""
+    found = []
+    for seconds in (early, late):
+        text = f"{SMALL},spare={spare}"
+        job = {"rw": "randwrite", "engine": "uring", "depth": 32, "seconds": seconds, "destroy": text}
+        drive = measure(text, seed=1, **job).summary().drive
+        assert drive is not None
+        found.append(drive.effective_spare)
+    assert found == [None, pytest.approx(float(spare[:-1]) / 100, abs=0.002)]
+
+
+def test_what_is_trimmed_is_no_spare_area_in_use() -> None:
+    drive = measured(rw="randtrim", seconds=3.0, destroy=SMALL).summary().drive
+    assert drive is not None and drive.effective_spare is None

@@ -53,11 +53,11 @@ struct Counts {
     parity_bytes: u64,
     write_amplification: Option<f64>,
     erases: u64,
-    effective_spare: f64,
+    effective_spare: Option<f64>,
 }
 
 impl Counts {
-    fn new(counters: Counters, effective_spare: f64) -> Self {
+    fn new(counters: Counters, effective_spare: Option<f64>) -> Self {
         Self {
             host_bytes_read: counters.host_read_bytes,
             host_bytes_written: counters.host_written_bytes,

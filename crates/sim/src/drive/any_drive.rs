@@ -253,9 +253,13 @@ impl AnyDrive {
         }
     }
 
-    /// Share of the usable flash that holds no user data at this moment: what theory calls the spare.
-    pub fn effective_spare(&self) -> f64 {
-        each!(&self.kind, drive => drive.ftl().effective_spare())
+    /// Share of the usable flash that holds no user data at this moment: what theory calls the spare. `None` while superblocks are
+    /// left that hold nothing and that collection does not keep free, since it grows by each write until then.
+    pub fn effective_spare(&self) -> Option<f64> {
+        each!(&self.kind, drive => {
+            let ftl = drive.ftl();
+            ftl.is_in_use().then(|| ftl.effective_spare())
+        })
     }
 
     /// Fewest and most erases of any block since the drive was made.

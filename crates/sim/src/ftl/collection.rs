@@ -99,6 +99,12 @@ impl<R: VictimRule> Ftl<R> {
         self.reserve.max(self.pacing.target as usize)
     }
 
+    /// Whether no more superblocks are free than collection wins: it may be late or early by some, and each stream is about to open one.
+    pub(crate) fn keeps_no_more_than_it_wants(&self) -> bool {
+        let late = self.pacing.late_units / self.map.blocks.units_per_block();
+        self.free.len() <= self.target() + late as usize + URGENT
+    }
+
     /// Whether there is something to be moved beside what the host does.
     pub(crate) fn wants_space(&self) -> bool {
         self.pacing.beside_lines > 0 && self.free.len() < self.target()

@@ -138,6 +138,10 @@ impl<R: VictimRule> Translation for Ftl<R> {
         1.0 - self.effective_utilisation()
     }
 
+    fn is_in_use(&self) -> bool {
+        self.keeps_no_more_than_it_wants()
+    }
+
     fn wear(&self) -> (u32, u32) {
         let erases = self.map.blocks.erases().iter().copied();
         let lowest = erases.clone().min().unwrap_or(0);

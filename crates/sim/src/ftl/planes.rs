@@ -175,6 +175,10 @@ impl<R: VictimRule> Translation for Planes<R> {
         self.each.iter().map(Ftl::effective_spare).sum::<f64>() / self.each.len() as f64
     }
 
+    fn is_in_use(&self) -> bool {
+        self.each.iter().all(Ftl::is_in_use)
+    }
+
     fn wear(&self) -> (u32, u32) {
         let wear = self.each.iter().map(Ftl::wear);
         wear.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))

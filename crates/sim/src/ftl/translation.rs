@@ -64,6 +64,9 @@ pub trait Translation: Clone {
     /// unwritten rest of the open ones are not usable. Theory is compared at this spare.
     fn effective_spare(&self) -> f64;
 
+    /// Whether all superblocks hold something, but those that collection keeps free: before, the effective spare grows by each write.
+    fn is_in_use(&self) -> bool;
+
     /// Fewest and most erases of any block since the drive was made.
     fn wear(&self) -> (u32, u32);
 }

@@ -87,6 +87,10 @@ impl Translation for InPlace {
         1.0 - f64::from(self.units) / self.raw_units as f64
     }
 
+    fn is_in_use(&self) -> bool {
+        true
+    }
+
     fn wear(&self) -> (u32, u32) {
         (0, 0)
     }

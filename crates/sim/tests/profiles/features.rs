@@ -344,7 +344,7 @@ program_us = { value = 250.0, source = "recalled" }
         let bytes = drive.user_bytes();
         fill(&mut drive);
         measured(&mut drive, &closed_loop(bytes, false, 0, 8, bytes * 2));
-        let (told, seen) = (drive.spec().effective_spare(), drive.effective_spare());
+        let (told, seen) = (drive.spec().effective_spare(), drive.effective_spare().unwrap());
         assert!((told - seen).abs() < 0.0005, "{told} {seen}");
         assert!(told < drive.spec().spare());
     }
@@ -372,7 +372,7 @@ free_pct = { value = 1.0, source = "chosen" }
     for seed in 0..96 {
         let quarter = closed_loop(bytes, false, 0, 8, bytes / 4);
         measured(&mut drive, &Workload { seed, ..quarter });
-        seen.push(drive.effective_spare());
+        seen.push(drive.effective_spare().unwrap());
     }
     let (settled, told) = (&seen[32..], drive.spec().effective_spare());
     let mean = settled.iter().sum::<f64>() / settled.len() as f64;

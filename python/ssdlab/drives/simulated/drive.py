@@ -43,7 +43,7 @@ ENGINE = "sim"
 _UNIT_BYTES = 4096
 _FILL_SEED = 1
 _SPARE_IN_USE = 0.9
-"""Of the effective spare of a full drive: with less in use, erased blocks are left."""
+"""Of the effective spare of a full drive: with less in use a cache has the rest, for a while."""
 _REST_S = 120.0
 """Rest after the layout: what a drive does for itself when idle, as emptying its cache, is done by then."""
 
@@ -270,7 +270,7 @@ class SimulatedDrive(Closing):
         return _made_of(SimulatedText.parse(self._identity.path))
 
     def _effective_spare(self, counted: dict[str, Any]) -> float | None:
-        """Return the spare share of the blocks in use, once all are: before, it grows by each write."""
+        """Return the spare share of the blocks in use, once those of a full drive are that it can have."""
         found = counted["effective_spare"]
         known = found is not None and found >= _SPARE_IN_USE * self._made["effective_spare"]
         return float(found) if known else None
