@@ -230,13 +230,16 @@ pub(crate) fn profile(py: Python<'_>, error: &ProfileError) -> PyErr {
     let filled = facts
         .set_item("field", &error.field)
         .and_then(|()| facts.set_item("value", &error.value));
+    // What follows from figures is told in words.
+    let wrong = if error.field.contains(' ') {
+        "one of both"
+    } else {
+        &error.field
+    };
     let raised = Raised {
         class: "UsageError",
         what: error.to_string(),
-        advice: format!(
-            "Correct {}; see ssdlab sim show for a profile that works",
-            error.field
-        ),
+        advice: format!("Correct {wrong}; see ssdlab sim show for a profile that works"),
         facts,
     };
     filled.map_or_else(|error| error, |()| raised.into_error())

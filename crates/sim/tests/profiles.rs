@@ -37,7 +37,7 @@ fn what_cannot_be_is_refused_with_the_field_and_why() {
             "pages_per_block",
             "767",
             "flash.pages_per_block",
-            "multiple of bits_per_cell",
+            "multiple of flash.bits_per_cell",
         ),
         (
             "capacity_bytes",
@@ -61,7 +61,33 @@ fn what_cannot_be_is_refused_with_the_field_and_why() {
             "logical_block_bytes",
             "512 or 4096",
         ),
-        ("rule", "\"best\"", "profile", "unknown variant"),
+        ("rule", "\"best\"", "collection.rule", "unknown variant"),
+        (
+            "bits_per_cell",
+            "5",
+            "flash.pages_per_block is 768",
+            "flash.bits_per_cell, which is 5",
+        ),
+        (
+            "reserve_pct",
+            "40.0",
+            "capacity_bytes",
+            "collection.reserve_pct of 40 %",
+        ),
+        (
+            "program_us",
+            "20.0",
+            "the transfer of a word line of all planes is 130",
+            "flash.program_us of 20 us",
+        ),
+        ("cores", "-1", "controller.cores is -1", "a whole number"),
+        (
+            "cores",
+            "\"4\"",
+            "controller.cores is \"4\"",
+            "expected a whole number that is not negative",
+        ),
+        ("erase_ms", "true", "flash.erase_ms is true", "a number"),
         (
             "rule",
             "{ d-choices = 0 }",
@@ -99,7 +125,7 @@ fn unknown_keys_and_missing_units_and_sources_are_refused() {
         (
             "erase_ms = { value = 5.0, source = \"recalled\" }",
             "erase_ms = { value = 5.0, source = \"guess\" }",
-            "unknown variant",
+            "flash.erase_ms.source is \"guess\": unknown variant",
         ),
     ] {
         let said = Profile::parse(&TINY.replacen(from, to, 1))

@@ -143,7 +143,10 @@ impl Flash {
                 .is_multiple_of(flash.bits_per_cell.value),
             "flash.pages_per_block",
             flash.pages_per_block.value,
-            "must be a multiple of bits_per_cell: a word line has one page for each bit",
+            &format!(
+                "must be a multiple of flash.bits_per_cell, which is {}: a word line has one page for each bit",
+                flash.bits_per_cell.value
+            ),
         )?;
         count(
             "flash.blocks_per_plane",

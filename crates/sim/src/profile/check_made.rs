@@ -71,8 +71,15 @@ impl Profile {
         // One superblock for each write stream, one being collected, and those kept free.
         let busy = u64::from(spec.reserve) + 3;
         let usable = raw.saturating_sub(busy * per_superblock);
+        let reserve = self.collection.as_ref();
+        let reserve = reserve.map_or(String::new(), |collection| {
+            format!(
+                " (collection.reserve_pct of {} %)",
+                collection.reserve_pct.value
+            )
+        });
         let why = format!(
-            "no spare is left: of {raw} bytes, {usable} can hold data beside the reserve and the open superblocks"
+            "no spare is left: of {raw} bytes of flash, {usable} can hold data beside the reserve{reserve} and the open superblocks"
         );
         require(
             spec.user_bytes < usable,

@@ -30,9 +30,12 @@ impl Power {
             at_most("power.idle_states.exit_us", state.exit_us.value, 60e6)?;
             let after = state.after_ms.value;
             at_most("power.idle_states.after_ms", after, 1e8)?;
-            let order = "the state before it must have been reached by then";
+            let order = format!(
+                "the state before it has been reached after {} ms, and not by then",
+                reached_us / 1e3
+            );
             let later = after * 1e3 >= reached_us;
-            require(later, "power.idle_states.after_ms", after, order)?;
+            require(later, "power.idle_states.after_ms", after, &order)?;
             reached_us = after * 1e3 + state.entry_us.value;
         }
         Ok(())

@@ -176,8 +176,8 @@ fn of_toml(text: &str, error: &toml::de::Error) -> ProfileError {
         .span()
         .map_or(0, |span| text[..span.start].matches('\n').count() + 1);
     let message = error.message().replace('\n', ", ");
-    let why = message.replace("struct Figure", "{ value = ..., source = ... }");
-    let of_a_value = ["invalid type", "invalid value"]
+    let why = in_words(message.replace("struct Figure", "{ value = ..., source = ... }"));
+    let of_a_value = ["invalid type", "invalid value", "unknown variant"]
         .iter()
         .any(|kind| why.starts_with(kind));
     let span = error.span().filter(|_| of_a_value);
@@ -188,11 +188,37 @@ fn of_toml(text: &str, error: &toml::de::Error) -> ProfileError {
     }
 }
 
-/// The field whose value begins at a place of a text of TOML, with the table that it is in; `None` where no key stands on its line.
+/// What a reader of a profile knows, for the types that it is read into.
+fn in_words(mut why: String) -> String {
+    const WORDS: [(&str, &str); 7] = [
+        ("u8", "a whole number that is not negative"),
+        ("u16", "a whole number that is not negative"),
+        ("u32", "a whole number that is not negative"),
+        ("u64", "a whole number that is not negative"),
+        ("f64", "a number"),
+        ("a boolean", "true or false"),
+        ("a sequence", "a list"),
+    ];
+    for (kind, words) in WORDS {
+        if why.ends_with(&format!("expected {kind}")) {
+            why.truncate(why.len() - kind.len());
+            why.push_str(words);
+        }
+    }
+    why
+}
+
+/// The field whose value begins at a place of a text of TOML, with the table that it is in, and with what of a figure it is if that is
+/// not its value; `None` where no key stands on its line.
 fn field_at(text: &str, at: usize) -> Option<String> {
     let before = &text[..at];
     let line = before.rsplit('\n').next()?;
     let (key, _) = line.split_once('=')?;
+    let inner = line.rsplit(['{', ',']).next()?.trim_end_matches([' ', '=']);
+    let part = match inner.trim() {
+        part @ ("source" | "note" | "fitted_to") => format!(".{part}"),
+        _ => String::new(),
+    };
     let header = |line: &str| {
         Some(
             line.trim()
@@ -203,5 +229,8 @@ fn field_at(text: &str, at: usize) -> Option<String> {
     };
     let table = before.lines().rev().skip(1).find_map(header);
     let key = key.trim();
-    Some(table.map_or_else(|| key.to_owned(), |table| format!("{table}.{key}")))
+    Some(table.map_or_else(
+        || format!("{key}{part}"),
+        |table| format!("{table}.{key}{part}"),
+    ))
 }
