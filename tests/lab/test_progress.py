@@ -32,6 +32,7 @@ from ssdlab.results.progress import Progress
 from ssdlab.results.schema import JobResult, Status
 from ssdlab.runs.live_rate import LiveRate
 from ssdlab.runs.plan import Plan, Recorder, planned_step
+from ssdlab.runs.time_left import TimeLeft
 from ssdlab.runs.tracking import Tracker
 
 AT = Progress(
@@ -375,3 +376,41 @@ def test_the_rate_of_a_row_that_is_long_enough_is_its_own() -> None:
 
 def snap(latest: object, elapsed_ns: int, ios: int) -> Any:
     return SimpleNamespace(latest=latest, elapsed_ns=elapsed_ns, ios=ios, bytes=ios * 4096, phase="measuring")
+
+
+def test_a_step_is_announced_with_what_the_plan_knows_of_the_drive_by_then(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Writes in order that come behind random ones were foretold as of a drive that was just made."""
+    drive = "sim:tiny-test,scale=4"
+    job = tmp_path / "job.toml"
+    step = '[[step]]\ndo = "run"\nlabel = "{}"\nrw = "{}"\nbs = "{}"\n{}\n'
+    steps = [("first", "write", "128k", 'bytes = "2GiB"'), ("random", "randwrite", "4k", 'seconds = "2s"')]
+    steps += [("again", "write", "128k", 'bytes = "2GiB"')]
+    job.write_text("".join(step.format(*each) for each in steps))
+    assert main(["job", str(job), drive, "--destroy", drive, "--library", str(tmp_path)]) == 0
+    told = capsys.readouterr().err
+    longest = {}
+    for label in ("first", "again"):
+        (seconds,) = re.findall(rf"\] {label}: [0-9.]+ s to ([0-9.]+) s", told)
+        longest[label] = float(seconds)
+    assert longest["again"] > 2 * longest["first"], told
+
+
+def test_a_speed_seen_in_order_says_nothing_behind_random_writes() -> None:
+    def of(pattern: str, block: int, nbytes: int) -> Workload:
+        return Workload.of(Stream(ops="write", pattern=pattern, block=block, stop=Stop(bytes=nbytes)))
+
+    works = [of("sequential", 131072, 10**10), of("uniform", 4096, 10**9), of("sequential", 131072, 10**10)]
+    requests = [
+        Request(at, f"step {at}", Fill.of(work, passes=1), "continue") for at, work in enumerate(works)
+    ]
+    left = TimeLeft(Plan(tuple(planned_step(request) for request in requests)))
+    longest = [left.after(2).upper]
+    for at, mb_s in ((0, 1000.0), (1, 100.0)):
+        done: Any = SimpleNamespace(
+            verb="run", workload=works[at], summary=SimpleNamespace(mb_s=mb_s, moved_bytes=10**9)
+        )
+        left.finished(at, done, 10.0)
+        longest.append(left.after(2).upper)
+    assert longest[1] < longest[0] / 3 and longest[2] == longest[0], longest

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.verbs.bounds import NOTHING, Bounds, Planned, Planning
 from ssdlab.methods.verbs.foreign import plan_of
-from ssdlab.model.pattern import Sequential
 from ssdlab.results.journal import step_hash
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
+from ssdlab.runs.past import Past
 
 if TYPE_CHECKING:
     from ssdlab.drives.guard.signatures import Signature
@@ -156,32 +156,26 @@ class Recorder:
     def __init__(self, known: Iterable[Step] = (), *, planning: Planning | None = None) -> None:
         self._planning = planning or Planning()
         self._known = {step.ordinal: step.result for step in known}
-        self._worked = self._disordered = False
+        self._past = Past()
         self.steps: list[PlannedStep] = []
 
     def perform(self, request: Request) -> Step:
         """Count a step."""
         known = self._known.get(request.ordinal) if request.asked.planned_once else None
-        pace = self._planning.pace.after(work=self._worked, disorder=self._disordered)
+        pace = self._past.pace(self._planning.pace)
         planned = plan_of(request.asked, replace(self._planning, known=known, pace=pace))
-        self._disordered = _disordered_by(request, self._disordered)
-        self._worked |= request.workload is not None
+        self._past = self._past.then(request)
         self.steps.append(_planned_step(request, planned))
         result = known or StepResult(seconds=planned.seconds.lower, facts=planned.facts)
         return Step(request.ordinal, 0, request.verb, request.label, dict(request.args), result)
 
 
-def _disordered_by(request: Request, before: bool) -> bool:
-    """Return whether a drive holds what was written at random since it was purged, after a step."""
-    if request.verb in ("purge", "place"):
-        return request.verb == "place"
-    streams = () if request.workload is None else request.workload.streams
-    return before or any(each.writes and not isinstance(each.pattern, Sequential) for each in streams)
-
-
-def planned_step(request: Request, planning: Planning | None = None) -> PlannedStep:
-    """Work out the bounds of one step."""
-    return _planned_step(request, plan_of(request.asked, planning or Planning()))
+def planned_step(request: Request, planning: Planning | None = None, past: Past | None = None) -> PlannedStep:
+    """Work out the bounds of one step, which may have others behind it."""
+    known = planning or Planning()
+    if past is not None:
+        known = replace(known, pace=past.pace(known.pace))
+    return _planned_step(request, plan_of(request.asked, known))
 
 
 def _planned_step(request: Request, planned: Planned) -> PlannedStep:

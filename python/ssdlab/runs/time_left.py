@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.verbs.bounds import NOTHING, Bounds
 from ssdlab.runs.pace import known_of
+from ssdlab.runs.past import Past
 from ssdlab.runs.plan import START_MAX_S, overhead_max_s, planned_step
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class TimeLeft:
         self._plan = plan
         self._steps = list(plan.steps)
         self._seen: list[Known] = []
+        self._past = Past()
         self._done_work = 0.0
         self._took: list[float] = []
         """Seconds of a processor of each step with a workload that was done here."""
@@ -66,9 +68,14 @@ class TimeLeft:
             if self._steps[at].simulating.upper:
                 self._done_work += _middle(self._steps[at].simulating)
                 insort(self._took, seconds)
-        elif (known := known_of(step, 0.0, _IN_THIS_RUN)) is not None:
+            return
+        before, self._past = self._past, self._past.then(step)
+        if self._past.disordered != before.disordered:
+            # In order it writes at another speed now.
+            self._seen = [known for known in self._seen if known.load.random or not known.load.writes]
+        if (known := known_of(step, 0.0, _IN_THIS_RUN)) is not None:
             self._seen.append(known)
-            self._plan_again(at + 1)
+        self._plan_again(at + 1)
 
     def after(self, at: int) -> Bounds:
         """Return what the steps from an index of the plan on will take, and what ends the run.
@@ -113,12 +120,14 @@ class TimeLeft:
         kinds = {(known.load.writes, known.load.random) for known in self._seen}
         kept = tuple(known for known in pace.known if (known.load.writes, known.load.random) not in kinds)
         planning = replace(self._plan.planning, pace=replace(pace, known=(*kept, *self._seen)))
-        changed = False
-        for at in range(begins, len(self._steps)):
-            step = self._steps[at]
-            if step.target_bytes is not None and step.request is not None:
-                self._steps[at] = planned_step(step.request, planning)
+        changed, past = False, Past()
+        for at, step in enumerate(self._steps):
+            if step.request is None:
+                continue
+            if at >= begins and step.target_bytes is not None:
+                self._steps[at] = planned_step(step.request, planning, past)
                 changed = True
+            past = past.then(step.request)
         if changed:
             self._sum_up()
 

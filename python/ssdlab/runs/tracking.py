@@ -13,6 +13,7 @@ from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.results.progress import Progress
 from ssdlab.runs.host_time import HostTime
 from ssdlab.runs.live_rate import LiveRate
+from ssdlab.runs.past import Past
 from ssdlab.runs.plan import Plan, planned_step
 from ssdlab.runs.time_left import TimeLeft
 from ssdlab.runs.whereabouts import Whereabouts
@@ -51,17 +52,19 @@ class Tracker:
         self._current: PlannedStep | None = None
         self._ordinal = -1
         self._outlook = ""
+        self._past = Past()
 
     def restart(self) -> None:
         """Count progress from the first step again."""
         self._current = None
         self._ordinal = -1
+        self._past = Past()
         self._whereabouts.restart()
 
     def began(self, request: Request) -> None:
         """Take note that a step starts."""
         known = self._planned(request) if request.asked.planned_once else None
-        self._begin_step(request, known or planned_step(request, self._plan.planning))
+        self._begin_step(request, known or planned_step(request, self._plan.planning, self._past))
         if self._host is not None:
             self._host.look()
         self._outlook = request.outlook
@@ -86,6 +89,7 @@ class Tracker:
             self._begin_step(step, self._planned(step))
         if not read_back and (at := self._whereabouts.find(step)) is not None:
             self._left.finished(at, step, self._used_s())
+        self._past = self._past.then(step)
         progress = self._progress(None)
         for observer in self._observers:
             observer.finished(step, progress, read_back=read_back)
