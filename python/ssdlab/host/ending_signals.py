@@ -15,8 +15,11 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
-    from typing import Any, Self
+    from typing import Self, TypeAlias
+
+    _Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
 
 TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_AGAIN_S = 0.01
@@ -44,8 +47,8 @@ class EndingSignals:
         self.came: signal.Signals | None = None
         self._held = True
         self._wait_until = 0.0
-        self._before: dict[int, Any] = {}
-        self._alarm_before: tuple[Any, float] | None = None
+        self._before: dict[int, _Handler] = {}
+        self._alarm_before: tuple[_Handler, float] | None = None
 
     def take(self) -> Self:
         """Take the signals; until `release` one that comes is only remembered."""
