@@ -102,7 +102,9 @@ fn states_of_less_power_that_no_drive_has_are_refused() {
         parsed.unwrap_err().to_string()
     };
     assert!(said("mw", "300").contains("power.idle_states.mw is 300: must be below 300"));
-    assert!(said("after_ms", "100.1").contains("the state before it has been reached after 100.2 ms"));
+    assert!(
+        said("after_ms", "100.1").contains("the state before it has been reached after 100.2 ms")
+    );
     assert!(said("exit_us", "-1.0").contains("power.idle_states.exit_us is -1"));
     let named = IDLE_STATES.replace("ps3", "ps7");
     let parsed = Profile::parse(&format!("{TINY}{POWER}{named}"));
