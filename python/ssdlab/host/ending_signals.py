@@ -3,14 +3,12 @@
 A signal that raises `KeyboardInterrupt` wherever Python stands may be lost: a callback of the import system
 prints it and goes on, and pydantic, while it makes a model, does so too or turns it into a `SchemaError` that
 has it as text alone. So a signal waits until the command has begun, and later on while a module is loaded or
-a model is made; and it is remembered that one came, whatever exception comes out. Other code that drops an
-exception cannot be named beforehand: where the command goes on as if none had come, the signal is sent again.
+a model is made; and it is remembered that one came, whatever exception comes out.
 """
 
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_AGAIN_S = 0.01
 """Between two looks at whether that is still so."""
-LOST_AFTER_S = 0.1
-"""After an interrupt was raised; if nobody has passed it on or handled it by then, it was dropped."""
 LONGEST_WAIT_S = 2.0
 """For a module that is loaded, or a model; those of others may hang in that."""
 _CALLED_BY_C = ("<frozen importlib._bootstrap>", "<frozen abc>")
@@ -93,7 +89,6 @@ class EndingSignals:
         if now < self._wait_until and _may_lose_it(frame):
             self._look_again_in(LOOK_AGAIN_S)
             return
-        self._look_again_in(LOST_AFTER_S)
         raise KeyboardInterrupt(self.came.name)
 
     def _look_again_in(self, seconds: float) -> None:
@@ -103,24 +98,10 @@ class EndingSignals:
             self._alarm_before = before, left_s
 
     def _look_again(self, number: int, frame: FrameType | None) -> None:
-        """Send one that waited or was lost once more: a run that has begun by now takes it for itself."""
+        """Send the signal that waits once more: a run that has begun by now takes it for itself."""
         del number, frame
-        if self._held or self.came is None:
-            return
-        if _is_handled():
-            self._look_again_in(LOST_AFTER_S)
-            return
-        signal.raise_signal(self.came)
-
-
-def _is_handled() -> bool:
-    """Whether somebody is at work because of an interrupt: cleans up, or says what is left."""
-    error = sys.exc_info()[1]
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__context__
-    return False
+        if self.came is not None and not self._held:
+            signal.raise_signal(self.came)
 
 
 def _may_lose_it(frame: FrameType | None) -> bool:
