@@ -232,7 +232,7 @@ pub(crate) fn profile(py: Python<'_>, error: &ProfileError) -> PyErr {
         .and_then(|()| facts.set_item("value", &error.value));
     // What follows from figures is told in words.
     let wrong = if error.field.contains(' ') {
-        "one of both"
+        "one of the two"
     } else {
         &error.field
     };

@@ -87,13 +87,13 @@ class EndingSignals:
         if self._held:
             return
         if now < self._wait_until and _may_lose_it(frame):
-            self._look_again_in(LOOK_AGAIN_S)
+            self._look_again_soon()
             return
         raise KeyboardInterrupt(self.came.name)
 
-    def _look_again_in(self, seconds: float) -> None:
+    def _look_again_soon(self) -> None:
         before = signal.signal(signal.SIGALRM, self._look_again)
-        left_s, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+        left_s, _ = signal.setitimer(signal.ITIMER_REAL, LOOK_AGAIN_S)
         if self._alarm_before is None:
             self._alarm_before = before, left_s
 
