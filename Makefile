@@ -60,7 +60,7 @@ test-wheel: setup wheel sdist ## the packages: what is in them, and the wheel in
 
 test-slow: setup ## the campaigns: kill tests, agreement with fio, long runs
 	$(BIN)/pytest -m slow $(ARGS)
-	cargo test --locked --quiet -p ssdlab-sim --features campaign --test events
+	cargo test --locked --quiet -p ssdlab-sim --features campaign --test all events::ninety
 
 check: setup ## format, lint, types, documentation, stubs: what a commit must pass
 	cargo fmt --all --check

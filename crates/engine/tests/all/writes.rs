@@ -1,0 +1,135 @@
+//! What is written: every block unlike all others, as compressible as asked; flushes and trims.
+
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
+
+use crate::scratch::{MIB, Scratch, both, ios, measure, try_run};
+use workload::Op;
+use workload::spec::{Ops, Pattern, Stop, Stream};
+
+fn filled(stream: Stream) -> Vec<u8> {
+    let file = Scratch::file(4 * MIB);
+    let stream = Stream {
+        ops: Ops::Mix { read_pct: 0 },
+        pattern: Pattern::Sequential { cursors: None },
+        stop: Stop {
+            span_once: true,
+            ..stream.stop
+        },
+        ..stream
+    };
+    try_run(&file.open(), vec![stream]).expect("a run");
+    let mut data = std::fs::read(&file.0).expect("the file");
+    data.truncate(MIB as usize);
+    data
+}
+
+fn share_of_zeroes(data: &[u8]) -> f64 {
+    let zeroes: u32 = data.iter().map(|&byte| u32::from(byte == 0)).sum();
+    f64::from(zeroes) / data.len() as f64
+}
+
+#[test]
+fn every_block_written_is_unlike_all_others() {
+    for stream in both(4) {
+        for bytes in [4096, 65536] {
+            let data = filled(Stream {
+                block: vec![crate::scratch::block(bytes)],
+                ..stream.clone()
+            });
+            let blocks: HashSet<&[u8]> = data.chunks(4096).collect();
+            assert_eq!(blocks.len(), 256);
+        }
+    }
+}
+
+#[test]
+fn a_second_run_with_the_same_seed_writes_other_blocks() {
+    for stream in both(1) {
+        let (first, second) = (filled(stream.clone()), filled(stream));
+        let first: HashSet<&[u8]> = first.chunks(4096).collect();
+        assert!(second.chunks(4096).all(|block| !first.contains(block)));
+    }
+}
+
+#[test]
+fn random_data_is_random_and_compressible_data_has_its_share_of_zeroes() {
+    for stream in both(2) {
+        for (compressible_pct, low, high) in [(0, 0.002, 0.006), (50, 0.49, 0.51), (100, 0.99, 1.0)]
+        {
+            let data = filled(Stream {
+                compressible_pct,
+                ..stream.clone()
+            });
+            let share = share_of_zeroes(&data);
+            assert!(
+                (low..=high).contains(&share),
+                "{compressible_pct} %: {share}"
+            );
+        }
+    }
+}
+
+#[test]
+fn reads_beside_writes_do_not_change_what_is_written() {
+    for stream in both(4) {
+        let file = Scratch::path("zeroes");
+        std::fs::write(&file.0, vec![0; 4 * MIB as usize]).expect("a file of zeroes");
+        let stream = Stream {
+            ops: Ops::Mix { read_pct: 50 },
+            stop: ios(4000),
+            ..stream
+        };
+        try_run(&file.open(), vec![stream]).expect("a run");
+        let data = std::fs::read(&file.0).expect("the file");
+        for block in data.chunks(4096).take(256) {
+            let share = share_of_zeroes(block);
+            assert!(!(0.02..=0.999).contains(&share), "{share}");
+        }
+    }
+}
+
+#[test]
+fn flushes_and_durable_writes_are_no_ios() {
+    for stream in both(4) {
+        let stream = Stream {
+            ops: Ops::Mix { read_pct: 0 },
+            flush_every: Some(3),
+            dsync: true,
+            stop: ios(100),
+            ..stream
+        };
+        let measured = measure(stream).measurement;
+        assert_eq!(measured.op(Op::Write).done, 100);
+        assert_eq!(measured.op(Op::Write).requested(), 100);
+    }
+}
+
+#[test]
+fn trims_give_blocks_back() {
+    for stream in both(2) {
+        let file = Scratch::file(4 * MIB);
+        let before = std::fs::metadata(&file.0).expect("the file").blocks();
+        let stream = Stream {
+            ops: Ops::Trim,
+            block: vec![crate::scratch::block(65536)],
+            pattern: Pattern::Sequential { cursors: None },
+            stop: Stop {
+                span_once: true,
+                ..stream.stop
+            },
+            ..stream
+        };
+        let measured = try_run(&file.open(), vec![stream])
+            .expect("a run")
+            .measurement;
+        assert_eq!(measured.op(Op::Trim).done, 16);
+        assert_eq!(measured.op(Op::Trim).bytes, MIB);
+        let after = std::fs::metadata(&file.0).expect("the file");
+        assert_eq!(before - after.blocks(), MIB / 512);
+        assert_eq!(after.len(), 4 * MIB);
+        let data = std::fs::read(&file.0).expect("the file");
+        assert!(data[..MIB as usize].iter().all(|&byte| byte == 0));
+        assert!(data[MIB as usize..].iter().all(|&byte| byte == 0xa5));
+    }
+}

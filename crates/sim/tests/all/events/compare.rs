@@ -1,0 +1,333 @@
+//! Both models on one machine.
+
+use std::ops::Range;
+
+use sim::drive::Drive;
+use sim::ftl::{Ftl, Greedy};
+use sim::profile::spec::DriveSpec;
+use workload::Op;
+use workload::random::mix;
+
+use crate::events::drive::Exact;
+use crate::events::load::{Arrival, Load, Seen};
+use crate::events::machines::{Draw, PLAIN_UNITS, machine};
+use crate::events::map::Map;
+
+const IOS: u64 = 60_000;
+const MEAN_TOLERANCE: f64 = 0.05;
+const P99_TOLERANCE: f64 = 0.15;
+/// What both models agree on is known no better than the exact figures: where the standard error of the mean or of the 99th
+/// percentile is above a fifth of the tolerance, as where a load runs full in rare stretches, the machine goes on for `LONGER` times
+/// as many I/Os, up to `MOST`. Where it is then still above a third (rare stretches make up most of such means) the error is printed
+/// with the figures, and what is held is that they do not differ by more than the tolerance and two standard errors of the difference,
+/// nor by more than `MOST_MORE` of it beyond: an error of the fast model that lies in few parts widens its own allowance.
+const ENOUGH: f64 = 5.0;
+const MEAN_ERROR: f64 = MEAN_TOLERANCE / 3.0;
+const P99_ERROR: f64 = P99_TOLERANCE / 3.0;
+const MOST_MORE: f64 = 1.0;
+const LONGER: u64 = 4;
+const MOST: u64 = IOS * LONGER * LONGER * LONGER;
+/// Parts of what was seen whose percentiles tell how well that of the whole is known.
+const PARTS: usize = 12;
+
+/// A machine and what it is asked for.
+pub struct Case {
+    pub spec: DriveSpec,
+    pub load: Load,
+    pub text: String,
+    seed: u64,
+}
+
+/// A drive written once in order and twice over at random, at rest.
+fn used(spec: &DriveSpec, seed: u64) -> (Drive<Ftl<Greedy>>, Map) {
+    let mut drive: Drive<Ftl<Greedy>> = Drive::new(spec, Greedy);
+    let mut map = Map::new(spec);
+    let bytes = map.together * 4096;
+    let units = (spec.user_bytes / u64::from(bytes)) as u32;
+    let random = (0..2 * u64::from(units)).map(|n| (mix(seed, n) % u64::from(units)) as u32);
+    let mut asked = Vec::new();
+    for unit in (0..units).chain(random) {
+        let at = u64::from(unit) * u64::from(bytes);
+        let done = drive.submit(drive.now(), Op::Write, at, bytes);
+        drive.wait_until(done);
+        map.write(unit, &mut asked);
+        asked.clear();
+    }
+    drive.wait_until(drive.idle_at());
+    (drive, map)
+}
+
+impl Case {
+    /// The machine of this number, asked for so many I/Os. At which rate they come to an open loop is that number's alone.
+    fn drawn(seed: u64, ios: u64) -> Self {
+        let mut draw = Draw::new(seed);
+        let spec = machine(seed, &mut draw);
+        let read_pct = draw.one_of(&[0, 5, 10, 20, 30, 50, 70, 80, 90, 95, 100]);
+        let block_units = draw.one_of(&[1, 1, 1, 2, 8, 32]);
+        let depth = draw.one_of(&[1, 2, 4, 8, 16, 32, 64]);
+        let open = draw.between(0, 1) == 1;
+        let share = draw.between(10, 95);
+        let load = |arrival, ios| {
+            let units = (spec.user_bytes / 4096) as u32;
+            let streams = if seed >= PLAIN_UNITS && seed.is_multiple_of(2) {
+                Draw::new(!seed / 7).one_of(&[1, 3, 10, 30])
+            } else {
+                0
+            };
+            let mut load = Load::new(ios, read_pct, block_units, units, arrival, seed);
+            load.streams = streams;
+            load
+        };
+        let closed = load(Arrival::Closed { depth }, ios);
+        let mut text = format!("{read_pct} % reads of {block_units}");
+        if closed.streams > 0 {
+            text = format!("{text}, writes in {} streams", closed.streams);
+        }
+        if open {
+            let peak = load(Arrival::Closed { depth: 64 }, IOS);
+            let (mut drive, _) = used(&spec, seed);
+            let begin = drive.now();
+            peak.run(&mut drive);
+            let every_ns = (drive.now() - begin) as f64 / IOS as f64 * 100.0 / share as f64;
+            text = format!("{text}, {share} % load");
+            let load = load(Arrival::Open { every_ns }, ios);
+            return Self {
+                spec,
+                load,
+                text,
+                seed,
+            };
+        }
+        text = format!("{text}, depth {depth}");
+        Self {
+            spec,
+            load: closed,
+            text,
+            seed,
+        }
+    }
+}
+
+/// Latencies in one direction, in order of size.
+fn sorted(seen: &[Seen], read: bool) -> Vec<u64> {
+    let of = seen.iter().filter(|seen| seen.read == read);
+    let mut of: Vec<u64> = of.map(|seen| seen.latency_ns).collect();
+    of.sort_unstable();
+    of
+}
+
+fn p99(sorted: &[u64]) -> Option<f64> {
+    let at = sorted.len() * 99 / 100;
+    sorted.get(at).map(|&latency_ns| latency_ns as f64)
+}
+
+/// Those after the beginning.
+fn warm(seen: &[Seen]) -> &[Seen] {
+    &seen[seen.len() / 5..]
+}
+
+/// Mean and 99th percentile of those in order of size.
+fn mean_and_p99(sorted: &[u64]) -> Option<[f64; 2]> {
+    let mean = sorted.iter().sum::<u64>() as f64 / sorted.len() as f64;
+    Some([mean, p99(sorted)?])
+}
+
+/// Mean and 99th percentile of those after the beginning.
+fn figures(seen: &[Seen], read: bool) -> Option<[f64; 2]> {
+    mean_and_p99(&sorted(warm(seen), read))
+}
+
+/// Both figures of each of `PARTS` equal parts, one after the other.
+fn of_parts(seen: &[Seen], read: bool) -> Vec<[f64; 2]> {
+    let parts = warm(seen).chunks_exact(warm(seen).len() / PARTS);
+    let figures = parts.filter_map(|part| mean_and_p99(&sorted(part, read)));
+    figures.collect()
+}
+
+/// The standard errors of both, as shares of them, in the direction that is known less well.
+fn errors(seen: &[Seen]) -> [f64; 2] {
+    let both = [of_parts(seen, true), of_parts(seen, false)];
+    // Of a direction that has none it is no number, which no other is less than.
+    [0, 1].map(|figure| {
+        let error = |of: &[[f64; 2]]| {
+            let of = of.iter().map(|part| part[figure]);
+            standard_error(of.clone()) / mean(of)
+        };
+        error(&both[0]).max(error(&both[1]))
+    })
+}
+
+/// The standard errors of the differences of both figures, as shares of the exact ones: part by part, as both models were asked for
+/// the same I/Os.
+fn errors_of_differences(fast: &[Seen], slow: &[Seen], read: bool) -> [f64; 2] {
+    let (fast, slow) = (of_parts(fast, read), of_parts(slow, read));
+    [0, 1].map(|figure| {
+        let pairs = fast.iter().zip(&slow);
+        let differences = pairs.map(|(fast, slow)| fast[figure] - slow[figure]);
+        standard_error(differences) / mean(slow.iter().map(|part| part[figure]))
+    })
+}
+
+fn mean(of: impl Iterator<Item = f64> + Clone) -> f64 {
+    of.clone().sum::<f64>() / of.count() as f64
+}
+
+/// Of a mean.
+fn standard_error(of: impl Iterator<Item = f64> + Clone) -> f64 {
+    let (n, mean) = (of.clone().count() as f64, mean(of.clone()));
+    let variance = of.map(|one| (one - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (variance / n).sqrt()
+}
+
+/// The first I/Os that differ, for whoever looks for the cause.
+fn show(slow: &[Seen], fast: &[Seen], at_most: usize) {
+    let pairs = slow.iter().zip(fast);
+    let differ =
+        pairs.filter(|(s, f)| s.latency_ns.abs_diff(f.latency_ns) > 1 + s.latency_ns / 100);
+    for (s, f) in differ.take(at_most) {
+        let what = if s.read { "read " } else { "write" };
+        println!(
+            "      {:6} {what} exact {:9} ns, simulator {:9} ns",
+            s.n, s.latency_ns, f.latency_ns
+        );
+    }
+    for read in [true, false] {
+        let (s, f) = (sorted(warm(slow), read), sorted(warm(fast), read));
+        for per_mille in [0, 10, 100, 250, 500, 750, 900, 950, 990, 995, 999] {
+            if !s.is_empty() {
+                let at = s.len() * per_mille / 1000;
+                println!(
+                    "      read {read} {per_mille:4} per mille: exact {:9}, simulator {:9}",
+                    s[at], f[at]
+                );
+            }
+        }
+    }
+}
+
+/// What both models made of a machine.
+struct Compared {
+    case: Case,
+    slow: Vec<Seen>,
+    fast: Vec<Seen>,
+}
+
+/// Both models on a machine, for so many I/Os. They place the same units.
+fn both(number: u64, ios: u64) -> Compared {
+    let case = Case::drawn(number, ios);
+    let (mut drive, map) = used(&case.spec, case.seed);
+    let (slow, map) = Exact::new(&case.spec, map, drive.now(), &case.load).run();
+    let fast = case.load.run(&mut drive);
+    let counts = drive.ftl_counts();
+    if number < PLAIN_UNITS {
+        assert_eq!(
+            (counts.host_units, counts.moved_units),
+            (map.host_units, map.moved_units)
+        );
+    } else {
+        // Which part meets which hangs on when rests are there.
+        let placed = (counts.host_units + counts.moved_units) as f64;
+        let exact = (map.host_units + map.moved_units) as f64;
+        assert!(
+            (placed / exact - 1.0).abs() < 0.01,
+            "{placed} units placed, exact {exact}"
+        );
+    }
+    Compared { case, slow, fast }
+}
+
+/// Both models on a machine, for as many I/Os as its figures need.
+fn long_enough(number: u64) -> Compared {
+    let mut ios = IOS;
+    loop {
+        let compared = both(number, ios);
+        let [of_mean, of_p99] = errors(&compared.slow);
+        if ios >= MOST || (of_mean <= MEAN_TOLERANCE / ENOUGH && of_p99 <= P99_TOLERANCE / ENOUGH) {
+            return compared;
+        }
+        ios *= LONGER;
+    }
+}
+
+fn name(
+    number: u64,
+    Case {
+        spec, load, text, ..
+    }: &Case,
+) -> String {
+    let g = spec.geometry;
+    format!(
+        "{number:2}: {}x{} dies, {} units a page x {}, buffer {}, suspend {:?}, {}, stripe {}, {} together x {}; {text}; {} I/Os",
+        g.channels,
+        g.dies_per_channel,
+        g.units_per_read(),
+        g.bits_per_cell,
+        spec.buffer_bytes / 4096,
+        spec.timing.suspend_ns.map(|ns| ns / 1000),
+        if spec.host.half_duplex {
+            "SATA"
+        } else {
+            "NVMe"
+        },
+        spec.options.stripe_dies,
+        spec.options.units_together(),
+        spec.options.contexts(),
+        load.ios,
+    )
+}
+
+/// By how much the figures of one direction may differ, as shares.
+fn allowed(fast: &[Seen], slow: &[Seen], read: bool) -> [f64; 2] {
+    let known = errors(slow);
+    let differences = errors_of_differences(fast, slow, read);
+    let limits = [(MEAN_TOLERANCE, MEAN_ERROR), (P99_TOLERANCE, P99_ERROR)];
+    [0, 1].map(|figure| {
+        let (tolerance, error) = limits[figure];
+        if known[figure] <= error {
+            tolerance
+        } else {
+            tolerance + (2.0 * differences[figure]).min(MOST_MORE * tolerance)
+        }
+    })
+}
+
+/// Compares both models on machines by their numbers, prints where they differ, and fails if that is too much.
+pub fn compare(machines: Range<u64>) {
+    let mut wrong = 0;
+    for number in machines {
+        let Compared { case, slow, fast } = long_enough(number);
+        if let Ok(limit) = std::env::var("SHOW") {
+            println!("{:#?}", case.spec);
+            show(&slow, &fast, limit.parse().unwrap());
+        }
+        let [of_mean, of_p99] = errors(&slow);
+        println!(
+            "{}, standard errors {:.1} and {:.1} %",
+            name(number, &case),
+            of_mean * 100.0,
+            of_p99 * 100.0
+        );
+        for read in [true, false] {
+            let allowed = allowed(&fast, &slow, read);
+            let (Some(fast), Some(slow)) = (figures(&fast, read), figures(&slow, read)) else {
+                continue;
+            };
+            let off = [fast[0] / slow[0] - 1.0, fast[1] / slow[1] - 1.0];
+            // What is no number is not within.
+            let bad = !(0..2).all(|figure| off[figure].abs() <= allowed[figure]);
+            wrong += u32::from(bad);
+            println!(
+                "    {} mean {:10.2} us, exact {:10.2} ({:+6.1} %); p99 {:10.2} us, exact {:10.2} ({:+6.1} %){}",
+                if read { "reads " } else { "writes" },
+                fast[0] / 1e3,
+                slow[0] / 1e3,
+                off[0] * 100.0,
+                fast[1] / 1e3,
+                slow[1] / 1e3,
+                off[1] * 100.0,
+                if bad { "  <--" } else { "" },
+            );
+        }
+    }
+    assert_eq!(wrong, 0, "differences beyond the tolerance");
+}
