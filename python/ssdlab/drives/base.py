@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
     from ssdlab.host.sysfs import HostFiles
     from ssdlab.model.capabilities import Capabilities
+    from ssdlab.model.failed_ios import OnError
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.workload import Workload
@@ -85,6 +86,8 @@ class Drive(Protocol):
 
     deadline: _core.Deadline | None
     """Until when I/O may be issued (`results.lease`); None without end. The engine's workers look at it."""
+    on_error: OnError
+    """Whether a workload of which too many I/Os fail is ended (`model.failed_ios`)."""
 
     @property
     def identity(self) -> Identity:
@@ -262,6 +265,7 @@ class RealDrive(Closing):
     """What block devices and files have in common: one held native target, and a check before each run."""
 
     deadline: _core.Deadline | None = None
+    on_error: OnError = "stop"
 
     def __init__(self, identity: Identity, target: _core.Target) -> None:
         self._identity = identity
@@ -307,7 +311,7 @@ class RealDrive(Closing):
         header: str | None = None,
     ) -> Measurement:
         """Run a workload; see `Drive.run`."""
-        from ssdlab.model import measurement
+        from ssdlab.model import failed_ios, measurement
 
         resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
         self._check_same()
@@ -316,17 +320,26 @@ class RealDrive(Closing):
                 for place in stream.places(self.capacity_bytes, self.logical_block_bytes):
                     self._before_reading(*place)
         writing = workload.changes_data
+        tick, stops = self._watched(on_tick, writing=writing), self.on_error == "stop"
         with self._writing(trims=workload.trims) if writing else nullcontext():
-            return measurement.run(
-                self._target,
-                resolved,
-                self._identity,
-                log_path=log_path,
-                on_tick=self._watched(on_tick, writing=writing),
-                until=until,
-                header=header,
-                **({} if self.deadline is None else {"deadline": self.deadline}),
-            )
+            try:
+                measured = measurement.run(
+                    self._target,
+                    resolved,
+                    self._identity,
+                    log_path=log_path,
+                    on_tick=failed_ios.stopping(tick) if stops else tick,
+                    until=until,
+                    header=header,
+                    past_failures=not stops,
+                    **({} if self.deadline is None else {"deadline": self.deadline}),
+                )
+            except DriveError as error:
+                failed_ios.explain(error, self._identity.path)
+                raise
+        if stops:
+            failed_ios.check(measured, self._identity.path)
+        return measured
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
         """Discard a range of bytes of a device, or punch it out of a file; see `Drive.trim`."""

@@ -86,6 +86,7 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
     with _log(options) as log, _opened(drive, options, watcher) as held:
         # Before anything is written: what does not fit this drive must not cost it a fill.
         workload.resolve(held.capacity_bytes, held.logical_block_bytes)
+        held.on_error = options.on_error
         if options.seed is None:
             workload = workload.model_copy(update={"seed": seed_for(held)})
         if options.precondition == "fill":

@@ -33,6 +33,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         "writing": writing,
         "wipe_signatures": order.wipe_signatures,
         "endurance_cap": order.endurance_cap,
+        "on_error": order.on_error,
         **({} if order.meter is None else {"meter": str(order.meter)}),
     }
     return Manifest(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.model.errors import Interrupted, Refused
+from ssdlab.model.errors import DriveError, Interrupted, Refused
 from ssdlab.results.journal import now, step_hash
 from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import Step
@@ -260,6 +260,7 @@ class Runner:
             "ios": progress.ios,
             "ns": progress.ns,
             "written": progress.written,
+            **({"failed": progress.failed} if progress.failed else {}),
         }
 
     # --- doing a step ---
@@ -280,7 +281,13 @@ class Runner:
         self._journal.begin(begin)
         self._tracker.began(request)
         started = time.monotonic()
-        result = self._executor.act(request, attempt, history.standing_parts)
+        try:
+            result = self._executor.act(request, attempt, history.standing_parts)
+        except DriveError as error:
+            if "operation" in error.facts:  # of an I/O
+                error.what = f"step {request.ordinal + 1}, {request.label}: {error.what}"
+                error.facts |= {"ordinal": request.ordinal, "step": request.label}
+            raise
         seconds = time.monotonic() - started
         result = result.model_copy(update={"seconds": seconds})
         state = None if self._keeper is None else self._keeper.digest()

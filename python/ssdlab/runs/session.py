@@ -27,6 +27,7 @@ from ssdlab.methods.shortened import with_shortened
 from ssdlab.model.errors import Refused
 from ssdlab.results.finishing import explaining_stops
 from ssdlab.results.host_part import with_host_part
+from ssdlab.results.io_faults import unprepared, with_io_faults
 from ssdlab.results.journal import Journal
 from ssdlab.results.lease import RunLock
 from ssdlab.results.live import LiveFile
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.drives.opening import Look
     from ssdlab.methods.method import Method, Params
+    from ssdlab.model.failed_ios import OnError
     from ssdlab.results.progress import Observer
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
@@ -250,6 +252,7 @@ class _Run:
         self._held, self._record = lock.folder, SessionRecord(lock, manifest)
         self._runner: Runner | None = None
         drive.deadline = lock.deadline
+        drive.on_error = on_error_of(manifest)
         self._metering = metering
         self._left: list[Warned] = []
 
@@ -365,6 +368,7 @@ class _Run:
             ios=partial(ios_of_logs, self._held),
         )
         result = with_host_part(self._method.conclude(data, self._params), steps)
+        result = with_io_faults(result, steps)
         figures = with_errors(result.scalars, meter_of(self._manifest))
         result = with_states(result.model_copy(update={"scalars": figures}), steps)
         voided = tuple(RunFolder(self._folder).voided())
@@ -385,7 +389,8 @@ class _Run:
 
     def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
         """Tell what the method needs and this drive cannot prove: that every block was written."""
-        filled = any(step.verb == "fill" for step in steps)
+        fills = [step for step in steps if step.verb == "fill"]
+        filled = bool(fills) and not unprepared(fills, fills[-1].ordinal + 1)
         known = self._drive.written(0, self._drive.capacity_bytes) is not None
         member = self._manifest.member
         known |= member is not None and member.written_by is not None
@@ -428,6 +433,11 @@ def _consent_again(manifest: Manifest, written_bytes: int) -> dict[str, Any]:
         "writing": writing,
         "token": cast("str | None", manifest.drive.identity.get("token")),
     }
+
+
+def on_error_of(manifest: Manifest) -> OnError:
+    """Return what becomes of a run where too many I/Os fail; one of an older version stops."""
+    return "continue" if manifest.open_options.get("on_error") == "continue" else "stop"
 
 
 def _unwritten(method: Method, drive: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ssdlab.model.stored import Stored
 from ssdlab.model.units import count_text, counted, counted_were
 from ssdlab.results.basis import Basis, of_search
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
+from ssdlab.results.io_faults import faults_claim
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class OfferedLoad(Stored):
             latency_ns, what = worst["max"], f"the longest of {counted(ios, 'I/O')} took"
         requested, dropped = sum(side.requested for side in sides), sum(side.dropped for side in sides)
         done = ios / requested if requested else None
-        failed = failure_of(
+        failed = faults_claim(step) or failure_of(
             done, dropped, Amount(latency_ns, "ns"), what, bound_ns, Evidence((step.ordinal,))
         )
         return cls(

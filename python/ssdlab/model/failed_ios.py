@@ -1,0 +1,101 @@
+"""What becomes of a run whose I/Os fail: one policy for all that measures, and the error that ends it.
+
+fio ends a job at its first failed I/O (`continue_on_error=none`), and ACT goes on and leaves failed I/Os out;
+SNIA's specification says nothing of them. Here no figure of a step with failed I/Os is ranked, rated or
+compared, so one of them spoils no hours of other steps: a run ends where there are more than a few.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from ssdlab.model.errors import DriveError
+from ssdlab.model.named_options import NamedOptions
+from ssdlab.model.summary import Summary
+from ssdlab.model.units import counted, share_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ssdlab.model.measurement import Measurement
+
+OnError = Literal["stop", "continue"]
+FAILED_SHARE = 0.001
+"""Share of failed I/Os beyond which a run stops: p99.9, the tail of reviews, is then of other I/Os."""
+FAILED_LEAST = 10
+"""So many tell a share: of fewer it may be chance, as of samples beyond a percentile."""
+TOO_MANY = "failed-ios"
+"""The `reason` among the facts of the error."""
+
+
+class ErrorOptions(NamedOptions):
+    """The option for failed I/Os, of every command that measures."""
+
+    noun: ClassVar[str] = "option for failed I/Os"
+
+    on_error: OnError = Field(
+        "stop",
+        description=f"where over {FAILED_SHARE:.1%} of a step's I/Os fail: stop, or continue to its end; "
+        "figures of steps with any failed I/O are marked and not ranked",
+    )
+
+
+def too_many(failed: int, done: int) -> bool:
+    """Return whether so many I/Os failed, beside those done, that a run stops."""
+    return failed >= FAILED_LEAST and failed > FAILED_SHARE * (failed + done)
+
+
+def stopping(on_tick: Callable[[Any], object] | None) -> Callable[[Any], None]:
+    """Return a tick that ends a workload of which too many I/Os have failed, and then does what was asked."""
+
+    def tick(snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
+        if too_many(snapshot.failed, snapshot.ios):
+            raise DriveError("too many I/Os failed", "see the kernel log", reason=TOO_MANY)
+        if on_tick is not None:
+            on_tick(snapshot)
+
+    return tick
+
+
+def explain(error: DriveError, device: str) -> None:
+    """Say in an error that ended a workload, by failed I/Os, how many of how many had failed."""
+    measured = error.measurement
+    in_a_row = error.facts.get("operation") in ("read", "write", "trim")
+    if measured is None or not (in_a_row or error.facts.get("reason") == TOO_MANY):
+        return
+    found = _error(Summary.model_validate(measured.as_dict()), device)
+    if found.failed >= FAILED_LEAST:
+        error.what, error.advice = found.what, found.advice
+        error.facts |= found.facts
+
+
+def check(measured: Measurement, device: str) -> None:
+    """Raise where too many I/Os of a workload failed.
+
+    Raises
+    ------
+    DriveError
+        With what was measured, and the facts of the first failed I/O.
+    """
+    summary = measured.summary()
+    if too_many(summary.failed, summary.ios):
+        error = _error(summary, device)
+        error.measurement = measured
+        raise error
+
+
+def _error(summary: Summary, device: str) -> DriveError:
+    failed, first = summary.failed, summary.first_failure
+    asked = failed + summary.ios
+    share = f", {share_text(failed / asked)}" if asked else ""
+    facts: dict[str, Any] = {} if first is None else first.facts
+    return DriveError(
+        f"{failed} of {counted(asked, 'I/O')} of {device} failed{share}"
+        f"{'' if first is None else f', first {first.words}'}",
+        "see the kernel log and the drive's health; to measure it all the same, with its figures marked, use "
+        "--on-error continue",
+        **{**facts, "device": device, "reason": TOO_MANY, "failed": failed, "asked": asked},
+    )
