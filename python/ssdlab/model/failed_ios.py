@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ssdlab.model.measurement import Measurement
+    from ssdlab.model.summary import FirstFailure
 
 OnError = Literal["stop", "continue"]
 FAILED_SHARE = 0.001
@@ -53,7 +54,7 @@ def stopping(on_tick: Callable[[Any], object] | None) -> Callable[[Any], None]:
 
     def tick(snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
         if too_many(snapshot.failed, snapshot.ios):
-            raise DriveError("too many I/Os failed", "see the kernel log", reason=TOO_MANY)
+            raise _error(snapshot.failed, snapshot.ios, None, "the drive")
         if on_tick is not None:
             on_tick(snapshot)
 
@@ -63,11 +64,15 @@ def stopping(on_tick: Callable[[Any], object] | None) -> Callable[[Any], None]:
 def explain(error: DriveError, device: str) -> None:
     """Say in an error that ended a workload, by failed I/Os, how many of how many had failed."""
     measured = error.measurement
-    in_a_row = error.facts.get("operation") in ("read", "write", "trim")
-    if measured is None or not (in_a_row or error.facts.get("reason") == TOO_MANY):
+    of_io = error.facts.get("operation") in ("read", "write", "trim")
+    if measured is None or not (of_io or error.facts.get("reason") == TOO_MANY):
         return
-    found = _error(Summary.model_validate(measured.as_dict()), device)
-    if found.failed >= FAILED_LEAST:
+    summary = Summary.model_validate(measured.as_dict())
+    # The measurement leaves the ramp out, and a tick is older than the end.
+    failed = max(summary.failed, error.facts.get("failed", 0))
+    done = summary.ios if failed == summary.failed else error.facts["asked"] - failed
+    if failed >= FAILED_LEAST:
+        found = _error(failed, done, summary.first_failure, device)
         error.what, error.advice = found.what, found.advice
         error.facts |= found.facts
 
@@ -82,20 +87,18 @@ def check(measured: Measurement, device: str) -> None:
     """
     summary = measured.summary()
     if too_many(summary.failed, summary.ios):
-        error = _error(summary, device)
+        error = _error(summary.failed, summary.ios, summary.first_failure, device)
         error.measurement = measured
         raise error
 
 
-def _error(summary: Summary, device: str) -> DriveError:
-    failed, first = summary.failed, summary.first_failure
-    asked = failed + summary.ios
-    share = f", {share_text(failed / asked)}" if asked else ""
+def _error(failed: int, done: int, first: FirstFailure | None, device: str) -> DriveError:
+    asked = failed + done
     facts: dict[str, Any] = {} if first is None else first.facts
     return DriveError(
-        f"{failed} of {counted(asked, 'I/O')} of {device} failed{share}"
+        f"{failed} of {counted(asked, 'I/O')} of {device} failed, {share_text(failed / asked)}"
         f"{'' if first is None else f', first {first.words}'}",
-        "see the kernel log and the drive's health; to measure it all the same, with its figures marked, use "
-        "--on-error continue",
+        "see the kernel log and the drive's health; --on-error continue measures it all the same, and marks "
+        "the figures",
         **{**facts, "device": device, "reason": TOO_MANY, "failed": failed, "asked": asked},
     )

@@ -72,7 +72,8 @@ def io_faults(step: Step) -> IoFaults | None:
     if isinstance(before := facts.get("failed"), int):  # of the attempts that this one goes on from
         failed, asked = failed + before, asked + before
     marks = () if telemetry is None else telemetry.marks
-    hidden = tuple(dict.fromkeys(mark.what for mark in marks if mark.code in HIDDEN))
+    telling = HIDDEN - {"drive-error"} if failed else HIDDEN  # of each failed I/O the kernel's log has a line
+    hidden = tuple(dict.fromkeys(mark.what for mark in marks if mark.code in telling))
     return IoFaults(failed, asked, first, hidden) if failed or hidden else None
 
 

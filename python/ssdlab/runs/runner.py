@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.model.errors import DriveError, Interrupted, Refused
+from ssdlab.model.failed_ios import TOO_MANY
 from ssdlab.results.journal import now, step_hash
 from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import Step
@@ -284,8 +285,14 @@ class Runner:
         try:
             result = self._executor.act(request, attempt, history.standing_parts)
         except DriveError as error:
-            if "operation" in error.facts:  # of an I/O
+            if "operation" in error.facts or error.facts.get("reason") == TOO_MANY:  # of an I/O
                 error.what = f"step {request.ordinal + 1}, {request.label}: {error.what}"
+                if error.facts.get("reason") == TOO_MANY:
+                    error.advice = (
+                        "see the kernel log and the drive's health, then go on with ssdlab resume "
+                        f"{run_words(self._folder)}; or begin anew with --on-error continue, which marks "
+                        "the figures"
+                    )
                 error.facts |= {"ordinal": request.ordinal, "step": request.label}
             raise
         seconds = time.monotonic() - started

@@ -9,7 +9,7 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.summary import Around, Summary
-from ssdlab.results.io_faults import faulty_states
+from ssdlab.results.io_faults import UNPROVEN, faulty_states
 from ssdlab.results.journal import boot_id, now, step_hash
 from ssdlab.results.lease import RunLock
 from ssdlab.results.lines import journal_bytes
@@ -158,12 +158,15 @@ def _manifest(
     moment: str,
 ) -> Manifest:
     summary = step.measured
-    scalars = (
-        Scalar.more("iops", "IOPS", summary.iops, "IOPS"),
-        Scalar.more("mb_s", "throughput", summary.mb_s, "MB/s"),
+    unprepared = any(each.code == "unprepared" for each in step.result.warnings)
+    unshown = faulty_states([step]).get(0) or (UNPROVEN if unprepared else None)
+    scalars = tuple(
+        each.model_copy(update={"unshown": unshown})
+        for each in (
+            Scalar.more("iops", "IOPS", summary.iops, "IOPS"),
+            Scalar.more("mb_s", "throughput", summary.mb_s, "MB/s"),
+        )
     )
-    if unshown := faulty_states([step]).get(0):
-        scalars = tuple(each.model_copy(update={"unshown": unshown}) for each in scalars)
     result = MeasureResult(quick=False, scalars=scalars, measurement=step.result.measurement or {})
     method = MethodInfo(
         name="measure", version=1, title="One workload", prose=_PROSE, destructive=workload.changes_data

@@ -42,7 +42,7 @@ def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
     measured = {
         step.ordinal for step in steps if step.result.measurement is not None and step.verb not in PREPARING
     }
-    faulty = faulty_states(steps)
+    faulty, figured = faulty_states(steps), {step.ordinal for step in steps if step.verb not in PREPARING}
     hot = {step.ordinal for step in steps if throttled(step)}
 
     def stamped(figure: Scalar) -> Scalar:
@@ -50,7 +50,7 @@ def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
         heat = THROTTLED if hot.intersection(basis.steps or measured) else ""
         # In how many steps is told beside it: the library puts figures together that have one text.
         host = HOST_LIMITED if host_made(basis, steps) else ""
-        failed = faulty_state(faulty, basis.steps or measured)
+        failed = faulty_state(faulty, basis.steps or figured)
         unshown = failed or result.unshown(figure) or heat or host or None
         return figure.model_copy(update={"unshown": unshown, "taken_at": basis.at or None})
 
