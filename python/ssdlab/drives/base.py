@@ -9,6 +9,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -320,26 +321,11 @@ class RealDrive(Closing):
                 for place in stream.places(self.capacity_bytes, self.logical_block_bytes):
                     self._before_reading(*place)
         writing = workload.changes_data
-        tick, stops = self._watched(on_tick, writing=writing), self.on_error == "stop"
+        how = {"log_path": log_path, "until": until, "header": header, "deadline": self.deadline}
+        run = partial(measurement.run, self._target, resolved, self._identity, **how)
         with self._writing(trims=workload.trims) if writing else nullcontext():
-            try:
-                measured = measurement.run(
-                    self._target,
-                    resolved,
-                    self._identity,
-                    log_path=log_path,
-                    on_tick=failed_ios.stopping(tick) if stops else tick,
-                    until=until,
-                    header=header,
-                    past_failures=not stops,
-                    **({} if self.deadline is None else {"deadline": self.deadline}),
-                )
-            except DriveError as error:
-                failed_ios.explain(error, self._identity.path)
-                raise
-        if stops:
-            failed_ios.check(measured, self._identity.path)
-        return measured
+            watch = self._watched(on_tick, writing=writing)
+            return failed_ios.heeding(run, watch, self.on_error, self._identity.path)
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
         """Discard a range of bytes of a device, or punch it out of a file; see `Drive.trim`."""

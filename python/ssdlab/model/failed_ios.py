@@ -18,15 +18,17 @@ from ssdlab.model.units import counted, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
+    import ssdlab._core as _core
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.summary import FirstFailure
+
+    OnTick = Callable[[_core.Snapshot], object]
 
 OnError = Literal["stop", "continue"]
 FAILED_SHARE = 0.001
 """Share of failed I/Os beyond which a run stops: p99.9, the tail of reviews, is then of other I/Os."""
-FAILED_LEAST = 10
+FAILED_MIN = 10
 """So many tell a share: of fewer it may be chance, as of samples beyond a percentile."""
 TOO_MANY = "failed-ios"
 """The `reason` among the facts of the error."""
@@ -39,29 +41,56 @@ class ErrorOptions(NamedOptions):
 
     on_error: OnError = Field(
         "stop",
-        description=f"where over {FAILED_SHARE:.1%} of a step's I/Os fail: stop, or continue to its end; "
-        "figures of steps with any failed I/O are marked and not ranked",
+        description=f"where over {share_text(FAILED_SHARE)} of a step's I/Os fail: stop, or continue to "
+        "its end; figures of steps with any failed I/O are marked and not ranked",
     )
 
 
 def too_many(failed: int, done: int) -> bool:
     """Return whether so many I/Os failed, beside those done, that a run stops."""
-    return failed >= FAILED_LEAST and failed > FAILED_SHARE * (failed + done)
+    return failed >= FAILED_MIN and failed > FAILED_SHARE * (failed + done)
 
 
-def stopping(on_tick: Callable[[Any], object] | None) -> Callable[[Any], None]:
-    """Return a tick that ends a workload of which too many I/Os have failed, and then does what was asked."""
+def heeding(
+    run: Callable[..., Measurement], on_tick: OnTick | None, on_error: OnError, device: str
+) -> Measurement:
+    """Run a workload, and end it where too many of its I/Os fail, unless it is to continue.
 
-    def tick(snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
+    Parameters
+    ----------
+    run
+        Takes ``on_tick`` and ``past_failures`` as the native ``run`` does.
+    on_tick, on_error, device
+        What is called meanwhile; the policy; the drive's path, for the error.
+
+    Raises
+    ------
+    DriveError
+        With what was measured, and the facts of the first failed I/O.
+    """
+    if on_error == "continue":
+        return run(on_tick=on_tick, past_failures=True)
+
+    def tick(snapshot: _core.Snapshot) -> None:
         if too_many(snapshot.failed, snapshot.ios):
-            raise _error(snapshot.failed, snapshot.ios, None, "the drive")
+            raise _error(snapshot.failed, snapshot.ios, None, device)
         if on_tick is not None:
             on_tick(snapshot)
 
-    return tick
+    try:
+        measured = run(on_tick=tick, past_failures=False)
+    except DriveError as error:
+        _explain(error, device)
+        raise
+    summary = measured.summary()
+    if too_many(summary.failed, summary.ios):
+        failure = _error(summary.failed, summary.ios, summary.first_failure, device)
+        failure.measurement = measured
+        raise failure
+    return measured
 
 
-def explain(error: DriveError, device: str) -> None:
+def _explain(error: DriveError, device: str) -> None:
     """Say in an error that ended a workload, by failed I/Os, how many of how many had failed."""
     measured = error.measurement
     of_io = error.facts.get("operation") in ("read", "write", "trim")
@@ -71,30 +100,15 @@ def explain(error: DriveError, device: str) -> None:
     # The measurement leaves the ramp out, and a tick is older than the end.
     failed = max(summary.failed, error.facts.get("failed", 0))
     done = summary.ios if failed == summary.failed else error.facts["asked"] - failed
-    if failed >= FAILED_LEAST:
+    if failed >= FAILED_MIN:
         found = _error(failed, done, summary.first_failure, device)
         error.what, error.advice = found.what, found.advice
         error.facts |= found.facts
 
 
-def check(measured: Measurement, device: str) -> None:
-    """Raise where too many I/Os of a workload failed.
-
-    Raises
-    ------
-    DriveError
-        With what was measured, and the facts of the first failed I/O.
-    """
-    summary = measured.summary()
-    if too_many(summary.failed, summary.ios):
-        error = _error(summary.failed, summary.ios, summary.first_failure, device)
-        error.measurement = measured
-        raise error
-
-
 def _error(failed: int, done: int, first: FirstFailure | None, device: str) -> DriveError:
     asked = failed + done
-    facts: dict[str, Any] = {} if first is None else first.facts
+    facts = {} if first is None else first.facts
     return DriveError(
         f"{failed} of {counted(asked, 'I/O')} of {device} failed, {share_text(failed / asked)}"
         f"{'' if first is None else f', first {first.words}'}",

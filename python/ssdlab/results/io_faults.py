@@ -53,8 +53,8 @@ class IoFaults:
         """All of it, as a clause."""
         failed = f"{self.failed} of {counted(self.asked, 'I/O')} failed" if self.failed else ""
         more = len(self.hidden) - _NAMED
-        told = "; ".join((*self.hidden[:_NAMED], *((f"and {more} more",) if more > 0 else ())))
-        return "; ".join(filter(None, (failed + (f", first {self.first}" if self.first else ""), told)))
+        others = "; ".join((*self.hidden[:_NAMED], *((f"and {more} more",) if more > 0 else ())))
+        return "; ".join(filter(None, (failed + (f", first {self.first}" if self.first else ""), others)))
 
 
 def io_faults(step: Step) -> IoFaults | None:

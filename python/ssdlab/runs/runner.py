@@ -289,7 +289,7 @@ class Runner:
                 error.what = f"step {request.ordinal + 1}, {request.label}: {error.what}"
                 if error.facts.get("reason") == TOO_MANY:
                     error.advice = (
-                        "see the kernel log and the drive's health, then go on with ssdlab resume "
+                        "see the kernel log and the drive's health, then: ssdlab resume "
                         f"{run_words(self._folder)}; or begin anew with --on-error continue, which marks "
                         "the figures"
                     )

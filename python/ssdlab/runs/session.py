@@ -44,7 +44,7 @@ from ssdlab.runs.meters import chosen_meter, kept_meter, open_metering, reopened
 from ssdlab.runs.order import Order, check_before_made, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
-from ssdlab.runs.provenance import drive_info, first_manifest, measured_under, metered_by
+from ssdlab.runs.provenance import drive_info, first_manifest, measured_under, metered_by, on_error_of
 from ssdlab.runs.recorded_power import marked
 from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method
 from ssdlab.runs.runner import Rewind, Runner
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.drives.opening import Look
     from ssdlab.methods.method import Method, Params
-    from ssdlab.model.failed_ios import OnError
     from ssdlab.results.progress import Observer
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
@@ -367,8 +366,7 @@ class _Run:
             row_buckets=partial(row_buckets_of_logs, self._held),
             ios=partial(ios_of_logs, self._held),
         )
-        result = with_host_part(self._method.conclude(data, self._params), steps)
-        result = with_io_faults(result, steps)
+        result = with_io_faults(with_host_part(self._method.conclude(data, self._params), steps), steps)
         figures = with_errors(result.scalars, meter_of(self._manifest))
         result = with_states(result.model_copy(update={"scalars": figures}), steps)
         voided = tuple(RunFolder(self._folder).voided())
@@ -389,8 +387,7 @@ class _Run:
 
     def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
         """Tell what the method needs and this drive cannot prove: that every block was written."""
-        fills = [step for step in steps if step.verb == "fill"]
-        filled = bool(fills) and not unprepared(fills, fills[-1].ordinal + 1)
+        filled = any(step.verb == "fill" and not unprepared([step], step.ordinal + 1) for step in steps)
         known = self._drive.written(0, self._drive.capacity_bytes) is not None
         member = self._manifest.member
         known |= member is not None and member.written_by is not None
@@ -433,11 +430,6 @@ def _consent_again(manifest: Manifest, written_bytes: int) -> dict[str, Any]:
         "writing": writing,
         "token": cast("str | None", manifest.drive.identity.get("token")),
     }
-
-
-def on_error_of(manifest: Manifest) -> OnError:
-    """Return what becomes of a run where too many I/Os fail; one of an older version stops."""
-    return "continue" if manifest.open_options.get("on_error") == "continue" else "stop"
 
 
 def _unwritten(method: Method, drive: str) -> dict[str, Any]:
