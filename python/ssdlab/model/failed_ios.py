@@ -14,7 +14,7 @@ from pydantic import Field
 from ssdlab.model.errors import DriveError
 from ssdlab.model.named_options import NamedOptions
 from ssdlab.model.summary import Summary
-from ssdlab.model.units import counted, share_text
+from ssdlab.model.units import counted, fixed_share_text, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ class ErrorOptions(NamedOptions):
 
     on_error: OnError = Field(
         "stop",
-        description=f"where over {share_text(FAILED_SHARE)} of a step's I/Os fail: stop, or continue to "
+        description=f"where over {fixed_share_text(FAILED_SHARE)} of a step's I/Os fail: stop, or continue to "
         "its end; figures of steps with any failed I/O are marked and not ranked",
     )
 
