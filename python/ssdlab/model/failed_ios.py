@@ -41,8 +41,8 @@ class ErrorOptions(NamedOptions):
 
     on_error: OnError = Field(
         "stop",
-        description=f"where over {fixed_share_text(FAILED_SHARE)} of a step's I/Os fail: stop, or continue to "
-        "its end; figures of steps with any failed I/O are marked and not ranked",
+        description=f"where over {fixed_share_text(FAILED_SHARE)} of a step's I/Os fail: stop, or continue "
+        "to its end; figures of steps with any failed I/O are marked and not ranked",
     )
 
 
