@@ -358,6 +358,7 @@ def run(
     until: Callable[[Sequence[Row]], bool] | None = None,
     header: str | None = None,
     deadline: Deadline | None = None,
+    past_failures: bool = False,
 ) -> Measurement:
     """Run a workload to its end and return what was measured; other Python threads go on meanwhile.
 
@@ -368,7 +369,8 @@ def run(
     `Interrupted` with ``measurement``; SIGTERM and SIGHUP do the same where the program has no handler of its
     own for them. `log_path` must not exist yet; the log holds rows and their histograms, and single I/Os of
     streams with ``log_ios``. Its header is ``{"workload": ..., "build": ..., "owner": header}``, where
-    `header` is JSON. Past `deadline` nothing is issued, and the run raises `HostError`.
+    `header` is JSON. Past `deadline` nothing is issued, and the run raises `HostError`. A hundred failed I/Os
+    of a thread in a row end the run with `DriveError`, unless it is to go on `past_failures`.
     """
 
 @final

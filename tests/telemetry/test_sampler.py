@@ -164,9 +164,11 @@ def test_the_kernels_log_is_read_from_the_beginning_of_the_step(tmp_path: Path) 
     assert say("6,13,6000000,-;nvme nvme01: another drive resets\n") == []
     assert say("6,14,6000000,-;eth0: link is down\n") == []
     (mark,) = say("4,15,7000000,-;pcieport 0000:00:01.0: AER: Corrected error of 0000:01:00.0\n")
+    assert mark.code == "drive-error"
+    (mark,) = say("6,16,7000000,-;nvme0n1: detected capacity change from 8 to 16\n")
     assert mark.code == "kernel-log"
     found = [say(f"3,{n},8000000,-;nvme nvme0: I/O {n} timeout\n") for n in range(30)]
-    assert sum(map(len, found)) == 18, "of a storm the first twenty in all"
+    assert sum(map(len, found)) == 17, "of a storm the first twenty in all"
     log.end()
     os.close(keeps)
 

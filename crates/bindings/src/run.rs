@@ -34,7 +34,7 @@ const TICK: Duration = Duration::from_millis(50);
 #[pyfunction]
 #[pyo3(signature = (
     target, workload_json, *, log_path = None, keep_interval_histograms = false, on_tick = None, until = None, header = None,
-    deadline = None
+    deadline = None, past_failures = false
 ))]
 // One argument each, as in the stub; `py` is not one of them.
 #[allow(clippy::too_many_arguments)]
@@ -48,6 +48,7 @@ pub(crate) fn run(
     until: Option<Bound<'_, PyAny>>,
     header: Option<&str>,
     deadline: Option<PyRef<'_, Deadline>>,
+    past_failures: bool,
 ) -> PyResult<Measurement> {
     let workload = workloads::parse(py, workload_json)?;
     let held = target.held(py)?;
@@ -60,6 +61,7 @@ pub(crate) fn run(
         log,
         header,
         keep_interval_histograms,
+        past_failures,
         ..Options::default()
     };
     let deadline = deadline.map(|each| each.held());

@@ -33,6 +33,8 @@ pub(crate) struct Totals {
     started: Option<StartStamp>,
     lateness_ns: LatencySummary,
     failed_ns: LatencySummary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_failure: Option<metrics::Failure>,
     overshoot: Option<metrics::Overshoot>,
     drained: Option<Drained>,
     workers: Workers,
@@ -165,6 +167,7 @@ pub(crate) fn totals(measurement: &Measurement, workload: Option<&Workload>) -> 
         started: measurement.start,
         lateness_ns: merged(&tallies, |tally| &tally.lateness),
         failed_ns: merged(&tallies, |tally| &tally.failed_latency),
+        first_failure: measurement.failures.first().cloned(),
         drained: drained(measurement),
         overshoot: measurement.decided_row.map(|_| measurement.overshoot),
         workers: Workers::from(&measurement.workers),

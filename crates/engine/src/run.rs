@@ -29,6 +29,8 @@ pub struct Options {
     pub huge_pages: bool,
     /// Before an intended start, spin for so long instead of sleeping; costs a CPU.
     pub spin_ns: u64,
+    /// Go on however many I/Os fail in a row, as long as the target is there.
+    pub past_failures: bool,
 }
 
 impl Default for Options {
@@ -40,6 +42,7 @@ impl Default for Options {
             buffer_bytes_max: 4 << 30,
             huge_pages: false,
             spin_ns: 0,
+            past_failures: false,
         }
     }
 }
@@ -69,7 +72,7 @@ pub fn run(
     features::check(target, workload)?;
     check_resources(workload, &options)?;
 
-    let shared = Shared::new(target, control, workload, options.spin_ns);
+    let shared = Shared::new(target, control, workload, &options);
     let huge_pages = options.huge_pages;
     let collector = Collector::new(collector_spec(workload, options))?;
     let sources: Vec<Vec<Source>> = plan

@@ -9,12 +9,13 @@ use workload::{Io, Op};
 
 use crate::control::Control;
 use crate::error::EngineError;
+use crate::run::Options;
 use crate::source::{Arrival, Source};
 use crate::start::{Gate, Rendezvous};
 use crate::sys::{Clock, ThreadUsage, schedstat_ns, sleep_until, thread_usage};
 use crate::target::Target;
 
-/// So many failures of one worker without a success between them end the run.
+/// So many failures of one worker without a success between them end the run, unless it is to go past them.
 const FAILURES_IN_A_ROW: u32 = 100;
 /// The error number that stands for a short transfer.
 pub(crate) const SHORT: i32 = 0;
@@ -27,6 +28,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) gate: Gate,
     pub(crate) interval_ns: u64,
     pub(crate) spin_ns: u64,
+    past_failures: bool,
     pub(crate) rendezvous: Rendezvous,
     trouble: Mutex<Trouble>,
 }
@@ -52,7 +54,7 @@ impl<'a> Shared<'a> {
         target: &'a Target,
         control: &'a Control,
         workload: &Workload,
-        spin_ns: u64,
+        options: &Options,
     ) -> Self {
         let workers = workload.streams.iter().map(|s| s.workers).sum();
         Self {
@@ -60,7 +62,8 @@ impl<'a> Shared<'a> {
             control,
             gate: Gate::default(),
             interval_ns: workload.interval_ns,
-            spin_ns,
+            spin_ns: options.spin_ns,
+            past_failures: options.past_failures,
             rendezvous: Rendezvous::of(workers),
             trouble: Mutex::default(),
         }
@@ -314,7 +317,8 @@ impl<'a> Worker<'a> {
             libc::EINVAL | libc::EOPNOTSUPP => !self.any_done,
             _ => false,
         };
-        if hopeless || self.failures_in_a_row >= FAILURES_IN_A_ROW {
+        let dead = self.failures_in_a_row >= FAILURES_IN_A_ROW && !self.shared.past_failures;
+        if hopeless || dead {
             let operation = name_of(io.op);
             self.shared.faulted(Fault {
                 errno,

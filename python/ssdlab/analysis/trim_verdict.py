@@ -70,6 +70,10 @@ class Pass(Protocol):
     def throttled(self) -> bool:
         """Whether the drive's own heat slowed it."""
 
+    @property
+    def failed(self) -> str | None:
+        """What of its I/O failed; None: nothing."""
+
 
 @dataclass(frozen=True)
 class TrimVerdict:
@@ -162,6 +166,8 @@ def _disturbed(passes: Sequence[Pass]) -> Iterator[str]:
     for each in passes:
         if each.limited:
             yield f"the host was the limit of the pass {each.name!r}: {each.limited}"
+        if each.failed:
+            yield f"I/O failed: {each.failed}"
     if hot := [repr(each.name) for each in passes if each.throttled]:
         several = "es" if len(hot) > 1 else ""
         yield f"heat slowed the drive in the pass{several} {and_listed(hot)}, whatever TRIM did"

@@ -9,11 +9,12 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from ssdlab.cli.kinds import whole_number
+from ssdlab.model.failed_ios import ErrorOptions
 from ssdlab.model.frozen import Metavar
 from ssdlab.model.meter_text import MeterOptions
 
 
-class OrderOptions(MeterOptions):
+class OrderOptions(MeterOptions, ErrorOptions):
     """Options of `run` and `job` besides those of the drive."""
 
     noun: ClassVar[str] = "option of run"

@@ -109,7 +109,13 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
     of_drive = {name: getattr(opened, name) for name in DriveOptions.model_fields}
     with of_option("--run-id"):
         run_id = None if asked.run_id is None else check_run_id(asked.run_id)
-    of_run = {"seed": asked.seed, "rig": asked.rig, "meter": asked.meter, "run_id": run_id}
+    of_run = {
+        "seed": asked.seed,
+        "rig": asked.rig,
+        "meter": asked.meter,
+        "run_id": run_id,
+        "on_error": asked.on_error,
+    }
     return {**of_drive, **of_run, "variant": chosen(Variant, options)}
 
 

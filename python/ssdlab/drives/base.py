@@ -9,6 +9,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
     from ssdlab.host.sysfs import HostFiles
     from ssdlab.model.capabilities import Capabilities
+    from ssdlab.model.failed_ios import OnError
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.workload import Workload
@@ -85,6 +87,8 @@ class Drive(Protocol):
 
     deadline: _core.Deadline | None
     """Until when I/O may be issued (`results.lease`); None without end. The engine's workers look at it."""
+    on_error: OnError
+    """Whether a workload of which too many I/Os fail is ended (`model.failed_ios`)."""
 
     @property
     def identity(self) -> Identity:
@@ -262,6 +266,7 @@ class RealDrive(Closing):
     """What block devices and files have in common: one held native target, and a check before each run."""
 
     deadline: _core.Deadline | None = None
+    on_error: OnError = "stop"
 
     def __init__(self, identity: Identity, target: _core.Target) -> None:
         self._identity = identity
@@ -307,7 +312,7 @@ class RealDrive(Closing):
         header: str | None = None,
     ) -> Measurement:
         """Run a workload; see `Drive.run`."""
-        from ssdlab.model import measurement
+        from ssdlab.model import failed_ios, measurement
 
         resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
         self._check_same()
@@ -316,17 +321,11 @@ class RealDrive(Closing):
                 for place in stream.places(self.capacity_bytes, self.logical_block_bytes):
                     self._before_reading(*place)
         writing = workload.changes_data
+        how = {"log_path": log_path, "until": until, "header": header, "deadline": self.deadline}
+        run = partial(measurement.run, self._target, resolved, self._identity, **how)
         with self._writing(trims=workload.trims) if writing else nullcontext():
-            return measurement.run(
-                self._target,
-                resolved,
-                self._identity,
-                log_path=log_path,
-                on_tick=self._watched(on_tick, writing=writing),
-                until=until,
-                header=header,
-                **({} if self.deadline is None else {"deadline": self.deadline}),
-            )
+            watch = self._watched(on_tick, writing=writing)
+            return failed_ios.heeding(run, watch, self.on_error, self._identity.path)
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
         """Discard a range of bytes of a device, or punch it out of a file; see `Drive.trim`."""

@@ -19,6 +19,7 @@ from ssdlab.model.units import fixed_share_text
 from ssdlab.results.basis import taken_apart
 from ssdlab.results.catalogue_columns import LIKE, LIKE_FIGURES
 from ssdlab.results.host_part import HOST_LIMITED
+from ssdlab.results.io_faults import FAILED_IO
 from ssdlab.results.warned_steps import THROTTLED
 
 if TYPE_CHECKING:
@@ -224,6 +225,8 @@ def _until_shown(index: Index, group: Columns) -> str:
         return "measure with fewer threads, or on a host that does less beside it"
     if state == THROTTLED:
         return "measure with the drive cooled"
+    if state == FAILED_IO:
+        return "see the kernel log and the drive's health: ssdlab show names the steps"
     query = "SELECT quick FROM entries WHERE folder = ? LIMIT 1"
     if index.ask(query, [group["example"]]) == [(True,)]:
         return "measure until it is shown: without --quick"

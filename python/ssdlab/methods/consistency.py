@@ -42,6 +42,7 @@ from ssdlab.methods.verbs.variant import share_of_user_capacity
 from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.units import NS_PER_S, significant
 from ssdlab.results.claim import clauses
+from ssdlab.results.io_faults import not_proven
 from ssdlab.results.schema import Departure
 from ssdlab.results.warned_steps import heat_after
 
@@ -108,6 +109,7 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
             asked_pct=spare,
             raw_bytes=raw_bytes,
             began_c=_heat_before(data, step.ordinal),
+            failed=not_proven(data.steps, step),
         )
         for spare in p.spares
         if (step := data.step(name := _name(spare, raw_bytes))) is not None

@@ -16,6 +16,7 @@ next.
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -251,6 +252,17 @@ def of_os(error: OSError, what: str, advice: str, **facts: Any) -> UsageError | 
     """
     sort = UsageError if error.errno in _OF_THE_NAME else HostError
     return sort(f"{what}: {error.strerror or error}", advice, errno=error.errno, **facts)
+
+
+def errno_text(number: int) -> str:
+    """Return an error number of a failed I/O in words; 0 is a transfer that ended early.
+
+    >>> errno_text(5), errno_text(0)
+    ('EIO: Input/output error', 'short: the transfer ended early')
+    """
+    if not number:
+        return "short: the transfer ended early"
+    return f"{errno.errorcode.get(number, number)}: {os.strerror(number)}"
 
 
 def excerpt(text: str, max_characters: int = SHOWN_CHARACTERS) -> str:

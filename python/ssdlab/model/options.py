@@ -17,6 +17,7 @@ from ssdlab.model.arrival import Closed, Open, Rate
 from ssdlab.model.block_sizes import Block, Blocks
 from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.errors import Refused, UsageError, unknown
+from ssdlab.model.failed_ios import ErrorOptions
 from ssdlab.model.frozen import Bytes, Metavar
 from ssdlab.model.meter_text import MeterOptions
 from ssdlab.model.pattern import AnyPattern, Sequential, Uniform, pattern_text
@@ -64,7 +65,7 @@ def _percent(value: object) -> object:
     return share.numerator
 
 
-class MeasureOptions(DriveOptions, MeterOptions):
+class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     """What can be set for `ssdlab measure`; names and text as on the command line."""
 
     noun: ClassVar[str] = "option of measure"

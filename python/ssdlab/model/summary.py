@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ssdlab.model.direction import DIRECTIONS, Direction
+from ssdlab.model.errors import errno_text
 from ssdlab.model.telemetry import StepTelemetry
 
 Number = int | float
@@ -158,6 +159,31 @@ class Drained(_Read):
     ns: int = 0
 
 
+class FirstFailure(_Read):
+    """The first I/O that failed, be it in the ramp."""
+
+    op: str
+    errno: int
+    """0: the transfer ended early."""
+    offset: int
+    length: int
+
+    @property
+    def words(self) -> str:
+        """What failed, where and why."""
+        return f"a {self.op} of {self.length} bytes at byte {self.offset} ({errno_text(self.errno)})"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The same, as an error tells it."""
+        return {
+            "errno": self.errno,
+            "operation": self.op,
+            "offset": self.offset,
+            "length": self.length,
+        }
+
+
 class Started(_Read):
     """When the measurement began."""
 
@@ -194,6 +220,7 @@ class Summary(_Read):
     drive: MeasuredDrive | None = None
     workers: Workers | None = None
     lateness_ns: Times = NO_TIMES
+    first_failure: FirstFailure | None = None
     warnings: tuple[SummaryWarning, ...] | None = ()
     complete: bool = True
     build: Build | None = None
@@ -254,6 +281,11 @@ class Summary(_Read):
         found = [side.response_ns.get(key) for side in self.transfers if side.ios]
         known = [value for value in found if value is not None]
         return max(known, default=None) if len(known) == len(found) else None
+
+    @property
+    def failed(self) -> int:
+        """I/Os that failed, in all directions."""
+        return sum(side.failed for side in self.sides.values())
 
     @property
     def moved_bytes(self) -> int:

@@ -65,7 +65,9 @@ FIGURES = tuple(name for name in Sample.__slots__ if name != "at_ns")
 MarkCode = Literal[
     "throttled",
     "media-errors",
+    "link-errors",
     "link-changed",
+    "drive-error",
     "drive-reset",
     "kernel-log",
     "drive-failing",

@@ -247,6 +247,21 @@ CATALOGUE: dict[str, Entry] = {
         "it could not repair what it read: data may be lost, and its attempts to are in the tail",
         "look at its error log, and do not publish the figures of a drive that loses data",
     ),
+    "link-errors": Entry(
+        "{what}",
+        "a transfer that the link got wrong is sent again, and its I/O waits for that",
+        "check cable, slot and riser, and measure again",
+    ),
+    "drive-error": Entry(
+        "{what}",
+        "the kernel tells of errors of the drive, be it that a repeat of the command went well",
+        "look at the kernel log and at the drive's health before trusting any figure",
+    ),
+    "unprepared": Entry(
+        "the drive was not prepared as asked: {what}",
+        "what a failed write left out holds what was there before, so the state of the drive is not known",
+        "prepare it again, and see the kernel log and the drive's health",
+    ),
     "link-changed": Entry(
         "{what} during the measurement",
         "a link that is trained again loses transfers meanwhile, and may carry less from then on",

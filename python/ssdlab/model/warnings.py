@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from ssdlab.model.errors import nearest
+from ssdlab.model.errors import errno_text, nearest
 from ssdlab.model.summary import NO_DRIVE, NO_WORKERS
 from ssdlab.model.units import (
     NS_PER_S,
@@ -383,10 +383,4 @@ def _keeps_depth(stream: Stream) -> bool:
 
 
 def _errors_text(errors: Mapping[str, int]) -> str:
-    import errno
-    import os
-
-    return ", ".join(
-        f"{count} x {errno.errorcode.get(int(number), number)}: {os.strerror(int(number))}"
-        for number, count in errors.items()
-    )
+    return ", ".join(f"{count} x {errno_text(int(number))}" for number, count in errors.items())

@@ -44,6 +44,9 @@ class StateCheck(Stored):
         exclude_if=absent,
         description="why the host, not the drive, was the limit of one of both; absent: it was not",
     )
+    failed: str | None = Field(
+        default=None, exclude_if=absent, description="I/Os of one of both that failed; absent: none"
+    )
     ordinals: tuple[int, ...]
 
 
@@ -82,6 +85,11 @@ class SteadyProof(Stored):
         exclude_if=absent,
         description="why the host, not the drive, was the limit meanwhile; absent: it was not",
     )
+    failed: str | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="I/Os that failed meanwhile, or in what prepared the drive; absent: none",
+    )
 
     in_full: bool | None = Field(
         default=None,
@@ -101,8 +109,8 @@ class SteadyProof(Stored):
 
     @property
     def judged(self) -> bool:
-        """Whether rounds and writing were enough, and neither heat nor the host held the drive back."""
-        held_back = self.throttled or self.by_host
+        """Whether rounds and writing were enough, no I/O failed, and neither heat nor host was the limit."""
+        held_back = self.throttled or self.by_host or self.failed
         return self.first is not None and self.capacities >= MIN_CAPACITIES and not held_back
 
 

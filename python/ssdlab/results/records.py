@@ -119,7 +119,9 @@ class PartRecord(Stored):
     t: Literal["part"] = "part"
     ordinal: int
     attempt: int
-    done: dict[str, int] = Field(description="how far it came: bytes, ios, ns; bytes written")
+    done: dict[str, int] = Field(
+        description="how far it came: bytes, ios, ns; bytes written; I/Os that failed, if any did"
+    )
     at: str
 
 

@@ -29,6 +29,8 @@ class LogProgress:
     ns: int
     written: int = 0
     """Of the bytes."""
+    failed: int = 0
+    """I/Os that failed."""
 
 
 def read_progress(path: Path) -> LogProgress | None:
@@ -50,6 +52,7 @@ def read_progress(path: Path) -> LogProgress | None:
         ios=sum(int(rows["ios"].sum()) for rows in cells),
         ns=max(ends),
         written=rows_written(log),
+        failed=sum(int(rows["failed"].sum()) for rows in cells),
     )
 
 

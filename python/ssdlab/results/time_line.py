@@ -20,8 +20,10 @@ _MIN_BYTES = 1_000_000_000
 """Of the host, from which write amplification is stated: drives count in thousands of blocks."""
 _SENTENCES = {
     "media-errors": "media errors {count} in {steps}: {first}",
+    "link-errors": "errors of the link {count} in {steps}: {first}",
     "link-changed": "the link changed {count} in {steps}: {first}",
     "drive-reset": "the kernel tells of resets or timeouts {count} in {steps}: {first}",
+    "drive-error": "the kernel tells of errors of the drive {count} in {steps}: {first}",
     "kernel-log": "the kernel wrote of the drive {count} in {steps}: {first}",
     "drive-failing": "{first}",
     "worn-out": "{first}",

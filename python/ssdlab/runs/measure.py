@@ -86,14 +86,18 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
     with _log(options) as log, _opened(drive, options, watcher) as held:
         # Before anything is written: what does not fit this drive must not cost it a fill.
         workload.resolve(held.capacity_bytes, held.logical_block_bytes)
+        held.on_error = options.on_error
         if options.seed is None:
             workload = workload.model_copy(update={"seed": seed_for(held)})
+        failed = 0
         if options.precondition == "fill":
             watcher.phase("filling", duration_ns=None, size_bytes=held.capacity_bytes)
             with _preparing("filling"):
                 for fill in fill_workloads(held.capacity_bytes, workload.seed):
-                    held.run(fill, on_tick=watcher.tick)
+                    failed += held.run(fill, on_tick=watcher.tick).summary().failed
         prepared = _prepared(held, workload, options, watcher)
+        if failed:
+            prepared["failed"] = failed
         with _metering(options, held) as metering:
             measurement = _measured(held, workload, options, watcher, log, prepared, metering)
         if not options.save:
@@ -350,6 +354,9 @@ def _judged(
         measurement = measurement.with_facts(telemetry=telemetry.model_dump(mode="json"))
     if prepared:
         measurement = measurement.with_facts(prepared=prepared)
+    if failed := prepared.get("failed"):
+        warnings.append(Warning.of("unprepared", what=f"{failed} of its writes failed"))
+    elif prepared:
         how = _OVERWRITTEN if prepared["in_full"] else _PREPARED[str(prepared["preconditioning"])]
         warnings.append(Warning.of("prepared", how=how, after=_AFTER[bool(prepared["steady"])]))
     return measurement.with_warnings(warnings)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.drives.opening import Look
     from ssdlab.methods.method import Method, Params
+    from ssdlab.model.failed_ios import OnError
     from ssdlab.model.meter_text import MeterText
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Member
@@ -67,6 +68,8 @@ class Order:
         Where the run is part of a suite: what it is there.
     meter
         Power meter on the drive; by default that of the rig file.
+    on_error
+        What becomes of the run where too many I/Os of a step fail.
     begun_on
         Where the run is part of a suite: the drive that the suite's consent was given for.
     variant
@@ -88,6 +91,7 @@ class Order:
     rig: Path | None = None
     begun_on: Given | None = None
     meter: MeterText | None = None
+    on_error: OnError = "stop"
 
 
 def plan_order(order: Order, library: Path | None = None, *, probing: bool = False) -> Plan:

@@ -76,6 +76,7 @@ def prepare(
     )
     drive.purge()
     before: list[float] = []
+    failed = 0
     if drive.state is not None and how == "analytic":
         drive.state.place_steady()
     else:
@@ -83,22 +84,28 @@ def prepare(
         written = drive.run(
             laid.workload(_FULL.precondition_depth).model_copy(update={"seed": seed}), on_tick=watcher.tick
         )
-        before = laid.speeds(*_rows_of(written))
-    found, full = _write_after(drive, laid, before, seed=seed, placed=how == "analytic", watcher=watcher)
+        before, failed = laid.speeds(*_rows_of(written)), written.summary().failed
+    found, full, later = _write_after(
+        drive, laid, before, seed=seed, placed=how == "analytic", watcher=watcher
+    )
     return {
         "preconditioning": how,
         "spare": laid.spare,
         "spare_from": laid.spare_from,
         "spare_found": found.spare_found,
-        "steady": found.steady,
+        "steady": found.steady and not (failed or later),
         "in_full": full,
+        **({"failed": failed + later} if failed or later else {}),
     }
 
 
 def _write_after(
     drive: Drive, laid: Pass, before: list[float], *, seed: int, placed: bool, watcher: Watcher
-) -> tuple[Judged, bool]:
-    """Write until that is steady or was done in full; returns what that showed, and whether in full."""
+) -> tuple[Judged, bool, int]:
+    """Write until that is steady or was done in full.
+
+    Returns what that showed, whether in full, and how many of the writes failed.
+    """
     after = AfterPass(laid, before, placed=placed)
     full, _ = steady_until(_FULL, laid.data_bytes)
     writes = closed_loop(
@@ -125,8 +132,8 @@ def _write_after(
     judged = judge(laid, before, *_rows_of(ran), placed=placed)
     if ended and not judged.steady:
         judged = Judged(judged.rounds_mb_s, judged.round_s, judged.spare_found, judged.agreed, steady=True)
-        return judged, True
-    return judged, False
+        return judged, True, ran.summary().failed
+    return judged, False, ran.summary().failed
 
 
 def _rows_of(measured: Measurement) -> tuple[Any, Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.base import Drive
     from ssdlab.host.identity import Identity
+    from ssdlab.model.failed_ios import OnError
     from ssdlab.runs.order import Order
 
 
@@ -33,6 +34,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         "writing": writing,
         "wipe_signatures": order.wipe_signatures,
         "endurance_cap": order.endurance_cap,
+        "on_error": order.on_error,
         **({} if order.meter is None else {"meter": str(order.meter)}),
     }
     return Manifest(
@@ -52,6 +54,11 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         member=order.member,
         ratings=rated_values(drive.identity),
     )
+
+
+def on_error_of(manifest: Manifest) -> OnError:
+    """Return what becomes of a run where too many I/Os fail; one of an older version stops."""
+    return "continue" if manifest.open_options.get("on_error") == "continue" else "stop"
 
 
 def lasting_text(text: str, info: DriveInfo) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.model.errors import Interrupted, Refused
+from ssdlab.model.errors import DriveError, Interrupted, Refused
+from ssdlab.model.failed_ios import TOO_MANY
 from ssdlab.results.journal import now, step_hash
 from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import Step
@@ -260,6 +261,7 @@ class Runner:
             "ios": progress.ios,
             "ns": progress.ns,
             "written": progress.written,
+            **({"failed": progress.failed} if progress.failed else {}),
         }
 
     # --- doing a step ---
@@ -280,7 +282,19 @@ class Runner:
         self._journal.begin(begin)
         self._tracker.began(request)
         started = time.monotonic()
-        result = self._executor.act(request, attempt, history.standing_parts)
+        try:
+            result = self._executor.act(request, attempt, history.standing_parts)
+        except DriveError as error:
+            if "operation" in error.facts or error.facts.get("reason") == TOO_MANY:  # of an I/O
+                error.what = f"step {request.ordinal + 1}, {request.label}: {error.what}"
+                if error.facts.get("reason") == TOO_MANY:
+                    error.advice = (
+                        "see the kernel log and the drive's health, then: ssdlab resume "
+                        f"{run_words(self._folder)}; or begin anew with --on-error continue, which marks "
+                        "the figures"
+                    )
+                error.facts |= {"ordinal": request.ordinal, "step": request.label}
+            raise
         seconds = time.monotonic() - started
         result = result.model_copy(update={"seconds": seconds})
         state = None if self._keeper is None else self._keeper.digest()

@@ -9,11 +9,12 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.summary import Around, Summary
+from ssdlab.results.io_faults import UNPROVEN, faulty_states
 from ssdlab.results.journal import boot_id, now, step_hash
 from ssdlab.results.lease import RunLock
 from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
-from ssdlab.results.run_folder import JOURNAL, STEPS
+from ssdlab.results.run_folder import JOURNAL, STEPS, Step
 from ssdlab.results.samples import samples_name, write_samples
 from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Scalar, Session, Warned
 from ssdlab.results.step_log import log_name, spread_of
@@ -144,24 +145,29 @@ def measured_run(
         ),
         EndRecord(ordinal=0, attempt=1, result=result, at=moment),
     ]
-    return _manifest(drive, text, workload, stored, warnings, params, moment), journal
+    step = Step(0, 1, "run", label, dict(args), result)
+    return _manifest(drive, text, workload, step, params, moment), journal
 
 
 def _manifest(
     drive: Drive,
     text: str,
     workload: Workload,
-    stored: dict[str, Any],
-    warnings: tuple[Warned, ...],
+    step: Step,
     params: dict[str, JsonValue],
     moment: str,
 ) -> Manifest:
-    summary = Summary.model_validate(stored)
-    scalars = (
-        Scalar(name="iops", label="IOPS", value=summary.iops, unit="IOPS", better="higher"),
-        Scalar(name="mb_s", label="throughput", value=summary.mb_s, unit="MB/s", better="higher"),
+    summary = step.measured
+    unprepared = any(each.code == "unprepared" for each in step.result.warnings)
+    unshown = faulty_states([step]).get(0) or (UNPROVEN if unprepared else None)
+    scalars = tuple(
+        each.model_copy(update={"unshown": unshown})
+        for each in (
+            Scalar.more("iops", "IOPS", summary.iops, "IOPS"),
+            Scalar.more("mb_s", "throughput", summary.mb_s, "MB/s"),
+        )
     )
-    result = MeasureResult(quick=False, scalars=scalars, measurement=stored)
+    result = MeasureResult(quick=False, scalars=scalars, measurement=step.result.measurement or {})
     method = MethodInfo(
         name="measure", version=1, title="One workload", prose=_PROSE, destructive=workload.changes_data
     )
@@ -178,6 +184,6 @@ def _manifest(
         tool=tool(),
         created=moment,
         sessions=(Session(started=moment, ended=moment, status="finished", boot_id=boot_id()),),
-        warnings=warnings,
+        warnings=step.result.warnings,
         result=result.model_dump(mode="json"),
     )

@@ -27,6 +27,7 @@ from ssdlab.methods.shortened import with_shortened
 from ssdlab.model.errors import Refused
 from ssdlab.results.finishing import explaining_stops
 from ssdlab.results.host_part import with_host_part
+from ssdlab.results.io_faults import unprepared, with_io_faults
 from ssdlab.results.journal import Journal
 from ssdlab.results.lease import RunLock
 from ssdlab.results.live import LiveFile
@@ -43,7 +44,7 @@ from ssdlab.runs.meters import chosen_meter, kept_meter, open_metering, reopened
 from ssdlab.runs.order import Order, check_before_made, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
-from ssdlab.runs.provenance import drive_info, first_manifest, measured_under, metered_by
+from ssdlab.runs.provenance import drive_info, first_manifest, measured_under, metered_by, on_error_of
 from ssdlab.runs.recorded_power import marked
 from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method
 from ssdlab.runs.runner import Rewind, Runner
@@ -250,6 +251,7 @@ class _Run:
         self._held, self._record = lock.folder, SessionRecord(lock, manifest)
         self._runner: Runner | None = None
         drive.deadline = lock.deadline
+        drive.on_error = on_error_of(manifest)
         self._metering = metering
         self._left: list[Warned] = []
 
@@ -364,7 +366,7 @@ class _Run:
             row_buckets=partial(row_buckets_of_logs, self._held),
             ios=partial(ios_of_logs, self._held),
         )
-        result = with_host_part(self._method.conclude(data, self._params), steps)
+        result = with_io_faults(with_host_part(self._method.conclude(data, self._params), steps), steps)
         figures = with_errors(result.scalars, meter_of(self._manifest))
         result = with_states(result.model_copy(update={"scalars": figures}), steps)
         voided = tuple(RunFolder(self._folder).voided())
@@ -385,7 +387,7 @@ class _Run:
 
     def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
         """Tell what the method needs and this drive cannot prove: that every block was written."""
-        filled = any(step.verb == "fill" for step in steps)
+        filled = any(step.verb == "fill" and not unprepared([step], step.ordinal + 1) for step in steps)
         known = self._drive.written(0, self._drive.capacity_bytes) is not None
         member = self._manifest.member
         known |= member is not None and member.written_by is not None

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::process::Command;
 
-use crate::scratch::{MIB, Scratch, both, ios, reads, try_run};
+use crate::scratch::{MIB, Scratch, both, ios, reads, try_run, workload};
 use engine::{Access, EngineError, IoFailure, Target};
 use workload::Op;
 use workload::spec::{Engine, Ops, Pattern, Span, Stop, Stream};
@@ -52,6 +52,30 @@ fn short_reads_are_counted_and_the_run_goes_on() {
                 .iter()
                 .all(|f| f.offset >= 2 * MIB && f.length == 4096)
         );
+    }
+}
+
+#[test]
+fn a_run_that_goes_past_failures_does_all_that_was_asked() {
+    for stream in both(1) {
+        let (_file, target) = shrunken();
+        let stream = Stream {
+            span: Span {
+                start: 0,
+                length: 4 * MIB,
+            },
+            pattern: Pattern::Sequential { cursors: None },
+            stop: ios(1024),
+            ..stream
+        };
+        let options = engine::Options {
+            past_failures: true,
+            ..engine::Options::default()
+        };
+        let control = engine::Control::new();
+        let outcome = engine::run(&target, &workload(vec![stream]), &control, options);
+        let tally = outcome.expect("a run").measurement.op(Op::Read);
+        assert_eq!((tally.done, tally.failed), (512, 512));
     }
 }
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
     from ssdlab.host.counters import IoCounters
     from ssdlab.model.capabilities import Capabilities
+    from ssdlab.model.failed_ios import OnError
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.queue_settings import Conditions
@@ -71,6 +72,7 @@ class SimulatedDrive(Closing):
     """
 
     deadline: _core.Deadline | None = None
+    on_error: OnError = "stop"  # none of its I/Os fail
     """Nobody else can write it: a lost lease shows when a run looks up from its work."""
 
     def __init__(

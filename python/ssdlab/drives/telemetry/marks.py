@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from ssdlab.model.telemetry import DriveHealth, Mark, Sample
+from ssdlab.model.telemetry import DriveHealth, Mark, Sample, changes_between
 
 _WORN_PCT = 100
 """Share of the rated endurance from which a drive is beyond what its maker answers for."""
@@ -34,6 +34,7 @@ def marks_of(
     found = [
         *_throttled(first, samples),
         *_errors(first, samples, after, end_ns),
+        *_link_errors(before, after, end_ns),
         *_flags(before, after, end_ns),
     ]
     return tuple(sorted(found, key=lambda mark: mark.at_ns))
@@ -109,6 +110,14 @@ def _errors(
 def _counted(samples: Sequence[Sample]) -> list[Sample]:
     """Leave out samples without these counters, so that growth between two that have them is seen."""
     return [each for each in samples if each.media_errors is not None or each.link_retrains is not None]
+
+
+def _link_errors(before: DriveHealth | None, after: DriveHealth | None, end_ns: int) -> Iterator[Mark]:
+    """Yield what the drive's own count of transfers that its link got wrong has grown by."""
+    grown = changes_between(before, after).get("link_errors", 0)
+    if grown > 0:
+        noun = "transfer" if grown == 1 else "transfers"
+        yield Mark(code="link-errors", at_ns=end_ns, what=f"{grown:g} {noun} got wrong by the link")
 
 
 def _flags(before: DriveHealth | None, after: DriveHealth | None, end_ns: int) -> Iterator[Mark]:

@@ -15,10 +15,12 @@ from ssdlab.host.link import link_bytes_s
 from ssdlab.host.pci import pci_device_of
 from ssdlab.host.sysfs import HostFiles, text, within
 from ssdlab.model.telemetry import Mark, MarkCode
+from ssdlab.model.units import counted
 
 _MAX_LINES = 20
 """Of the kernel's log that a step keeps: a drive that is lost fills it with thousands."""
 _RECORD_BYTES = 8192
+_ERROR = re.compile(r"\b(errors?|fail(ed|ure|ures)?|exception)\b", re.I)
 _RESET = re.compile(r"\b(reset|resetting|timeout|timed out|abort|aborting|frozen|link is down|down)\b", re.I)
 
 
@@ -112,6 +114,48 @@ class Link(Source):
         return None
 
 
+class LinkErrors(Source):
+    """Errors that the kernel has counted on the PCIe link of a disk (Advanced Error Reporting).
+
+    Source: Documentation/ABI/testing/sysfs-bus-pci-devices-aer: ``aer_dev_*`` of each function, a line for
+    each kind of error and their total as the last.
+    """
+
+    words = "PCIe errors"
+    _KINDS = ("correctable", "nonfatal", "fatal")
+
+    def __init__(self, function: Path) -> None:
+        self.function = function
+        self._before: dict[str, int] = {}
+
+    def begin(self) -> None:
+        """Read the counts; `OSError` where the kernel keeps none of this function."""
+        self._before = self._read()
+        if not self._before:
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    def figures(self) -> dict[str, float | int | None]:
+        """Return none."""
+        return {}
+
+    def marks(self, now_ns: int) -> list[Mark]:
+        """Return by how much they have grown, if they have."""
+        before, self._before = self._before, self._read()
+        grown = {kind: count - before.get(kind, count) for kind, count in self._before.items()}
+        return [
+            Mark(code="link-errors", at_ns=now_ns, what=f"{counted(more, f'{kind} PCIe error')}")
+            for kind, more in grown.items()
+            if more > 0
+        ]
+
+    def _read(self) -> dict[str, int]:
+        found = {kind: text(self.function / f"aer_dev_{kind}") for kind in self._KINDS}
+        totals = {
+            kind: re.search(r"^TOTAL_ERR_\w+ (\d+)$", lines or "", re.M) for kind, lines in found.items()
+        }
+        return {kind: int(total[1]) for kind, total in totals.items() if total is not None}
+
+
 def _rate(mb_s: float | None) -> str:
     return "nothing" if mb_s is None else f"{mb_s:,.0f} MB/s"
 
@@ -147,7 +191,11 @@ class KernelLog(Source):
             if self._left <= 0 or not self._about(line):
                 continue
             self._left -= 1
-            code: MarkCode = "drive-reset" if _RESET.search(line) else "kernel-log"
+            code: MarkCode = "kernel-log"
+            if _RESET.search(line):
+                code = "drive-reset"
+            elif _ERROR.search(line):
+                code = "drive-error"
             found.append(Mark(code=code, at_ns=min(stamp_ns, now_ns), what=f"kernel: {line}"))
         return found
 
@@ -193,5 +241,7 @@ def host_sources(files: HostFiles, disk: Path, transport: str | None) -> list[So
     found: list[Source] = [HostCpu()]
     if transport in ("pcie", "sata"):
         found.append(Link(disk, transport))
+    if transport == "pcie" and (function := pci_device_of(controller_of(disk))) is not None:
+        found.append(LinkErrors(function))
     found.append(KernelLog(files.dev / "kmsg", names_of(disk)))
     return found

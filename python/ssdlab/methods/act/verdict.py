@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from pydantic import BaseModel
 
-from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS, Slice, min_done, slices
+from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS, GivenUp, Slice, min_done, slices
 from ssdlab.formats.act import READS_1X, WRITES_1X, derived, options
 from ssdlab.methods.act.load import burst_ios
 from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
@@ -32,10 +32,10 @@ from ssdlab.methods.verbs.idle import Idle
 from ssdlab.methods.verbs.verb import Facts
 from ssdlab.model.units import NS_PER_S, fixed_share_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
+from ssdlab.results.io_faults import unprepared, why_faulty
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
-    from ssdlab.analysis.act import GivenUp
     from ssdlab.methods.act.params import LoadParams
     from ssdlab.methods.verbs.context import Tables
     from ssdlab.model.workload import Workload
@@ -69,11 +69,18 @@ class Passed(Facts):
 
 
 def verdict_of(
-    data: Tables, step: Step, p: LoadParams, rule: Rule, slices: Sequence[ActSlice], stopped: GivenUp | None
+    data: Tables,
+    step: Step,
+    p: LoadParams,
+    rule: Rule,
+    slices: Sequence[ActSlice],
+    stopped: GivenUp | None,
+    failed: str = "",
 ) -> ActVerdict:
     """Judge all slices by one rule of ACT's: each has to pass, and the test to reach its end.
 
     Without a whole slice, or a read in one, there is nothing that the rule could have against it, or for it.
+    Nor is there of a test with failed I/O, which ACT leaves out of its counts; `failed` is what did before.
     """
     shares = [getattr(each, RULES[rule]) for each in slices] or [part_of(data, step, p, rule)]
     worst = {str(ms): max(one[str(ms)] for one in shares) for ms in THRESHOLDS_MS}
@@ -83,6 +90,8 @@ def verdict_of(
         passed, why = None, "the test is shorter than one slice"
     elif passed and not sum(each.ios[rule] for each in slices):
         passed, why = None, "the load has no reads, and the limits are theirs"
+    if passed and (faulty := why_faulty([step]) or failed):
+        passed, why = None, f"I/O failed: {faulty}"
     return ActVerdict(rule=rule, passed=passed, worst=worst, why=why)
 
 
@@ -218,7 +227,8 @@ def act_result(data: RunData, p: LoadParams, step: Step | None = None) -> ActRes
     step = step or data.step(TEST)
     assert step is not None  # the procedure has no other
     stopped, slices, config = given_up(data, step, p), slices_of(data, step, p), p.act_config()
-    verdicts = tuple(verdict_of(data, step, p, rule, slices, stopped) for rule in RULES)
+    unready = unprepared(data.steps, step.ordinal)
+    verdicts = tuple(verdict_of(data, step, p, rule, slices, stopped, unready) for rule in RULES)
     delivery = delivery_of(slices)
     passed = _passed(verdicts, p) and delivery.delivered is not False
     load = times_of(config.read_reqs_per_sec, config.write_reqs_per_sec)
@@ -226,6 +236,8 @@ def act_result(data: RunData, p: LoadParams, step: Step | None = None) -> ActRes
     overrun = None if stress is None else given_up(data, stress, p)
     asked_for = stress is not None or any(each.label == DAY_VERDICT for each in data.steps)
     streams = workload_of(step).streams
+    if stress is not None and overrun is None and (faulty := why_faulty([stress])):
+        overrun = GivenUp(ran_s(stress, p), f"I/O failed: {faulty}")
     completed = None if stress is None else overrun is None
     result = ActResult(
         quick=data.quick,

@@ -28,6 +28,7 @@ from ssdlab.methods.verbs.place import Place
 from ssdlab.model.frozen import Bytes
 from ssdlab.results.drive_states import OnePassProof, PlacedProof
 from ssdlab.results.host_part import by_the_host
+from ssdlab.results.io_faults import not_proven
 from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
@@ -165,9 +166,11 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
         "spare": laid.spare,
         "throttled": throttled(step) or None,
         "by_host": by_the_host(step) or None,
+        "failed": not_proven(data.steps, step) or None,
         "in_full": in_full or None,
     }
-    facts["reached"] = judged.steady and not facts["throttled"] and not facts["by_host"]
+    held_back = facts["throttled"] or facts["by_host"] or facts["failed"]
+    facts["reached"] = judged.steady and not held_back
     if placed:
         return PlacedProof(**facts)
     return OnePassProof(

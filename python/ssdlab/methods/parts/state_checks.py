@@ -15,6 +15,7 @@ from ssdlab.methods.parts.steady import writes_less
 from ssdlab.methods.results.steady import window_check
 from ssdlab.results.drive_states import StateCheck
 from ssdlab.results.host_part import by_the_host
+from ssdlab.results.io_faults import why_faulty
 from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def checks_of(
     """
     repeated = [check for line in lines for check in _repeated(data, line, unit)]
     later = data.step(alike) if alike else None
-    if steady is None or later is None or steady.by_host or by_the_host(later):
+    disturbed = later is not None and (by_the_host(later) or why_faulty([later]))
+    if steady is None or later is None or steady.by_host or steady.failed or disturbed:
         return tuple(repeated)
     check = window_check(steady, later, alike)
     return (*repeated, *(() if check is None else (check,)))
@@ -106,7 +108,7 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
         before, after = _value(step, unit), _value(then, unit)
         lowest = min(steps[at + 1 :], key=lambda each: _value(each, unit), default=step)
         fell = _value(lowest, unit) < before  # the first point is taken again whichever the fall began at
-        host = by_the_host(step) or by_the_host(then)
+        host, failed = by_the_host(step) or by_the_host(then), why_faulty((step, then))
         yield StateCheck(
             kind="repeated",
             unit=unit,
@@ -116,8 +118,9 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
             after=after,
             fallen=lowest.label if fell else "",
             lowest=_value(lowest, unit) if fell else None,
-            held=came_back(before, after) and not host,
+            held=came_back(before, after) and not host and not failed,
             by_host=host or None,
+            failed=failed or None,
             ordinals=(step.ordinal, *((lowest.ordinal,) if fell else ()), then.ordinal),
         )
 

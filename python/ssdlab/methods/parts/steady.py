@@ -13,6 +13,7 @@ from ssdlab.methods.results.steady import proof_of
 from ssdlab.methods.results.written import written_by
 from ssdlab.methods.steps import STEADY, Until
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.io_faults import not_proven
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -104,7 +105,9 @@ def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | N
     if step is None:
         return None
     written = written_by(data.steps, data.capacity_bytes)[step.ordinal]
-    return proof_of(step, data.rows(step), _row_and_round_ns(p)[1] / NS_PER_S, data.capacity_bytes, written)
+    failed = not_proven(data.steps, step)
+    round_s = _row_and_round_ns(p)[1] / NS_PER_S
+    return proof_of(step, data.rows(step), round_s, data.capacity_bytes, written, failed)
 
 
 def _row_and_round_ns(p: SteadyParams) -> tuple[int, int]:

@@ -33,6 +33,7 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
                 "floor": Amount(entry.last.floor, "IOPS"),
                 "steady": Amount(entry.steady_from_s, "s"),
                 "by_host": entry.by_host or "",
+                "failed": entry.failed or "",
                 "written": f"{significant(entry.capacities or 0.0)} capacities",
             },
         )
@@ -41,6 +42,8 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
 def _state(entry: ConsistencyEntry) -> str:
     if entry.throttled:
         return "whether it was steady is not judged, as heat held the drive back"
+    if entry.failed:
+        return "whether it was steady is not judged, as I/O failed ({failed})"
     if entry.by_host:
         return "whether it was steady is not judged, as the host, not the drive, was the limit ({by_host})"
     if not entry.judged and (entry.capacities or 0.0) < MIN_CAPACITIES:

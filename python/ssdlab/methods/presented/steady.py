@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
 """Why nothing can be said of the state; the names are those of `lasted`."""
 TOO_HOT = "the drive throttled itself for heat meanwhile, and a drive that does is as even as its cooling"
+FAILED = "I/O failed: {failed}"
 BY_HOST = "the host, not the drive, was the limit meanwhile: {by_host}"
 
 
@@ -72,6 +73,8 @@ def why_not_judged(steady: SteadyProof) -> str:
     """Return why nothing can be said of the state."""
     if steady.throttled:
         return TOO_HOT
+    if steady.failed:
+        return FAILED
     return BY_HOST if steady.by_host else TOO_LITTLE
 
 
@@ -123,6 +126,7 @@ def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
         "written": f"{significant(steady.capacities)} capacities",
         "rounds": f"{rounds} round{'s' if rounds != 1 else ''}",
         "by_host": steady.by_host or "",
+        "failed": steady.failed or "",
     }
 
 
@@ -138,6 +142,7 @@ def check_claim(check: StateCheck) -> Claim:
         "fallen": check.fallen,
         "lowest": Amount(check.lowest, check.unit),
         "by_host": check.by_host or "",
+        "failed": check.failed or "",
     }
     if check.kind == "repeated" and check.lowest is None:
         says = "{what} gave {figure}, and {after} when it was taken again afterwards"
@@ -152,7 +157,9 @@ def check_claim(check: StateCheck) -> Claim:
         )
     else:
         says = "{what} ended at {figure}, and {then} gave {after} of the same work"
-    if check.by_host:
+    if check.failed:
+        verdict = "not judged, as I/O failed ({failed})"
+    elif check.by_host:
         verdict = "not judged, as the host, not the drive, was the limit ({by_host})"
     else:
         verdict = "within a fifth of each other" if check.held else "the drive's state moved"

@@ -29,6 +29,7 @@ from ssdlab.model.pattern import Bands, Sequential, Uniform
 from ssdlab.model.units import NS_PER_S, block_text, counted, numbered_text, span_text
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload
 from ssdlab.results.host_part import by_the_host
+from ssdlab.results.io_faults import not_proven
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -156,10 +157,11 @@ def samples_of(
     begins = max(0, len(values) - WINDOW) if first is None else first
     last = min(len(values), begins + WINDOW)
     fills = sum(found.written_bytes[: last * cycle]) / data.capacity_bytes
-    host = by_the_host(step)
+    host, failed = by_the_host(step), not_proven(data.steps, step)
     return PtsSamples(
-        steady=first is not None and fills >= MIN_CAPACITIES and not host,
+        steady=first is not None and fills >= MIN_CAPACITIES and not host and not failed,
         by_host=host or None,
+        failed=failed or None,
         first=begins + 1,
         last=last,
         every=cycle,

@@ -40,6 +40,7 @@ from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.model.units import block_text, counted, ends_text, numbered_text, significant
 from ssdlab.results.claim import Claim, clauses
 from ssdlab.results.host_part import by_the_host
+from ssdlab.results.io_faults import unprepared, why_faulty
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -76,14 +77,18 @@ def collect(
     at = max(begins, rounds - WINDOW) if first is None else begins + first
     last = min(rounds, at + WINDOW)
     reported_rounds = (at + 1, last) if reported == "window" else _four_after(last, rounds)
-    host = _by_the_host([step for each in tracked for step in steps[each.cell][at:last]])
-    fills = fills_until(data, max(steps[cell.label][last - 1].ordinal for cell in cells))
+    ended = max(steps[cell.label][last - 1].ordinal for cell in cells)
+    fills = fills_until(data, ended)
+    window = [step for each in tracked for step in steps[each.cell][at:last]]
+    host = _by_the_host(window)
+    failed = why_faulty(window) or unprepared(data.steps, ended)
     return PtsRounds(
         group=group,
         rounds=rounds,
         cuts=cuts,
-        steady=first is not None and fills >= MIN_CAPACITIES and not host,
+        steady=first is not None and fills >= MIN_CAPACITIES and not host and not failed,
         by_host=host or None,
+        failed=failed or None,
         first=at + 1,
         last=last,
         reported=reported_rounds,

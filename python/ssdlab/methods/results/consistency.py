@@ -82,6 +82,11 @@ class ConsistencyEntry(Stored):
         exclude_if=absent,
         description="why the host, not the drive, was the limit meanwhile; absent: it was not",
     )
+    failed: str | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="I/Os that failed meanwhile, or in what prepared the drive; absent: none",
+    )
     began_c: float | None = Field(
         default=None,
         exclude_if=absent,
@@ -107,11 +112,13 @@ class ConsistencyEntry(Stored):
         asked_pct: int | None = None,
         raw_bytes: int | None = None,
         began_c: float | None = None,
+        failed: str = "",
     ) -> Self:
         """Return what the long write of one amount of spare area found; steady by rounds of `round_s`.
 
         No window is believed that begins before the part in use was written over once, nor any of a drive
-        that held itself back for heat, as it is as even as its cooling, or that the host held back.
+        that held itself back for heat, as it is as even as its cooling, or that the host held back, nor of
+        I/Os that `failed`.
         """
         ends_s = rows["end_ns"].astype(float) / NS_PER_S
         iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(float)
@@ -123,7 +130,7 @@ class ConsistencyEntry(Stored):
         capacities = summary.written_bytes / length
         first_row = int(moved.searchsorted(MIN_CAPACITIES * length)) + 1
         hot, host = throttled(step), by_the_host(step)
-        steady_s = None if hot or host else steady_from(ends_s, iops, round(round_s), first_row)
+        steady_s = None if hot or host or failed else steady_from(ends_s, iops, round(round_s), first_row)
         # Of a run that is short, or steady late, the last seconds begin where it was steady.
         last_s = max(0.0, end_s - LAST_S, steady_s or 0.0)
         parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", last_s)]
@@ -143,6 +150,7 @@ class ConsistencyEntry(Stored):
             rounds_after=max(0, len(iops) - first_row) // round(round_s),
             throttled=hot or None,
             by_host=host or None,
+            failed=failed or None,
             began_c=began_c,
             stretches=tuple(StretchFigures.of(part, figures) for part, figures in found if figures),
             write_amplification=None if summary.drive is None else summary.drive.write_amplification,
@@ -153,10 +161,10 @@ class ConsistencyEntry(Stored):
 
     @property
     def judged(self) -> bool:
-        """Whether enough was written over to tell, and neither heat nor the host held the drive back."""
+        """Whether enough was written over to tell, no I/O failed, and neither heat nor host was the limit."""
         enough = self.capacities is None or self.capacities >= MIN_CAPACITIES
         rounds = self.rounds_after is None or self.rounds_after >= WINDOW
-        return enough and rounds and not self.throttled and not self.by_host
+        return enough and rounds and not (self.throttled or self.by_host or self.failed)
 
     @property
     def last(self) -> StretchFigures:

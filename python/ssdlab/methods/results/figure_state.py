@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def state_of(result: ResultBase, figure: Scalar) -> str:
     """Return what stands behind a figure wherever it is told; empty: its state was written, and shown."""
     how = next((proof.brought_about for proof in result.proofs if proof.brought_about), "")
-    return result.unshown(figure) or figure.unshown or (f"state {how}" if how else "")
+    return figure.unshown or result.unshown(figure) or (f"state {how}" if how else "")
 
 
 def labelled(label: str, state: str) -> str:
@@ -33,14 +33,16 @@ def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
     """Return a result whose headline figures say of themselves what the library ranks them by.
 
     That is what was not shown of their state, and the load that they were taken at. One of steps in which
-    heat slowed the drive shows how it was cooled, and one that the host limited shows the host, whatever the
-    method asks for.
+    heat slowed the drive shows how it was cooled, one that the host limited shows the host, and one of failed
+    I/Os shows the others, whatever the method asks for.
     """
     from ssdlab.results.host_part import HOST_LIMITED, PREPARING, host_made  # only a run that ends needs it
+    from ssdlab.results.io_faults import faulty_state, faulty_states
 
     measured = {
         step.ordinal for step in steps if step.result.measurement is not None and step.verb not in PREPARING
     }
+    faulty, figured = faulty_states(steps), {step.ordinal for step in steps if step.verb not in PREPARING}
     hot = {step.ordinal for step in steps if throttled(step)}
 
     def stamped(figure: Scalar) -> Scalar:
@@ -48,7 +50,8 @@ def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
         heat = THROTTLED if hot.intersection(basis.steps or measured) else ""
         # In how many steps is told beside it: the library puts figures together that have one text.
         host = HOST_LIMITED if host_made(basis, steps) else ""
-        unshown = result.unshown(figure) or heat or host or None
+        failed = faulty_state(faulty, basis.steps or figured)
+        unshown = failed or result.unshown(figure) or heat or host or None
         return figure.model_copy(update={"unshown": unshown, "taken_at": basis.at or None})
 
     return result.model_copy(update={"scalars": tuple(map(stamped, result.scalars))})

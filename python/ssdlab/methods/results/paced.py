@@ -130,6 +130,9 @@ class PacedRate(Stored):
     max_ns: float | None = None
     held: bool
     why: str = Field(default="", description="why it did not hold")
+    failed: bool | None = Field(
+        default=None, exclude_if=absent, description="whether that is failed I/O; absent: no"
+    )
 
 
 class PacedBurstResult(ResultBase):
@@ -205,7 +208,7 @@ class PacedBurstResult(ResultBase):
                 evidence=tried,
                 judged=False,
             )
-        if self.safe_mb_s is None:
+        if self.safe_mb_s is None and not any(each.failed for each in self.rates):
             yield Claim("not even the lowest rate of writing was done in time", evidence=tried)
         if self.cache_bytes is not None and not self.beyond:
             yield Claim(

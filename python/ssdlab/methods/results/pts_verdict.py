@@ -29,11 +29,16 @@ class Judgement(Stored):
         exclude_if=absent,
         description="why the host, not the drive, was the limit in the window; absent: it was not",
     )
+    failed: str | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="I/Os that failed in the window, or in what prepared the drive; absent: none",
+    )
 
     @property
     def judged(self) -> bool:
         """Whether it could be told; what is called steady was judged, whatever older runs counted."""
-        return self.steady or (self.fills >= MIN_CAPACITIES and not self.by_host)
+        return self.steady or (self.fills >= MIN_CAPACITIES and not self.by_host and not self.failed)
 
     @property
     def verdict(self) -> str:
@@ -42,6 +47,8 @@ class Judgement(Stored):
             return ACHIEVED
         if self.judged:
             return "NOT ACHIEVED"
+        if self.failed:
+            return "not judged, as I/O failed"
         if self.fills < MIN_CAPACITIES:
             return f"not judged after {significant(self.fills)} user capacities"
         return "not judged by host-limited figures"
@@ -55,7 +62,9 @@ class SteadyWindow(Judgement):
     @classmethod
     def of(cls, what: str, found: Judgement) -> Self:
         """Return a judgement under the name of what it is of."""
-        return cls(what=what, steady=found.steady, fills=found.fills, by_host=found.by_host)
+        return cls(
+            what=what, steady=found.steady, fills=found.fills, by_host=found.by_host, failed=found.failed
+        )
 
 
 def gravest(windows: Iterable[SteadyWindow]) -> str:

@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from ssdlab.results.tables import Columns
 
 
-def proof_of(step: Step, rows: Columns, round_s: float, capacity_bytes: int, written: Written) -> SteadyProof:
+def proof_of(
+    step: Step, rows: Columns, round_s: float, capacity_bytes: int, written: Written, failed: str = ""
+) -> SteadyProof:
     """Judge the writing that a step did, by SNIA's rule over rounds of equal length.
 
-    `written` is what had been written by its end, and since when (`written_by`).
+    `written` is what had been written by its end, and since when (`written_by`); `failed` is what of it, or
+    of what prepared the drive, was not.
     """
     rounds = round_speeds(rows["end_ns"], rows["bytes"], round_s)
     window = judge_window(rounds[-WINDOW:], len(rounds) - WINDOW) if len(rounds) >= WINDOW else None
@@ -58,6 +61,7 @@ def proof_of(step: Step, rows: Columns, round_s: float, capacity_bytes: int, wri
         since_capacities=written.bytes / span_bytes,
         throttled=throttled(step) or None,
         by_host=by_the_host(step) or None,
+        failed=failed or None,
     )
     steady = window is not None and window.steady and enough and found.judged
     return found.model_copy(update={"reached": steady})
@@ -71,7 +75,7 @@ def caveats_of(steady: SteadyProof | None) -> Iterator[Claim]:
     written = Amount(steady.capacities, "capacities")
     shown = Evidence((steady.ordinal,))
     if not steady.judged:
-        held_back = steady.throttled or steady.by_host
+        held_back = steady.throttled or steady.by_host or steady.failed
         yield Claim(
             f"whether the drive was in steady state is not judged: {why_not_judged(steady)}",
             figure=None if held_back else written,
@@ -127,11 +131,12 @@ def moved_caveats(checks: Iterable[StateCheck], of: str = "", remedy: str = "") 
     moved = [check for check in checks if not check.held]
     if moved:
         shown = Evidence(tuple(dict.fromkeys(ordinal for check in moved for ordinal in check.ordinals)))
-        known = any(not check.by_host for check in moved)
+        known = any(not check.by_host and not check.failed for check in moved)
+        reason = "I/O failed" if any(check.failed for check in moved) else "the host was the limit"
         says = (
             "state moved: the points are not of one drive state"
             if known
-            else "whether the points are of one drive state is not judged, as the host was the limit"
+            else f"whether the points are of one drive state is not judged, as {reason}"
         )
         yield Claim(
             f"{says}, so there is no headline figure{of}{f'; {remedy}' if remedy and known else ''}",

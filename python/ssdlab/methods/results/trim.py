@@ -14,11 +14,12 @@ from ssdlab.analysis.places import Variation
 from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim, too_few_parts
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.verbs.trim import TrimFacts
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import share_text, span_text
 from ssdlab.results.basis import INTERVAL, Basis
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.host_part import by_the_host
+from ssdlab.results.io_faults import why_faulty
 from ssdlab.results.schema import ResultBase, Scalar
 from ssdlab.results.warned_steps import throttled
 
@@ -55,6 +56,9 @@ class LbaPlot(Stored):
     real_s: float | None = Field(default=None, description="time of the pass; None: virtual time")
     limited: str = Field(default="", description="why the host was the limit; empty: it was not")
     throttled: bool = Field(default=False, description="whether the drive throttled itself for heat")
+    failed: str | None = Field(
+        default=None, exclude_if=absent, description="I/Os that failed in it; absent: none"
+    )
 
     @classmethod
     def of(
@@ -75,6 +79,7 @@ class LbaPlot(Stored):
             real_s=None if summary.engine == "sim" else float(summary.elapsed_s),
             limited="; ".join(_limits_of(step)),
             throttled=any(throttled(each) for each, _ in passes),
+            failed=why_faulty(each for each, _ in passes) or None,
         )
 
     def ends_within(self, seconds: float) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ssdlab.methods.verbs.bounds import STEP_MAX_S, Bounds, Planned, Planning
 from ssdlab.methods.verbs.verb import Facts, Verb
 from ssdlab.model.errors import DriveError
+from ssdlab.model.failed_ios import TOO_MANY
 from ssdlab.model.summary import Summary
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.records import StepResult
@@ -66,7 +67,9 @@ class Rest(Verb):
 
     def do(self, at: StepContext) -> StepResult:
         """Rest, and wake it."""
-        wake_ns, awake_ns, rested = [], [], None
+        wake_ns: list[float | None] = []
+        awake_ns: list[float | None] = []
+        rested = None
         for number in range(self.reads):
             at.look(f"rest {number + 1} of {self.reads}")
             self._send(at)
@@ -77,9 +80,19 @@ class Rest(Verb):
                 at.drive.idle(self.again_s, on_look=at.look)
             wake_ns.append(self._read(at, 2 * number))
             awake_ns.append(self._read(at, 2 * number + 1))
-        facts = RestFacts(wake_ns=tuple(wake_ns), awake_ns=tuple(awake_ns))
         assert rested is not None  # it rests once at least
-        return rested.model_copy(update={"facts": facts.model_dump(mode="json")})
+        woken, awake = (tuple(each for each in took if each is not None) for took in (wake_ns, awake_ns))
+        failed = len(wake_ns) + len(awake_ns) - len(woken) - len(awake)
+        if not woken or not awake:
+            raise DriveError(
+                f"{failed} of {2 * self.reads} reads that wake {at.drive.identity.path} failed",
+                "see the kernel log and the drive's health, then resume the run",
+                reason=TOO_MANY,
+                operation="read",
+                failed=failed,
+            )
+        facts = RestFacts(wake_ns=woken, awake_ns=awake).model_dump(mode="json")
+        return rested.model_copy(update={"facts": {**facts, **({"failed": failed} if failed else {})}})
 
     def _send(self, at: StepContext) -> None:
         if self.sent_to is None:
@@ -96,11 +109,10 @@ class Rest(Verb):
                 found=now,
             )
 
-    def _read(self, at: StepContext, number: int) -> float:
-        """Read one block at random, and return what it took."""
+    def _read(self, at: StepContext, number: int) -> float | None:
+        """Read one block at random, and return what it took; None where the read failed."""
         stream = Stream(ops=Mix(read_pct=100), block=(Block(bytes=self.block_bytes),), stop=Stop(ios=1))
         measured = at.run(Workload.of(stream, seed=at.seed + number), None)
         done = Summary.model_validate(measured.as_dict()).read
         taken = None if done is None else done.service_ns.get("max")
-        assert taken is not None  # it was done, else the run would have failed
-        return float(taken)
+        return None if taken is None else float(taken)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -196,8 +196,8 @@ def resume_from(workload: Workload, parts: Iterable[PartRecord]) -> Workload | N
     )
 
 
-def totals(parts: Iterable[PartRecord], summary: Summary | None) -> dict[str, JsonValue]:
-    """Add up the segments of a continued step."""
+def totals(parts: Sequence[PartRecord], summary: Summary | None) -> dict[str, JsonValue]:
+    """Add up the segments of a continued step; `failed` is of those before, where any I/O did."""
     totals: dict[str, int] = {"bytes": 0, "ios": 0, "ns": 0}
     for part in parts:
         for key in totals:
@@ -206,7 +206,8 @@ def totals(parts: Iterable[PartRecord], summary: Summary | None) -> dict[str, Js
         totals["bytes"] += sum(side.bytes for side in summary.sides.values())
         totals["ios"] += summary.ios
         totals["ns"] += int(summary.elapsed_s * 1e9)
-    return dict(totals)
+    failed = sum(part.done.get("failed", 0) for part in parts)
+    return {**totals, **({"failed": failed} if failed else {})}
 
 
 def written_in(parts: Iterable[PartRecord]) -> int:

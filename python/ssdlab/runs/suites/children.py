@@ -13,6 +13,7 @@ from ssdlab.methods import find_method
 from ssdlab.model.errors import Refused
 from ssdlab.model.meter_text import MeterText
 from ssdlab.model.workload import Mix
+from ssdlab.results.io_faults import unprepared
 from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Member
@@ -126,7 +127,7 @@ def span_writer(steps: Iterable[Step], run_id: str, before: str | None) -> str |
     for step in steps:
         if step.verb == "fill":
             if not step.result.facts.get("already_written"):
-                writer = run_id
+                writer = None if unprepared([step], step.ordinal + 1) else run_id
         elif step.verb in ("purge", "trim", "limit") or _writes(step):
             writer = None
     return writer

@@ -1,0 +1,118 @@
+"""What becomes of a run whose I/Os fail: one policy for all that measures, and the error that ends it.
+
+fio ends a job at its first failed I/O (`continue_on_error=none`), and ACT goes on and leaves failed I/Os out;
+SNIA's specification says nothing of them. Here no figure of a step with failed I/Os is ranked, rated or
+compared, so one of them spoils no hours of other steps: a run ends where there are more than a few.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
+
+from ssdlab.model.errors import DriveError
+from ssdlab.model.named_options import NamedOptions
+from ssdlab.model.summary import Summary
+from ssdlab.model.units import counted, fixed_share_text, share_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import ssdlab._core as _core
+    from ssdlab.model.measurement import Measurement
+    from ssdlab.model.summary import FirstFailure
+
+    OnTick = Callable[[_core.Snapshot], object]
+
+OnError = Literal["stop", "continue"]
+FAILED_SHARE = 0.001
+"""Share of failed I/Os beyond which a run stops: p99.9, the tail of reviews, is then of other I/Os."""
+FAILED_MIN = 10
+"""So many tell a share: of fewer it may be chance, as of samples beyond a percentile."""
+TOO_MANY = "failed-ios"
+"""The `reason` among the facts of the error."""
+
+
+class ErrorOptions(NamedOptions):
+    """The option for failed I/Os, of every command that measures."""
+
+    noun: ClassVar[str] = "option for failed I/Os"
+
+    on_error: OnError = Field(
+        "stop",
+        description=f"where over {fixed_share_text(FAILED_SHARE)} of a step's I/Os fail: stop, or continue "
+        "to its end; figures of steps with any failed I/O are marked and not ranked",
+    )
+
+
+def too_many(failed: int, done: int) -> bool:
+    """Return whether so many I/Os failed, beside those done, that a run stops."""
+    return failed >= FAILED_MIN and failed > FAILED_SHARE * (failed + done)
+
+
+def heeding(
+    run: Callable[..., Measurement], on_tick: OnTick | None, on_error: OnError, device: str
+) -> Measurement:
+    """Run a workload, and end it where too many of its I/Os fail, unless it is to continue.
+
+    Parameters
+    ----------
+    run
+        Takes ``on_tick`` and ``past_failures`` as the native ``run`` does.
+    on_tick, on_error, device
+        What is called meanwhile; the policy; the drive's path, for the error.
+
+    Raises
+    ------
+    DriveError
+        With what was measured, and the facts of the first failed I/O.
+    """
+    if on_error == "continue":
+        return run(on_tick=on_tick, past_failures=True)
+
+    def tick(snapshot: _core.Snapshot) -> None:
+        if too_many(snapshot.failed, snapshot.ios):
+            raise _error(snapshot.failed, snapshot.ios, None, device)
+        if on_tick is not None:
+            on_tick(snapshot)
+
+    try:
+        measured = run(on_tick=tick, past_failures=False)
+    except DriveError as error:
+        _explain(error, device)
+        raise
+    summary = measured.summary()
+    if too_many(summary.failed, summary.ios):
+        failure = _error(summary.failed, summary.ios, summary.first_failure, device)
+        failure.measurement = measured
+        raise failure
+    return measured
+
+
+def _explain(error: DriveError, device: str) -> None:
+    """Say in an error that ended a workload, by failed I/Os, how many of how many had failed."""
+    measured = error.measurement
+    of_io = error.facts.get("operation") in ("read", "write", "trim")
+    if measured is None or not (of_io or error.facts.get("reason") == TOO_MANY):
+        return
+    summary = Summary.model_validate(measured.as_dict())
+    # The measurement leaves the ramp out, and a tick is older than the end.
+    failed = max(summary.failed, error.facts.get("failed", 0))
+    done = summary.ios if failed == summary.failed else error.facts["asked"] - failed
+    if failed >= FAILED_MIN:
+        found = _error(failed, done, summary.first_failure, device)
+        error.what, error.advice = found.what, found.advice
+        error.facts |= found.facts
+
+
+def _error(failed: int, done: int, first: FirstFailure | None, device: str) -> DriveError:
+    asked = failed + done
+    facts = {} if first is None else first.facts
+    return DriveError(
+        f"{failed} of {counted(asked, 'I/O')} of {device} failed, {share_text(failed / asked)}"
+        f"{'' if first is None else f', first {first.words}'}",
+        "see the kernel log and the drive's health; --on-error continue measures it all the same, and marks "
+        "the figures",
+        **{**facts, "device": device, "reason": TOO_MANY, "failed": failed, "asked": asked},
+    )
