@@ -175,6 +175,7 @@ impl Reading {
 struct Counters {
     schedstat: Option<File>,
     stat: Option<File>,
+    text: Box<[u8]>,
     stolen_ns: Vec<u64>,
     /// Whether any time was ever stolen. Where none was, the machine has no hypervisor that says so, and to have all of
     /// `/proc/stat` made at each beat, which takes long with many CPUs, would be for nothing.
@@ -186,6 +187,7 @@ impl Counters {
         let mut counters = Self {
             schedstat: File::open("/proc/thread-self/schedstat").ok(),
             stat: File::open("/proc/stat").ok(),
+            text: vec![0; STAT_BYTES].into(),
             stolen_ns: Vec::new(),
             steals: false,
         };
@@ -224,10 +226,9 @@ impl Counters {
 
     /// The most that was stolen from one CPU since this was last asked.
     fn stolen_since_last(&mut self) -> u64 {
-        let mut bytes = vec![0; STAT_BYTES];
-        let read = |file: &File| file.read_at(&mut bytes, 0).ok();
+        let read = |file: &File| file.read_at(&mut self.text, 0).ok();
         let length = self.stat.as_ref().and_then(read).unwrap_or(0);
-        let now = stolen_of(&String::from_utf8_lossy(&bytes[..length]));
+        let now = stolen_of(&self.text[..length]);
         let most = now
             .iter()
             .zip(&self.stolen_ns)
@@ -246,11 +247,12 @@ fn ready_of(text: &str) -> Option<u64> {
 }
 
 /// Time stolen from each CPU, of the text of `/proc/stat`.
-fn stolen_of(text: &str) -> Vec<u64> {
+fn stolen_of(text: &[u8]) -> Vec<u64> {
     let tick_ns = SECOND_NS / rustix::param::clock_ticks_per_second().max(1);
-    text.lines()
-        .take_while(|line| line.starts_with("cpu"))
-        .filter(|line| line.as_bytes().get(3).is_some_and(u8::is_ascii_digit))
+    text.split(|&byte| byte == b'\n')
+        .take_while(|line| line.starts_with(b"cpu"))
+        .filter(|line| line.get(3).is_some_and(u8::is_ascii_digit))
+        .filter_map(|line| std::str::from_utf8(line).ok())
         .map(|line| {
             let ticks = line.split_whitespace().nth(STOLEN_COLUMN);
             ticks.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) * tick_ns
@@ -312,6 +314,6 @@ mod tests {
         assert_eq!(ready_of("100"), None);
         let stat = "cpu  1 2 3 4 5 6 7 30 0 0\ncpu0 1 2 3 4 5 6 7 10 0 0\ncpu1 1 2 3 4 5 6 7 20 0 0\nintr 9 9 9 9 9 9 9 9 9\n";
         let tick_ns = SECOND_NS / rustix::param::clock_ticks_per_second();
-        assert_eq!(stolen_of(stat), [10 * tick_ns, 20 * tick_ns]);
+        assert_eq!(stolen_of(stat.as_bytes()), [10 * tick_ns, 20 * tick_ns]);
     }
 }

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ssdlab.model.closing import Closing
 from ssdlab.model.pauses import LEAST_S, PERIOD_S, Gap, Pause, pauses_in
-
-if TYPE_CHECKING:
-    from ssdlab.drives.base import Drive
 
 
 class Heartbeat(Closing):
@@ -16,8 +11,8 @@ class Heartbeat(Closing):
 
     Parameters
     ----------
-    drive
-        That is measured. In virtual time a stop changes nothing, so that nothing beats.
+    beats
+        False where a stop changes nothing, as in virtual time: then there are no pauses.
 
     Raises
     ------
@@ -25,11 +20,10 @@ class Heartbeat(Closing):
         There can be no thread.
     """
 
-    def __init__(self, drive: Drive) -> None:
+    def __init__(self, *, beats: bool = True) -> None:
         import ssdlab._core as _core
 
-        virtual = drive.capabilities.virtual_time
-        self._native = None if virtual else _core.Heartbeat(PERIOD_S, LEAST_S)
+        self._native = _core.Heartbeat(PERIOD_S, LEAST_S) if beats else None
 
     def pauses(self) -> tuple[Pause, ...]:
         """Return the pauses since they were last asked for, up to now."""

@@ -263,7 +263,8 @@ def _measured(
     witness = Witness(held)
     stop = workload.streams[0].stop
     watcher.phase("measuring", duration_ns=stop.time_ns, size_bytes=stop.bytes)
-    with Heartbeat(held) as heartbeat, witness.watching() as watched:
+    beats = not held.capabilities.virtual_time
+    with Heartbeat(beats=beats) as heartbeat, witness.watching() as watched:
         try:
             with _samples_kept(log, metering):
                 measurement = held.run(

@@ -270,7 +270,7 @@ class _Run:
         journal = Journal(
             self._held, self._manifest.run_id, check=self._lock.check, anew=self._lock.taken_over
         )
-        heartbeat = Heartbeat(self._drive)
+        heartbeat = Heartbeat(beats=not self._drive.capabilities.virtual_time)
         with StopFlag() as self._stop, journal as self._journal, heartbeat as self._heartbeat:
             yield
 

@@ -47,7 +47,7 @@ def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
     def stamped(figure: Scalar) -> Scalar:
         basis = result.basis_of(figure)
         heat = THROTTLED if hot.intersection(basis.steps or measured) else ""
-        pause = PAUSED if still.intersection(basis.steps or measured) else ""
+        pause = PAUSED if still.intersection(result.decided_by(figure) or measured) else ""
         # In how many steps is told beside it: the library puts figures together that have one text.
         host = HOST_LIMITED if host_made(basis, steps) else ""
         unshown = result.unshown(figure) or heat or pause or host or None
