@@ -27,7 +27,7 @@ STARVED = {
     "by the hypervisor": gap(1500, stolen_ms=1490),
     "by both": gap(1000, ready_ms=500, stolen_ms=490),
     "or stopped, where the kernel does not count": gap(3000, ready_ms=None),
-    "for a moment": gap(90),
+    "for a moment": gap(40),
 }
 
 
@@ -52,12 +52,12 @@ def test_a_suspend_counts_by_the_clock_that_goes_on() -> None:
     assert busy.length_ns == 4000 * MS
 
 
-def test_any_stop_of_a_fifth_of_a_second_is_seen_wherever_it_begins() -> None:
+def test_any_stop_of_a_tenth_of_a_second_is_seen_wherever_it_begins() -> None:
     """The sleeper's own sleep hides at most a period of it, and the wait for a CPU afterwards nothing."""
     draw = random.Random(7)
     for _ in range(2000):
         before_ns = draw.randrange(PERIOD_NS)  # of the sleep, when the stop begins
-        stop_ns = draw.randrange(200 * MS, 30_000 * MS)
+        stop_ns = draw.randrange(100 * MS, 30_000 * MS)
         waited_ns = draw.randrange(400 * MS)
         ended = max(BEGAN + PERIOD_NS, BEGAN + before_ns + stop_ns) + waited_ns
         seen = Gap(BEGAN, BEGAN + PERIOD_NS, ended, 0, waited_ns, 0)
