@@ -7,16 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lab.fake_drive import FakeDrive, run_on
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, Params, param
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.pauses import Pause
-from ssdlab.results.points import Scalar
+from ssdlab.results import tables
+from ssdlab.results.host_part import not_the_drive
+from ssdlab.results.points import Point, Scalar
+from ssdlab.results.records import Step, StepResult
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import JobResult
+from ssdlab.results.schema import JobResult, PeakResult
 from ssdlab.results.warned_steps import PAUSED
 from ssdlab.runs import runner
 
@@ -73,16 +78,18 @@ def two(lab: Lab, p: SomeParams) -> None:
 
 
 def state_of_figure(run: RunFolder) -> str | None:
+    """That it is paused, or None: what else there is depends on the host that runs the test."""
     assert run.manifest.result is not None
     (scalar,) = run.manifest.result["scalars"]
-    return scalar.get("unshown")
+    return PAUSED if scalar.get("unshown") == PAUSED else None
 
 
 def test_a_step_that_was_stopped_is_done_again(run_stopped) -> None:
     run = run_stopped(two, {1: 2.0})
     assert [step.attempt for step in run.steps()] == [2, 1]
     assert [(each.ordinal, each.attempt) for each in run.voided()] == [(0, 1)]
-    assert not any(step.result.pauses or step.result.warnings for step in run.steps())
+    assert not any(step.result.pauses for step in run.steps())
+    assert "paused" not in {each.code for each in run.manifest.warnings}
     assert state_of_figure(run) is None
     first, again, _ = run_stopped.drive.runs
     assert first == again, "the repeated attempt is another load"
@@ -175,3 +182,50 @@ def test_a_stop_within_a_rest_takes_nothing_from_it(run_stopped) -> None:
     rest, burst = run.steps()
     assert rest.result.pauses and not burst.result.pauses
     assert state_of_figure(run) is None
+
+
+def sweep_step(ordinal: int, *pauses: Pause, seconds: float = 100.0, verb: str = "run") -> Step:
+    measured = {"iops": 1000.0, "elapsed_s": seconds, "total_s": seconds, "started": {"monotonic_ns": 0}}
+    result = StepResult(seconds=seconds, measurement=measured, pauses=pauses)
+    return Step(ordinal, 1, verb, f"depth {1 << ordinal}", {}, result)
+
+
+def at(second: float, seconds: float) -> Pause:
+    return Pause(
+        start_ns=round(second * 1e9), end_ns=round((second + seconds) * 1e9), length_ns=round(seconds * 1e9)
+    )
+
+
+def test_a_short_pause_is_no_matter_to_steady_state_and_a_long_one_is() -> None:
+    assert not_the_drive(sweep_step(0)) == ""
+    assert not_the_drive(sweep_step(0, at(50, 0.9))) == ""
+    assert not_the_drive(sweep_step(0, at(50, 1.1)))
+    assert not_the_drive(sweep_step(0, at(20, 0.6), at(70, 0.6)))
+
+
+def test_of_a_long_writing_only_the_rounds_that_are_judged_count() -> None:
+    assert not_the_drive(sweep_step(0, at(10, 30)), last_s=25) == ""
+    assert not_the_drive(sweep_step(0, at(80, 0.3)), last_s=25)
+
+
+def test_a_pause_at_any_depth_of_a_sweep_is_in_its_choice() -> None:
+    result = PeakResult.model_construct(
+        points=tuple(Point.model_construct(ordinal=each, spread_iops=None) for each in range(3)),
+        chosen=0,
+        steady=None,
+        direction="read",
+    )
+    assert result.basis_of(FIGURE).steps == (0,) and result.decided_by(FIGURE) == (0, 1, 2)
+
+
+def test_tables_of_earlier_versions_have_no_flag_and_are_read(tmp_path: Path) -> None:
+    before = {name: kind for name, kind in tables.SERIES_COLUMNS.items() if name != "paused"}
+    line = {name: np.zeros(2, dtype=tables.dtype(kind)) for name, kind in before.items()}
+    line |= {
+        "stream": np.array(["main"] * 2, dtype=object),
+        "direction": np.array(["read"] * 2, dtype=object),
+    }
+    with HeldFolder(tmp_path, writing=True) as folder:
+        tables.write(folder, tables.SERIES, line, before, "row")
+        found = tables.read(folder, tables.SERIES, tables.SERIES_COLUMNS)
+    assert found["paused"].dtype == bool and not found["paused"].any() and len(found["paused"]) == 2

@@ -153,6 +153,18 @@ def test_a_stop_changes_nothing_of_a_drive_in_virtual_time(command: str) -> None
     assert stopped["iops"] == undisturbed["iops"] and stopped["read"] == undisturbed["read"]
 
 
+def test_a_server_that_was_stopped_is_no_drive_to_its_clients(command: str, tmp_path: Path) -> None:
+    words = [command, "sim", "serve", "tiny-test", "--socket", str(tmp_path / "drive.sock"), "--json"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    eventually((tmp_path / "drive.sock").exists)
+    stop(process)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    served = json.loads(out)
+    assert served["pauses"] and not served["trusted"]
+
+
 def test_a_run_does_a_stopped_step_again(command: str, written: Path, tmp_path: Path) -> None:
     options = ["--set", "depths=1,2", "--set", "seconds=4", "--set", "ramp_seconds=0"]
     words = [command, "run", "peak-random-read", str(written), *options, "--library", str(tmp_path / "lib")]

@@ -18,7 +18,7 @@ from ssdlab.results.drive_states import (
     StateCheck,
     SteadyProof,
 )
-from ssdlab.results.host_part import by_the_host
+from ssdlab.results.host_part import not_the_drive
 from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def proof_of(step: Step, rows: Columns, round_s: float, capacity_bytes: int, wri
         since=written.since,
         since_capacities=written.bytes / span_bytes,
         throttled=throttled(step) or None,
-        by_host=by_the_host(step) or None,
+        by_host=not_the_drive(step, WINDOW * round_s) or None,
     )
     steady = window is not None and window.steady and enough and found.judged
     return found.model_copy(update={"reached": steady})
