@@ -337,7 +337,7 @@ class Heartbeat:
     ----------
     period_s
         Of each sleep.
-    least_s
+    min_late_s
         A sleep is noted that lasts longer by more than that, or in which the host was suspended.
 
     Raises
@@ -346,7 +346,7 @@ class Heartbeat:
         There can be no thread.
     """
 
-    def __new__(cls, period_s: float, least_s: float) -> Heartbeat: ...
+    def __new__(cls, period_s: float, min_late_s: float) -> Heartbeat: ...
     def gaps(self) -> list[tuple[int, int, int, int, int | None, int]]:
         """Return what was noted since this was last asked, up to now; nothing once it is closed.
 

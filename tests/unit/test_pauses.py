@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from ssdlab.model.pauses import LEAST_S, PERIOD_S, Gap, Pause, paused_rows, pauses_in
+from ssdlab.model.pauses import MIN_PAUSE_S, PERIOD_S, Gap, Pause, paused_rows, pauses_in
 from ssdlab.model.warnings import judge_pauses
 
 MS = 1_000_000
-PERIOD_NS, LEAST_NS = round(PERIOD_S * 1e9), round(LEAST_S * 1e9)
+PERIOD_NS, MIN_PAUSE_NS = round(PERIOD_S * 1e9), round(MIN_PAUSE_S * 1e9)
 BEGAN = 5_000_000_000
 
 
@@ -71,7 +71,7 @@ def test_no_wait_for_a_cpu_is_a_pause_however_long() -> None:
     for _ in range(2000):
         late = draw.uniform(0, 20_000)
         stolen = draw.uniform(0, late)
-        uncounted = min(late - stolen, draw.uniform(0, LEAST_S * 1e3 - 1))
+        uncounted = min(late - stolen, draw.uniform(0, MIN_PAUSE_S * 1e3 - 1))
         starved = gap(late, ready_ms=late - stolen - uncounted, stolen_ms=stolen)
         assert pauses_in([starved]) == ()
 

@@ -21,8 +21,8 @@ pub(crate) struct Heartbeat {
 #[pymethods]
 impl Heartbeat {
     #[new]
-    fn new(py: Python<'_>, period_s: f64, least_s: f64) -> PyResult<Self> {
-        let beating = engine::Heartbeat::start(time(period_s)?, time(least_s)?)
+    fn new(py: Python<'_>, period_s: f64, min_late_s: f64) -> PyResult<Self> {
+        let beating = engine::Heartbeat::start(time(period_s)?, time(min_late_s)?)
             .map_err(|error| errors::engine(py, &error, None))?;
         Ok(Self {
             beating: Mutex::new(Some(beating)),

@@ -147,6 +147,8 @@ impl Shared {
 
 /// What was counted at one moment.
 #[derive(Clone, Copy, Debug, Default)]
+// The unit belongs to each name.
+#[allow(clippy::struct_field_names)]
 struct Reading {
     at_ns: u64,
     /// Between these two lies by how much `CLOCK_BOOTTIME` was ahead: the clocks are read one after the other.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PERIOD_S = 0.05
 """Between two beats, which cost about a thousandth of a CPU; up to so much of a stop is sleep."""
-LEAST_S = 0.05
+MIN_PAUSE_S = 0.05
 """Unexplained lateness that is a stop, so that one of a tenth of a second shows wherever it begins.
 
 Below it lies what a kernel does without counting it, and the 0.01 s in which stolen time is counted: 0.006 s
@@ -70,7 +70,7 @@ def pauses_in(gaps: Iterable[Gap]) -> tuple[Pause, ...]:
         # Without the scheduler's account a late beat proves nothing.
         ready_ns = late_ns if gap.ready_ns is None else gap.ready_ns
         stopped_ns = late_ns - ready_ns - gap.stolen_ns
-        if stopped_ns < LEAST_S * NS_PER_S:
+        if stopped_ns < MIN_PAUSE_S * NS_PER_S:
             stopped_ns = 0
         if length_ns := stopped_ns + gap.suspended_ns:
             found.append(Pause(start_ns=gap.began_ns, end_ns=gap.ended_ns, length_ns=length_ns))

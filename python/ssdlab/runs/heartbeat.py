@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ssdlab.model.closing import Closing
-from ssdlab.model.pauses import LEAST_S, PERIOD_S, Gap, Pause, pauses_in
+from ssdlab.model.pauses import MIN_PAUSE_S, PERIOD_S, Gap, Pause, pauses_in
 
 
 class Heartbeat(Closing):
@@ -23,7 +23,7 @@ class Heartbeat(Closing):
     def __init__(self, *, beats: bool = True) -> None:
         import ssdlab._core as _core
 
-        self._native = _core.Heartbeat(PERIOD_S, LEAST_S) if beats else None
+        self._native = _core.Heartbeat(PERIOD_S, MIN_PAUSE_S) if beats else None
 
     def pauses(self) -> tuple[Pause, ...]:
         """Return the pauses since they were last asked for, up to now."""

@@ -270,19 +270,14 @@ class _Run:
         journal = Journal(
             self._held, self._manifest.run_id, check=self._lock.check, anew=self._lock.taken_over
         )
-        heartbeat = Heartbeat(beats=not self._drive.capabilities.virtual_time)
-        with StopFlag() as self._stop, journal as self._journal, heartbeat as self._heartbeat:
+        beats = not self._drive.capabilities.virtual_time
+        with StopFlag() as self._stop, journal as self._journal, Heartbeat(beats=beats) as self._heartbeat:
             yield
 
     def do(self) -> dict[str, object]:
         keeper = keeper_of(self._drive, self._held, new=self._new)
-        found: dict[str, Any] = {
-            "stopped": self._stopped,
-            "keeper": keeper,
-            "metering": self._metering,
-            "heartbeat": self._heartbeat,
-        }
-        options = found | self._environment.runner
+        found: dict[str, Any] = {"stopped": self._stopped, "keeper": keeper, "metering": self._metering}
+        options = found | {"heartbeat": self._heartbeat} | self._environment.runner
         if (member := self._manifest.member) is not None:
             options["written_by"] = member.written_by
         self._runner = runner = Runner(self._drive, self._journal, self._held, self._tracker, **options)
