@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Cell",
     "Deadline",
+    "Heartbeat",
     "Histogram",
     "LogContents",
     "Measurement",
@@ -327,6 +328,35 @@ class LogContents:
 
     def ios(self) -> _Columns:
         """``stream direction intended_ns submit_ns latency_ns offset length``: one entry per logged I/O."""
+
+@final
+class Heartbeat:
+    """A thread that wakes up again and again, and notes what was counted in the sleeps that lasted too long.
+
+    Parameters
+    ----------
+    period_s
+        Of each sleep.
+    min_late_s
+        A sleep is noted that lasts longer by more than that, or in which the host was suspended.
+
+    Raises
+    ------
+    HostError
+        There can be no thread.
+    """
+
+    def __new__(cls, period_s: float, min_late_s: float) -> Heartbeat: ...
+    def gaps(self) -> list[tuple[int, int, int, int, int | None, int]]:
+        """Return what was noted since this was last asked, up to now; nothing once it is closed.
+
+        Of each sleep, on CLOCK_MONOTONIC: ``began_ns due_ns ended_ns``; ``suspended_ns``, which that clock
+        leaves out; ``ready_ns``, in which the thread ran or waited for a CPU (None: not counted here); and
+        ``stolen_ns``, the most that a hypervisor took from one CPU.
+        """
+
+    def close(self) -> None:
+        """End the thread; a second call does nothing."""
 
 @final
 class Deadline:

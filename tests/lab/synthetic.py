@@ -174,6 +174,7 @@ class Run:
             "end_ns": start + 1_000_000_000,
             "ramp": False,
             "partial": False,
+            "paused": False,
             "ios": per_row,
             "bytes": per_row * block,
             "failed": 0,

@@ -33,6 +33,7 @@
 mod columns;
 mod deadline;
 mod errors;
+mod heartbeat;
 mod histogram;
 mod host;
 mod json;
@@ -63,6 +64,7 @@ mod _core {
     #[pymodule_export]
     use crate::{
         deadline::Deadline,
+        heartbeat::Heartbeat,
         histogram::Histogram,
         host::{build_info, calibrate, capabilities},
         log::{LogContents, read_log},

@@ -33,6 +33,13 @@ pub fn monotonic_ns() -> u64 {
         .wrapping_add(t.tv_nsec as u64)
 }
 
+/// `CLOCK_BOOTTIME` now: as [`monotonic_ns`], but it goes on while the host is suspended.
+#[must_use]
+pub(crate) fn boottime_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    now.tv_sec as u64 * SECOND_NS + now.tv_nsec as u64
+}
+
 /// The clock of one run: nanoseconds since `zero_ns` on `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {

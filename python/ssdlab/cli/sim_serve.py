@@ -28,9 +28,12 @@ from ssdlab.model.units import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import ssdlab._core as _core
     from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
     from ssdlab.host.identity import Identity
+    from ssdlab.model.pauses import Pause
 
 SCHEMA = "ssdlab.serve/1"
 TRUSTED_SHARE = 0.5
@@ -89,6 +92,7 @@ def serve(
     import ssdlab._core as _core
     from ssdlab.drives.prefix import SIMULATED_PREFIX
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
+    from ssdlab.runs.heartbeat import Heartbeat
 
     if socket is not None and tcp is not None:
         raise UsageError("--socket and --tcp contradict each other", "give one of them")
@@ -109,21 +113,22 @@ def serve(
     with _laid_out(text, allow_unwritten=allow_unwritten, quiet=json) if not null else nullcontext() as drive:
         native = None if drive is None else drive.native
         started = _Started(identity, text, native)
-        served = _core.serve(
-            native,
-            name=identity.name,
-            capacity_bytes=identity.capacity_bytes,
-            logical_block_bytes=identity.logical_block_bytes,
-            socket=door,
-            port=tcp,
-            data=file,
-            contents_seed=text.seed if contents == "seeded" else None,
-            memory_bytes=memory_bytes,
-            cost_ns=cost_ns,
-            on_ready=started.ready,
-            on_idle=started.idle,
-        )
-        record = started.record(served)
+        with Heartbeat() as heartbeat:
+            served = _core.serve(
+                native,
+                name=identity.name,
+                capacity_bytes=identity.capacity_bytes,
+                logical_block_bytes=identity.logical_block_bytes,
+                socket=door,
+                port=tcp,
+                data=file,
+                contents_seed=text.seed if contents == "seeded" else None,
+                memory_bytes=memory_bytes,
+                cost_ns=cost_ns,
+                on_ready=started.ready,
+                on_idle=started.idle,
+            )
+            record = started.record(served, heartbeat.pauses())
     if json:
         print_json(record)
     else:
@@ -182,7 +187,7 @@ class _Started:
             "close connections that are not in use, or start another server",
         )
 
-    def record(self, served: dict[str, Any]) -> dict[str, Any]:
+    def record(self, served: dict[str, Any], pauses: Sequence[Pause]) -> dict[str, Any]:
         """Return all that there is to say at the end."""
         ready = self._ready
         record = {
@@ -204,7 +209,9 @@ class _Started:
             },
             **served,
             "late_pct": 100 * served["late"] / served["ios"] if served["ios"] else None,
+            "pauses": [each.model_dump(mode="json") for each in pauses],
             "trusted": self._native is not None
+            and not pauses
             and served["peak_iops"] <= TRUSTED_SHARE * ready["ceiling_iops"]
             and served["late"] * 100 <= TRUSTED_LATE_PCT * served["ios"],
         }
@@ -285,7 +292,10 @@ def _warn(record: dict[str, Any]) -> None:
     if record["null"] or record["trusted"]:
         return
     ceiling = record["calibration"]["ceiling_iops"]
-    if record["peak_iops"] > TRUSTED_SHARE * ceiling:
+    if record["pauses"]:
+        still_s = sum(each["length_ns"] for each in record["pauses"]) / NS_PER_S
+        what = f"the server stood still for {span_text(still_s)}: it was stopped, or its host suspended"
+    elif record["peak_iops"] > TRUSTED_SHARE * ceiling:
         what = (
             f"{count_text(record['peak_iops'])} I/Os in the busiest second are more than half of the "
             f"{count_text(ceiling)} that a null drive reaches here"

@@ -134,10 +134,10 @@ class Measurement:
     def report(self) -> dict[str, Any]:
         """Return what `measure --json` prints: the summary, with `intervals` as the list of them.
 
-        Each interval has ``start_s duration_s partial ramp iops mb_s in_flight in_flight_max`` and, for
-        each direction that the run used, its counts and the p50, p99, p99.9 and max of both clocks in ns:
-        null where the interval has no I/O, or where several streams share the direction (percentiles
-        cannot be added up).
+        Each interval has ``start_s duration_s partial ramp paused iops mb_s in_flight in_flight_max``
+        and, for each direction that the run used, its counts and the p50, p99, p99.9 and max of both
+        clocks in ns: null where the interval has no I/O, or where several streams share the direction
+        (percentiles cannot be added up).
         """
         return {**self._summary, "intervals": as_dicts(self)}
 
@@ -307,8 +307,10 @@ def as_dicts(measurement: Measurement) -> list[dict[str, Any]]:
     ]
     parts = {name: _used_cells([stream[name] for stream in cells]) for name in directions}
     rows = range(len(next(iter(cells[0].values()))["index"]) if cells else 0)
+    paused = _paused(measurement, cells)
     return [
-        _one_interval(cells, row) | {name: _one_direction(part, row) for name, part in parts.items()}
+        _one_interval(cells, row, paused=paused[row])
+        | {name: _one_direction(part, row) for name, part in parts.items()}
         for row in rows
     ]
 
@@ -319,7 +321,18 @@ def _used_cells(cells: list[Cell]) -> list[Cell]:
     return used or cells[:1]
 
 
-def _one_interval(streams: list[dict[Direction, Cell]], row: int) -> dict[str, Any]:
+def _paused(measurement: Measurement, streams: list[dict[Direction, Cell]]) -> tuple[bool, ...]:
+    """Return for each interval whether ssdlab stood still in it."""
+    from ssdlab.model.pauses import paused_rows
+
+    if not streams:
+        return ()
+    once, summary = next(iter(streams[0].values())), measurement.summary()
+    ends = [start + length for start, length in zip(once["start_ns"], once["duration_ns"], strict=True)]
+    return paused_rows(summary.pauses, summary.zero_ns, zip(once["start_ns"], ends, strict=True))
+
+
+def _one_interval(streams: list[dict[Direction, Cell]], row: int, *, paused: bool) -> dict[str, Any]:
     once = [next(iter(stream.values())) for stream in streams]
     cells = [cell for stream in streams for cell in stream.values()]
     seconds = once[0]["duration_ns"][row] / 1e9
@@ -328,6 +341,7 @@ def _one_interval(streams: list[dict[Direction, Cell]], row: int) -> dict[str, A
         "duration_s": seconds,
         "partial": once[0]["partial"][row],
         "ramp": once[0]["ramp"][row],
+        "paused": paused,
         "iops": _total(cells, "ios", row) / seconds if seconds else 0.0,
         "mb_s": _total(cells, "bytes", row) / seconds / 1e6 if seconds else 0.0,
         "in_flight": _total(once, "in_flight_mean", row),

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ssdlab.model.direction import DIRECTIONS, Direction
 from ssdlab.model.errors import errno_text
+from ssdlab.model.pauses import Pause
 from ssdlab.model.telemetry import StepTelemetry
 
 Number = int | float
@@ -228,6 +229,8 @@ class Summary(_Read):
     workload: dict[str, Any] | None = None
     """What was asked for, as `Workload` reads it; where it was kept with the figures."""
     host: Around | None = None
+    pauses: tuple[Pause, ...] = ()
+    """In which ssdlab stood still meanwhile; where that was kept with the figures."""
     telemetry: StepTelemetry | None = None
     """What the drive told of itself meanwhile; where it was kept with the figures."""
     run: str | None = None
@@ -262,6 +265,11 @@ class Summary(_Read):
     def counted_s(self) -> float:
         """Seconds that counts and latencies are of: the measured time, and the drain after it."""
         return float(self.elapsed_s) + (0.0 if self.drained is None else self.drained.ns / 1e9)
+
+    @property
+    def zero_ns(self) -> int:
+        """When its rows begin, on CLOCK_MONOTONIC; 0 where it was not kept."""
+        return 0 if self.started is None else self.started.monotonic_ns
 
     @property
     def ios(self) -> int:

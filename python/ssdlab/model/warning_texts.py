@@ -21,6 +21,13 @@ class Entry:
 
 
 CATALOGUE: dict[str, Entry] = {
+    "paused": Entry(
+        "ssdlab itself stood still {times}, for {length} in all, first {when}: that is in the figures",
+        "a stop, a frozen cgroup, a suspended host or a paused virtual machine: what is due or in flight is "
+        "slow, late or dropped by it, and the drive rests",
+        "measure again without a Ctrl-Z or a debugger, on a host that stays awake (systemd-inhibit)",
+        in_step="run it again without a Ctrl-Z or a debugger, on a host that stays awake (systemd-inhibit)",
+    ),
     "host-limited": Entry(
         "the CPUs were {busy} busy with {threads} threads on {cores} cores: the host may be the limit",
         "threads that wait for a CPU submit late and stamp completions late",

@@ -10,7 +10,7 @@ The thresholds are named below with their reasons; what each warning says is in 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -26,12 +26,14 @@ from ssdlab.model.units import (
     latency_text,
     share_text,
     significant,
+    span_text,
 )
 from ssdlab.model.warning_texts import CATALOGUE
 from ssdlab.model.workload import Bursts, Closed, Pulses, Stream, Workload
 
 if TYPE_CHECKING:
     from ssdlab.model.host_load import HostContext
+    from ssdlab.model.pauses import Pause
     from ssdlab.model.summary import Summary
 
 RATE_REACHED = 0.995
@@ -127,6 +129,21 @@ def judge_fills(what: str, fills: float) -> list[Warning]:
     if fills >= MIN_FILLS - 0.01:  # two, in whole blocks of a span in whole MiB
         return []
     return [Warning.of("steady-before-full", {"fills": significant(fills)}, what=what, fills=fills)]
+
+
+def judge_pauses(pauses: Sequence[Pause], zero_ns: int) -> list[Warning]:
+    """Warn of the pauses of a time that began at `zero_ns` on their clock."""
+    if not pauses:
+        return []
+    length_ns, after_ns = sum(each.length_ns for each in pauses), pauses[0].start_ns - zero_ns
+    words = {
+        "times": "once" if len(pauses) == 1 else counted(len(pauses), "time"),
+        "length": span_text(length_ns / NS_PER_S),
+        "when": f"{span_text(after_ns / NS_PER_S)} after its beginning"
+        if after_ns > 0
+        else "before it began",
+    }
+    return [Warning.of("paused", words, length_ns=length_ns, after_ns=after_ns, count=len(pauses))]
 
 
 def judge_scale(what: str, scale: int) -> list[Warning]:

@@ -21,11 +21,13 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, LabError, Refused
+from ssdlab.model.pauses import paused_rows
 from ssdlab.model.shortage import raise_shortage
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.telemetry import FIGURES
 from ssdlab.results import tables
 from ssdlab.results.lines import RESTORE
+from ssdlab.results.records import pauses_of
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, read_manifest, step_logs
 from ssdlab.results.samples import read_samples, sample_files
 from ssdlab.results.schema import TableInfo
@@ -35,9 +37,10 @@ from ssdlab.results.step_power import power_columns
 from ssdlab.results.store import write_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import ssdlab._core as _core
+    from ssdlab.model.pauses import Pause
     from ssdlab.model.telemetry import Sample
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Manifest
@@ -64,7 +67,7 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
         if not read_manifest(path).tables:
             raise _no_rows(path)
         raise Refused(f"{path.name} is compacted already", "its tables are in the folder", path=str(path))
-    attempts = _attempts(held)
+    attempts = _attempts(held, pauses_of(RunFolder(path).journal()))
     series = tables.concatenate([part for each in attempts for part in _series(each)], tables.SERIES_COLUMNS)
     hist = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
     ios = tables.concatenate([part for each in attempts for part in _ios(each)], tables.IO_COLUMNS)
@@ -173,6 +176,7 @@ def _attempts_of(folder: Path | HeldFolder, step: Step, *, histograms: bool = Fa
     read = [_Attempt(steps, log_name(step.ordinal, attempt), histograms=histograms) for attempt in attempts]
     for each in read:
         if each.attempt == step.attempt:
+            each.pauses = step.result.pauses
             each.check_whole()
     return read
 
@@ -190,6 +194,8 @@ class _Attempt:
         with steps.by_name():
             self.log = _core.read_log(steps.existing_path(name), keep_interval_histograms=histograms)
         self.measured: _core.Measurement = self.log.measurement
+        self.pauses: tuple[Pause, ...] = ()
+        """In which ssdlab stood still; of an attempt that was cut short nobody has told."""
 
     def check_whole(self) -> None:
         """See that the log has its end; an attempt that ends its step syncs it before that is said.
@@ -208,6 +214,14 @@ class _Attempt:
                 damaged=True,
             )
 
+    def paused(self, start_ns: Any, end_ns: Any) -> Any:  # noqa: ANN401 - arrays, one entry a row
+        """Return for each row whether ssdlab stood still in it."""
+        if not self.pauses:
+            return np.zeros(len(start_ns), dtype=np.bool_)
+        zero_ns = self.measured.summary()["started"]["monotonic_ns"]
+        rows_ns = zip(start_ns.tolist(), end_ns.tolist(), strict=True)
+        return np.asarray(paused_rows(self.pauses, zero_ns, rows_ns), dtype=np.bool_)
+
     def key(self, lines: int, stream: Any, direction: Any, row: Any) -> dict[str, Any]:  # noqa: ANN401
         def column(value: Any, kind: Any) -> Any:  # noqa: ANN401
             return np.broadcast_to(np.asarray(value, dtype=kind), (lines,))
@@ -221,17 +235,22 @@ class _Attempt:
         }
 
 
-def _attempts(folder: HeldFolder) -> list[_Attempt]:
-    """Read the logs; one that was cut off before its header says nothing and is left out."""
+def _attempts(folder: HeldFolder, pauses: Mapping[tuple[int, int], tuple[Pause, ...]]) -> list[_Attempt]:
+    """Read the logs; one that was cut off before its header says nothing and is left out.
+
+    `pauses` are those of each ordinal and attempt.
+    """
     found = []
     steps = folder.folder(STEPS)
     for name in step_logs(folder):
         steps.existing_path(name)
         try:
-            found.append(_Attempt(steps, name))
+            read = _Attempt(steps, name)
         except LabError as error:
             raise_shortage(error)
             continue
+        read.pauses = pauses.get((read.ordinal, read.attempt), ())
+        found.append(read)
     return found
 
 
@@ -244,6 +263,7 @@ def _series(attempt: _Attempt) -> list[tables.Columns]:
                 continue
             part = {name: rows[name] for name in rows if name in tables.SERIES_COLUMNS}
             part["end_ns"] = rows["start_ns"] + rows["duration_ns"]
+            part["paused"] = attempt.paused(rows["start_ns"], part["end_ns"])
             for clock in _CLOCKS:
                 part[f"{clock}_p999_ns"] = rows[f"{clock}_p99_9_ns"]
             parts.append({**part, **attempt.key(len(rows["ios"]), stream, direction, rows["index"])})

@@ -6,9 +6,11 @@ prepare the drive do not count: no figure comes from them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ssdlab.model.units import NS_PER_S, span_text
 from ssdlab.results.attribution import attribute
 from ssdlab.results.claim import Claim, Evidence, clause
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 HOST_LIMITED = "limited by the host"
 """What is said of a figure that the host limited: it is the host's too."""
+PAUSED_SHARE = 0.01
+"""Of the time that is judged: SNIA's rule lets rounds differ by twenty times that."""
 PREPARING = ("fill", "one-pass", "precondition")
 """Verbs whose steps measure what is no figure of the method."""
 
@@ -65,6 +69,22 @@ def by_the_host(step: Step) -> str:
     """Return why the host, not the drive, was the limit of a step, so that it says nothing of the drive."""
     judged = attribute(step.result.host)
     return "; ".join(judged.reasons) if judged.limit == "host" else ""
+
+
+def not_the_drive(step: Step, last_s: float = math.inf) -> str:
+    """Return why a step, of which the last seconds count, says nothing of how steady the drive is.
+
+    The host was the limit, or ssdlab stood still for long beside them. A shorter pause is no matter to a rule
+    of steady state, which allows more, though figures of the step are marked for it.
+    """
+    summary = step.summary
+    if summary is None or not step.result.pauses:
+        return by_the_host(step)
+    counted_s = min(last_s, float(summary.elapsed_s))
+    begins_ns = summary.zero_ns + round((float(summary.total_s or summary.elapsed_s) - counted_s) * NS_PER_S)
+    paused_s = sum(each.length_ns for each in step.result.pauses if each.end_ns > begins_ns) / NS_PER_S
+    still = f"ssdlab stood still for {span_text(paused_s)}" if paused_s > PAUSED_SHARE * counted_s else ""
+    return "; ".join(filter(None, (by_the_host(step), still)))
 
 
 def host_part(steps: Iterable[Step]) -> HostPart | None:

@@ -5,6 +5,7 @@ Units and the rule about schema numbers are those of `schema`.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
@@ -13,12 +14,15 @@ from pydantic import BaseModel, Field, JsonValue
 
 from ssdlab.model.errors import Refused
 from ssdlab.model.host_load import HostLoad
+from ssdlab.model.pauses import Pause
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.summary import Summary
 from ssdlab.model.telemetry import StepTelemetry
 from ssdlab.results.schema import Spread, Warned
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ssdlab.model.workload import Workload
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -87,6 +91,11 @@ class StepResult(Stored):
         description="of a step that wrote more than it measured: with its ramp, and parts before it",
     )
     rest: RestRecord | None = Field(None, exclude_if=absent, description="of a drive that was left alone")
+    pauses: tuple[Pause, ...] = Field(
+        (),
+        exclude_if=operator.not_,
+        description="in which ssdlab stood still: in the step, or before it where the drive's state counts",
+    )
     telemetry: StepTelemetry | None = Field(
         default=None, description="what the drive told of itself meanwhile; None: it tells nothing"
     )
@@ -220,6 +229,12 @@ class VoidedAttempt:
     attempt: int
     label: str
     why: str
+
+
+def pauses_of(records: Iterable[AnyRecord]) -> dict[tuple[int, int], tuple[Pause, ...]]:
+    """Return the pauses of each attempt that came to its end, also of one that does not count."""
+    ended = (record for record in records if isinstance(record, EndRecord))
+    return {(record.ordinal, record.attempt): record.result.pauses for record in ended}
 
 
 def finished_steps(records: list[AnyRecord]) -> list[Step]:

@@ -310,6 +310,10 @@ class ResultBase(Stored):
         del figure
         return Basis()
 
+    def decided_by(self, figure: Scalar) -> tuple[int, ...]:
+        """Return the steps that made a figure what it is, also those that it was only chosen among."""
+        return self.basis_of(figure).steps
+
     def stands(self, figure: Scalar) -> bool:
         """Whether a figure shows the drive in the state that it is named after, not heat or the host."""
         return self.shows(figure) and not figure.unshown
@@ -361,6 +365,11 @@ class PeakResult(ResultBase):
         """Return the reported depth, which each drive has its own of."""
         at = f"depth {self.chosen_depth}" if figure.unit == "ns" else ""
         return points_basis(figure, [self.points[self.chosen]], self.proofs, at)
+
+    def decided_by(self, figure: Scalar) -> tuple[int, ...]:
+        """Return all of the sweep: a depth that seems slower than it is moves the choice to another."""
+        del figure
+        return tuple(each.ordinal for each in self.points if each.ordinal is not None)
 
     @property
     def proofs(self) -> tuple[SteadyProof, ...]:

@@ -53,6 +53,7 @@ SERIES_COLUMNS: Mapping[str, str] = {
     "end_ns": "BIGINT",
     "ramp": "BOOLEAN",
     "partial": "BOOLEAN",
+    "paused": "BOOLEAN",
     "ios": "BIGINT",
     "bytes": "BIGINT",
     "failed": "BIGINT",
@@ -101,6 +102,8 @@ POWER_COLUMNS: Mapping[str, str] = {
     "end_ns": "BIGINT",
     "mean_w": "DOUBLE",
 }
+_ADDED = frozenset({"paused"})
+"""Columns of flags that tables of earlier versions lack: there it is not known that one was up."""
 _COUNTS = frozenset({"ios", "bytes", "failed", "dropped", "late", "low_ns", "high_ns", "count"})
 """Columns without a value below 0."""
 
@@ -162,7 +165,10 @@ def read(
     Unreadable
         The table is damaged.
     """
-    chosen = ", ".join(_selected(name, kind) for name, kind in columns.items())
+    lacks = _ADDED.intersection(columns) - _names(folder, name) if _ADDED.intersection(columns) else ()
+    chosen = ", ".join(
+        f'false AS "{each}"' if each in lacks else _selected(each, kind) for each, kind in columns.items()
+    )
     return _found(folder, name, f"SELECT {chosen} FROM read_parquet(?) WHERE {where} ORDER BY {order}")
 
 
@@ -184,6 +190,10 @@ def power_by_second(folder: HeldFolder, name: str) -> Columns:
         "FROM read_parquet(?) WHERE end_ns > start_ns "
         "GROUP BY ordinal, attempt, (end_ns - 1) // 1000000000 ORDER BY ordinal, attempt, end_ns",
     )
+
+
+def _names(folder: HeldFolder, name: str) -> frozenset[str]:
+    return frozenset(_found(folder, name, "SELECT name FROM parquet_schema(?)")["name"].tolist())
 
 
 def ready() -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 THROTTLED = "throttled by heat"
 """What is said beside a figure whose steps a drive was too hot in."""
+PAUSED = "paused"
+"""What is said beside a figure in whose steps ssdlab stood still."""
 _NAMED = 3
 """Steps that are named in a line; of more the first ones, and how many others."""
 
@@ -98,6 +100,11 @@ def warned_steps(warnings: Iterable[Warned], steps: Sequence[Step]) -> list[Warn
 def throttled(step: Step) -> bool:
     """Whether the drive throttled itself for heat during a step: as measured, or by its own counters."""
     return any(each.code == "throttled" for each in step.result.warnings)
+
+
+def paused(step: Step) -> bool:
+    """Whether ssdlab stood still in a step: when and for how long, its `result.pauses` tell."""
+    return bool(step.result.pauses)
 
 
 def hot_by(step: Step, at_ns: int) -> bool:

@@ -6,7 +6,7 @@ import inspect
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from ssdlab.runs.watcher import Silent, Watcher
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.model.measurement import Measurement
+    from ssdlab.model.pauses import Pause
     from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.runs.metering import Metering
     from ssdlab.runs.observe import Observation
@@ -257,6 +258,7 @@ def _measured(
     metering: Metering,
 ) -> Measurement:
     from ssdlab.model.measurement import Measurement
+    from ssdlab.runs.heartbeat import Heartbeat
     from ssdlab.runs.observe import Observation
     from ssdlab.runs.witness import Witness
 
@@ -265,24 +267,29 @@ def _measured(
     witness = Witness(held)
     stop = workload.streams[0].stop
     watcher.phase("measuring", duration_ns=stop.time_ns, size_bytes=stop.bytes)
-    with witness.watching() as watched:
+    beats = not held.capabilities.virtual_time
+    with Heartbeat(beats=beats) as heartbeat, witness.watching() as watched:
         try:
             with _samples_kept(log, metering):
                 measurement = held.run(
                     workload, log_path=None if log is None else log.path, on_tick=watcher.tick
                 )
+                pauses = heartbeat.pauses()
                 telemetry = watched.ended(measurement)
                 measurement, metered = metering.measured(measurement, workload.ramp_ns, watched)
         except LabError as error:
             if isinstance(error.measurement, Measurement):
+                pauses = heartbeat.pauses()
                 telemetry = watched.ended(error.measurement)
-                error.measurement = _judged(error.measurement, workload, observation, prepared, telemetry)
+                error.measurement = _judged(
+                    error.measurement, workload, observation, prepared, telemetry, pauses
+                )
                 if isinstance(error, Interrupted):
                     error.advice = _left_of(options)
             if error.advice.casefold() == _OF_A_RUN:
                 error.advice = "free space where the log is kept, then measure again"
             raise
-    judged = _judged(measurement, workload, observation, prepared, telemetry)
+    judged = _judged(measurement, workload, observation, prepared, telemetry, pauses)
     judged.samples = tuple(watched.samples)
     return judged.with_warnings([*judged.warnings, *metered]) if metered else judged
 
@@ -341,14 +348,19 @@ def _judged(
     observation: Observation,
     prepared: dict[str, object],
     telemetry: StepTelemetry | None,
+    pauses: Sequence[Pause],
 ) -> Measurement:
     from ssdlab.model.telemetry_warnings import judge_telemetry
-    from ssdlab.model.warnings import Warning, judge
+    from ssdlab.model.warnings import Warning, judge, judge_pauses
 
     summary = measurement.summary()
     around = observation.around(summary)
-    measurement = measurement.with_facts(workload=workload.model_dump(mode="json"), host=around.as_facts())
-    warnings = judge(summary, workload, around)
+    measurement = measurement.with_facts(
+        workload=workload.model_dump(mode="json"),
+        host=around.as_facts(),
+        pauses=[each.model_dump(mode="json") for each in pauses],
+    )
+    warnings = [*judge_pauses(pauses, summary.zero_ns), *judge(summary, workload, around)]
     warnings += judge_telemetry(telemetry, [each.code for each in warnings])
     if telemetry is not None:
         measurement = measurement.with_facts(telemetry=telemetry.model_dump(mode="json"))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.errors import DriveError, Interrupted, Refused
 from ssdlab.model.failed_ios import TOO_MANY
+from ssdlab.model.units import NS_PER_S
+from ssdlab.results.host_part import PREPARING
 from ssdlab.results.journal import now, step_hash
 from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import Step
@@ -24,11 +26,39 @@ if TYPE_CHECKING:
     from ssdlab.results.journal import Journal, StepHistory
     from ssdlab.runs.conditions.keeper import ConditionKeeper
     from ssdlab.runs.drive_state import StateKeeper
+    from ssdlab.runs.heartbeat import Heartbeat
     from ssdlab.runs.tracking import Tracker
 
 
 _RESTED = "the drive rested during an interruption: the state that this step had made is lost"
+_STOOD_STILL = "ssdlab stood still meanwhile: it is done again"
 _BROKEN = "interrupted within what belongs together: it is done again from its beginning"
+
+
+_AGAIN = 2
+"""Times that a step is done again: a process that is stopped again and again would have no end."""
+_RESTS = ("idle", "rest")
+"""Verbs that leave the drive alone: what is measured after them cannot be done again without."""
+_AGAIN_S = 900.0
+"""The longest step that is done again unasked: more time than that is the user's to give."""
+_REST_S = 0.5
+"""Rest that a drive may get within what counts on its state: left alone for longer, drives tidy up.
+
+It is the delay before idle work of the simulated drives, which is recalled from real ones.
+"""
+
+
+def can_be_done_again(request: Request, result: StepResult) -> bool:
+    """Whether a step in which ssdlab stood still can simply be done once more, as `resume` might.
+
+    One that prepares is left as it is, since no figure is of it; one whose drive has rested too long, or has
+    a history that cannot be repeated (`from-purge`), would not be the same again.
+    """
+    summary = result.measurement
+    if not result.pauses or summary is None or request.verb in PREPARING or result.seconds > _AGAIN_S:
+        return False
+    rested_s = sum(each.length_ns for each in result.pauses) / NS_PER_S
+    return request.policy == "restart" or (request.policy == "re-precondition" and rested_s <= _REST_S)
 
 
 class Rewind(BaseException):
@@ -67,6 +97,8 @@ class Runner:
         Ordinal of a step after which the run stops, with the drive's state kept, so that it can be forked.
     metering
         What meters the drive; by default nothing.
+    heartbeat
+        Tells whether ssdlab stood still; by default nothing does.
     """
 
     def __init__(
@@ -82,6 +114,7 @@ class Runner:
         written_by: str | None = None,
         pause_after: int | None = None,
         metering: Metering | None = None,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
         self._journal = journal
         self._folder = folder.path
@@ -103,6 +136,7 @@ class Runner:
             written_by=written_by,
             sitting=journal.sessions if self._state_lost else 1,
             metering=metering or Metering(),
+            heartbeat=heartbeat,
         )
         self._done_here: set[int] = set()
         # Read back, and not told yet: an interrupted step may void them, and then they are done again.
@@ -114,6 +148,8 @@ class Runner:
         self._stretch: list[int] = []
         # The last purge and all steps after it: what has happened to the drive since it was fresh.
         self._since_purge: list[int] = []
+        # Whether the drive was made ready for what is measured next: by a rest, a trim or a purge.
+        self._led_up_to = False
         self.steps: list[Step] = []
 
     @property
@@ -132,6 +168,7 @@ class Runner:
         self._prepared.clear()
         self._stretch.clear()
         self._since_purge.clear()
+        self._led_up_to = False
         self._untold.clear()
         self._tracker.restart()
 
@@ -161,7 +198,7 @@ class Runner:
             self._executor.check_stop()
             self._settle(request, history)
             self.catch_up()
-            step = self._do(request, digest)
+            step = self._undisturbed(request, digest)
             self._done_here.add(request.ordinal)
             self._reported.add((step.ordinal, step.attempt))
             self._tracker.finished(step, read_back=False)
@@ -187,6 +224,10 @@ class Runner:
             self._since_purge = [request.ordinal]
         elif self._since_purge:
             self._since_purge.append(request.ordinal)
+        if request.asked.work is not None:
+            self._led_up_to = False
+        elif role in ("amends", "freshens") or request.verb in _RESTS:
+            self._led_up_to = True
 
     def _pause(self, request: Request) -> None:
         if request.ordinal == self._pause_after:
@@ -265,6 +306,16 @@ class Runner:
         }
 
     # --- doing a step ---
+
+    def _undisturbed(self, request: Request, digest: str) -> Step:
+        """Do a step, and again where ssdlab stood still meanwhile and that gives the same; else leave it."""
+        step = self._do(request, digest)
+        for _ in range(_AGAIN):
+            if self._led_up_to or not can_be_done_again(request, step.result):
+                break
+            self._journal.void(step.ordinal, step.attempt, _STOOD_STILL)
+            step = self._do(request, digest)
+        return step
 
     def _do(self, request: Request, digest: str) -> Step:
         history = self._journal.history(request.ordinal)

@@ -129,6 +129,7 @@ def measured_run(
         spread_iops=spread_of(measurement),
         host=host_load(threads, summary, around),
         warnings=warnings,
+        pauses=summary.pauses,
         telemetry=summary.telemetry,
     )
     journal: list[AnyRecord] = [

@@ -39,6 +39,7 @@ from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
 from ssdlab.runs.consent_record import Renewal, consented, record_consent
 from ssdlab.runs.drive_state import STATES, check_left, describe_state, discard_states, keeper_of
+from ssdlab.runs.heartbeat import Heartbeat
 from ssdlab.runs.metering import Metering
 from ssdlab.runs.meters import chosen_meter, kept_meter, open_metering, reopened_metering
 from ssdlab.runs.order import Order, check_before_made, plan_on, with_endurance
@@ -267,17 +268,18 @@ class _Run:
 
     @contextmanager
     def attended(self) -> Iterator[None]:
-        """Take signals, and keep the journal."""
+        """Take signals, keep the journal, and see whether all of this stands still."""
         journal = Journal(
             self._held, self._manifest.run_id, check=self._lock.check, anew=self._lock.taken_over
         )
-        with StopFlag() as self._stop, journal as self._journal:
+        beats = not self._drive.capabilities.virtual_time
+        with StopFlag() as self._stop, journal as self._journal, Heartbeat(beats=beats) as self._heartbeat:
             yield
 
     def do(self) -> dict[str, object]:
         keeper = keeper_of(self._drive, self._held, new=self._new)
         found: dict[str, Any] = {"stopped": self._stopped, "keeper": keeper, "metering": self._metering}
-        options = found | self._environment.runner
+        options = found | {"heartbeat": self._heartbeat} | self._environment.runner
         if (member := self._manifest.member) is not None:
             options["written_by"] = member.written_by
         self._runner = runner = Runner(self._drive, self._journal, self._held, self._tracker, **options)

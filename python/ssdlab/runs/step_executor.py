@@ -24,7 +24,7 @@ from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.summary import Summary
 from ssdlab.model.telemetry_warnings import judge_telemetry
-from ssdlab.model.warnings import Warning, judge
+from ssdlab.model.warnings import Warning, judge, judge_pauses
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
 from ssdlab.results.samples import kept_as_taken, samples_name, write_samples
@@ -49,17 +49,21 @@ if TYPE_CHECKING:
     from ssdlab.methods.steps import Request
     from ssdlab.methods.verbs.context import Tables
     from ssdlab.model.measurement import Measurement
+    from ssdlab.model.pauses import Pause
     from ssdlab.model.span import Span
     from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import PartRecord
     from ssdlab.runs.block_layer import BlockWatch
     from ssdlab.runs.drive_state import StateKeeper
+    from ssdlab.runs.heartbeat import Heartbeat
     from ssdlab.runs.tracking import Tracker
 
 
 _OVERRUN = frozenset({"rate-not-reached", "dropped", "undone"})
 """Warnings of a load that was more than the drive could do."""
+_OF_A_STATE = frozenset({"re-precondition", "from-purge"})
+"""Policies of steps whose drive must not have rested before them, as they say of an interruption."""
 _SPACE_LOOK_S = 1.0
 _SPACE_BYTES = 256 * 1024
 """What the library's file system must have left for rows and records of the next seconds."""
@@ -79,8 +83,12 @@ class StepExecutor:
         written_by: str | None,
         sitting: int,
         metering: Metering,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
         self.metering = metering
+        self._heartbeat = heartbeat
+        self._rested: tuple[Pause, ...] = ()
+        """Pauses by which the drive rested longer than it was to since it was last measured."""
         self.drive = drive
         self.folder = folder
         self._folder = folder.path
@@ -103,8 +111,21 @@ class StepExecutor:
     def act(self, request: Request, attempt: int, parts: Sequence[PartRecord]) -> StepResult:
         """Do a step; `parts` are attempts at it that were cut short and count."""
         name = power_name(request.ordinal, attempt)
+        began_ns = time.monotonic_ns()
         with library_errors(self._steps.path / name), self.metering.step(self._steps, name):
-            return done(request.asked, _StepAtWork(self, request, attempt, parts))
+            result = done(request.asked, _StepAtWork(self, request, attempt, parts))
+        return result if result.measurement is not None else self._waited(request.ordinal, result, began_ns)
+
+    def _waited(self, ordinal: int, result: StepResult, began_ns: int) -> StepResult:
+        """Return a step that measured nothing with its pauses, and keep those that made a rest longer."""
+        found, ended_ns = self._pauses(), time.monotonic_ns()
+        own = tuple(each for each in found if each.end_ns > began_ns)
+        self._rested += tuple(each for each in found if each.start_ns < began_ns or each.lasts_to(ended_ns))
+        warnings = (*_kept(ordinal, judge_pauses(own, began_ns)), *result.warnings)
+        return result.model_copy(update={"pauses": own, "warnings": warnings}) if own else result
+
+    def _pauses(self) -> tuple[Pause, ...]:
+        return () if self._heartbeat is None else self._heartbeat.pauses()
 
     def again(self, request: Request) -> None:
         """Do a finished step once more, for the state that it leaves."""
@@ -142,6 +163,7 @@ class StepExecutor:
     ) -> StepResult:
         """Run a workload, what is left of it, and keep what was measured."""
         threads = sum(stream.workers for stream in workload.streams)
+        before, self._rested = (*self._rested, *self._pauses()), ()
         observed = Observation(self.drive)
         kept = samples_name(step.ordinal, step.attempt)
         with (
@@ -160,6 +182,7 @@ class StepExecutor:
                     on_tick=self._on_tick,
                     until=until,
                 )
+            pauses = self._pauses()
             telemetry = watched.ended(measured)
             facts = {} if block is None else _times_of(block, measured)
         if watched.samples:
@@ -171,6 +194,9 @@ class StepExecutor:
         stored = json.loads(json.dumps(measured.as_dict()))  # as the journal will give it back
         summary = Summary.model_validate(stored)
         around = observed.around(summary)
+        if step.request.policy in _OF_A_STATE:
+            pauses = (*before, *pauses)
+        metered = [*judge_pauses(pauses, summary.zero_ns), *metered]
         whole = step.request.workload or workload
         segments = tuple(part.attempt for part in step.parts)
         return StepResult(
@@ -182,6 +208,7 @@ class StepExecutor:
             warnings=_warned(step.ordinal, whole, summary, around, telemetry, metered, overload=overload),
             segments=(*segments, step.attempt) if step.parts else (),
             written_bytes=_written(step.parts, workload, measured),
+            pauses=pauses,
             telemetry=telemetry,
         )
 

@@ -27,7 +27,7 @@ from ssdlab.methods.verbs.one_pass import OnePass
 from ssdlab.methods.verbs.place import Place
 from ssdlab.model.frozen import Bytes
 from ssdlab.results.drive_states import OnePassProof, PlacedProof
-from ssdlab.results.host_part import by_the_host
+from ssdlab.results.host_part import not_the_drive
 from ssdlab.results.io_faults import not_proven
 from ssdlab.results.warned_steps import throttled
 
@@ -165,7 +165,7 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
         "since_capacities": since.bytes / laid.data_bytes,
         "spare": laid.spare,
         "throttled": throttled(step) or None,
-        "by_host": by_the_host(step) or None,
+        "by_host": not_the_drive(step, WINDOW * judged.round_s) or None,
         "failed": not_proven(data.steps, step) or None,
         "in_full": in_full or None,
     }

@@ -14,7 +14,7 @@ from ssdlab.analysis.falling import Fall, came_back, deepest_fall
 from ssdlab.methods.parts.steady import writes_less
 from ssdlab.methods.results.steady import window_check
 from ssdlab.results.drive_states import StateCheck
-from ssdlab.results.host_part import by_the_host
+from ssdlab.results.host_part import not_the_drive
 from ssdlab.results.io_faults import why_faulty
 from ssdlab.results.warned_steps import throttled
 
@@ -68,7 +68,7 @@ def _to_repeat(lines: Sequence[Sequence[Taken]]) -> tuple[Taken, ...]:
 
 
 def _fall(steps: Sequence[Step]) -> Fall | None:
-    by_host = [bool(by_the_host(step)) for step in steps]
+    by_host = [bool(not_the_drive(step)) for step in steps]
     return deepest_fall([float(step.measured.iops) for step in steps], by_host)
 
 
@@ -92,7 +92,7 @@ def checks_of(
     """
     repeated = [check for line in lines for check in _repeated(data, line, unit)]
     later = data.step(alike) if alike else None
-    disturbed = later is not None and (by_the_host(later) or why_faulty([later]))
+    disturbed = later is not None and (not_the_drive(later) or why_faulty([later]))
     if steady is None or later is None or steady.by_host or steady.failed or disturbed:
         return tuple(repeated)
     check = window_check(steady, later, alike)
@@ -108,7 +108,7 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
         before, after = _value(step, unit), _value(then, unit)
         lowest = min(steps[at + 1 :], key=lambda each: _value(each, unit), default=step)
         fell = _value(lowest, unit) < before  # the first point is taken again whichever the fall began at
-        host, failed = by_the_host(step) or by_the_host(then), why_faulty((step, then))
+        host, failed = not_the_drive(step) or not_the_drive(then), why_faulty((step, then))
         yield StateCheck(
             kind="repeated",
             unit=unit,

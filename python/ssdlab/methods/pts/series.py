@@ -28,7 +28,7 @@ from ssdlab.methods.results.pts_rounds import TrackedVariable
 from ssdlab.model.pattern import Bands, Sequential, Uniform
 from ssdlab.model.units import NS_PER_S, block_text, counted, numbered_text, span_text
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload
-from ssdlab.results.host_part import by_the_host
+from ssdlab.results.host_part import not_the_drive
 from ssdlab.results.io_faults import not_proven
 from ssdlab.results.schema import Scalar
 
@@ -157,7 +157,7 @@ def samples_of(
     begins = max(0, len(values) - WINDOW) if first is None else first
     last = min(len(values), begins + WINDOW)
     fills = sum(found.written_bytes[: last * cycle]) / data.capacity_bytes
-    host, failed = by_the_host(step), not_proven(data.steps, step)
+    host, failed = not_the_drive(step), not_proven(data.steps, step)
     return PtsSamples(
         steady=first is not None and fills >= MIN_CAPACITIES and not host and not failed,
         by_host=host or None,

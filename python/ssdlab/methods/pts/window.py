@@ -39,7 +39,7 @@ from ssdlab.methods.results.pts_rounds import FiveNines, PtsCell, PtsRounds, Tra
 from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.model.units import block_text, counted, ends_text, numbered_text, significant
 from ssdlab.results.claim import Claim, clauses
-from ssdlab.results.host_part import by_the_host
+from ssdlab.results.host_part import not_the_drive
 from ssdlab.results.io_faults import unprepared, why_faulty
 from ssdlab.results.schema import Scalar
 
@@ -103,7 +103,7 @@ def collect(
 
 def _by_the_host(steps: Sequence[Step]) -> str:
     """Return in how many of the steps that judge a window the host was the limit, and why in the first."""
-    found = [(step, why) for step in steps if (why := by_the_host(step))]
+    found = [(step, why) for step in steps if (why := not_the_drive(step))]
     if not found:
         return ""
     step, why = found[0]

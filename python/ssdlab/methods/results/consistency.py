@@ -16,7 +16,7 @@ from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.basis import Basis, of_deviation
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
-from ssdlab.results.host_part import by_the_host
+from ssdlab.results.host_part import not_the_drive
 from ssdlab.results.schema import ResultBase, Scalar
 from ssdlab.results.warned_steps import THROTTLED, throttled
 
@@ -129,7 +129,7 @@ class ConsistencyEntry(Stored):
         _, length = step.ran.streams[0].span_bytes(capacity_bytes, 1)
         capacities = summary.written_bytes / length
         first_row = int(moved.searchsorted(MIN_CAPACITIES * length)) + 1
-        hot, host = throttled(step), by_the_host(step)
+        hot, host = throttled(step), not_the_drive(step)
         steady_s = None if hot or host or failed else steady_from(ends_s, iops, round(round_s), first_row)
         # Of a run that is short, or steady late, the last seconds begin where it was steady.
         last_s = max(0.0, end_s - LAST_S, steady_s or 0.0)

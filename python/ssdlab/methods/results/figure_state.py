@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.results.warned_steps import THROTTLED, throttled
+from ssdlab.results.warned_steps import PAUSED, THROTTLED, paused, throttled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +33,8 @@ def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
     """Return a result whose headline figures say of themselves what the library ranks them by.
 
     That is what was not shown of their state, and the load that they were taken at. One of steps in which
-    heat slowed the drive shows how it was cooled, one that the host limited shows the host, and one of failed
-    I/Os shows the others, whatever the method asks for.
+    heat slowed the drive shows how it was cooled, one that the host limited or in which ssdlab stood still
+    shows the host, and one of failed I/Os shows the others, whatever the method asks for.
     """
     from ssdlab.results.host_part import HOST_LIMITED, PREPARING, host_made  # only a run that ends needs it
     from ssdlab.results.io_faults import faulty_state, faulty_states
@@ -44,14 +44,16 @@ def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
     }
     faulty, figured = faulty_states(steps), {step.ordinal for step in steps if step.verb not in PREPARING}
     hot = {step.ordinal for step in steps if throttled(step)}
+    still = {step.ordinal for step in steps if paused(step)}
 
     def stamped(figure: Scalar) -> Scalar:
         basis = result.basis_of(figure)
         heat = THROTTLED if hot.intersection(basis.steps or measured) else ""
+        pause = PAUSED if still.intersection(result.decided_by(figure) or measured) else ""
         # In how many steps is told beside it: the library puts figures together that have one text.
         host = HOST_LIMITED if host_made(basis, steps) else ""
         failed = faulty_state(faulty, basis.steps or figured)
-        unshown = failed or result.unshown(figure) or heat or host or None
+        unshown = failed or result.unshown(figure) or heat or pause or host or None
         return figure.model_copy(update={"unshown": unshown, "taken_at": basis.at or None})
 
     return result.model_copy(update={"scalars": tuple(map(stamped, result.scalars))})

@@ -18,7 +18,7 @@ from ssdlab.results.drive_states import (
     StateCheck,
     SteadyProof,
 )
-from ssdlab.results.host_part import by_the_host
+from ssdlab.results.host_part import not_the_drive
 from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def proof_of(
         since=written.since,
         since_capacities=written.bytes / span_bytes,
         throttled=throttled(step) or None,
-        by_host=by_the_host(step) or None,
+        by_host=not_the_drive(step, WINDOW * round_s) or None,
         failed=failed or None,
     )
     steady = window is not None and window.steady and enough and found.judged

@@ -18,7 +18,7 @@ from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import share_text, span_text
 from ssdlab.results.basis import INTERVAL, Basis
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
-from ssdlab.results.host_part import by_the_host
+from ssdlab.results.host_part import not_the_drive
 from ssdlab.results.io_faults import why_faulty
 from ssdlab.results.schema import ResultBase, Scalar
 from ssdlab.results.warned_steps import throttled
@@ -260,7 +260,7 @@ def _recovered(share: float) -> Scalar:
 
 def _limits_of(step: Step) -> Iterator[str]:
     """Yield why the host was the limit of a step of one thread; nothing where it was not."""
-    if limited := by_the_host(step):
+    if limited := not_the_drive(step):
         yield limited
     own_s, took_s = (step.result.host.own_cpu_s if step.result.host else None), float(step.measured.elapsed_s)
     if own_s and took_s and own_s / took_s >= OWN_CPU_SHARE:

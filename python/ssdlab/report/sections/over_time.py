@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from ssdlab.model.pauses import Pause
     from ssdlab.model.telemetry import Mark
     from ssdlab.report.runs import Shown
 
@@ -92,16 +93,21 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
 
 
 def _spells(watched: Sequence[Watched]) -> tuple[Spell, ...] | None:
-    """Return what happened to the drives in these steps, on the clock of their rows; None: nothing."""
+    """Return what happened to drives or ssdlab in these steps, on the clock of their rows; None: nothing."""
     found = []
     for each in {(one.shown.index, one.ordinal): one for one in watched}.values():
         step = each.shown.run.step(each.ordinal)
-        telemetry = None if step is None else step.result.telemetry
-        if step is None or telemetry is None or not telemetry.marks:
+        if step is None or step.workload is None or step.summary is None:
             continue
-        ramp_s = step.ran.ramp_ns / 1e9
-        found += [spell_of(mark, -ramp_s) for mark in telemetry.marks]
+        ramp_ns, telemetry = step.workload.ramp_ns, step.result.telemetry
+        found += [spell_of(mark, -ramp_ns / 1e9) for mark in (() if telemetry is None else telemetry.marks)]
+        found += [_spell_of(each, step.summary.zero_ns + ramp_ns) for each in step.result.pauses]
     return tuple(found) or None
+
+
+def _spell_of(pause: Pause, zero_ns: int) -> Spell:
+    start_s, end_s = ((at_ns - zero_ns) / 1e9 for at_ns in (pause.start_ns, pause.end_ns))
+    return Spell(max(0.0, start_s), "ssdlab stood still", max(0.0, end_s))
 
 
 def spell_of(mark: Mark, offset_s: float) -> Spell:
