@@ -53,7 +53,9 @@ def test_a_day_of_whole_hours_passes(day: RunFolder, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("shorter", [{"test_duration_sec": "3600"}, {"test_duration_sec": "10", "slice_sec": "5"}])
+@pytest.mark.parametrize(
+    "shorter", [{"test_duration_sec": "3600"}, {"test_duration_sec": "10", "slice_sec": "5"}]
+)
 def test_what_is_no_day_of_whole_hours_is_a_trial(tmp_path: Path, shorter: dict[str, str]) -> None:
     found = bundled(run("act", tmp_path, FLAT, **(LOW | shorter)).path, tmp_path / "b")
     assert found["trial"] is True and found["why_trial"]
