@@ -65,7 +65,7 @@ def bundle(
     folder, result = act_run(run, library)
     config = changed(config_of_run(result), {}, devices=device)
     verdicts = _verdicts(folder, result, tester) | {"redacted": redact}
-    content: dict[str, Any] = {
+    content: dict[str, object] = {
         "summary.txt": "\n".join(_summary(folder, result, verdicts)) + "\n",
         "act.conf": write_config(config),
         "act.log": "\n".join(log_lines(folder, result, "service")) + "\n",
@@ -137,7 +137,7 @@ def _times(journal: list[AnyRecord], first: int) -> list[dict[str, str | None]]:
     ]
 
 
-def _verdict(result: ActResult, verdict: ActVerdict) -> dict[str, Any]:
+def _verdict(result: ActResult, verdict: ActVerdict) -> dict[str, object]:
     """Return what a rule says: that a drive passed it says of a day alone."""
     kept = verdict.passed
     delivered = result.delivery is None or result.delivery.delivered is not False
@@ -160,7 +160,7 @@ def _word(result: ActResult, verdict: ActVerdict) -> str:
     return "passed" if verdict.passed else "failed"
 
 
-def _tried(tried: ActTry) -> dict[str, Any]:
+def _tried(tried: ActTry) -> dict[str, object]:
     """Return a load of the search, whose hours pass nothing."""
     found = tried.model_dump(mode="json")
     return {("limits_kept" if name == "passed" else name): value for name, value in found.items()}
@@ -180,7 +180,7 @@ def _summary(folder: RunFolder, result: ActResult, verdicts: dict[str, Any]) -> 
         ("drive", f"{manifest.drive_names}, {manifest.drive.capacity_bytes} bytes"),
         ("arrivals", f"{result.arrivals}, {result.service_threads} service threads"),
         ("run", f"{manifest.run_id}, ssdlab {manifest.tool.get('version', UNKNOWN)}"),
-        ("seal", "" if manifest.sealed is None else manifest.sealed.journal_seal),
+        ("journal seal", "" if manifest.sealed is None else manifest.sealed.journal_seal),
     ]
     yield from table([row for row in rows if row[1]])
     yield ""

@@ -14,9 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ssdlab.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 RECORD_UNIT_BYTES = 16
 """Records are stored in units of this."""
@@ -179,7 +182,7 @@ def rate_at(key: str, rate: int, times: float) -> int:
     return int(exact)
 
 
-def changed_options(config: ActConfig) -> dict[str, Any]:
+def changed_options(config: ActConfig) -> dict[str, JsonValue]:
     """Return the options that make another load than ACT's own of that Nx, by field name: not the default."""
     found = {
         each.name: getattr(config, each.name) for each in fields(config) if each.name not in _NAMED_APART

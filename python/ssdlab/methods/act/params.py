@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, JsonValue
 
 from ssdlab.formats.act import (
     READS_1X,
@@ -105,14 +105,14 @@ class LoadParams(Params):
         """What 1 of `load` is in Nx; of rates in no ratio of ACT's 1, a load of its own."""
         return times_of(self.read_reqs_per_sec, self.write_reqs_per_sec) or 1
 
-    def changed(self, load: float | None = None) -> dict[str, Any]:
+    def changed(self, load: float | None = None) -> dict[str, JsonValue]:
         """Return what makes the load another than ACT's own of that Nx, or judges it otherwise, by name.
 
         Rates in no ratio of ACT's are those of the load. The number of service threads is ACT's by the host's
         CPUs, and here the method's.
         """
         config = self.act_config(load)
-        changed: dict[str, Any] = {}
+        changed: dict[str, JsonValue] = {}
         if not times_of(config.read_reqs_per_sec, config.write_reqs_per_sec):
             changed |= {
                 "read_reqs_per_sec": config.read_reqs_per_sec,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, JsonValue
 
@@ -100,7 +100,7 @@ def _none(value: object) -> bool:
     return not value
 
 
-CHANGED: Any = Field(
+CHANGED: dict[str, JsonValue] = Field(
     default={},
     exclude_if=_none,
     description="what makes the load another than ACT's own of that Nx, or judges it otherwise: options that "
