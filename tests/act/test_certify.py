@@ -87,7 +87,7 @@ def test_the_bundle_has_acts_files_both_verdicts_the_host_and_digests(
     output = tmp_path / "bundle"
     assert main(["act", "bundle", str(held.path), "--output", str(output)]) == 0
     sums = dict(reversed(line.split("  ")) for line in (output / "SHA256SUMS").read_text().splitlines())
-    assert set(sums) == {"act.conf", "act.log", "verdicts.json", "host.json"}
+    assert set(sums) == {"summary.txt", "act.conf", "act.log", "verdicts.json", "host.json"}
     for name, digest in sums.items():
         assert hashlib.sha256((output / name).read_bytes()).hexdigest() == digest
     config = read_config((output / "act.conf").read_text(), "act.conf", StorageConfig)
@@ -95,7 +95,7 @@ def test_the_bundle_has_acts_files_both_verdicts_the_host_and_digests(
     assert "after 4 sec:" in (output / "act.log").read_text()
     verdicts = json.loads((output / "verdicts.json").read_text())
     assert [each["rule"] for each in verdicts["verdicts"]] == ["2019", "6.x"]
-    assert all(each["with_delivery_test"] for each in verdicts["verdicts"])
+    assert all(each["limits_kept"] and each["limits_kept_and_delivered"] for each in verdicts["verdicts"])
     assert verdicts["judged"] is False, "its days were seconds"
     assert verdicts["sealed"] and verdicts["run"] == held.manifest.run_id
     assert json.loads((output / "host.json").read_text())["drive"]["text"].startswith("sim:xpoint")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
-from ssdlab.cli.kinds import Count, RunText, Settings
+from ssdlab.cli.kinds import RunText, Settings, Times
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.formats.act import IndexConfig, StorageConfig, derived, options
 from ssdlab.formats.act_files import act_log, changed, config_of, echo, power_counts, write_config
@@ -67,7 +67,7 @@ def config(
     file: Path | None = None,
     run: RunText = None,
     index: bool = False,
-    load: Count = 1,
+    load: Times = 1,
     device: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
     set: Settings = (),
     output: Path | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,6 +41,21 @@ def whole_number(minimum: int, maximum: int) -> Callable[[object, Sequence[Token
     return read
 
 
+def _times(_: object, tokens: Sequence[Token]) -> float:
+    """Read N of Nx."""
+    given = tokens[0].value
+    number = float(given) if re.fullmatch(r"[0-9]{1,9}([.][0-9]{1,9})?", given) else 0.0
+    if not 0 < number <= _MAX_TIMES:
+        raise UsageError(
+            f"{tokens[0].keyword or 'the number'} is {excerpt(given)!r}, no number of times",
+            f"give one above 0, up to {_MAX_TIMES}: 30, or 0.5",
+            given=excerpt(given),
+        )
+    return int(number) if number.is_integer() else number
+
+
+_MAX_TIMES = 1_000_000
+Times = Annotated[float, Parameter(metavar="N", converter=_times, n_tokens=1)]
 Count = Annotated[int, Parameter(metavar="N", converter=whole_number(1, 1_000_000), n_tokens=1)]
 Amount = Annotated[int | None, Parameter(metavar="COUNT", converter=whole_number(0, 1_000_000), n_tokens=1)]
 Port = Annotated[int | None, Parameter(metavar="PORT", converter=whole_number(0, 65_535), n_tokens=1)]

@@ -14,9 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ssdlab.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 RECORD_UNIT_BYTES = 16
 """Records are stored in units of this."""
@@ -29,6 +32,14 @@ READS_1X, WRITES_1X = 2000, 1000
 def _option(default: Any, minimum: int = 0, maximum: int = 0) -> Any:  # noqa: ANN401 - of the field's own type
     """Define an option; bounds hold for numbers."""
     return field(default=default, metadata={"minimum": minimum, "maximum": maximum})
+
+
+_NAMED_APART = (
+    *("device_names", "file_size_mbytes", "service_threads", "test_duration_sec", "report_interval_sec"),
+    *("microsecond_histograms", "read_reqs_per_sec", "write_reqs_per_sec"),
+)
+"""Options that make no other load of a drive at Nx: what is tested, for how long, at what N, what is printed,
+and the threads, of which ACT's number is the host's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +146,58 @@ ActConfig = StorageConfig | IndexConfig
 def stored(record_bytes: int) -> int:
     """Return the size that a record of so many bytes takes up."""
     return -(-record_bytes // RECORD_UNIT_BYTES) * RECORD_UNIT_BYTES
+
+
+def thousandths(times: float | Fraction) -> int | float:
+    """Return a multiple of 1x as it is told: whole, or to the thousandth that whole rates can differ by."""
+    exact = round(float(times), 3)
+    return int(exact) if exact.is_integer() else exact
+
+
+def times_of(reads: int, writes: int) -> int | float:
+    """Return N of Nx: of rates in another ratio there is none, and it is 0.
+
+    >>> times_of(16_000, 8_000), times_of(1_000, 500), times_of(2, 1), times_of(2_000, 0)
+    (8, 0.5, 0.001, 0)
+    """
+    return thousandths(Fraction(writes, WRITES_1X)) if reads * WRITES_1X == writes * READS_1X else 0
+
+
+def rate_at(key: str, rate: int, times: float) -> int:
+    """Return a rate so many times: ACT takes whole numbers of requests a second.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    exact = rate * Fraction(str(times))
+    if exact.denominator != 1:
+        raise UsageError(
+            f"a load of {times:g}x asks for {float(exact):g} requests a second of {option_name(key)}, "
+            f"{rate} at 1x: ACT takes whole numbers",
+            "give a load that makes all rates whole: at ACT's own 1x a multiple of 0.001",
+            load=times,
+        )
+    return int(exact)
+
+
+def changed_options(config: ActConfig) -> dict[str, JsonValue]:
+    """Return the options that make another load than ACT's own of that Nx, by field name: not the default."""
+    found = {
+        each.name: getattr(config, each.name) for each in fields(config) if each.name not in _NAMED_APART
+    }
+    defaults = {each.name: each.default for each in fields(config)}
+    changed = {name: value for name, value in found.items() if value != defaults[name]}
+    if not found.get("tomb_raider"):
+        changed.pop("tomb_raider_sleep_usec", None)
+    return changed
+
+
+def option_text(key: str, value: object) -> str:
+    """Return an option with its value as ACT writes them: `disable-odsync yes`."""
+    shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+    return f"{option_name(key)} {shown}"
 
 
 def option_name(key: str) -> str:

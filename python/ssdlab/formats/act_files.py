@@ -24,7 +24,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ssdlab.formats.act import ActConfig, IndexConfig, StorageConfig, bad, derived, option_name
+from ssdlab.formats.act import ActConfig, IndexConfig, StorageConfig, bad, derived, option_name, rate_at
 from ssdlab.host.documents import read_document, user_path
 from ssdlab.model.errors import UsageError, excerpt, unknown
 from ssdlab.model.limits import NUMBER_CHARACTERS
@@ -104,14 +104,14 @@ def config_of(path: Path, program: type[AnyConfig]) -> AnyConfig:
 
 
 def changed(
-    config: ActConfig, settings: Mapping[str, str], *, load: int = 1, devices: tuple[str, ...] = ()
+    config: ActConfig, settings: Mapping[str, str], *, load: float = 1, devices: tuple[str, ...] = ()
 ) -> ActConfig:
     """Return the configuration with options set as a file would, then its rates times `load`.
 
     Raises
     ------
     UsageError
-        An unknown name, or a value out of its bounds.
+        An unknown name, a value out of its bounds, or a load that makes no whole rates.
     """
     defined = {option_name(each.name): each for each in fields(config)}
     values: dict[str, Any] = {}
@@ -124,8 +124,8 @@ def changed(
     made = replace(config, **values)
     return replace(
         made,
-        read_reqs_per_sec=load * made.read_reqs_per_sec,
-        write_reqs_per_sec=load * made.write_reqs_per_sec,
+        read_reqs_per_sec=rate_at("read_reqs_per_sec", made.read_reqs_per_sec, load),
+        write_reqs_per_sec=rate_at("write_reqs_per_sec", made.write_reqs_per_sec, load),
     )
 
 

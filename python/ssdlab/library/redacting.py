@@ -84,6 +84,12 @@ class Redaction:
             private = self._private(run, held)
             yield from self._of(run, held, private)
 
+    def redacted(self, run: RunFolder, content: Mapping[str, object]) -> dict[str, object]:
+        """Return files that were made of a run, by name, text or JSON, without what is private of the run."""
+        with HeldFolder(run.path) as held:
+            private = self._private(run, held)
+        return {name: _without(each, private) for name, each in content.items()}
+
     def _of(
         self, run: RunFolder, held: HeldFolder, private: Mapping[str, str]
     ) -> Iterator[tuple[str, bytes | None]]:

@@ -439,7 +439,8 @@ def figure_text(value: float | None, unit: str, digits: int = 3) -> str:
         case "s":
             return span_text(value) if digits == _DIGITS else f"{significant(value, digits)} s"
         case "x":
-            return f"{value:g}x" if value == int(value) else f"{significant(value, digits)}x"
+            # A multiple that was asked for is exact to a thousandth: 0.5x, not 0.500x.
+            return f"{value:.9g}x" if value == round(value, 3) else f"{significant(value, digits)}x"
         case "%":
             return share_text(value / 100, digits)
         case "":

@@ -57,14 +57,17 @@ def conclude(data: RunData, p: ActCertifyParams) -> ActResult:
     tries = tries_of(data, p)
     score = search_result(tries, p, quick=data.quick).score
     if score is not None and data.step(TEST) is not None:
-        return act_result(data, _of_the_day(p, score)).model_copy(update={"tries": tries})
+        return act_result(data, _of_the_day(p, round(score / p.unit_load))).model_copy(
+            update={"tries": tries}
+        )
     last = tries[-1]
     step = next(each for each in data.steps if each.ordinal == last.ordinal)
-    shown = act_result(data, p.model_copy(update={"load": last.load}), step)
+    shown = act_result(data, p.model_copy(update={"load": round(last.load / p.unit_load)}), step)
     return shown.model_copy(update={"tries": tries, "certified": False})
 
 
 def _of_the_day(p: ActCertifyParams, load: int) -> ActCertifyParams:
+    """Return the parameters of a day at a load, of which 1 is what it is in the search."""
     return p.model_copy(update={"load": load, "test_duration_sec": p.day_sec})
 
 

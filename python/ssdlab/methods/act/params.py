@@ -9,9 +9,21 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from ssdlab.formats.act import READS_1X, WRITES_1X, ActConfig, IndexConfig, StorageConfig, options
+from pydantic import AfterValidator, JsonValue
+
+from ssdlab.formats.act import (
+    READS_1X,
+    WRITES_1X,
+    ActConfig,
+    IndexConfig,
+    StorageConfig,
+    changed_options,
+    options,
+    rate_at,
+    times_of,
+)
 from ssdlab.formats.act_files import config_of
 from ssdlab.methods.act.load import CACHE, SERVICE, Arrivals, index_workload, storage_workload, threads_of
 from ssdlab.methods.method import Params, param
@@ -21,6 +33,8 @@ from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Workload
 
 LONG_TEST_S = 7200
+Times = Annotated[float, AfterValidator(lambda times: int(times) if times.is_integer() else times)]
+"""N of Nx; a whole one stays so."""
 
 
 class LoadParams(Params):
@@ -30,7 +44,7 @@ class LoadParams(Params):
     judged: ClassVar[Mapping[Rule, tuple[str, ...]]] = {"2019": (SERVICE,), "6.x": (SERVICE,)}
     """Streams whose reads a rule counts."""
 
-    load: int = param(1, "N of Nx: the two rates below, so many times", ge=1, le=10_000)
+    load: Times = param(1, "N of Nx: the two rates below, so many times, to 0.001", ge=0.001, le=10_000)
     arrivals: Arrivals = param(
         "act6",
         "of small I/Os: act6 as ACT 6 (all threads tick together), act2019 as ACT before it (one even "
@@ -77,17 +91,43 @@ class LoadParams(Params):
         built.act_config()  # its bounds hold now, not when the drive has been prepared
         return built
 
-    def act_config(self, load: int | None = None) -> ActConfig:
+    def act_config(self, load: float | None = None) -> ActConfig:
         """Return ACT's options at a load, by default the one asked for."""
         times = self.load if load is None else load
         names = {each.name for each in fields(self.program)} & set(type(self).model_fields)
         values: dict[str, Any] = {name: getattr(self, name) for name in names}
-        values["read_reqs_per_sec"] *= times
-        values["write_reqs_per_sec"] *= times
+        for rate in ("read_reqs_per_sec", "write_reqs_per_sec"):
+            values[rate] = rate_at(rate, values[rate], times)
         return self.program(**values)
 
+    @property
+    def unit_load(self) -> float:
+        """What 1 of `load` is in Nx; of rates in no ratio of ACT's 1, a load of its own."""
+        return times_of(self.read_reqs_per_sec, self.write_reqs_per_sec) or 1
+
+    def changed(self, load: float | None = None) -> dict[str, JsonValue]:
+        """Return what makes the load another than ACT's own of that Nx, or judges it otherwise, by name.
+
+        Rates in no ratio of ACT's are those of the load. The number of service threads is ACT's by the host's
+        CPUs, and here the method's.
+        """
+        config = self.act_config(load)
+        changed: dict[str, JsonValue] = {}
+        if not times_of(config.read_reqs_per_sec, config.write_reqs_per_sec):
+            changed |= {
+                "read_reqs_per_sec": config.read_reqs_per_sec,
+                "write_reqs_per_sec": config.write_reqs_per_sec,
+            }
+        changed |= changed_options(config)
+        if self.arrivals in ("even", "poisson"):
+            changed["arrivals"] = self.arrivals
+        threads = type(self).model_fields["service_threads"].default
+        if self.arrivals != "act2019" and self.service_threads != threads:
+            changed["service_threads"] = self.service_threads
+        return changed
+
     @abstractmethod
-    def workload(self, load: int, logical_block_bytes: int) -> Workload:
+    def workload(self, load: float, logical_block_bytes: int) -> Workload:
         """Return the streams of a load on a drive of that logical block."""
 
     @property
@@ -136,7 +176,7 @@ class StorageParams(LoadParams):
     tomb_raider: bool = param(False, "a thread reads the whole drive again and again")
     tomb_raider_sleep_usec: int = param(0, "pause between two of its reads", unit="us")
 
-    def workload(self, load: int, logical_block_bytes: int) -> Workload:
+    def workload(self, load: float, logical_block_bytes: int) -> Workload:
         """Return the streams of act_storage at a load."""
         config = self.act_config(load)
         assert isinstance(config, StorageConfig)
@@ -157,7 +197,7 @@ class IndexParams(LoadParams):
 
     cache_threads: int = param(8, "that do all writes, and the reads of collection")
 
-    def workload(self, load: int, logical_block_bytes: int) -> Workload:
+    def workload(self, load: float, logical_block_bytes: int) -> Workload:
         """Return the streams of act_index at a load."""
         config = self.act_config(load)
         assert isinstance(config, IndexConfig)

@@ -27,10 +27,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
+from ssdlab.formats.act import thousandths, times_of
 from ssdlab.methods.act.load import Arrivals
 from ssdlab.methods.act.params import StorageParams
 from ssdlab.methods.act.trial import offer, prepare
-from ssdlab.methods.act.verdict import VERDICT, VERSION, Passed, load_of, times_of, tries_of, try_of
+from ssdlab.methods.act.verdict import (
+    VERDICT,
+    VERSION,
+    Passed,
+    load_of,
+    not_acts_own,
+    own_threads,
+    rule_text,
+    tries_of,
+    try_of,
+)
 from ssdlab.methods.method import Method, RunData, Seconds, param
 from ssdlab.methods.parts.search import step_to_highest
 from ssdlab.methods.results import kinds
@@ -82,17 +93,18 @@ def search(lab: Lab, p: ActSearchParams) -> int | None:
     planned = False
 
     def holds(load: int, certain: bool) -> bool:
+        named = thousandths(load * p.unit_load)
         if not certain and p.between == "rest":
-            lab.idle(p.rest_seconds, label=f"rest before {load}x", certain=False)
+            lab.idle(p.rest_seconds, label=f"rest before {named}x", certain=False)
         if not certain and p.between == "prepare":
-            prepare(lab, when=f" before {load}x", certain=False)
-        step = offer(lab, p, load, load_of(load), early=True, certain=certain, overload=True)
+            prepare(lab, when=f" before {named}x", certain=False)
+        step = offer(lab, p, load, load_of(named), early=True, certain=certain, overload=True)
         finding = Finding(
             VERDICT,
             {"of": step.ordinal},
             lambda data: {"passed": try_of(data, step, load, p).held, "load": load},
         )
-        found = lab.find(finding, label=f"verdict, {load}x")
+        found = lab.find(finding, label=f"verdict, {named}x")
         # A plan finds nothing, and takes the longer way: up to the highest load, or down to the lowest.
         longest = load < p.most if p.most > 2 * p.load else load <= p.fine
         nonlocal planned
@@ -128,26 +140,31 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
         arrivals=p.arrivals,
         service_threads=p.threads,
         rule=p.rule,
+        changed=p.changed(1),
         slice_s=float(p.slice_sec),
         seconds=float(p.test_duration_sec),
         score=score,
-        resolution=None if lowest_failed is None else lowest_failed - (score or 0),
+        resolution=None if lowest_failed is None else thousandths(lowest_failed - (score or 0)),
         highest_completed=max((each.load for each in tries if each.completed), default=None),
         tries=tries,
         drive_state=BETWEEN[p.between].format(rest=p.rest_seconds),
         score_w=None if best is None else best.mean_w,
         score_per_w=per_w,
         caveats=clauses(_caveats(p, tries)),
-        scalars=tuple(_scalars(score, best.mean_w if best else None, per_w, p.rule)),
-        unjudged="" if min(p.test_duration_sec, p.slice_sec) >= JUDGED_S else UNJUDGED,
+        scalars=tuple(_scalars(score, best.mean_w if best else None, per_w, p)),
+        unjudged="" if p.slice_sec == JUDGED_S <= p.test_duration_sec else UNJUDGED,
     )
 
 
-def _scalars(score: int | None, mean_w: float | None, per_w: float | None, rule: str) -> Iterator[Scalar]:
-    yield Scalar.more("act_score", f"ACT score ({rule} rule)", score, "x")
+def _scalars(
+    score: float | None, mean_w: float | None, per_w: float | None, p: ActSearchParams
+) -> Iterator[Scalar]:
+    by = rule_text(p)
+    yield Scalar.more("act_score", f"ACT score ({by})", score, "x")
     if per_w is not None:
-        yield Scalar.more("act_score_per_w", "ACT score for each watt", per_w, "x/W")
-        yield Scalar.less("act_score_w", "power at the ACT score", mean_w, "W")
+        of = f" ({by})" if p.changed(1) else ""
+        yield Scalar.more("act_score_per_w", f"ACT score for each watt{of}", per_w, "x/W")
+        yield Scalar.less("act_score_w", f"power at the ACT score{of}", mean_w, "W")
 
 
 def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[Claim]:
@@ -164,6 +181,10 @@ def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[Claim]:
             evidence=tried,
             others={"held": f"{max(held)}x", "failed": f"{min(failed)}x"},
         )
+    yield from not_acts_own(p)
+    yield from own_threads(p)
+    if not p.prepare:
+        yield Claim("the drive was not prepared as act_prep does", judged=False)
     if not times_of(p.read_reqs_per_sec, p.write_reqs_per_sec):
         yield Claim(
             "the rates at 1x are in no ratio of ACT's, so that the score is none of ACT's", judged=False

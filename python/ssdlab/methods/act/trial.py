@@ -57,7 +57,7 @@ def preparation(*, salt: bool) -> Workload:
 def offer(
     lab: Lab,
     p: LoadParams,
-    load: int,
+    load: float,
     label: str,
     *,
     early: bool = False,

@@ -14,11 +14,12 @@ import numpy as np
 from pydantic import BaseModel
 
 from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS, GivenUp, Slice, min_done, slices
-from ssdlab.formats.act import READS_1X, WRITES_1X, derived, options
+from ssdlab.formats.act import derived, option_text, options, thousandths, times_of
 from ssdlab.methods.act.load import burst_ios
 from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
 from ssdlab.methods.method import RunData
 from ssdlab.methods.results.act import (
+    DAY_S,
     RULES,
     UNJUDGED,
     ActDelivery,
@@ -27,10 +28,11 @@ from ssdlab.methods.results.act import (
     ActTry,
     ActVerdict,
     Rule,
+    changed_text,
 )
 from ssdlab.methods.verbs.idle import Idle
 from ssdlab.methods.verbs.verb import Facts
-from ssdlab.model.units import NS_PER_S, fixed_share_text
+from ssdlab.model.units import NS_PER_S, and_listed, fixed_share_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.io_faults import unprepared, why_faulty
 from ssdlab.results.schema import Scalar
@@ -45,11 +47,11 @@ if TYPE_CHECKING:
 
 VERSION = "6.6"
 """Of ACT, whose definition of the load this is."""
-DAY_S = 86_400
 HOUR_S = 3600
 TEST = "test"
 STRESS = "stress, twice the load"
 DAY_VERDICT = "verdict of the first day"
+_THREADS = "service_threads"
 VERDICT = "act-verdict"
 """What a load is called to have passed or not, by the ordinal of its step."""
 
@@ -93,12 +95,6 @@ def verdict_of(
     if passed and (faulty := why_faulty([step]) or failed):
         passed, why = None, f"I/O failed: {faulty}"
     return ActVerdict(rule=rule, passed=passed, worst=worst, why=why)
-
-
-def times_of(reads: int, writes: int) -> int:
-    """Return N of Nx: of rates in another ratio there is none, and it is 0."""
-    number, rest = divmod(reads, READS_1X)
-    return number if not rest and writes == number * WRITES_1X else 0
 
 
 def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
@@ -247,6 +243,7 @@ def act_result(data: RunData, p: LoadParams, step: Step | None = None) -> ActRes
         arrivals=p.arrivals,
         service_threads=p.threads,
         config={**options(config), "service_threads": p.threads},
+        changed=p.changed(),
         derived=derived(config),
         asked={each.name: float(each.requested_iops) for each in streams if each.requested_iops},
         ordinal=step.ordinal,
@@ -264,11 +261,12 @@ def act_result(data: RunData, p: LoadParams, step: Step | None = None) -> ActRes
         stress_completed=completed,
         stress_stopped="" if overrun is None else f"{overrun.why}, after {overrun.after_s:.0f} s",
         certified=passed and bool(completed) and not any(_short_of(p, load)) if asked_for else None,
-        caveats=clauses(_short_of(p, load)),
+        caveats=clauses((*_short_of(p, load), *own_threads(p))),
     )
     figure = _scalar(load if passed and load else None, p, judged=result.judged)
     unjudged = "" if result.judged else UNJUDGED
-    return result.model_copy(update={"scalars": (figure,), "unjudged": unjudged})
+    certified = result.certified and not result.trial
+    return result.model_copy(update={"scalars": (figure,), "unjudged": unjudged, "certified": certified})
 
 
 def day_passed(data: Tables, step: Step, p: LoadParams) -> bool:
@@ -282,19 +280,54 @@ def _passed(verdicts: tuple[ActVerdict, ...], p: LoadParams) -> bool:
     return any(each.passed is True for each in verdicts if each.rule == p.rule)
 
 
-def _scalar(load: int | None, p: LoadParams, *, judged: bool) -> Scalar:
+def _scalar(load: float | None, p: LoadParams, *, judged: bool) -> Scalar:
     program = "act_index_load_passed" if p.program.program == "act_index" else "act_load_passed"
     return Scalar(
         name=program,
-        label=f"ACT load {'passed' if judged else 'within the limits'} ({p.rule} rule)",
+        label=f"ACT load {'passed' if judged else 'within the limits'} ({rule_text(p)})",
         value=None if load is None else float(load),
         unit="x",
         better="higher",
     )
 
 
-def _short_of(p: LoadParams, load: int) -> Iterator[Claim]:
+def rule_text(p: LoadParams) -> str:
+    """Return what a figure of ACT goes by: its rule, and what of the load is not ACT's own."""
+    changed = p.changed()
+    return f"{p.rule} rule{f'; {changed_text(changed)}' if changed else ''}"
+
+
+def not_acts_own(p: LoadParams) -> Iterator[Claim]:
+    """Yield what of a load is not ACT's own, beside its rates: figures of the two are not comparable."""
+    changed = {name: value for name, value in p.changed().items() if not name.endswith("reqs_per_sec")}
+    changed.pop(_THREADS, None)
+    if changed:
+        yield Claim(
+            "{changed}: this is not ACT's own load of that name, nor comparable with it",
+            judged=False,
+            others={"changed": and_listed([_instead(p, *each) for each in changed.items()])},
+        )
+
+
+def own_threads(p: LoadParams) -> Iterator[Claim]:
+    """Yield that the threads are not so many as elsewhere: ACT's own number is of the host."""
+    if (threads := p.changed().get(_THREADS)) is not None:
+        yield Claim(
+            "{changed}: so many I/Os can be in flight, and come together where all threads tick",
+            judged=False,
+            others={"changed": _instead(p, _THREADS, threads)},
+        )
+
+
+def _instead(p: LoadParams, name: str, value: object) -> str:
+    default = type(p).model_fields[name].default
+    own = "act6 or act2019" if name == "arrivals" else option_text(name, default).rpartition(" ")[2]
+    return f"{option_text(name, value)} instead of {own}"
+
+
+def _short_of(p: LoadParams, load: float) -> Iterator[Claim]:
     """Yield what keeps a test from being a certificate."""
+    yield from not_acts_own(p)
     if p.test_duration_sec < DAY_S:
         yield Claim(
             "{ran} certify nothing: ACT asks for 24 h",
@@ -319,7 +352,7 @@ def _short_of(p: LoadParams, load: int) -> Iterator[Claim]:
         yield Claim("reads and writes are in no ratio of ACT's, so that the load is no Nx", judged=False)
 
 
-def load_of(load: int) -> str:
+def load_of(load: float) -> str:
     """Return the label of a try."""
     return f"load {load}x"
 
@@ -344,7 +377,8 @@ def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
     loads = loads_tried(data.steps)
     written, state = 0, "as it was found"
     for step in data.steps:
-        if (load := loads.get(step.ordinal)) is not None:
+        if (number := loads.get(step.ordinal)) is not None:
+            load = thousandths(number * p.unit_load)
             tries.append(try_of(data, step, load, p, state, written))
             state = f"after {tries[-1].load}x"
         elif step.verb == "precondition":
@@ -355,7 +389,9 @@ def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
     return tuple(tries)
 
 
-def try_of(data: Tables, step: Step, load: int, p: LoadParams, state: str = "", written: int = 0) -> ActTry:
+def try_of(
+    data: Tables, step: Step, load: int | float, p: LoadParams, state: str = "", written: int = 0
+) -> ActTry:
     """Judge one load by the rule that its name goes by, and whether it was delivered."""
     stopped, slices = given_up(data, step, p, early=True), slices_of(data, step, p)
     verdict, delivery = verdict_of(data, step, p, p.rule, slices, stopped), delivery_of(slices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS
-from ssdlab.methods.results.act import RULES, UNJUDGED
+from ssdlab.methods.results.act import RULES, UNJUDGED, changed_text
 from ssdlab.model.units import span_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
@@ -22,7 +22,7 @@ _NOT_AN_HOUR = f": not judged, since {UNJUDGED}"
 
 def findings(result: ActResult) -> Iterator[Claim]:
     """Yield both verdicts, and what became of the stress test."""
-    load = f"{result.load}x" if result.load else "rates of its own"
+    load = result.load_text
     shown = Evidence((result.ordinal,))
     for each in result.verdicts:
         why = " ({why})" if each.why else ""
@@ -122,7 +122,7 @@ def _shares(over: Mapping[str, float]) -> tuple[numbers.Cell, ...]:
 def load(result: ActResult) -> Table:
     """Return what ACT derives from its options and prints, and what of it ran."""
     fields = [
-        ("load", f"{result.load}x" if result.load else "rates of its own"),
+        ("load", result.load_text),
         *result.derived.items(),
         *((f"{name}, asked a second", f"{rate:g}") for name, rate in result.asked.items()),
         ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
@@ -151,14 +151,18 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         says = "No load held by {rule}" + ("" if result.judged else _NOT_AN_HOUR)
         yield Claim(says, evidence=tried, judged=result.judged, others={"rule": rule})
         return
-    says = "{figure} by {rule}, and delivered (our own test)" + ("" if result.judged else _NOT_AN_HOUR)
     others: dict[str, Amount | str] = {"rule": rule}
+    changed = ""
+    if result.changed:
+        changed, others["changed"] = " with {changed}", changed_text(result.changed)
+    says = f"{{figure}}{changed} by {{rule}}, and delivered (our own test)"
+    says += "" if result.judged else _NOT_AN_HOUR
     if result.highest_by_rule != result.score:
         says += "; by the rule alone {alone}"
         others["alone"] = f"{result.highest_by_rule}x"
-    if result.resolution is not None:
+    if (failed := result.lowest_failed) is not None:
         says += "; {failed}"
-        others["failed"] = _failed(result, result.score + result.resolution)
+        others["failed"] = _failed(result, failed)
     if result.highest_completed is not None:
         says += "; the highest load that ran to its end was {highest}"
         others["highest"] = f"{result.highest_completed}x"
@@ -174,7 +178,7 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     )
 
 
-def _failed(result: ActSearchResult, load: int) -> str:
+def _failed(result: ActSearchResult, load: float) -> str:
     """Say what became of the lowest load that did not hold: ACT's rule and our own test are told apart."""
     tried = next((each for each in reversed(result.tries) if each.load == load), None)
     if tried is not None and tried.passed is None:
@@ -199,7 +203,7 @@ def score(result: ActSearchResult) -> Table:
     )
     highest, by_rule = result.highest_completed, result.highest_by_rule
     row = (
-        numbers.words("none" if result.score is None else f"{result.score}x"),
+        numbers.words("none" if result.score is None else result.score_text),
         numbers.words(result.rule),
         numbers.words(numbers.NOTHING if by_rule is None else f"{by_rule}x"),
         numbers.words(result.arrivals),
@@ -211,7 +215,7 @@ def score(result: ActSearchResult) -> Table:
     return Table("Scores", head, (row,))
 
 
-def tries(tried: Sequence[ActTry], score: int | None, *, judged: bool) -> Table:
+def tries(tried: Sequence[ActTry], score: float | None, *, judged: bool) -> Table:
     """Return every load tried; that of the score is marked."""
     limits = tuple(f"≥ {ms} ms" for ms in LIMITS)
     head = ("Load", "Drive before", "Written before", "Ran", *limits, "Done", "W", "Rule", "Delivered")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, JsonValue
 
+from ssdlab.formats.act import option_text, thousandths
 from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
-from ssdlab.model.units import span_text
+from ssdlab.model.units import and_listed, span_text
 from ssdlab.results.basis import Basis, of_search
 from ssdlab.results.schema import ResultBase, Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Rule = Literal["2019", "6.x"]
 RULES: dict[Rule, Literal["response", "service"]] = {"2019": "response", "6.x": "service"}
@@ -19,6 +23,8 @@ Program = Literal["act_storage", "act_index"]
 JUDGED_S = 3600
 """What ACT judges: an hour. A few seconds within the limits, or outside of them, tell little of one."""
 UNJUDGED = "ACT judges slices of an hour"
+DAY_S = 86_400
+"""What ACT certifies by: a day, each of its hours a slice."""
 UNEXPLAINED = "it ended before its time"
 """Why a test ended that ACT would not have ended."""
 
@@ -65,7 +71,7 @@ class ActDelivery(Stored):
 class ActTry(Stored):
     """One load of a search."""
 
-    load: int
+    load: int | float
     ordinal: int
     ran_s: float
     completed: bool = Field(description="whether it ran to its end")
@@ -90,16 +96,41 @@ class ActTry(Stored):
         return min(self.done.values(), default=1.0)
 
 
+def _none(value: object) -> bool:
+    return not value
+
+
+CHANGED: dict[str, JsonValue] = Field(
+    default={},
+    exclude_if=_none,
+    description="what makes the load another than ACT's own of that Nx, or judges it otherwise: options that "
+    "have not its default, and arrivals or a number of threads of its own",
+)
+
+
+def with_changed(load: str, changed: Mapping[str, JsonValue]) -> str:
+    """Return a load with what is not ACT's own of it: `8x with record-bytes 128 and defrag-lwm-pct 0`."""
+    return f"{load} with {changed_text(changed)}" if changed else load
+
+
+def changed_text(changed: Mapping[str, JsonValue]) -> str:
+    """Return what is not ACT's own of a load, under its names; there is something."""
+    return and_listed([option_text(name, value) for name, value in changed.items()])
+
+
 class ActResult(ResultBase):
     """A test at one load."""
 
     kind: Literal["act"] = "act"
     program: Program
     act_version: str = Field(description="whose definition of the load: 6.6")
-    load: int = Field(description="N of Nx: 2000 reads and 1000 writes a second each; 0 for other ratios")
+    load: int | float = Field(
+        description="N of Nx: 2000 reads and 1000 writes a second each; 0 for other ratios"
+    )
     arrivals: str
     service_threads: int
     config: dict[str, JsonValue] = Field(description="options of the program")
+    changed: dict[str, JsonValue] = CHANGED
     derived: dict[str, str] = Field(description="what the program derives and prints, by its names")
     asked: dict[str, float] = Field(description="I/Os a second of each stream")
     ordinal: int
@@ -139,7 +170,28 @@ class ActResult(ResultBase):
     def judged(self) -> bool:
         """Whether it ran for what ACT judges, or ACT would have ended it; else limits were kept or not."""
         ended_by_act = not self.completed and not self.stopped.startswith(UNEXPLAINED)
-        return self.slice_s >= JUDGED_S and (self.ran_s >= JUDGED_S or ended_by_act)
+        return self.slice_s == JUDGED_S and (self.ran_s >= JUDGED_S or ended_by_act)
+
+    @property
+    def trial(self) -> str:
+        """Why a test so long certifies nothing, whatever it found; empty: it is a day of whole hours."""
+        if self.asked_s < DAY_S:
+            return f"it was to run for {span_text(self.asked_s)}, and a certificate is of 24 h"
+        if self.slice_s != JUDGED_S:
+            return f"its slices are of {span_text(self.slice_s)}, and a certificate's of an hour"
+        if not self.completed:
+            return UNEXPLAINED if self.stopped.startswith(UNEXPLAINED) else ""
+        numbers = {each.number for each in self.slices if all(each.ios.values())}
+        hours = range(1, round(self.asked_s / JUDGED_S) + 1)
+        missing = [str(hour) for hour in hours if hour not in numbers]
+        return (
+            f"of {len(hours)} hours {len(missing)} have no reads, first hour {missing[0]}" if missing else ""
+        )
+
+    @property
+    def load_text(self) -> str:
+        """The load, with what of it is not ACT's own."""
+        return with_changed(f"{self.load}x" if self.load else "rates of its own", self.changed)
 
     @property
     def why_unjudged(self) -> str:
@@ -178,13 +230,14 @@ class ActSearchResult(ResultBase):
     rule: Rule
     slice_s: float
     seconds: float = Field(description="of each try")
-    score: int | None = Field(
+    changed: dict[str, JsonValue] = CHANGED
+    score: int | float | None = Field(
         description="highest load that was done and passed, below the lowest that did not hold; N of Nx"
     )
-    resolution: int | None = Field(
+    resolution: int | float | None = Field(
         description="from the score to the lowest load that did not hold; None: none failed"
     )
-    highest_completed: int | None = Field(description="highest load that ran to its end")
+    highest_completed: int | float | None = Field(description="highest load that ran to its end")
     tries: tuple[ActTry, ...] = Field(description="in the order they were run")
     drive_state: str = Field(description="what the drive did between two tries")
     score_w: float | None = Field(default=None, description="mean power at the score")
@@ -192,14 +245,26 @@ class ActSearchResult(ResultBase):
     unjudged: str = Field(default="", description="as in `ActResult`")
 
     @property
-    def highest_by_rule(self) -> int | None:
+    def score_text(self) -> str:
+        """The score, with what of its loads is not ACT's own; there is one."""
+        return with_changed(f"{self.score}x", self.changed)
+
+    @property
+    def lowest_failed(self) -> int | float | None:
+        """The load above the score that did not hold; None: there is no score, or none above it."""
+        if self.score is None or self.resolution is None:
+            return None
+        return thousandths(self.score + self.resolution)
+
+    @property
+    def highest_by_rule(self) -> int | float | None:
         """The highest load that passed by the rule alone, delivered or not."""
         return max((each.load for each in self.tries if each.passed), default=None)
 
     @property
     def judged(self) -> bool:
         """Whether its tries ran for what ACT judges."""
-        return min(self.seconds, self.slice_s) >= JUDGED_S
+        return self.slice_s == JUDGED_S <= self.seconds
 
     @property
     def why_unjudged(self) -> str:
@@ -219,7 +284,7 @@ class ActSearchResult(ResultBase):
 
     def basis_of(self, figure: Scalar) -> Basis:
         """Return the two loads that the score lies between; its power is that of the lower."""
-        failed = None if self.score is None or self.resolution is None else self.score + self.resolution
+        failed = self.lowest_failed
         between = {self.score, failed if figure.name == "act_score" else None} - {None}
         steps = tuple(each.ordinal for each in self.tries if each.load in between)
         return Basis(steps, varies=of_search(self.score, failed) if figure.name == "act_score" else None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ssdlab.analysis.act import LIMITS, MIN_DONE
 from ssdlab.analysis.efficiency import Efficiency
 from ssdlab.methods.presented import act
-from ssdlab.methods.results.act import RULES, ActResult, ActSearchResult, ActTry
+from ssdlab.methods.results.act import RULES, ActResult, ActSearchResult, ActTry, changed_text
 from ssdlab.model.units import share_text, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.charts import Rule as Level
@@ -145,14 +145,17 @@ def _worked(shown: Shown, result: ActSearchResult) -> tuple[Worked, ...]:
     if result.score is None or result.score_per_w is None or result.score_w is None:
         return ()
     found = Efficiency(result.score_per_w, "x/W")
-    return (Worked(shown, SCORE, f"{result.score}x", found, result.score_w),)
+    return (Worked(shown, SCORE, result.score_text, found, result.score_w),)
+
+
+def _note(result: ActSearchResult) -> str:
+    if result.score is None:
+        return "no load held"
+    return changed_text(result.changed) if result.changed else ""
 
 
 def _scores(kept: Sequence[Searched]) -> Figure:
-    bars = [
-        Bar(shown.index, float(result.score or 0), "no load held" if result.score is None else "")
-        for shown, result in kept
-    ]
+    bars = [Bar(shown.index, float(result.score or 0), _note(result)) for shown, result in kept]
     ranked = BarGroup(SCORE, tuple(sorted(bars, key=lambda bar: -bar.value)))
     rules = " and ".join(dict.fromkeys(result.rule for _, result in kept))
     return Figure(

@@ -9,6 +9,7 @@ from ssdlab.analysis.places import LEVEL
 from ssdlab.model.units import and_listed, fixed_share_text
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
+from ssdlab.report.sections.verdict import not_ranked, unranked_beyond
 from ssdlab.report.standings import standings
 from ssdlab.report.view import Finding, Section
 from ssdlab.results import numbers
@@ -109,17 +110,22 @@ def _steps(place: Place) -> tuple[int, ...]:
 
 
 def _ends(counted: Sequence[tuple[Standing, Place]], *, several: bool) -> Iterator[str]:
-    """Yield where a drive is first, and where it is last."""
+    """Yield where a drive is first, and where it is last; what is not ranked and lies beyond stands there."""
     for word, at in (("first", 0), ("last", -1)):
-        ends = [
-            standing
-            for standing, place in counted
-            if standing.ranked[at] is place and len(standing.sharing(place)) == 1
-        ]
-        found = [standing.words if several else standing.label for standing in ends]
+        found: list[str] = []
+        beside: list[str] = []
+        for standing, place in counted:
+            if standing.ranked[at] is not place or len(standing.sharing(place)) > 1:
+                continue
+            name = standing.words if several else standing.label
+            if beyond := not_ranked(standing, unranked_beyond(standing, place, worse=word == "last")):
+                beside.append(f"{word} of those ranked in {name} ({beyond})")
+            else:
+                found.append(name)
         if found:
             more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
             yield f"{word} in {', '.join(found[:_NAMED])}{more}"
+        yield from beside
 
 
 def _counts(standing: Standing) -> bool:

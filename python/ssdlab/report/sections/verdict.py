@@ -87,17 +87,22 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
         level = standing.sharing(places[0])
         if len(level) > 1:
             why = f" ({reason})" if (reason := standing.why_level(places[0])) else ""
-            text = f"{_whole(level, places)} level at {_texts(level)}{why}"
+            others = unranked_beyond(standing, level[-1])
+            text = f"{_whole(level, standing)} level at {_texts(level)}{why}{_beside(standing, others)}"
             named = () if text.startswith(_ALL) else _names(level)
-            yield _Finding(f"{what}: {text}", standing.name, named)
+            yield _Finding(f"{what}: {text}", standing.name, (*named, *_names(others)))
         else:
             first, behind = places[0], standing.sharing(places[1])
             lead = _lead(first.ahead, standing.better)
             every = len(behind) > 2 and len(behind) == len(places) - 1
             whom = f"the {len(behind)} others" if every else and_listed(_names(behind))
             share = f", who share {ordinal(places[1].rank or 2)} place" if len(behind) > 1 else ""
-            text = f"{_names([first])[0]} wins with {first.text}, {lead} {whom} ({_texts(behind)}){share}"
-            yield _Finding(f"{what}: {text}", standing.name, _names([first] if every else [first, *behind]))
+            wins = "is first of those ranked" if unranked_beyond(standing, first) else "wins"
+            others = unranked_beyond(standing, behind[-1])
+            text = f"{_names([first])[0]} {wins} with {first.text}, {lead} {whom} ({_texts(behind)}){share}"
+            named = _names([first] if every else [first, *behind])
+            text += _beside(standing, others)
+            yield _Finding(f"{what}: {text}", standing.name, (*named, *_names(others)))
     elif len(standing.places) == 1 and places:
         rated = places[0].rated
         share = "" if rated is None else f", {numbers.share(rated.share).text} of what it is rated for"
@@ -105,6 +110,10 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
         yield _Finding(
             f"{what}: {whose}{places[0].text}{share}", standing.name, () if many else _names(places)
         )
+    elif places:
+        others = unranked_beyond(standing, places[0])
+        text = f"{_names(places)[0]} alone is ranked, with {places[0].text}{_beside(standing, others)}"
+        yield _Finding(f"{what}: {text}", standing.name, (*_names(places), *_names(others)))
     elif standing.unranked and standing.unlike != UNLIKE:
         first, last = standing.places[0], standing.places[-1]
         one, other = (f"{place.text} ({place.shown.style.short})" for place in (first, last))
@@ -112,11 +121,46 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
         yield _Finding(f"{what}: {text}", standing.name, _names((first, last)))
 
 
-def _whole(level: Sequence[Place], places: Sequence[Place]) -> str:
+def unranked_beyond(standing: Standing, place: Place, *, worse: bool = False) -> tuple[Place, ...]:
+    """Return the figures without a rank that are better than a place, or worse: it holds only beside them.
+
+    Further runs of a drive that is ranked there or beyond are none of them: it has its place.
+    """
+    sign = 1.0 if (standing.better == "higher") != worse else -1.0
+    ranked = {_entry(each) for each in standing.ranked if sign * each.value >= sign * place.value}
+    return tuple(
+        each
+        for each in (*standing.places, *standing.further)
+        if each.rank is None
+        and sign * each.value > sign * place.value
+        and not (each.instead and _entry(each) in ranked)
+    )
+
+
+def not_ranked(standing: Standing, places: Sequence[Place]) -> str:
+    """Return the figures of drives without a rank, and why they have none; empty: there are none."""
+    reasons: dict[str, list[str]] = {}
+    for each in places:
+        own = f"{each.shown.style.short} with {each.text}"
+        reasons.setdefault(each.instead or standing.why_not((each,)), []).append(own)
+    found = "; ".join(f"{and_listed(own)}, {why}" for why, own in reasons.items())
+    return f"not ranked: {found}" if found else ""
+
+
+def _beside(standing: Standing, places: Sequence[Place]) -> str:
+    return f"; {text}" if (text := not_ranked(standing, places)) else ""
+
+
+def _entry(place: Place) -> tuple[str, str]:
+    return place.shown.drive.id, place.shown.drive.name
+
+
+def _whole(level: Sequence[Place], standing: Standing) -> str:
     """Return who is level: all of them by their number, else by their names."""
-    if len(level) > 2 and len(level) == len(places):
+    if len(level) > 2 and len(level) == len(standing.ranked):
         drives = among(place.shown.drive for place in level)
-        return f"{_ALL}{len(level)}{f' ({drives})' if drives else ''} are"
+        ranked = " ranked" if len(level) < len(standing.places) else ""
+        return f"{_ALL}{len(level)}{ranked}{f' ({drives})' if drives else ''} are"
     return f"{and_listed(_names(level))} are"
 
 
@@ -128,12 +172,17 @@ def _of_the_others(
     left = [drive for drive in drives if len(drives) > 1 and drive not in named]
     for standing in found:
         own = [place for place in standing.places if place.shown.style.short in left]
-        if own:
-            others = and_listed(list(_of_each_rank(standing, own)))
-            reason = "" if any(place.rank for place in own) else standing.why_not(own)
-            why = f" and not ranked ({reason})" if reason else ""
-            text = f"{titles[standing.name]}, those not named before{why}: {others}"
-            yield _Finding(text, standing.name, _names(own))
+        ranked = [place for place in own if place.rank is not None]
+        if ranked:
+            beyond = unranked_beyond(standing, ranked[-1])
+            unranked = (*beyond, *(place for place in own if place.rank is None and place not in beyond))
+            others = and_listed(list(_of_each_rank(standing, ranked))) + _beside(standing, unranked)
+            own += beyond
+            yield _Finding(f"{titles[standing.name]}, those not named before: {others}", standing.name, ())
+        elif own:
+            others = and_listed([f"{place.shown.style.short} {place.text}" for place in own])
+            text = f"{titles[standing.name]}, those not named before and not ranked"
+            yield _Finding(f"{text} ({standing.why_not(own)}): {others}", standing.name, ())
         left = [drive for drive in left if drive not in _names(own)]
     again = [drive for drive in left if any(drive in _names(each.further) for each in found)]
     if again:
@@ -145,12 +194,9 @@ def _of_the_others(
 
 
 def _of_each_rank(standing: Standing, places: Sequence[Place]) -> Iterator[str]:
-    """Yield where drives stand, those that share a place together."""
-    for rank in dict.fromkeys(place.rank for place in places):
+    """Yield where ranked drives stand, those that share a place together."""
+    for rank in dict.fromkeys(place.rank or 0 for place in places):
         own = [place for place in places if place.rank == rank]
-        if rank is None:
-            yield from (f"{place.shown.style.short} {place.text}" for place in own)
-            continue
         names, total = and_listed(_names(own)), len(standing.sharing(own[0]))
         if total == 1:
             yield f"{names} {ordinal(rank)} with {own[0].text}"

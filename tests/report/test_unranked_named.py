@@ -1,0 +1,143 @@
+"""No place is told of a drive without the better ones beside it that have none, and why they have none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from report.conftest import invented
+from ssdlab.report import source
+from ssdlab.report.runs import Shown, shown
+from ssdlab.report.sections import conclusion, verdict
+from ssdlab.report.sections.cards import Card
+from ssdlab.report.sections.headlines import Headline
+from ssdlab.report.source import Run
+from ssdlab.report.standings import Standing, standings
+from ssdlab.results.schema import Scalar
+
+FIGURE = "peak_random_read_iops"
+PLACE = re.compile(r"\b(wins|first|last|level|\d+(st|nd|rd|th))\b", re.IGNORECASE)
+LAST = re.compile(r"\blast (in|of)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class One:
+    """A drive of a page: its figure, why that is not ranked (empty: it is), and that of another review."""
+
+    value: float
+    unshown: str = ""
+    again: float | None = None
+
+
+Make = Callable[[list[One], str], tuple[Shown, ...]]
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """Return pages of one run, as that of each drive."""
+    run = source.read_run(invented(tmp_path_factory.mktemp("run")))
+
+    def of(at: int, figure: Scalar, review: str) -> Run:
+        drive = run.manifest.drive.model_copy(update={"id": str(at), "name": f"N{at}x", "kind": "block"})
+        return replace(
+            run,
+            manifest=run.manifest.model_copy(update={"drive": drive}),
+            result=run.result.model_copy(update={"scalars": (figure,)}),
+            review=review,
+        )
+
+    def page(drives: list[One], better: str) -> tuple[Shown, ...]:
+        figure = Scalar.more if better == "higher" else Scalar.less
+        several = any(one.again is not None for one in drives)
+        first, second = ("20261125-2321-one-aaaaaa", "20261125-2321-other-aaaaaa") if several else ("", "")
+        runs = []
+        for at, one in enumerate(drives):
+            own = figure(FIGURE, "figure", one.value, "IOPS")
+            runs.append(of(at, own.model_copy(update={"unshown": one.unshown or None}), first))
+        for at, one in enumerate(drives):
+            if one.again is not None:
+                runs.append(of(at, figure(FIGURE, "figure", one.again, "IOPS"), second))
+        return shown(runs)
+
+    return page
+
+
+def sentences(page: tuple[Shown, ...]) -> list[str]:
+    tile = Card("x", (Headline(0, "", (), FIGURE),))
+    found = [each.text for each in verdict.verdict([tile], standings(page), {}, runs=page)]
+    section = conclusion.section(page)
+    return found + ([] if section is None else list(section.lead))
+
+
+def names_in(text: str, standing: Standing) -> set[str]:
+    """Return the columns that a sentence names; one is not named where another that begins so is."""
+    every = sorted((each.shown.style.short for each in (*standing.places, *standing.further)), key=len)
+    found = set()
+    for name in reversed(every):
+        if name in text:
+            found.add(name)
+            text = text.replace(name, "")
+    return found
+
+
+DRIVES = st.lists(
+    st.builds(
+        One,
+        value=st.one_of(st.integers(1, 12).map(lambda n: n * 10_000.0), st.floats(1e4, 1.1e4)),
+        unshown=st.sampled_from(("", "", "limited by the host", "throttled by heat", "state not shown")),
+        again=st.one_of(st.none(), st.none(), st.floats(1e4, 1e5)),
+    ),
+    min_size=2,
+    max_size=7,
+)
+
+
+@given(drives=DRIVES, better=st.sampled_from(("higher", "lower")))
+@example(drives=[One(60.2e3), One(50e3), One(71.1e3, "limited by the host")], better="higher")
+@example(drives=[One(60.2e3), One(71.1e3, "limited by the host")], better="higher")
+@example(drives=[One(2e4), One(3e4), One(1e4, "limited by the host")], better="lower")
+@example(drives=[One(6e4), One(6e4), One(6e4), One(7e4, "throttled by heat")], better="higher")
+@example(drives=[One(6e4), One(5e4, again=9e4), One(4e4)], better="higher")
+@example(
+    drives=[One(9e4), *(One(n * 1e4) for n in range(2, 6)), One(3.5e4, "x"), One(1e4, "x")], better="higher"
+)
+def test_who_has_a_place_has_it_beside_the_better_ones_without(
+    make: Make, drives: list[One], better: str
+) -> None:
+    page = make(drives, better)
+    standing = standings(page)[FIGURE]
+    unranked = [each for each in (*standing.places, *standing.further) if each.rank is None]
+    assert {each.shown.style.short for each in standing.ranked} == {
+        each.shown.style.short for each in standing.places if not drives[int(each.shown.drive.id)].unshown
+    }
+    for sentence in sentences(page):
+        if not PLACE.search(sentence):
+            continue
+        named = names_in(sentence, standing)
+        # "All three" and "the others" are named by their number, from the first on.
+        placed = [each for each in standing.ranked if each.shown.style.short in named] or standing.ranked[:1]
+        last = LAST.search(sentence) is not None
+        assert not last or len(placed) == 1
+        sign = (1 if better == "higher" else -1) * (-1 if last else 1)
+        bound = min(sign * each.value for each in placed)
+        has_place = {each.shown.drive.id for each in standing.ranked if sign * each.value >= bound}
+        for each in unranked:
+            beyond = sign * each.value > bound and not (each.instead and each.shown.drive.id in has_place)
+            assert not beyond or each.shown.style.short in named, (sentence, each.shown.style.short)
+            assert not (beyond and sign * each.value > sign * standing.ranked[0].value and "wins" in sentence)
+
+
+@given(drives=DRIVES, better=st.sampled_from(("higher", "lower")))
+def test_every_drive_that_has_no_place_says_why(make: Make, drives: list[One], better: str) -> None:
+    page = make(drives, better)
+    told = " ".join(sentences(page))
+    standing = standings(page)[FIGURE]
+    for each in standing.places:
+        if each.rank is None and standing.ranked:
+            assert each.shown.style.short in told
+            assert drives[int(each.shown.drive.id)].unshown in told
