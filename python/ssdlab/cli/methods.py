@@ -127,7 +127,12 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
         }
         for part in suite.parts
     ]
-    return {**info.model_dump(mode="json"), "parts": parts, "span_bytes": suite.span_bytes}
+    return {
+        **info.model_dump(mode="json"),
+        "parts": parts,
+        "span_bytes": suite.span_bytes,
+        "quick_span_bytes": suite.quick_span_bytes,
+    }
 
 
 def _print_one(method: Method) -> None:

@@ -18,6 +18,8 @@ from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen
 
 SCHEMA = "ssdlab.review/1"
+QUICK_SPAN_BYTES = 64 * 10**9
+"""A drive of terabytes takes hours to fill, this two minutes at SATA's speed; `low-depths` has as much."""
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
 """What run folders and `--set` are named after."""
 Line = Annotated[str, StringConstraints(min_length=1, max_length=300)]
@@ -34,7 +36,8 @@ class PartText(Frozen):
     begins: State = Field("any", description="drive state that its method brings about first")
     settings: dict[str, Setting] = Field({}, alias="set", description="parameters, as --set gives them")
     full_size: bool = Field(
-        False, description="whether a simulated drive is not made smaller, since sizes are absolute"
+        False,
+        description="whether a simulated drive is not made smaller, unless it is quick: sizes are absolute",
     )
     chapter: Line | None = Field(None, description="heading of the page that it stands under")
 
@@ -107,6 +110,9 @@ class Declaration(Frozen):
     prose: str = Field("", max_length=20_000, description="what it is, its source, what it cannot show")
     quick: bool = Field(False, description="whether parts take their quick presets in any case")
     span: Bytes | None = Field(None, gt=0, description="no more of the drive is used: 8GiB")
+    quick_span: Bytes = Field(
+        QUICK_SPAN_BYTES, gt=0, description="no more of the drive is used with --quick: 64GB by default"
+    )
     scaled_times: bool = Field(
         False, description="whether times are so much shorter as a simulated drive is smaller"
     )
@@ -176,6 +182,7 @@ class Declaration(Frozen):
             parts=tuple(map(_part, self.part)),
             quick=self.quick,
             span_bytes=self.span,
+            quick_span_bytes=self.quick_span,
             scaled_times=self.scaled_times,
             entries=tuple(Entry(each.name, each.asked, each.parts) for each in self.variant),
             page=self._page(),

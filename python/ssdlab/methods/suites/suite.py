@@ -38,7 +38,8 @@ class Part:
     settings
         What the suite sets otherwise than the method does, as `--set` would.
     absolute
-        Whether its stimuli have a size of their own, such as 8 GB: a simulated drive is then not scaled down.
+        Whether its stimuli have a size of their own, such as 8 GB: a simulated drive is then not scaled down,
+        unless it is quick, whose sizes fit a small drive too.
     name
         Within the suite; by default the method's.
     chapter
@@ -93,8 +94,8 @@ class Suite:
         In the order in which a real drive goes through them.
     quick
         Whether the parts take their quick presets even where that is not asked for.
-    span_bytes
-        No more of the drive is used than this; None: all of it.
+    span_bytes, quick_span_bytes
+        No more of the drive is used than this, in any case and with quick presets; None: all of it.
     scaled_times
         Whether a simulated drive that was made S times smaller gets times S times shorter than the methods
         have: as many of its capacities are then written as of the drive in its full size.
@@ -113,6 +114,7 @@ class Suite:
     parts: tuple[Part, ...]
     quick: bool = False
     span_bytes: int | None = None
+    quick_span_bytes: int | None = None
     scaled_times: bool = False
     entries: tuple[Entry, ...] = ()
     page: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -138,6 +140,11 @@ class Suite:
             if not entry.parts or part.label in entry.parts
         )
         return (*self.parts, *again)
+
+    def used_bytes(self, *, quick: bool) -> int | None:
+        """Return how much of the drive is used at most; None: all of it."""
+        spans = (self.span_bytes, self.quick_span_bytes if quick else None)
+        return min(filter(None, spans), default=None)
 
     def method(self, part: Part) -> Method:
         """Return the method of a part."""

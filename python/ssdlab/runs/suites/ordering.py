@@ -12,9 +12,10 @@ from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.methods.parts.one_pass import UNPREPARED
 from ssdlab.methods.suites.suite import Part, Suite
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
+from ssdlab.model.units import capacity_text
 from ssdlab.results.schema import Child
 from ssdlab.results.store import new_run_id
-from ssdlab.runs.conditions.variant import Variant, check_fits, on_text
+from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, check_fits, on_text
 from ssdlab.runs.order import plan_on
 from ssdlab.runs.suites.beginnings import begins_in, states_before
 
@@ -72,9 +73,20 @@ class SuiteOrder:
         return self.suite.parts_of(subject=self.subject)
 
     @property
+    def quick(self) -> bool:
+        """Whether quick presets are taken."""
+        return self.like.quick or self.suite.quick
+
+    @property
     def drive(self) -> str:
-        """As the user named it."""
-        return self.like.drive
+        """As the user named it; in its full size where every part has it so: the suite says what was done."""
+        whole = all(has_whole(part, quick=self.quick) for part in self.suite.parts)
+        return in_full_size(self.like.drive) if whole else self.like.drive
+
+    @property
+    def used_bytes(self) -> int | None:
+        """How much of the drive is used at most; None: all of it."""
+        return self.suite.used_bytes(quick=self.quick)
 
     @property
     def writes(self) -> bool:
@@ -122,9 +134,10 @@ def suite_params(
     _check_names(suite, settings)
     _check_variants(suite)
     short = quick or suite.quick
-    scale = scale_of(drive) if suite.scaled_times and not short else 1
     made = {}
     for part in suite.parts:
+        scaled = suite.scaled_times and not short and not part.absolute
+        scale = scale_of(drive) if scaled else 1
         fields = suite.method(part).params.model_fields
         own = {name: value for name, value in settings.items() if name in fields}
         own |= {
@@ -144,6 +157,21 @@ def scale_of(drive: str) -> int:
     from ssdlab.drives.simulated.text import SimulatedText
 
     return SimulatedText.parse(drive).scale
+
+
+def has_whole(part: Part, *, quick: bool) -> bool:
+    """Say whether a part has a simulated drive in its full size: quick presets are small enough for any."""
+    return part.absolute and not quick
+
+
+def in_full_size(drive: str) -> str:
+    """Return a simulated drive in its full size; one that a file keeps has the size that it was made with."""
+    if not drive.startswith(SIMULATED_PREFIX):
+        return drive
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    own = SimulatedText.parse(drive)
+    return drive if own.scale == 1 or own.state is not None else str(replace(own, scale=1))
 
 
 def _times(method: Method, scale: int) -> dict[str, str]:
@@ -292,18 +320,19 @@ def _planned(
         preparation_seed=preparation,
         drive=order.drive,
         state=part.state,
-        span_bytes=order.suite.span_bytes,
+        span_bytes=order.used_bytes,
         variant=dict(part.variant),
     )
     if look is None:
         why = "it does not stand in the library, and the drive is not attached"
         return PlannedChild(child.model_copy(update={"left_out": why}), None)
     try:
-        child = child.model_copy(update={"drive": _drive_of(order.drive, part)})
-        _check_one_scale(order.drive, child.drive)
-        identity = identity_at(child.drive, order.drive, look)
+        child = child.model_copy(update={"drive": _drive_of(order.drive, part, quick=order.quick)})
+        identity = identity_at(child.drive, order, look)
         if part.variant and not child.drive.startswith(SIMULATED_PREFIX):
-            check_fits(_variant(part, order), identity, writing=method.writes(params))
+            asked = _variant(part, order)
+            _check_span(asked, child.span_bytes)
+            check_fits(asked, identity, writing=method.writes(params))
         plan = plan_on(
             method,
             params,
@@ -330,9 +359,9 @@ def _refuse_states(order: SuiteOrder, children: Sequence[PlannedChild], look: Lo
         if planned.plan is None or planned.child.state == part.state:
             continue
         method = order.suite.method(part)
-        params = method.params.build(dict(part.settings), quick=order.like.quick or order.suite.quick)
-        identity = identity_at(planned.child.drive, order.drive, look)
-        found = states_before(plan_on(method, params, identity, span_bytes=order.suite.span_bytes).steps)
+        params = method.params.build(dict(part.settings), quick=order.quick)
+        identity = identity_at(planned.child.drive, order, look)
+        found = states_before(plan_on(method, params, identity, span_bytes=order.used_bytes).steps)
         if part.state not in found:
             brought = " and then ".join(found) or "no state at all"
             raise UsageError(
@@ -342,15 +371,21 @@ def _refuse_states(order: SuiteOrder, children: Sequence[PlannedChild], look: Lo
             )
 
 
-def _drive_of(text: str, part: Part) -> str:
+def _drive_of(text: str, part: Part, *, quick: bool) -> str:
     """Return the drive that a part runs on: a simulated one in its full size, where sizes are absolute."""
     if not text.startswith(SIMULATED_PREFIX) or not (part.absolute or part.variant):
         return text
     from ssdlab.drives.simulated.text import SimulatedText
 
-    own = SimulatedText.parse(text)
-    own = replace(own, scale=1) if part.absolute else own
+    own = SimulatedText.parse(in_full_size(text) if has_whole(part, quick=quick) else text)
+    if own.scale > 1 and has_whole(part, quick=quick):
+        raise UsageError(
+            "its stimuli have a size of their own, and the drive that the file keeps is scaled down",
+            "leave state= or scale= out",
+        )
     asked = Variant.model_validate(dict(part.variant))
+    if own.state is not None and asked != AS_IT_IS:
+        raise UsageError("the drive that the file keeps is not the variant", "leave state= out")
     if asked.usable_bytes is not None:  # of the drive in its full size
         asked = asked.model_copy(update={"usable_bytes": asked.usable_bytes // own.scale})
     return on_text(str(own), asked)
@@ -362,23 +397,21 @@ def _variant(part: Part, order: SuiteOrder) -> Variant:
     return Variant.model_validate({**asked, **part.variant})
 
 
-def _check_one_scale(asked: str, needed: str) -> None:
-    """Refuse a part that needs the drive in another size than the one whose state a file keeps."""
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    if needed != asked and SimulatedText.parse(asked).state is not None:
+def _check_span(asked: Variant, span_bytes: int | None) -> None:
+    """Refuse a variant that leaves more of a drive than is used of it anyway: it would be the same drive."""
+    if span_bytes is not None and (asked.usable_bytes or 0) > span_bytes:
         raise UsageError(
-            "its stimuli have a size of their own, and the drive that the file keeps is scaled down",
-            "leave state= or scale= out",
+            f"only the first {capacity_text(span_bytes)} of the drive are used, less than the variant leaves",
+            "run it without --quick, or set quick_span to more",
         )
 
 
-def identity_at(text: str, asked: str, look: Look) -> Identity:
+def identity_at(text: str, order: SuiteOrder, look: Look) -> Identity:
     """Return who the drive of a part is: what was looked at, unless it has another scale."""
-    if text == asked:
+    if text == order.like.drive:
         if look.identity is None:
             assert look.reading is not None  # what has no identity is refused
-            raise look.reading.error(asked)
+            raise look.reading.error(text)
         return look.identity
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 
