@@ -122,7 +122,7 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
     best = max(passed, key=lambda each: each.load, default=None)
     score = None if best is None else best.load
     per_w = best.load / best.mean_w if best is not None and best.mean_w else None
-    return ActSearchResult(
+    found = ActSearchResult(
         quick=quick,
         act_version=VERSION,
         arrivals=p.arrivals,
@@ -138,16 +138,18 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
         score_w=None if best is None else best.mean_w,
         score_per_w=per_w,
         caveats=clauses(_caveats(p, tries)),
-        scalars=tuple(_scalars(score, best.mean_w if best else None, per_w, p.rule)),
         unjudged="" if min(p.test_duration_sec, p.slice_sec) >= JUDGED_S else UNJUDGED,
     )
+    return found.model_copy(update={"scalars": tuple(_scalars(found))})
 
 
-def _scalars(score: int | None, mean_w: float | None, per_w: float | None, rule: str) -> Iterator[Scalar]:
-    yield Scalar.more("act_score", f"ACT score ({rule} rule)", score, "x")
-    if per_w is not None:
-        yield Scalar.more("act_score_per_w", "ACT score for each watt", per_w, "x/W")
-        yield Scalar.less("act_score_w", "power at the ACT score", mean_w, "W")
+def _scalars(result: ActSearchResult) -> Iterator[Scalar]:
+    yield Scalar.more("act_score", f"ACT score, delivered ({result.rule} rule)", result.score, "x")
+    label = f"ACT score by the rule alone ({result.rule} rule)"
+    yield Scalar.more("act_score_by_rule", label, result.score_by_rule, "x")
+    if result.score_per_w is not None:
+        yield Scalar.more("act_score_per_w", "ACT score for each watt", result.score_per_w, "x/W")
+        yield Scalar.less("act_score_w", "power at the ACT score", result.score_w, "W")
 
 
 def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[Claim]:

@@ -153,9 +153,9 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         return
     says = "{figure} by {rule}, and delivered (our own test)" + ("" if result.judged else _NOT_AN_HOUR)
     others: dict[str, Amount | str] = {"rule": rule}
-    if result.highest_by_rule != result.score:
+    if result.score_by_rule != result.score:
         says += "; by the rule alone {alone}"
-        others["alone"] = f"{result.highest_by_rule}x"
+        others["alone"] = f"{result.score_by_rule}x"
     if result.resolution is not None:
         says += "; {failed}"
         others["failed"] = _failed(result, result.score + result.resolution)
@@ -188,7 +188,7 @@ def _failed(result: ActSearchResult, load: int) -> str:
 def score(result: ActSearchResult) -> Table:
     """Return the score and what it is exact to, in one row."""
     head = (
-        "Score",
+        "Score, delivered",
         "Rule",
         "By the rule alone",
         "Arrivals",
@@ -197,7 +197,7 @@ def score(result: ActSearchResult) -> Table:
         "x/W",
         "W",
     )
-    highest, by_rule = result.highest_completed, result.highest_by_rule
+    highest, by_rule = result.highest_completed, result.score_by_rule
     row = (
         numbers.words("none" if result.score is None else f"{result.score}x"),
         numbers.words(result.rule),

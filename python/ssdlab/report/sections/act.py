@@ -149,16 +149,13 @@ def _worked(shown: Shown, result: ActSearchResult) -> tuple[Worked, ...]:
 
 
 def _scores(kept: Sequence[Searched]) -> Figure:
-    bars = [
-        Bar(shown.index, float(result.score or 0), "no load held" if result.score is None else "")
-        for shown, result in kept
-    ]
+    bars = [Bar(shown.index, float(result.score or 0), _beside_score(result)) for shown, result in kept]
     ranked = BarGroup(SCORE, tuple(sorted(bars, key=lambda bar: -bar.value)))
     rules = " and ".join(dict.fromkeys(result.rule for _, result in kept))
     return Figure(
         id="act-search-score",
-        title=f"Score, by the rule of {rules}",
-        lead="Highest load N of Nx at which every limit holds: higher is better."
+        title=f"Score, by the rule of {rules} and delivered",
+        lead="Highest load N of Nx that was delivered and at which every limit holds: higher is better."
         + (" Scores by two rules are not comparable." if " and " in rules else ""),
         described=" ".join(leads(kept, act.search_findings)),
         chart=BarsChart((BarsView("score", Axis("N of Nx", "count"), "higher", (ranked,)),)),
@@ -173,6 +170,13 @@ def _scores(kept: Sequence[Searched]) -> Figure:
         ),
         beside=(DELIVERED,),
     )
+
+
+def _beside_score(result: ActSearchResult) -> str:
+    """Return what stands behind a score: that of ACT's rule alone, where it is another."""
+    if result.score_by_rule != result.score:
+        return f"by the rule alone {result.score_by_rule}x"
+    return "no load held" if result.score is None else ""
 
 
 def _ringed(kept: Sequence[Searched]) -> str:
