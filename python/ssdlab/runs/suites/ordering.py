@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX
@@ -77,11 +77,16 @@ class SuiteOrder:
         """Whether quick presets are taken."""
         return self.like.quick or self.suite.quick
 
-    @property
+    @cached_property
     def drive(self) -> str:
-        """As the user named it; in its full size where every part has it so: the suite says what was done."""
-        whole = all(has_whole(part, quick=self.quick) for part in self.suite.parts)
-        return in_full_size(self.like.drive) if whole else self.like.drive
+        """As the user named it; a simulated one with what all parts ask for, so that the suite says it."""
+        text = self.like.drive
+        if all(has_whole(part, quick=self.quick) for part in self.suite.parts):
+            text = in_full_size(text)
+        asked = {self.params_of(part).write_cache for part in self.parts}
+        if len(asked) == 1 and not any("write_cache" in each.variant for each in self.suite.entries):
+            text = with_write_cache(text, asked.pop())
+        return text
 
     @property
     def used_bytes(self) -> int | None:
@@ -172,6 +177,20 @@ def in_full_size(drive: str) -> str:
 
     own = SimulatedText.parse(drive)
     return drive if own.scale == 1 or own.state is not None else str(replace(own, scale=1))
+
+
+def with_write_cache(drive: str, asked: str | None) -> str:
+    """Return a simulated drive with its write cache so, unless its text says how, or a file keeps it."""
+    if asked is None or not drive.startswith(SIMULATED_PREFIX):
+        return drive
+    from ssdlab.drives.simulated.profiles import check_profile
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    own, cached = SimulatedText.parse(drive), asked == "on"
+    if own.write_cache is not None or own.state is not None:
+        return drive
+    made = check_profile(own.profile, **own.settings())
+    return drive if made["write_cache"] is cached else str(replace(own, write_cache=cached))
 
 
 def _times(method: Method, scale: int) -> dict[str, str]:
