@@ -16,6 +16,7 @@ from ssdlab.methods.headline_names import is_named, names_of
 from ssdlab.methods.suites.suite import Entry, Part, State, Suite, repeated
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen
+from ssdlab.model.units import and_listed
 
 SCHEMA = "ssdlab.review/1"
 QUICK_SPAN_BYTES = 64 * 10**9
@@ -38,6 +39,9 @@ class PartText(Frozen):
     full_size: bool = Field(
         False,
         description="whether a simulated drive is not made smaller, unless it is quick: sizes are absolute",
+    )
+    inferred: tuple[str, ...] = Field(
+        (), description="parameters that the published text does not give; the page says so"
     )
     chapter: Line | None = Field(None, description="heading of the page that it stands under")
 
@@ -202,12 +206,23 @@ class Declaration(Frozen):
         for part in self.part:
             if part.chapter is not None:
                 blank = {"title": part.chapter, "text": "", "charts": [], "parts": []}
-                chapters.setdefault(part.chapter, blank)["parts"].append(part.label)
+                chapter = chapters.setdefault(part.chapter, blank)
+                chapter["parts"].append(part.label)
+                chapter["text"] = " ".join(filter(None, (chapter["text"], inferred_of(part))))
         return {
             "chapters": list(chapters.values()),
             "tiles": list(self.tiles),
             "drives": [each.model_dump(mode="json", exclude_none=True) for each in self.drive],
         }
+
+
+def inferred_of(part: PartText | Part) -> str:
+    """Return which parameters of a part the published text does not give; empty: it gives them all."""
+    if not part.inferred:
+        return ""
+    return (
+        f"Inferred, for the published text does not give them: {and_listed(part.inferred)} of {part.method}."
+    )
 
 
 def _once(what: str, names: Iterable[str]) -> None:
@@ -241,7 +256,7 @@ def _part(text: PartText) -> Part:
             method=text.method,
         )
     fields = find_method(text.method).params.model_fields
-    for name in text.settings:
+    for name in (*text.settings, *text.inferred):
         if name not in fields:
             raise unknown(f"parameter of {text.method}", name, fields)
     return Part(
@@ -251,6 +266,7 @@ def _part(text: PartText) -> Part:
         absolute=text.full_size,
         name=text.name or "",
         chapter=text.chapter or "",
+        inferred=text.inferred,
     )
 
 

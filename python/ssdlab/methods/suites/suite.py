@@ -48,6 +48,8 @@ class Part:
         What makes the drive another entry, as the options of `run` say it; empty: as it is asked for.
     like
         Of a part of a variant: the part that it repeats, whose parameters it has.
+    inferred
+        Parameters that the published text does not give.
     """
 
     method: str
@@ -58,6 +60,7 @@ class Part:
     chapter: str = ""
     variant: Mapping[str, str] = field(default_factory=dict)
     like: str = ""
+    inferred: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
