@@ -148,8 +148,11 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     tried = Evidence(tuple(each.ordinal for each in result.tries))
     rule = f"the rule of {result.rule}, arrivals {result.arrivals}"
     if result.score is None:
-        says = "No load held by {rule}" + ("" if result.judged else _NOT_AN_HOUR)
-        yield Claim(says, evidence=tried, judged=result.judged, others={"rule": rule})
+        by_rule = result.score_by_rule
+        alone = "" if by_rule is None else ", and was delivered (our own test); by the rule alone {alone}"
+        says = "No load held by {rule}" + alone + ("" if result.judged else _NOT_AN_HOUR)
+        named: dict[str, Amount | str] = {"rule": rule, "alone": f"{by_rule}x"}
+        yield Claim(says, evidence=tried, judged=result.judged, others=named)
         return
     says = "{figure} by {rule}, and delivered (our own test)" + ("" if result.judged else _NOT_AN_HOUR)
     others: dict[str, Amount | str] = {"rule": rule}
