@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,19 @@ from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.methods.parts.one_pass import UNPREPARED
 from ssdlab.methods.suites.suite import Part, Suite
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
-from ssdlab.model.units import capacity_text
 from ssdlab.results.schema import Child
 from ssdlab.results.store import new_run_id
-from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, check_fits, on_text
+from ssdlab.runs.conditions.variant import Variant, check_fits
 from ssdlab.runs.order import plan_on
 from ssdlab.runs.suites.beginnings import begins_in, states_before
+from ssdlab.runs.suites.made_drives import (
+    check_span,
+    drive_of_part,
+    has_whole,
+    in_full_size,
+    scale_of,
+    with_write_cache,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,44 +160,6 @@ def suite_params(
         given = {**_times(suite.method(part), scale), **part.settings, **own}
         made[part.label] = suite.method(part).params.build(given, quick=short)
     return made
-
-
-def scale_of(drive: str) -> int:
-    """Return how many times smaller than the drive it stands for a simulated one is; 1 of any other."""
-    if not drive.startswith(SIMULATED_PREFIX):
-        return 1
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    return SimulatedText.parse(drive).scale
-
-
-def has_whole(part: Part, *, quick: bool) -> bool:
-    """Say whether a part has a simulated drive in its full size: quick presets are small enough for any."""
-    return part.absolute and not quick
-
-
-def in_full_size(drive: str) -> str:
-    """Return a simulated drive in its full size; one that a file keeps has the size that it was made with."""
-    if not drive.startswith(SIMULATED_PREFIX):
-        return drive
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    own = SimulatedText.parse(drive)
-    return drive if own.scale == 1 or own.state is not None else str(replace(own, scale=1))
-
-
-def with_write_cache(drive: str, asked: str | None) -> str:
-    """Return a simulated drive with its write cache so, unless its text says how, or a file keeps it."""
-    if asked is None or not drive.startswith(SIMULATED_PREFIX):
-        return drive
-    from ssdlab.drives.simulated.profiles import check_profile
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    own, cached = SimulatedText.parse(drive), asked == "on"
-    if own.write_cache is not None or own.state is not None:
-        return drive
-    made = check_profile(own.profile, **own.settings())
-    return drive if made["write_cache"] is cached else str(replace(own, write_cache=cached))
 
 
 def _times(method: Method, scale: int) -> dict[str, str]:
@@ -346,11 +315,11 @@ def _planned(
         why = "it does not stand in the library, and the drive is not attached"
         return PlannedChild(child.model_copy(update={"left_out": why}), None)
     try:
-        child = child.model_copy(update={"drive": _drive_of(order.drive, part, quick=order.quick)})
+        child = child.model_copy(update={"drive": drive_of_part(order.drive, part, quick=order.quick)})
         identity = identity_at(child.drive, order, look)
         if part.variant and not child.drive.startswith(SIMULATED_PREFIX):
             asked = _variant(part, order)
-            _check_span(asked, child.span_bytes)
+            check_span(asked, child.span_bytes)
             check_fits(asked, identity, writing=method.writes(params))
         plan = plan_on(
             method,
@@ -390,39 +359,10 @@ def _refuse_states(order: SuiteOrder, children: Sequence[PlannedChild], look: Lo
             )
 
 
-def _drive_of(text: str, part: Part, *, quick: bool) -> str:
-    """Return the drive that a part runs on: a simulated one in its full size, where sizes are absolute."""
-    if not text.startswith(SIMULATED_PREFIX) or not (part.absolute or part.variant):
-        return text
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    own = SimulatedText.parse(in_full_size(text) if has_whole(part, quick=quick) else text)
-    if own.scale > 1 and has_whole(part, quick=quick):
-        raise UsageError(
-            "its stimuli have a size of their own, and the drive that the file keeps is scaled down",
-            "leave state= or scale= out",
-        )
-    asked = Variant.model_validate(dict(part.variant))
-    if own.state is not None and asked != AS_IT_IS:
-        raise UsageError("the drive that the file keeps is not the variant", "leave state= out")
-    if asked.usable_bytes is not None:  # of the drive in its full size
-        asked = asked.model_copy(update={"usable_bytes": asked.usable_bytes // own.scale})
-    return on_text(str(own), asked)
-
-
 def _variant(part: Part, order: SuiteOrder) -> Variant:
     """Return what the drive is to be for a part: what was asked of all of them, and what is its own."""
     asked = order.like.variant.model_dump(mode="json", by_alias=True, exclude_none=True)
     return Variant.model_validate({**asked, **part.variant})
-
-
-def _check_span(asked: Variant, span_bytes: int | None) -> None:
-    """Refuse a variant that leaves more of a drive than is used of it anyway: it would be the same drive."""
-    if span_bytes is not None and (asked.usable_bytes or 0) > span_bytes:
-        raise UsageError(
-            f"only the first {capacity_text(span_bytes)} of the drive are used, less than the variant leaves",
-            "run it without --quick, or set quick_span to more",
-        )
 
 
 def identity_at(text: str, order: SuiteOrder, look: Look) -> Identity:
