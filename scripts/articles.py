@@ -110,7 +110,7 @@ def drives(name: str, *, quick: bool) -> list[str]:
     """Return the review's own drives that there are profiles of, simulated."""
     suite = find_suite(name)
     assert suite is not None
-    scale = max(MADE[name].scale, 16) if quick and MADE[name].scale > 1 else MADE[name].scale
+    scale = max(MADE[name].scale, 16) if quick else MADE[name].scale
     made = "" if scale == 1 else f",scale={scale}"
     listed = suite.page["drives"]
     assert isinstance(listed, list)

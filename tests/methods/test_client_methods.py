@@ -13,6 +13,7 @@ from methods.on_simulated import SMALL, run
 from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
+from ssdlab.methods.paced_burst import PacedBurstParams, lay_out
 from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.presented.paced import findings
 from ssdlab.methods.presented.trim import findings as trim_findings
@@ -283,15 +284,52 @@ def test_what_is_counted_is_busy_time(within: tuple[RunFolder, PacedBurstResult]
         assert len(ios["latency_ns"]) == side.ios
         assert ios["length"].sum() == side.bytes
         assert side.latencies_s == pytest.approx(ios["latency_ns"].sum() / 1e9)
-        # At depth 4 the latencies of four overlap, so their sum is longer by up to that.
-        assert 1.0 < side.latencies_s / side.busy_s <= 4.0
+        # Two of each direction overlap, so the sum of their service times is longer by up to that.
+        assert 1.0 < side.latencies_s / side.busy_s <= 2.0
         assert side.mb_s == pytest.approx(side.bytes / side.busy_s / 1e6)
+        assert side.service_mb_s == pytest.approx(side.bytes / ios["latency_ns"].sum() * 1e3)
         assert side.busy_s < 0.2 * load.seconds, "idle time was counted"
     reads = load.side("read")
     assert reads is not None
     assert result.load_s == reads.busy_s
+    figures = {each.name: each.value for each in result.scalars}
+    assert figures["paced_load_s"] == reads.busy_s
+    assert figures["paced_load_service_s"] == reads.latencies_s > reads.busy_s
     assert sum(result.reads_s) == pytest.approx(reads.busy_s, rel=0.02)
     assert len(result.reads_s) == 3
+
+
+def test_no_more_are_in_flight_together_than_the_review_has(
+    within: tuple[RunFolder, PacedBurstResult],
+) -> None:
+    """Of reads and writes together, counted from the I/Os themselves."""
+    found, result = within
+    both = [single_ios(found, result.loads[0].ordinal, name) for name in ("read", "write")]
+    begins = np.concatenate([each["submit_ns"] for each in both])
+    ends = begins + np.concatenate([each["latency_ns"] for each in both])
+    # Of one that ends as another begins, the end comes first.
+    at = np.concatenate([ends, begins])
+    change = np.concatenate([np.full(ends.size, -1), np.full(begins.size, 1)])
+    in_flight = np.cumsum(change[np.lexsort((change, at))])
+    assert in_flight.max() == 4
+    assert "depth" not in {each.code for each in found.manifest.departures}
+
+
+@pytest.mark.parametrize(("settings", "streams"), [({}, (2, 2, 4)), ({"depth_of": "each"}, (4, 4, 4))])
+def test_depth_is_that_of_both_or_of_each(settings: dict[str, str], streams: tuple[int, ...]) -> None:
+    params = find_method("paced-burst").params.build(settings)
+    assert isinstance(params, PacedBurstParams)
+    layout = lay_out(1 << 40, params)
+    writes, reads = layout.both(paced=True).streams
+    assert (writes.depth, reads.depth, layout.writes().depth) == streams
+
+
+def test_more_in_flight_than_the_review_has_is_a_departure(tmp_path: Path) -> None:
+    drive = cached(tmp_path, 500.0, capacity_bytes=8 << 30)
+    short = {**WITHIN_THE_CACHE, "beyond_seconds": "0", "first": "4000"}
+    (departure,) = run("paced-burst", tmp_path, drive, **short, depth_of="each").manifest.departures
+    assert departure.code == "depth"
+    assert departure.what.startswith("8 I/Os in flight") and "has 4" in departure.what
 
 
 def test_a_paced_run_falls_inside_its_plan(within: tuple[RunFolder, PacedBurstResult]) -> None:
@@ -340,6 +378,7 @@ def test_a_drive_too_small_for_span_and_reads_is_refused_before_anything_is_writ
     ("settings", "words"),
     [
         ({"depth": "5"}, "4"),
+        ({"depth": "1"}, "depth_of=each"),
         ({"burst": "1k"}, "block"),
         ({"block": "128k"}, "64 KiB"),
         ({"span": "1k"}, "1 MiB"),

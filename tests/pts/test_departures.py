@@ -179,13 +179,18 @@ def test_of_the_iops_test(tmp_path: Path) -> None:
     manifest = run(drive_of(), tmp_path).manifest
     assert of_iops(manifest)[0] == {}
     assert set(of_iops(manifest, rule="1.1")[0]) == {"parameter-rule"}
-    practice = {"shape", "parameter-practice", "parameter-fixed_rounds", "parameter-reported"}
-    for name, shape, more in (("review-uring", (1, 32), set()), ("review-threads", (32, 1), {"engine"})):
+    for name, shape in (("review-uring", (1, 32)), ("review-threads", (32, 1))):
         found, result = of_iops(manifest, practice=name)
-        assert set(found) == practice | more
+        assert found == {}
+        assert "TheSSDReview" in result.specification
+        assert any("not SNIA's" in each for each in result.caveats)
         (group,) = result.groups
         assert (group.rounds, group.first, group.last, group.reported) == (25, 1, 5, (6, 9))
         assert (result.threads, result.depth) == shape
+        apart = {"fixed_rounds": "false", "depth": "8", "seconds": "30"}
+        found, _ = of_iops(manifest, practice=name, **apart)
+        assert set(found) == {"parameter-fixed_rounds", "shape", "parameter-seconds"}
+        assert "fixed rounds: no, not yes" in found["parameter-fixed_rounds"]
     found, _ = of_iops(manifest, 4096)
     assert set(found) == {"sector-size", "skipped-cells"}
     assert found["skipped-cells"] == "not measured: 512 B: the drive's sectors are of 4 KiB"

@@ -97,6 +97,8 @@ def _method_json(method: Method) -> dict[str, JsonValue]:
 
 
 def _tell_suite(suite: Suite, *, json: bool) -> None:
+    from ssdlab.methods.suites.declaration import inferred_of
+
     if json:
         print_json({"schema": SCHEMA, "methods": [], "suites": [_suite_json(suite)]})
         return
@@ -113,6 +115,9 @@ def _tell_suite(suite: Suite, *, json: bool) -> None:
         for part in suite.parts
     ]
     print_table(rows)
+    for part in suite.parts:
+        if part.inferred:
+            print_line(inferred_of(part))
 
 
 def _suite_json(suite: Suite) -> dict[str, Any]:
@@ -124,10 +129,16 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
             "state": part.state,
             "settings": dict(part.settings),
             "full_size": part.absolute,
+            "inferred": list(part.inferred),
         }
         for part in suite.parts
     ]
-    return {**info.model_dump(mode="json"), "parts": parts, "span_bytes": suite.span_bytes}
+    return {
+        **info.model_dump(mode="json"),
+        "parts": parts,
+        "span_bytes": suite.span_bytes,
+        "quick_span_bytes": suite.quick_span_bytes,
+    }
 
 
 def _print_one(method: Method) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.ordering import order, settings
+from ssdlab.cli.output import say
 from ssdlab.cli.progress import RunProgress, display, status_lines
 from ssdlab.model import units
 
@@ -51,7 +52,10 @@ def suite_order(
     else:
         return None
     like = order(suite.parts[0].method, drive, (), quick=quick or suite.quick, **options)
-    return SuiteOrder(suite, params, like, repeat)
+    made = SuiteOrder(suite, params, like, repeat)
+    if made.drive != like.drive:
+        say(f"{suite.name} asks for its own size or write cache of the drive: it is {made.drive}")
+    return made
 
 
 class SuiteProgress:

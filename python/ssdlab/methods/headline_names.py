@@ -38,9 +38,9 @@ _LOW_DEPTHS = tuple(
     for direction in ("read", "write")
     for name in _of(f"low_depths_{order}_{direction}", "mb_s", *_POWER)
 )
-_PACED = ("load_s", "read_mb_s", "write_mb_s", "safe_mb_s", "safe_beyond_mb_s", *_POWER)
+_PACED = ("load_s", "load_service_s", "read_mb_s", "write_mb_s", "safe_mb_s", "safe_beyond_mb_s", *_POWER)
 _JOBS = ("steady_random_writes", "steady_sequential_writes", "fill", "reads", "trace")
-_ACT_SCORE = ("act_score", *_of("act_score", "per_w", "w"))
+_ACT_SCORE = ("act_score", *_of("act_score", "by_rule", "per_w", "w"))
 
 NAMES: dict[str, tuple[str, ...]] = {
     "qd1": _QD1,

@@ -8,19 +8,21 @@ Procedure
     The drive rests and is filled sequentially, and its first 8 GB are overwritten at random. Then for 60 s:
     40 MB of 4 KiB writes at random places inside these 8 GB, due every 2 s; and beside them ten reads of 200
     MB, one every 6 s, each of a part of the rest that no other one reads, 64 KiB sequential. Reads and writes
-    have at most 4 I/Os in flight each, by one io_uring thread. Every I/O is logged. The same is done for as
-    long without pauses. Then the writes alone, in the same bursts that follow more and more closely: the rate
-    is doubled until their p99 is over twice that of the lowest rate, or they are not done in time; then the
-    interval is halved. Where the speed of the fill fell for good, as at the end of a cache, the writes are
-    then done over a span of twice what was filled by then until as much was due, at the rate that held and by
-    halves below it, until one holds there too. Before each load the drive rests, and a simulated one goes
-    back to the state after the overwriting.
+    have at most 4 I/Os in flight together, 2 each, by one io_uring thread. Every I/O is logged. The same is
+    done for as long without pauses. Then the writes alone, 4 in flight, in the same bursts that follow more
+    and more closely: the rate is doubled until their p99 is over twice that of the lowest rate, or they are
+    not done in time; then the interval is halved. Where the speed of the fill fell for good, as at the end of
+    a cache, the writes are then done over a span of twice what was filled by then until as much was due, at
+    the rate that held and by halves below it, until one holds there too. Before each load the drive rests,
+    and a simulated one goes back to the state after the overwriting.
 
 Source
     PC Perspective, review of the Intel SSD 600p (2016): fill, span, background of 40 MB every 2 s, ten reads
     of 200 MB, depth of at most 4, throughput inside bursts, load time, latency percentiles, paced against
-    saturated. It gives neither the block of the writes nor the period of the reads; rests, the search for
-    the sustained rate, and that it goes beyond the cache are ours.
+    saturated. It gives neither the block of the writes nor the period of the reads, nor does it say that the
+    depth of 4 is that of both together: these are inferred. It divides bytes by service time, and its load
+    time is a sum of service times: beside these stand ours, by the time with an I/O in flight. Rests, the
+    search for the sustained rate, and that it goes beyond the cache are ours.
 
 What it cannot show
     More than the span holds: a drive that writes more than this a day wears its cache otherwise. A rate
@@ -31,9 +33,11 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Self
 
-from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from pydantic import model_validator
+
+from ssdlab.methods.method import Method, Params, Remarks, RunData, Seconds, param
 from ssdlab.methods.parts.beyond_cache import ROW_NS, look_for_cache
 from ssdlab.methods.parts.beyond_search import BeyondTrial, beyond_facts, search_cache
 from ssdlab.methods.parts.desktop_load import (
@@ -50,11 +54,18 @@ from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.paced import BURST_BYTES, SPAN_BYTES, BurstLoad, PacedBurstResult, highest_held
 from ssdlab.model.arrival import Bursts
+from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
+from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
+    from ssdlab.methods.method import RunFacts
     from ssdlab.results.run_folder import Step
+
+
+REVIEW_DEPTH = 4
+"""I/Os in flight at most, as on a desktop."""
 
 
 class PacedBurstParams(Params):
@@ -65,7 +76,7 @@ class PacedBurstParams(Params):
     )
     block: Bytes = param(
         4096,
-        "of the writes; the review says small ones, 64 KiB at most",
+        "of the writes; inferred: the review says small ones, 64 KiB at most",
         unit="B",
         ge=512,
         le=65536,
@@ -78,10 +89,18 @@ class PacedBurstParams(Params):
     read: Bytes = param(200 * 10**6, "each read", unit="B", quick=10**6, ge=READ_BLOCK_BYTES, le=10**12)
     reads: int = param(10, "how many", ge=1, le=1000)
     read_every_seconds: Seconds = param(
-        6.0, "from one read to the next: ten within the minute", unit="s", quick=0.6, ge=0.001, le=3600
+        6.0,
+        "from one read to the next; inferred: ten within the minute",
+        unit="s",
+        quick=0.6,
+        ge=0.001,
+        le=3600,
     )
     depth: int = param(
-        4, "I/Os in flight of each direction; the review has 4 at most", unit="I/Os", ge=1, le=4
+        REVIEW_DEPTH, "I/Os in flight; the review has 4 at most", unit="I/Os", ge=1, le=REVIEW_DEPTH
+    )
+    depth_of: Literal["both", "each"] = param(
+        "both", "inferred: reads and writes have so many together, half of it each, or each so many"
     )
     rest_seconds: Seconds = param(
         30.0, "before each load: a cache is emptied in it", unit="s", quick=0.1, ge=0, le=86_400
@@ -101,6 +120,20 @@ class PacedBurstParams(Params):
         le=864_000,
     )
 
+    @property
+    def side_depth(self) -> int:
+        """I/Os in flight of each direction, where both are done."""
+        return self.depth if self.depth_of == "each" else self.depth // 2
+
+    @model_validator(mode="after")
+    def _one_each(self) -> Self:
+        if self.side_depth < 1:
+            raise UsageError(
+                f"a depth of {self.depth} for reads and writes together leaves none for one of them",
+                "set depth to 2 or more, or depth_of=each",
+            )
+        return self
+
 
 def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
     """Lay the load on a drive; a drive that is too small, or a burst for a block, is a UsageError."""
@@ -114,6 +147,7 @@ def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
         reads=p.reads,
         read_every_seconds=p.read_every_seconds,
         depth=p.depth,
+        side_depth=p.side_depth,
     )
 
 
@@ -173,19 +207,40 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
         read_bytes=reading.arrival.bytes,
         read_every_s=p.read_every_seconds,
         depth=p.depth,
+        side_depth=writing.depth,
         factor=FACTOR,
         **beyond_facts(data, p.beyond_seconds, p.most),
     )
 
 
+def _of_depth(facts: RunFacts, p: PacedBurstParams) -> Remarks:
+    """Return the departure of more I/Os in flight than the review has at most."""
+    paced = facts.data.step("paced")
+    if paced is None:
+        return Remarks()
+    in_flight = sum(stream.depth for stream in paced.ran.streams)
+    if in_flight <= REVIEW_DEPTH:
+        return Remarks()
+    return Remarks(
+        (
+            Departure(
+                code="depth",
+                what=f"{in_flight} I/Os in flight at most, {p.depth} of each direction; the review has "
+                f"{REVIEW_DEPTH} at most",
+                why="it was set so",
+            ),
+        )
+    )
+
+
 METHOD = Method(
     name="paced-burst",
-    version=1,
+    version=2,
     title="Paced bursts",
     params=PacedBurstParams,
     procedure=procedure,
     conclude=conclude,
-    remarks=remarks_of_size("its bursts, reads and rests are as for the whole drive"),
+    remarks=remarks_of_size("its bursts, reads and rests are as for the whole drive", _of_depth),
     result=kinds.PACED_BURST,
     writes=lambda p: True,
     needs=("span written",),

@@ -51,6 +51,11 @@ class Params(NamedOptions):
     """Times that mean the drive's own, such as a rest: where others go with the scale of a simulated drive,
     they stay."""
 
+    @property
+    def write_cache(self) -> str | None:
+        """What the method asks of the drive's write cache: on or off; None: it takes it as it is."""
+        return None
+
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
         """Return the parameters of a run: defaults or quick presets, then what was set by `--set`.

@@ -126,7 +126,7 @@ class LabBase:
     preparation_seed
         Seed of fills and preconditioning, where runs of a suite share them; by default that of the run.
     span_bytes
-        Use no more of the drive than this, in whole blocks; None: all of it.
+        Use no more of the drive than this, in whole blocks, as if it had no more; None: all of it.
     forks
         Whether the drive can go back to a state; see `fork`.
     spare_of
@@ -233,9 +233,9 @@ class LabBase:
 
     def _use(self, capacity_bytes: int) -> None:
         """Take the drive for one of that capacity."""
-        self.capacity_bytes = capacity_bytes
+        self.capacity_bytes = min(capacity_bytes, self._span_bytes or capacity_bytes)
         unit = span_unit_bytes(capacity_bytes, self.logical_block_bytes)
-        self._usable_bytes = min(capacity_bytes, self._span_bytes or capacity_bytes) // unit * unit
+        self._usable_bytes = self.capacity_bytes // unit * unit
 
     def _work(
         self,

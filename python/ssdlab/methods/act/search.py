@@ -134,7 +134,7 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
     best = max(passed, key=lambda each: each.load, default=None)
     score = None if best is None else best.load
     per_w = best.load / best.mean_w if best is not None and best.mean_w else None
-    return ActSearchResult(
+    found = ActSearchResult(
         quick=quick,
         act_version=VERSION,
         arrivals=p.arrivals,
@@ -151,20 +151,20 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
         score_w=None if best is None else best.mean_w,
         score_per_w=per_w,
         caveats=clauses(_caveats(p, tries)),
-        scalars=tuple(_scalars(score, best.mean_w if best else None, per_w, p)),
         unjudged="" if p.slice_sec == JUDGED_S <= p.test_duration_sec else UNJUDGED,
     )
+    return found.model_copy(update={"scalars": tuple(_scalars(found, p))})
 
 
-def _scalars(
-    score: float | None, mean_w: float | None, per_w: float | None, p: ActSearchParams
-) -> Iterator[Scalar]:
+def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Scalar]:
     by = rule_text(p)
-    yield Scalar.more("act_score", f"ACT score ({by})", score, "x")
-    if per_w is not None:
+    yield Scalar.more("act_score", f"ACT score, delivered ({by})", result.score, "x")
+    alone = f"ACT score by the rule alone ({by})"
+    yield Scalar.more("act_score_by_rule", alone, result.score_by_rule, "x")
+    if result.score_per_w is not None:
         of = f" ({by})" if p.changed(1) else ""
-        yield Scalar.more("act_score_per_w", f"ACT score for each watt{of}", per_w, "x/W")
-        yield Scalar.less("act_score_w", f"power at the ACT score{of}", mean_w, "W")
+        yield Scalar.more("act_score_per_w", f"ACT score for each watt{of}", result.score_per_w, "x/W")
+        yield Scalar.less("act_score_w", f"power at the ACT score{of}", result.score_w, "W")
 
 
 def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[Claim]:

@@ -284,7 +284,7 @@ def _scalar(load: float | None, p: LoadParams, *, judged: bool) -> Scalar:
     program = "act_index_load_passed" if p.program.program == "act_index" else "act_load_passed"
     return Scalar(
         name=program,
-        label=f"ACT load {'passed' if judged else 'within the limits'} ({rule_text(p)})",
+        label=f"ACT load {'passed' if judged else 'within the limits'}, delivered ({rule_text(p)})",
         value=None if load is None else float(load),
         unit="x",
         better="higher",

@@ -37,8 +37,10 @@ class Layout:
 
     Attributes
     ----------
-    span_bytes, block_bytes, depth
-        First bytes of the drive, which the writes stay in; their block; I/Os in flight of each direction.
+    span_bytes, block_bytes
+        First bytes of the drive, which the writes stay in; their block.
+    depth, side_depth
+        I/Os in flight of writes alone; of each direction where reads are beside them.
     burst_bytes, every_ns
         Of the writes.
     rest
@@ -50,6 +52,7 @@ class Layout:
     span_bytes: int
     block_bytes: int
     depth: int
+    side_depth: int
     burst_bytes: int
     every_ns: int
     rest: Span
@@ -70,6 +73,7 @@ class Layout:
         reads: int,
         read_every_seconds: float,
         depth: int,
+        side_depth: int,
     ) -> Self:
         """Lay the load on a drive, everything cut to whole blocks; sizes in bytes.
 
@@ -98,6 +102,7 @@ class Layout:
             span_bytes=span // block * block,
             block_bytes=block,
             depth=depth,
+            side_depth=side_depth,
             burst_bytes=burst // block * block,
             every_ns=round(every_seconds * NS_PER_S),
             rest=Span(start=start, length=room),
@@ -134,13 +139,14 @@ class Layout:
             block=(Block(bytes=READ_BLOCK_BYTES),),
             pattern=Sequential(),
             span=self.rest,
-            depth=self.depth,
+            depth=self.side_depth,
             engine="uring",
             arrival=Bursts(bytes=self.read_bytes, every_ns=self.read_every_ns) if paced else Closed(),
             stop=last,
             log_ios=paced,
         )
-        writes = self.writes(paced=paced).model_copy(update={"log_ios": paced})
+        beside = {"log_ios": paced, "depth": self.side_depth}
+        writes = self.writes(paced=paced).model_copy(update=beside)
         row_ns = min(_ROW_NS, max(_ROW_NS // 10, self.time_ns // 60))
         return Workload.of(writes, reads, interval_ns=row_ns)
 

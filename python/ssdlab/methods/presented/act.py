@@ -148,8 +148,11 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     tried = Evidence(tuple(each.ordinal for each in result.tries))
     rule = f"the rule of {result.rule}, arrivals {result.arrivals}"
     if result.score is None:
-        says = "No load held by {rule}" + ("" if result.judged else _NOT_AN_HOUR)
-        yield Claim(says, evidence=tried, judged=result.judged, others={"rule": rule})
+        by_rule = result.score_by_rule
+        alone = "" if by_rule is None else ", and was delivered (our own test); by the rule alone {alone}"
+        says = "No load held by {rule}" + alone + ("" if result.judged else _NOT_AN_HOUR)
+        named: dict[str, Amount | str] = {"rule": rule, "alone": f"{by_rule}x"}
+        yield Claim(says, evidence=tried, judged=result.judged, others=named)
         return
     others: dict[str, Amount | str] = {"rule": rule}
     changed = ""
@@ -157,9 +160,9 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         changed, others["changed"] = " with {changed}", changed_text(result.changed)
     says = f"{{figure}}{changed} by {{rule}}, and delivered (our own test)"
     says += "" if result.judged else _NOT_AN_HOUR
-    if result.highest_by_rule != result.score:
+    if result.score_by_rule != result.score:
         says += "; by the rule alone {alone}"
-        others["alone"] = f"{result.highest_by_rule}x"
+        others["alone"] = f"{result.score_by_rule}x"
     if (failed := result.lowest_failed) is not None:
         says += "; {failed}"
         others["failed"] = _failed(result, failed)
@@ -192,7 +195,7 @@ def _failed(result: ActSearchResult, load: float) -> str:
 def score(result: ActSearchResult) -> Table:
     """Return the score and what it is exact to, in one row."""
     head = (
-        "Score",
+        "Score, delivered",
         "Rule",
         "By the rule alone",
         "Arrivals",
@@ -201,7 +204,7 @@ def score(result: ActSearchResult) -> Table:
         "x/W",
         "W",
     )
-    highest, by_rule = result.highest_completed, result.highest_by_rule
+    highest, by_rule = result.highest_completed, result.score_by_rule
     row = (
         numbers.words("none" if result.score is None else result.score_text),
         numbers.words(result.rule),

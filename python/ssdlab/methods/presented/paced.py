@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.paced import LOAD_SERVICE, LOAD_TIME
 from ssdlab.model.units import capacity_text, counted
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
@@ -20,10 +21,13 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
     paced = result.loads[0]
     shown = Evidence((paced.ordinal,))
     yield Claim(
-        "{reads} took {figure} beside the writes",
+        "{reads} took {figure} with a read in flight beside the writes, {service} of service times summed",
         figure=Amount(result.load_s, "s"),
         evidence=shown,
-        others={"reads": f"{counted(len(result.reads_s), 'read')} of {capacity_text(result.read_bytes)}"},
+        others={
+            "reads": f"{counted(len(result.reads_s), 'read')} of {capacity_text(result.read_bytes)}",
+            "service": Amount(result.load_latencies_s, "s"),
+        },
     )
     for side in paced.sides:
         yield Claim(
@@ -94,8 +98,9 @@ def loads(result: PacedBurstResult) -> Table:
         "Direction",
         "I/Os",
         "MB/s inside",
+        "MB/s of service time",
         "Busy",
-        "Latencies",
+        "Service times summed",
         "p50",
         "p99",
         "p99.9",
@@ -107,6 +112,7 @@ def loads(result: PacedBurstResult) -> Table:
             words(side.direction),
             numbers.count(side.ios),
             numbers.throughput(side.mb_s),
+            numbers.throughput(side.service_mb_s),
             numbers.seconds(side.busy_s),
             numbers.seconds(side.latencies_s),
             *(numbers.latency(side.by_count.get(key)) for key in ("p50", "p99", "p99.9")),
@@ -121,14 +127,14 @@ def loads(result: PacedBurstResult) -> Table:
 
 def load_time(result: PacedBurstResult) -> Table:
     """Return what the large reads took, in one row."""
-    head = ("Load time", "Sum of latencies", *(f"Read {at}" for at in range(1, len(result.reads_s) + 1)))
+    head = (LOAD_TIME, LOAD_SERVICE, *(f"Read {at}" for at in range(1, len(result.reads_s) + 1)))
     row = (
         numbers.seconds(result.load_s),
         numbers.seconds(result.load_latencies_s),
         *(numbers.seconds(each) for each in result.reads_s),
     )
     caption = "Load time; each read from when it was due to its last I/O"
-    return Table(caption, head, (row,), brief=("Load time", "Sum of latencies"))
+    return Table(caption, head, (row,), brief=(LOAD_TIME, LOAD_SERVICE))
 
 
 def rates(result: PacedBurstResult) -> Table:

@@ -28,7 +28,15 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.pts.rounds import Cell, Tracked, access, iops, needed, run_rounds
-from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from ssdlab.methods.pts.specification import (
+    KIB,
+    REVIEW_PRACTICE,
+    SPECIFICATION,
+    RoundsParams,
+    begin,
+    precondition,
+    pts_remarks,
+)
 from ssdlab.methods.pts.window import conclude_rounds
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import PtsResult
@@ -55,6 +63,30 @@ class PtsIopsParams(RoundsParams):
         "worker or of 32 synchronous threads; what it sets can be set otherwise",
     )
     rule: Literal["2.0.2", "1.1"] = param("2.0.2", "variables that have to be steady: three, or one")
+
+    @property
+    def _practice(self) -> dict[str, str]:
+        return PRACTICES.get(self.practice, {})
+
+    @property
+    def source(self) -> str:
+        """The specification, or the review whose practice it is."""
+        return REVIEW_PRACTICE if self._practice else SPECIFICATION
+
+    @property
+    def followed(self) -> Mapping[str, object]:
+        """What the practice has otherwise than the specification."""
+        if not self._practice:
+            return {}
+        values = type(self).model_validate(self._practice)
+        return {name: getattr(values, name) for name in self._practice} | {"practice": self.practice}
+
+    @property
+    def recommended(self) -> tuple[int, int] | None:
+        """Threads and depth of each that the source names."""
+        if not self._practice:
+            return super().recommended
+        return int(self._practice["threads"]), int(self._practice["depth"])
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:

@@ -11,8 +11,8 @@ Procedure
     rounds, or after 25. Reported are means over the window, and the greatest maximum within it.
 
 Source
-    TheSSDReview's reviews of enterprise SATA drives (2016), which call it latency; SNIA SSS PTS 2.0.2,
-    sections 2.1.24 and 9, for the rounds.
+    TheSSDReview's reviews of enterprise SATA drives (2016), which call it latency, without its depth: 32 is
+    inferred from their other tests. SNIA SSS PTS 2.0.2, sections 2.1.24 and 9, for the rounds.
 
 What it cannot show
     How long a single I/O takes: by Little's law the mean is 32 divided by the rate, so it says what a test of
@@ -21,12 +21,20 @@ What it cannot show
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.pts.latency import cells_of, tracked_of
 from ssdlab.methods.pts.rounds import run_rounds
-from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from ssdlab.methods.pts.specification import (
+    KIB,
+    REVIEW_PRACTICE,
+    RoundsParams,
+    begin,
+    precondition,
+    pts_remarks,
+)
 from ssdlab.methods.pts.window import conclude_rounds
 from ssdlab.methods.results import kinds
 
@@ -46,19 +54,25 @@ class LatencyQd32Params(RoundsParams):
 
     issued: Literal["uring", "threads"] = param(
         "uring",
-        "32 I/Os in flight of one io_uring worker, or of 32 threads of one each: the source is silent",
+        "inferred: 32 I/Os in flight of one io_uring worker, or of 32 threads of one each",
     )
+
+    allowed: ClassVar[Mapping[str, frozenset[object]]] = {
+        "issued": frozenset({"threads"}),
+        "fixed_rounds": frozenset({True}),
+        "reported": frozenset({"four-after"}),
+    }
+    """The review gives rounds for the IOPS test alone, and nothing of how 32 I/Os are kept in flight."""
+
+    @property
+    def source(self) -> str:
+        """The review whose latency it is."""
+        return REVIEW_PRACTICE
 
     @property
     def recommended(self) -> tuple[int, int]:
-        """One I/O in flight is what the specification has of a latency test."""
-        return 1, 1
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Threads and depth of each."""
-        threads, depth = (1, IN_FLIGHT) if self.issued == "uring" else (IN_FLIGHT, 1)
-        return self.threads or threads, self.depth or depth
+        """Threads and depth of each of 32 I/Os in flight."""
+        return (1, IN_FLIGHT) if self.issued == "uring" else (IN_FLIGHT, 1)
 
 
 def procedure(lab: Lab, p: LatencyQd32Params) -> None:

@@ -1,8 +1,9 @@
 """What SNIA's specification asks of every test: the setting, what comes before the rounds, and departures.
 
 Each default is what the specification asks for or recommends, so whatever a run has otherwise is a departure,
-except the choices that it leaves open. Before the rounds: write cache, purge, active range, and writing the
-drive over; how much was written is what saturation and steady state are measured by.
+except the choices that it leaves open. A run under a published practice is held against that (`followed`).
+Before the rounds: write cache, purge, active range, and writing the drive over; how much was written is what
+saturation and steady state are measured by.
 
 Departures are a list made from what was done, never from what was meant. Every test names `pts_remarks` as
 its method's `remarks`; that is all it has to do::
@@ -55,6 +56,7 @@ ACTIVE_RANGE_PCT = {"enterprise": 100, "client": 75}
 RECOMMENDED_SHAPE = {"enterprise": (4, 32), "client": (2, 16)}
 """Threads and depth of each, of the tests that leave them to the operator."""
 SPECIFICATION = "SNIA SSS PTS 2.0.2"
+REVIEW_PRACTICE = f"TheSSDReview's practice (2016) on {SPECIFICATION}"
 KIB = 1024
 MAX_SEGMENTS = 2048
 """Of an active range: what PTS-C 1.2 names."""
@@ -117,6 +119,21 @@ class PtsParams(Params):
                 "give active_range_amount too: --set active_range_amount=16GiB",
             )
         return self
+
+    @property
+    def write_cache(self) -> str:
+        """What the setting asks of the drive's write cache."""
+        return WRITE_CACHE[self.setting]
+
+    @property
+    def source(self) -> str:
+        """What the run follows, and its departures are departures from."""
+        return SPECIFICATION
+
+    @property
+    def followed(self) -> Mapping[str, object]:
+        """Values of parameters that the source has, where it is not the specification."""
+        return {}
 
     @property
     def recommended(self) -> tuple[int, int] | None:
@@ -199,7 +216,7 @@ def engine_of(depth: int) -> Any:  # noqa: ANN401 - the name of an engine
 
 def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:
     """Set the write cache as the setting says, purge, and keep to the active range."""
-    lab.conditions(scheduler="none", write_cache=WRITE_CACHE[p.setting])
+    lab.conditions(scheduler="none", write_cache=p.write_cache)
     lab.purge(if_able=True, label=label)
     unit = max(lab.logical_block_bytes, min(SPAN_UNIT_BYTES, lab.usable_bytes))
     spread = p.active_range_segments > 1
@@ -366,11 +383,12 @@ def _of_parameters(p: PtsParams) -> Iterator[Departure]:
     for info in type(p).table():
         value = getattr(p, info.name)
         plain = list(value) if isinstance(value, tuple) else value
-        if plain != info.default and info.name not in p.choices and plain not in p.allowed.get(info.name, ()):
+        asked = p.followed.get(info.name, info.default)
+        if plain != asked and info.name not in p.choices and plain not in p.allowed.get(info.name, ()):
             yield Departure(
                 code=f"parameter-{info.name}",
                 what=f"{info.name.replace('_', ' ')}: {_format_value(plain, info)}, "
-                f"not {_format_value(info.default, info)}",
+                f"not {_format_value(asked, info)}",
                 why=info.reason,
             )
 

@@ -194,7 +194,7 @@ def conclude_rounds(
     return PtsResult(
         quick=data.quick,
         test=test,
-        specification=SPECIFICATION,
+        specification=p.source,
         setting=SETTINGS[p.setting],
         threads=threads,
         depth=depth,
@@ -209,9 +209,14 @@ def conclude_rounds(
         stimuli=tuple(_stimulus(p, test, each, (threads, depth)) for each in found),
         left_out=tuple(dict.fromkeys(block_text(cell.block_bytes) for cell in missing)),
         left_out_why=next((cell.missing or "" for cell in missing), ""),
-        caveats=clauses(_caveats(found)),
+        caveats=clauses((*_of_source(p), *_caveats(found))),
         scalars=tuple(_scalars(test, found)),
     )
+
+
+def _of_source(p: RoundsParams) -> Iterator[Claim]:
+    if p.source != SPECIFICATION:
+        yield Claim("by {source}: the figures are not SNIA's", others={"source": p.source}, judged=False)
 
 
 def was_purged(data: RunData) -> bool:

@@ -251,15 +251,20 @@ class ActSearchResult(ResultBase):
 
     @property
     def lowest_failed(self) -> int | float | None:
-        """The load above the score that did not hold; None: there is no score, or none above it."""
-        if self.score is None or self.resolution is None:
-            return None
-        return thousandths(self.score + self.resolution)
+        """The lowest load that did not hold; None: all did."""
+        return None if self.resolution is None else thousandths((self.score or 0) + self.resolution)
 
     @property
-    def highest_by_rule(self) -> int | float | None:
-        """The highest load that passed by the rule alone, delivered or not."""
-        return max((each.load for each in self.tries if each.passed), default=None)
+    def failed_by_rule(self) -> int | float | None:
+        """The lowest load that did not pass by the rule alone; None: none."""
+        return min((each.load for each in self.tries if not each.passed), default=None)
+
+    @property
+    def score_by_rule(self) -> int | float | None:
+        """As `score`, by ACT's rule alone: whether the load was delivered is our own test."""
+        failed = self.failed_by_rule
+        passed = [each.load for each in self.tries if each.passed]
+        return max((load for load in passed if failed is None or load < failed), default=None)
 
     @property
     def judged(self) -> bool:
@@ -277,17 +282,24 @@ class ActSearchResult(ResultBase):
 
     def unshown(self, figure: Scalar) -> str:
         """Return what stands behind a score that was not judged, or that no load lies above."""
-        del figure
         if not self.judged:
             return "not judged"
-        return NONE_FAILED if self.score is not None and self.resolution is None else ""
+        score, failed = self._between(figure)
+        return NONE_FAILED if score is not None and failed is None else ""
 
     def basis_of(self, figure: Scalar) -> Basis:
         """Return the two loads that the score lies between; its power is that of the lower."""
-        failed = self.lowest_failed
-        between = {self.score, failed if figure.name == "act_score" else None} - {None}
+        score, failed = self._between(figure)
+        searched = figure.name in ("act_score", "act_score_by_rule")
+        between = {score, failed if searched else None} - {None}
         steps = tuple(each.ordinal for each in self.tries if each.load in between)
-        return Basis(steps, varies=of_search(self.score, failed) if figure.name == "act_score" else None)
+        return Basis(steps, varies=of_search(score, failed) if searched else None)
+
+    def _between(self, figure: Scalar) -> tuple[int | float | None, int | float | None]:
+        """Return the score that a figure is, or is taken at, and the lowest load that did not hold."""
+        if figure.name == "act_score_by_rule":
+            return self.score_by_rule, self.failed_by_rule
+        return self.score, self.lowest_failed
 
 
 def _too_short(why: str, slice_s: float, what: str, ran_s: float) -> str:

@@ -26,6 +26,9 @@ _DIRECTIONS: tuple[Direction, ...] = ("read", "write")
 SPAN_BYTES = 8 * 10**9
 BURST_BYTES = 40 * 10**6
 """What the review has: a cache may end in writes of so much."""
+LOAD_TIME = "load time, with a read in flight"
+LOAD_SERVICE = "load time, service times summed"
+"""The review's own is the latter; of I/Os in flight together a user waits once."""
 _PERCENTILES = ("50", "90", "99", "99.9", "99.99", "99.999")
 
 
@@ -36,10 +39,15 @@ class BurstSide(Stored):
     ios: int
     bytes: int
     busy_s: float = Field(description="time with an I/O of this direction in flight")
-    latencies_s: float = Field(description="plain sum of the latencies")
+    latencies_s: float = Field(description="sum of the service times")
     mb_s: float = Field(description="bytes / busy_s: idle time is not counted")
     by_count: Latencies = Field(description="service latency, ns: percentiles of the I/Os")
     by_time: Latencies = Field(description="service latency, ns: percentiles of the time waited")
+
+    @property
+    def service_mb_s(self) -> float | None:
+        """Bytes / latencies_s, as the review has it; None: no time was measured."""
+        return self.bytes / self.latencies_s / 1e6 if self.latencies_s else None
 
     @classmethod
     def of(
@@ -145,10 +153,17 @@ class PacedBurstResult(ResultBase):
     every_s: float
     read_bytes: int = Field(description="of each read")
     read_every_s: float
-    depth: int
+    depth: int = Field(description="I/Os in flight at most, of writes alone")
+    side_depth: int | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="of each direction where reads are beside the writes; absent: as of writes alone",
+    )
     loads: tuple[BurstLoad, ...]
     load_s: float = Field(description="time with a read in flight, of all reads of the paced load")
-    load_latencies_s: float = Field(description="plain sum of their latencies")
+    load_latencies_s: float = Field(
+        description="sum of the service times of their I/Os, as the review has it: each I/O in flight counts"
+    )
     reads_s: tuple[float, ...] = Field(description="of each read, from when it was due to its last I/O")
     rates: tuple[PacedRate, ...] = Field(description="by rising rate")
     safe_mb_s: int | None = Field(description="highest rate that held below the lowest that did not")
@@ -271,7 +286,8 @@ class PacedBurstResult(ResultBase):
         """Return the figures that it is ranked by."""
         paced = self.loads[0]
         return (
-            Scalar.less("paced_load_s", "load time", self.load_s, "s"),
+            Scalar.less("paced_load_s", LOAD_TIME, self.load_s, "s"),
+            Scalar.less("paced_load_service_s", LOAD_SERVICE, self.load_latencies_s, "s"),
             *(
                 Scalar.more(
                     f"paced_{side.direction}_mb_s", f"{side.direction}s inside bursts", side.mb_s, "MB/s"

@@ -16,8 +16,11 @@ from ssdlab.methods.headline_names import is_named, names_of
 from ssdlab.methods.suites.suite import Entry, Part, State, Suite, repeated
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen
+from ssdlab.model.units import and_listed
 
 SCHEMA = "ssdlab.review/1"
+QUICK_SPAN_BYTES = 64 * 10**9
+"""A drive of terabytes takes hours to fill, this two minutes at SATA's speed; `low-depths` has as much."""
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
 """What run folders and `--set` are named after."""
 Line = Annotated[str, StringConstraints(min_length=1, max_length=300)]
@@ -34,7 +37,11 @@ class PartText(Frozen):
     begins: State = Field("any", description="drive state that its method brings about first")
     settings: dict[str, Setting] = Field({}, alias="set", description="parameters, as --set gives them")
     full_size: bool = Field(
-        False, description="whether a simulated drive is not made smaller, since sizes are absolute"
+        False,
+        description="whether a simulated drive is not made smaller, unless it is quick: sizes are absolute",
+    )
+    inferred: tuple[str, ...] = Field(
+        (), description="parameters that the published text does not give; the page says so"
     )
     chapter: Line | None = Field(None, description="heading of the page that it stands under")
 
@@ -107,6 +114,9 @@ class Declaration(Frozen):
     prose: str = Field("", max_length=20_000, description="what it is, its source, what it cannot show")
     quick: bool = Field(False, description="whether parts take their quick presets in any case")
     span: Bytes | None = Field(None, gt=0, description="no more of the drive is used: 8GiB")
+    quick_span: Bytes = Field(
+        QUICK_SPAN_BYTES, gt=0, description="no more of the drive is used with --quick: 64GB by default"
+    )
     scaled_times: bool = Field(
         False, description="whether times are so much shorter as a simulated drive is smaller"
     )
@@ -176,6 +186,7 @@ class Declaration(Frozen):
             parts=tuple(map(_part, self.part)),
             quick=self.quick,
             span_bytes=self.span,
+            quick_span_bytes=self.quick_span,
             scaled_times=self.scaled_times,
             entries=tuple(Entry(each.name, each.asked, each.parts) for each in self.variant),
             page=self._page(),
@@ -195,12 +206,23 @@ class Declaration(Frozen):
         for part in self.part:
             if part.chapter is not None:
                 blank = {"title": part.chapter, "text": "", "charts": [], "parts": []}
-                chapters.setdefault(part.chapter, blank)["parts"].append(part.label)
+                chapter = chapters.setdefault(part.chapter, blank)
+                chapter["parts"].append(part.label)
+                chapter["text"] = " ".join(filter(None, (chapter["text"], inferred_of(part))))
         return {
             "chapters": list(chapters.values()),
             "tiles": list(self.tiles),
             "drives": [each.model_dump(mode="json", exclude_none=True) for each in self.drive],
         }
+
+
+def inferred_of(part: PartText | Part) -> str:
+    """Return which parameters of a part the published text does not give; empty: it gives them all."""
+    if not part.inferred:
+        return ""
+    return (
+        f"Inferred, for the published text does not give them: {and_listed(part.inferred)} of {part.method}."
+    )
 
 
 def _once(what: str, names: Iterable[str]) -> None:
@@ -234,7 +256,7 @@ def _part(text: PartText) -> Part:
             method=text.method,
         )
     fields = find_method(text.method).params.model_fields
-    for name in text.settings:
+    for name in (*text.settings, *text.inferred):
         if name not in fields:
             raise unknown(f"parameter of {text.method}", name, fields)
     return Part(
@@ -244,6 +266,7 @@ def _part(text: PartText) -> Part:
         absolute=text.full_size,
         name=text.name or "",
         chapter=text.chapter or "",
+        inferred=text.inferred,
     )
 
 

@@ -38,7 +38,8 @@ class Part:
     settings
         What the suite sets otherwise than the method does, as `--set` would.
     absolute
-        Whether its stimuli have a size of their own, such as 8 GB: a simulated drive is then not scaled down.
+        Whether its stimuli have a size of their own, such as 8 GB: a simulated drive is then not scaled down,
+        unless it is quick, whose sizes fit a small drive too.
     name
         Within the suite; by default the method's.
     chapter
@@ -47,6 +48,8 @@ class Part:
         What makes the drive another entry, as the options of `run` say it; empty: as it is asked for.
     like
         Of a part of a variant: the part that it repeats, whose parameters it has.
+    inferred
+        Parameters that the published text does not give.
     """
 
     method: str
@@ -57,6 +60,7 @@ class Part:
     chapter: str = ""
     variant: Mapping[str, str] = field(default_factory=dict)
     like: str = ""
+    inferred: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -93,8 +97,8 @@ class Suite:
         In the order in which a real drive goes through them.
     quick
         Whether the parts take their quick presets even where that is not asked for.
-    span_bytes
-        No more of the drive is used than this; None: all of it.
+    span_bytes, quick_span_bytes
+        No more of the drive is used than this, in any case and with quick presets; None: all of it.
     scaled_times
         Whether a simulated drive that was made S times smaller gets times S times shorter than the methods
         have: as many of its capacities are then written as of the drive in its full size.
@@ -113,6 +117,7 @@ class Suite:
     parts: tuple[Part, ...]
     quick: bool = False
     span_bytes: int | None = None
+    quick_span_bytes: int | None = None
     scaled_times: bool = False
     entries: tuple[Entry, ...] = ()
     page: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -138,6 +143,11 @@ class Suite:
             if not entry.parts or part.label in entry.parts
         )
         return (*self.parts, *again)
+
+    def used_bytes(self, *, quick: bool) -> int | None:
+        """Return how much of the drive is used at most; None: all of it."""
+        spans = (self.span_bytes, self.quick_span_bytes if quick else None)
+        return min(filter(None, spans), default=None)
 
     def method(self, part: Part) -> Method:
         """Return the method of a part."""

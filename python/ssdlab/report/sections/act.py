@@ -148,20 +148,14 @@ def _worked(shown: Shown, result: ActSearchResult) -> tuple[Worked, ...]:
     return (Worked(shown, SCORE, result.score_text, found, result.score_w),)
 
 
-def _note(result: ActSearchResult) -> str:
-    if result.score is None:
-        return "no load held"
-    return changed_text(result.changed) if result.changed else ""
-
-
 def _scores(kept: Sequence[Searched]) -> Figure:
-    bars = [Bar(shown.index, float(result.score or 0), _note(result)) for shown, result in kept]
+    bars = [Bar(shown.index, float(result.score or 0), _beside_score(result)) for shown, result in kept]
     ranked = BarGroup(SCORE, tuple(sorted(bars, key=lambda bar: -bar.value)))
     rules = " and ".join(dict.fromkeys(result.rule for _, result in kept))
     return Figure(
         id="act-search-score",
-        title=f"Score, by the rule of {rules}",
-        lead="Highest load N of Nx at which every limit holds: higher is better."
+        title=f"Score, by the rule of {rules} and delivered",
+        lead="Highest load N of Nx that was delivered and at which every limit holds: higher is better."
         + (" Scores by two rules are not comparable." if " and " in rules else ""),
         described=" ".join(leads(kept, act.search_findings)),
         chart=BarsChart((BarsView("score", Axis("N of Nx", "count"), "higher", (ranked,)),)),
@@ -176,6 +170,16 @@ def _scores(kept: Sequence[Searched]) -> Figure:
         ),
         beside=(DELIVERED,),
     )
+
+
+def _beside_score(result: ActSearchResult) -> str:
+    """Return what stands behind a score: what of its loads is not ACT's, and that of the rule alone."""
+    notes = [changed_text(result.changed)] if result.changed else []
+    if result.score_by_rule != result.score:
+        notes.append(f"by the rule alone {result.score_by_rule}x")
+    elif result.score is None:
+        notes.append("no load held")
+    return "; ".join(notes)
 
 
 def _ringed(kept: Sequence[Searched]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX
@@ -14,9 +14,17 @@ from ssdlab.methods.suites.suite import Part, Suite
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
 from ssdlab.results.schema import Child
 from ssdlab.results.store import new_run_id
-from ssdlab.runs.conditions.variant import Variant, check_fits, on_text
+from ssdlab.runs.conditions.variant import Variant, check_fits
 from ssdlab.runs.order import plan_on
 from ssdlab.runs.suites.beginnings import begins_in, states_before
+from ssdlab.runs.suites.made_drives import (
+    check_span,
+    drive_of_part,
+    has_whole,
+    in_full_size,
+    scale_of,
+    with_write_cache,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,9 +80,25 @@ class SuiteOrder:
         return self.suite.parts_of(subject=self.subject)
 
     @property
+    def quick(self) -> bool:
+        """Whether quick presets are taken."""
+        return self.like.quick or self.suite.quick
+
+    @cached_property
     def drive(self) -> str:
-        """As the user named it."""
-        return self.like.drive
+        """As the user named it; a simulated one with what all parts ask for, so that the suite says it."""
+        text = self.like.drive
+        if all(has_whole(part, quick=self.quick) for part in self.suite.parts):
+            text = in_full_size(text)
+        asked = {self.params_of(part).write_cache for part in self.parts}
+        if len(asked) == 1 and not any("write_cache" in each.variant for each in self.suite.entries):
+            text = with_write_cache(text, asked.pop())
+        return text
+
+    @property
+    def used_bytes(self) -> int | None:
+        """How much of the drive is used at most; None: all of it."""
+        return self.suite.used_bytes(quick=self.quick)
 
     @property
     def writes(self) -> bool:
@@ -122,9 +146,10 @@ def suite_params(
     _check_names(suite, settings)
     _check_variants(suite)
     short = quick or suite.quick
-    scale = scale_of(drive) if suite.scaled_times and not short else 1
     made = {}
     for part in suite.parts:
+        scaled = suite.scaled_times and not short and not part.absolute
+        scale = scale_of(drive) if scaled else 1
         fields = suite.method(part).params.model_fields
         own = {name: value for name, value in settings.items() if name in fields}
         own |= {
@@ -135,15 +160,6 @@ def suite_params(
         given = {**_times(suite.method(part), scale), **part.settings, **own}
         made[part.label] = suite.method(part).params.build(given, quick=short)
     return made
-
-
-def scale_of(drive: str) -> int:
-    """Return how many times smaller than the drive it stands for a simulated one is; 1 of any other."""
-    if not drive.startswith(SIMULATED_PREFIX):
-        return 1
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    return SimulatedText.parse(drive).scale
 
 
 def _times(method: Method, scale: int) -> dict[str, str]:
@@ -292,18 +308,19 @@ def _planned(
         preparation_seed=preparation,
         drive=order.drive,
         state=part.state,
-        span_bytes=order.suite.span_bytes,
+        span_bytes=order.used_bytes,
         variant=dict(part.variant),
     )
     if look is None:
         why = "it does not stand in the library, and the drive is not attached"
         return PlannedChild(child.model_copy(update={"left_out": why}), None)
     try:
-        child = child.model_copy(update={"drive": _drive_of(order.drive, part)})
-        _check_one_scale(order.drive, child.drive)
-        identity = identity_at(child.drive, order.drive, look)
+        child = child.model_copy(update={"drive": drive_of_part(order.drive, part, quick=order.quick)})
+        identity = identity_at(child.drive, order, look)
         if part.variant and not child.drive.startswith(SIMULATED_PREFIX):
-            check_fits(_variant(part, order), identity, writing=method.writes(params))
+            asked = _variant(part, order)
+            check_span(asked, child.span_bytes)
+            check_fits(asked, identity, writing=method.writes(params))
         plan = plan_on(
             method,
             params,
@@ -330,9 +347,9 @@ def _refuse_states(order: SuiteOrder, children: Sequence[PlannedChild], look: Lo
         if planned.plan is None or planned.child.state == part.state:
             continue
         method = order.suite.method(part)
-        params = method.params.build(dict(part.settings), quick=order.like.quick or order.suite.quick)
-        identity = identity_at(planned.child.drive, order.drive, look)
-        found = states_before(plan_on(method, params, identity, span_bytes=order.suite.span_bytes).steps)
+        params = method.params.build(dict(part.settings), quick=order.quick)
+        identity = identity_at(planned.child.drive, order, look)
+        found = states_before(plan_on(method, params, identity, span_bytes=order.used_bytes).steps)
         if part.state not in found:
             brought = " and then ".join(found) or "no state at all"
             raise UsageError(
@@ -342,43 +359,18 @@ def _refuse_states(order: SuiteOrder, children: Sequence[PlannedChild], look: Lo
             )
 
 
-def _drive_of(text: str, part: Part) -> str:
-    """Return the drive that a part runs on: a simulated one in its full size, where sizes are absolute."""
-    if not text.startswith(SIMULATED_PREFIX) or not (part.absolute or part.variant):
-        return text
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    own = SimulatedText.parse(text)
-    own = replace(own, scale=1) if part.absolute else own
-    asked = Variant.model_validate(dict(part.variant))
-    if asked.usable_bytes is not None:  # of the drive in its full size
-        asked = asked.model_copy(update={"usable_bytes": asked.usable_bytes // own.scale})
-    return on_text(str(own), asked)
-
-
 def _variant(part: Part, order: SuiteOrder) -> Variant:
     """Return what the drive is to be for a part: what was asked of all of them, and what is its own."""
     asked = order.like.variant.model_dump(mode="json", by_alias=True, exclude_none=True)
     return Variant.model_validate({**asked, **part.variant})
 
 
-def _check_one_scale(asked: str, needed: str) -> None:
-    """Refuse a part that needs the drive in another size than the one whose state a file keeps."""
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    if needed != asked and SimulatedText.parse(asked).state is not None:
-        raise UsageError(
-            "its stimuli have a size of their own, and the drive that the file keeps is scaled down",
-            "leave state= or scale= out",
-        )
-
-
-def identity_at(text: str, asked: str, look: Look) -> Identity:
+def identity_at(text: str, order: SuiteOrder, look: Look) -> Identity:
     """Return who the drive of a part is: what was looked at, unless it has another scale."""
-    if text == asked:
+    if text == order.like.drive:
         if look.identity is None:
             assert look.reading is not None  # what has no identity is refused
-            raise look.reading.error(asked)
+            raise look.reading.error(text)
         return look.identity
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 

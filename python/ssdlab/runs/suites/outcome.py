@@ -10,7 +10,7 @@ from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure, SuiteResult
-from ssdlab.results.claim import Claim, clauses
+from ssdlab.results.claim import Amount, Claim, clauses
 from ssdlab.results.metered import ENERGY, MeterRecord, drawn_by_all
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure
@@ -56,8 +56,32 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
         outcomes=tuple(outcomes),
         repeats=max((_number(child) for child in suite.children), default=1),
         repeated=tuple(_repeated(suite.children, folders)),
-        caveats=clauses((*((QUICK,) if suite.quick else ()), *sizes_of_parts(suite.children, runs))),
+        caveats=clauses(_caveats(suite, runs)),
     )
+
+
+def _caveats(suite: Manifest, runs: Mapping[str, Manifest]) -> Iterator[Claim]:
+    if suite.quick:
+        yield QUICK
+    yield from spans_of_parts(suite.children, runs)
+    yield from sizes_of_parts(suite.children, runs)
+
+
+def spans_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Claim]:
+    """Say of how much of the drive nothing is known, where the suite kept to its first bytes."""
+    used = {
+        child.span_bytes
+        for child in children
+        if child.span_bytes is not None
+        and child.run_id in runs
+        and child.span_bytes < runs[child.run_id].drive.capacity_bytes
+    }
+    for span_bytes in sorted(used):
+        yield Claim(
+            "only the first {used} of the drive were used: the rest is spare, and a cache may hold these",
+            others={"used": Amount(span_bytes, "bytes")},
+            judged=False,
+        )
 
 
 _LOSSES = ("lost_samples", "gone")

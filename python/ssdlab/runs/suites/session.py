@@ -35,7 +35,7 @@ from ssdlab.runs.suites import outcome
 from ssdlab.runs.suites.children import kept_options
 from ssdlab.runs.suites.forks import Forks
 from ssdlab.runs.suites.in_order import one_after_another
-from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder, planned_children
+from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder, identity_at, planned_children
 from ssdlab.runs.suites.session_of_runs import SessionOfRuns
 from ssdlab.runs.suites.side_by_side import processes, side_by_side
 from ssdlab.runs.suites.suite_plan import SuitePlan
@@ -304,8 +304,8 @@ def _first_manifest(
         assert order.known is not None
         info, ratings = order.known, next(iter(order.standing.values())).manifest.ratings
     else:
-        assert found.identity is not None  # `_look` has seen to it
-        info, ratings = identity_info(order.drive, found.identity), rated_values(found.identity)
+        identity = identity_at(order.drive, order, found)
+        info, ratings = identity_info(order.drive, identity), rated_values(identity)
     lasting = partial(lasting_text, info=info)
     started = now()
     return Manifest(

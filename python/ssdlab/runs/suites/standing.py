@@ -40,6 +40,7 @@ def standing_parts(
     variant, and finished.
     """
     found: dict[str, RunFolder] = {}
+    used_bytes = suite.used_bytes(quick=quick)
     for part in suite.parts_of(subject=subject):
         method, wanted = suite.method(part), params[part.like or part.label].model_dump(mode="json")
         asked = Variant.model_validate(dict(part.variant)).model_dump(
@@ -52,7 +53,7 @@ def standing_parts(
                 and manifest.params == wanted
                 and manifest.quick == quick
                 and _asked(manifest) == asked
-                and (manifest.member is None or manifest.member.span_bytes == suite.span_bytes)
+                and (manifest.member is None or manifest.member.span_bytes == used_bytes)
             )
             if alike:
                 found[part.label] = run
