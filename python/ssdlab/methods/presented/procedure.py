@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", int, float)
 
-_SILENT = frozenset({"conditions", "find", "health", "note", "limit", "fork", "back"})
+_SILENT = frozenset({"conditions", "find", "health", "note", "limit", "fork", "back", "stretch"})
 """Verbs that neither work on the drive nor change what is on it; the table of steps has them."""
 _RUNS = {"fill": "Filled", "precondition": "Prepared", "run": "Measured"}
 

@@ -278,15 +278,21 @@ def why_left_out(data: RunData, load: Load) -> str:
 
 
 def rested(every: PtsRecords, returning: PtsRecords, rest: int, burst_s: float, baseline: float) -> PtsWait:
-    """Return bursts with rests of so many bursts against the baseline, and the writes after them."""
-    bursts = picked(every, range(0, len(every.iops), 1 + rest))
+    """Return bursts with rests of so many bursts against the baseline, and the writes after them.
+
+    The first burst goes on from writes without rests: it follows none, and no figure of the rest has it.
+    """
+    cycle = 1 + rest
+    bursts = picked(every, range(0, len(every.iops), cycle))
+    after_rests = picked(every, range(cycle, len(every.iops), cycle))
+    mean_iops = fmean(after_rests.iops)
     return PtsWait(
         idle_s=rest * burst_s,
         bursts=bursts,
-        mean_iops=fmean(bursts.iops),
-        mean_ns=weighted_mean_ns(bursts),
-        max_ns=max((each for each in every.max_ns if each is not None), default=None),
-        of_baseline=fmean(bursts.iops) / baseline if baseline else 0.0,
+        mean_iops=mean_iops,
+        mean_ns=weighted_mean_ns(after_rests),
+        max_ns=max((each for each in every.max_ns[cycle:] if each is not None), default=None),
+        of_baseline=mean_iops / baseline if baseline else 0.0,
         back=returning,
         back_iops=fmean(returning.iops[-max(1, len(returning.iops) // 10) :]),
     )
