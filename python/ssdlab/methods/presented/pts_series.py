@@ -71,6 +71,14 @@ def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
     yield window_claim(says, window_of(samples), shown, others)
 
 
+def saturation_caveats(samples: PtsSamples) -> Iterator[Claim]:
+    """Yield what kept the samples of the load from steady state, where five of them were judged."""
+    if not samples.steady and samples.variable.mean is not None:
+        yield window_claim(
+            "steady state was {verdict}", window_of(samples), others={"verdict": found_text(samples)}
+        )
+
+
 def _ended(result: PtsSaturationResult) -> str:
     """Return what ended the test; after too little writing the rule of steady state proves none."""
     if result.reason is None:
@@ -136,8 +144,9 @@ def idle_caveats(samples: PtsSamples, waits: Sequence[PtsWait]) -> Iterator[Clai
     """Yield what the baseline lacks: steady state, and bursts that were not of the same sitting."""
     if not samples.steady:
         yield window_claim(
-            f"steady state was {found_text(samples)}: the baseline is the mean of the last five",
+            "steady state was {verdict}; the baseline is the mean of the last five",
             window_of(samples),
+            others={"verdict": found_text(samples)},
         )
     if (first := first_after_cut(waits)) is not None:
         before = ", ".join(str(Amount(wait.idle_s, "s")) for wait in waits[: waits.index(first)])

@@ -16,7 +16,14 @@ import numpy as np
 
 from ssdlab.analysis.records import FIVE_NINES, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_lasting, judge_window
-from ssdlab.methods.presented.pts import cut_claim, moving_cells, not_achieved, rounds_since_cut
+from ssdlab.methods.presented.pts import (
+    Window,
+    cut_claim,
+    failed_text,
+    moving_cells,
+    not_achieved,
+    rounds_since_cut,
+)
 from ssdlab.methods.pts.rounds import (
     Cell,
     Tracked,
@@ -216,15 +223,18 @@ def was_purged(data: RunData) -> bool:
 
 def rounds_text(rounds: PtsRounds) -> str:
     """Return the verdict on steady state as the header of a page gives it."""
+    failed = failed_text(Window.each_of(rounds), rounds)
     if rounds.reported != (rounds.first, rounds.last):
         verdict = (
-            f"steady in {ends_text(str(rounds.first), str(rounds.last))}" if rounds.steady else rounds.verdict
+            f"steady in {ends_text(str(rounds.first), str(rounds.last))}"
+            if rounds.steady
+            else f"{rounds.verdict}{failed}"
         )
         return f"{verdict}; mean of {numbered_text('round', *rounds.reported)} of {rounds.rounds}"
     window = numbered_text("round", rounds.first, rounds.last)
     if rounds.steady:
         return f"steady state in {window}"
-    return f"{rounds.verdict} in {rounds_since_cut(rounds)}; {window}"
+    return f"{rounds.verdict} in {rounds_since_cut(rounds)}{failed or f'; {window}'}"
 
 
 def _preconditioning(

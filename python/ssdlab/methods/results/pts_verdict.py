@@ -42,9 +42,9 @@ class Judgement(Stored):
             return ACHIEVED
         if self.judged:
             return "NOT ACHIEVED"
-        if self.fills < MIN_CAPACITIES:
-            return f"not judged after {significant(self.fills)} user capacities"
-        return "not judged by host-limited figures"
+        why = [f"after {significant(self.fills)} user capacities"] if self.fills < MIN_CAPACITIES else []
+        why += ["by host-limited figures"] if self.by_host else []
+        return f"not judged {' and '.join(why)}"
 
 
 class SteadyWindow(Judgement):
