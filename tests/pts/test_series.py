@@ -32,8 +32,8 @@ from ssdlab.methods.results.pts import (
     PtsSeriesResult,
 )
 from ssdlab.methods.steps import Request
-from ssdlab.model.errors import UsageError
 from ssdlab.methods.verbs.workload_verb import WorkloadVerb
+from ssdlab.model.errors import UsageError
 from ssdlab.report import page, source
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import pts_recovery, pts_saturation

@@ -103,7 +103,7 @@ def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | N
     step = data.step(label)
     if step is None:
         return None
-    written = written_by(data.steps, data.capacity_bytes)[step.ordinal]
+    written = written_by(data.steps, data.capacity_bytes, data.voided)[step.ordinal]
     return proof_of(step, data.rows(step), _row_and_round_ns(p)[1] / NS_PER_S, data.capacity_bytes, written)
 
 

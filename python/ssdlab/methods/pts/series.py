@@ -13,7 +13,7 @@ import numpy as np
 from ssdlab.analysis.records import FIVE_NINES, Buckets, by_record, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_steady
 from ssdlab.methods.presented.pts import found_text
-from ssdlab.methods.pts.specification import SETTINGS, SPECIFICATION, PtsParams, engine_of, written_bytes
+from ssdlab.methods.pts.specification import SETTINGS, SPECIFICATION, PtsParams, engine_of, written_until
 from ssdlab.methods.pts.window import judged, was_purged
 from ssdlab.methods.results.pts import (
     BlockShare,
@@ -90,7 +90,7 @@ def common(data: RunData, p: PtsParams) -> dict[str, Any]:
         "open_points": p.open_points,
         "purged": was_purged(data),
         "capacity_bytes": data.capacity_bytes,
-        "fills": written_bytes(data.steps) / data.capacity_bytes,
+        "fills": data.written_bytes / data.capacity_bytes,
     }
 
 
@@ -155,7 +155,8 @@ def samples_of(
     first = first_steady([values])  # what comes after the end, the histogram, is of no account
     begins = max(0, len(values) - WINDOW) if first is None else first
     last = min(len(values), begins + WINDOW)
-    fills = sum(found.written_bytes[: last * cycle]) / data.capacity_bytes
+    before = written_until(data, step.ordinal) - step.written_bytes
+    fills = (before + sum(found.written_bytes[: last * cycle])) / data.capacity_bytes
     host = by_the_host(step)
     return PtsSamples(
         steady=first is not None and fills >= MIN_CAPACITIES and not host,

@@ -38,8 +38,7 @@ from ssdlab.methods.pts.specification import (
     SETTINGS,
     SPECIFICATION,
     RoundsParams,
-    fills_until,
-    written_bytes,
+    written_until,
 )
 from ssdlab.methods.results.pts import PtsResult, Stimulus
 from ssdlab.methods.results.pts_rounds import FiveNines, PtsCell, PtsRounds, TrackedVariable
@@ -84,7 +83,8 @@ def collect(
     last = min(rounds, at + WINDOW)
     reported_rounds = (at + 1, last) if reported == "window" else _four_after(last, rounds)
     host = _by_the_host([step for each in tracked for step in steps[each.cell][at:last]])
-    fills = fills_until(data, max(steps[cell.label][last - 1].ordinal for cell in cells))
+    ends = max(steps[cell.label][last - 1].ordinal for cell in cells)
+    fills = written_until(data, ends) / data.capacity_bytes
     return PtsRounds(
         group=group,
         rounds=rounds,
@@ -206,7 +206,7 @@ def conclude_rounds(
         seconds=p.seconds,
         groups=found,
         purged=was_purged(data),
-        fills=written_bytes(data.steps) / data.capacity_bytes,
+        fills=data.written_bytes / data.capacity_bytes,
         preconditioning=tuple(_preconditioning(p, found, (threads, depth))),
         stimuli=tuple(_stimulus(p, test, each, (threads, depth)) for each in found),
         left_out=tuple(dict.fromkeys(block_text(cell.block_bytes) for cell in missing)),
