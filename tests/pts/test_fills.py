@@ -1,17 +1,21 @@
-"""What a drive has been written in a run that was interrupted: attempts that do not count have written too."""
+"""What a drive has been written in a run that was interrupted: by attempts that do not count, too."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pts.resting import TEXT, RestingDrive, StopAt
+from ssdlab.drives.simulated.drive import SimulatedDrive
+from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.methods import find_method
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsIdleRecoveryResult, PtsResult
 from ssdlab.methods.results.written import written_by
 from ssdlab.model.errors import Interrupted
+from ssdlab.results.claim import Amount
 from ssdlab.results.records import StepResult, VoidedWrites
 from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.runs.order import Order
@@ -49,10 +53,8 @@ def interrupted(library: Path, name: str, stop: StopAt, **settings: str) -> tupl
 def test_fills_after_a_resume_have_those_of_the_voided_preconditioning(tmp_path: Path) -> None:
     """Stopped in round 2: the drive was written over once before the cut, and is again after it."""
     brief = {"overwrites": "1", "seconds": "0.02", "fixed_rounds": "true", "most_rounds": "5"}
-    of_first_group = 1 + 9 + 1  # the preconditioning, the first round, and a cell of the second
-    run, written = interrupted(
-        tmp_path, "pts-latency", StopAt(of_first_group), histogram_seconds="0.05", **brief
-    )
+    stop = StopAt(1 + 9 + 1)  # the preconditioning, the first round, and a cell of the second
+    run, written = interrupted(tmp_path, "pts-latency", stop, histogram_seconds="0.05", **brief)
     result = read_result(run)
     assert isinstance(result, PtsResult)
     capacity_bytes = run.manifest.drive.capacity_bytes
@@ -63,21 +65,36 @@ def test_fills_after_a_resume_have_those_of_the_voided_preconditioning(tmp_path:
     assert 2.0 < group.fills <= result.fills, "none of it was purged away in between"
 
 
-def test_a_simulated_drive_goes_back_and_has_none_of_it(tmp_path: Path) -> None:
-    """Its state is that of before the interrupted step: what that had written is not on it."""
-    method = find_method("pts-throughput")
+class Kept(SimulatedDrive):
+    """One that is made anew for each session, and brought to where the last one left it."""
+
+    def __init__(self, before_run: StopAt) -> None:
+        super().__init__(SimulatedText.parse(TEXT), writing=True, allow_unwritten=True)
+        self.before_run = before_run
+
+    def run(self, workload: Any, **options: Any) -> Any:
+        self.before_run()
+        return super().run(workload, **options)
+
+
+def test_a_drive_whose_state_goes_back_has_none_of_it(tmp_path: Path) -> None:
+    """Stopped in round 2: what the voided attempt had written is not on the drive of the next session."""
+    method, stop = find_method("pts-throughput"), StopAt(1 + 2 + 2)
     brief = {"overwrites": "1", "seconds": "0.02", "fixed_rounds": "true", "most_rounds": "5"}
+    environment = RunEnvironment(lambda text, **opened: Kept(stop))
     order = Order(method, method.params.build(brief), TEXT, destroy=TEXT, seed=3)
-    run = RunFolder(start(order, tmp_path))
+    with pytest.raises(Interrupted) as caught:
+        start(order, tmp_path, environment=environment)
+    run = RunFolder(resume(Path(str(caught.value.facts["folder"])), environment=environment))
+    assert run.voided()
     result = read_result(run)
     assert isinstance(result, PtsResult)
     assert result.fills * run.manifest.drive.capacity_bytes == sum(s.written_bytes for s in run.steps())
 
 
 def step(ordinal: int, verb: str, gib: int, place: int) -> Step:
-    found = StepResult(
-        seconds=0.0, written_bytes=gib * GIB, facts={"purged": True} if verb == "purge" else {}
-    )
+    facts: dict[str, Any] = {"purged": True} if verb == "purge" else {}
+    found = StepResult(seconds=0.0, written_bytes=gib * GIB, facts=facts)
     return Step(ordinal, 1, verb, verb, {}, found, place)
 
 
@@ -101,11 +118,11 @@ def test_what_was_written_by_a_step_is_told_in_the_order_in_which_it_was_done() 
 
 
 def test_bursts_before_an_interruption_are_told_from_the_baseline_after_it(tmp_path: Path) -> None:
-    """Stopped in the bursts of the second wait state: the preconditioning that the baseline is of came later."""
+    """Stopped in the bursts of the second wait state: the baseline is of what preconditioned it again."""
     brief = {"seconds": "0.05", "cycle": "1", "burst_seconds": "0.05", "bursts": "2", "return_seconds": "0.1"}
     run, _ = interrupted(tmp_path, "pts-host-idle-recovery", StopAt(1 + 2 + 1), **brief)
     result = read_result(run)
     assert isinstance(result, PtsIdleRecoveryResult)
     assert [bool(wait.cut) for wait in result.waits] == [False, True, False, False, False]
     (cut,) = (each for each in result.caveats if each.startswith("interrupted"))
-    assert "0.100 s" in cut and "0.0500 s" in cut
+    assert all(str(Amount(seconds, "s")) in cut for seconds in (0.1, 0.05))

@@ -302,7 +302,7 @@ def test_idle_recovery_compares_the_bursts_with_the_window() -> None:
 
 
 def test_of_the_maxima_of_a_wait_state_that_of_its_first_burst_is_left_out() -> None:
-    """Two bursts with rests of two of them; I/Os in flight at the end of a burst are done in the rest after."""
+    """Two bursts with rests of two of them; I/Os in flight at the end of one are done in its rest."""
     columns = {
         "iops": (800.0, 1.0, 0.0, 200.0, 0.0, 0.0),
         "mb_s": (1.0,) * 6,

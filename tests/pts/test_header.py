@@ -1,0 +1,183 @@
+"""What the specification's report asks for is on every page of each of its eight tests.
+
+The lists are those of SNIA SSS PTS 2.0.2: the sample header, four columns of ten rows, and the common reporting
+requirements of section 5. "unknown" is printed, and nothing is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pts.resting import BRIEF
+from ssdlab.methods import find_method
+from ssdlab.report import source
+from ssdlab.report.runs import Shown, shown
+from ssdlab.report.sections import pts, pts_demand, pts_recovery, pts_saturation
+from ssdlab.report.sections.pts_header import optional_features, sheet
+from ssdlab.report.view import Section
+from ssdlab.results.schema import Manifest
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import start
+
+DRIVE = "sim:tiny-test,scale=4"
+RIG = 'tested_by = "J. Doe"\naudited_by = "R. Roe, Other Lab"\nos_disk = "Example 850, ext4"\n'
+ASKED = {
+    "Test platform": {
+        "Reference platform",
+        "Motherboard",
+        "CPU",
+        "Memory",
+        "OS, kernel",
+        "Test software",
+        "Its version",
+        "Test id",
+        "HBA, driver",
+        "Slot, link",
+    },
+    "Device under test": {
+        "Manufacturer",
+        "Model no.",
+        "Serial no.",
+        "Firmware",
+        "User capacity",
+        "Interface, speed",
+        "Form factor",
+        "Media type",
+        "Purge method",
+        "Write cache",
+    },
+    "Set-up": {
+        "Data pattern",
+        "Active range",
+        "AR segments, amount",
+        "Pre-condition 1",
+        "Pre-condition 2",
+        "Notes",
+    },
+    "Test": {
+        "Data pattern",
+        "Active range",
+        "Stimulus 1",
+        "Steady state",
+        "Stimulus 2, histogram",
+        "Outcome",
+    },
+}
+"""The columns of the sample header."""
+SECTION_5 = {
+    "Report date",
+    "Test operator",
+    "Auditor",
+    "Optional features",
+    "Boot device, its file system",
+    "File system under test",
+}
+"""Section 5, beside what the columns and the line above them have: test date, specification and deviations."""
+SHORT_S = {"seconds": "0.05", "cycle": "1"}
+DEMAND = {
+    **{"thread_counts": "1,2", "depths": "1,2", "seconds": "0.02", "cycle": "1", "most_samples": "5"},
+    **{
+        "most_rounds": "5",
+        "pre_write_seconds": "0.02",
+        "settle_seconds": "0.02",
+        "histogram_seconds": "0.05",
+    },
+}
+TESTS: dict[str, tuple[Any, dict[str, str]]] = {
+    "pts-iops": (pts.section, {**BRIEF, "most_rounds": "5"}),
+    "pts-throughput": (pts.section, {**BRIEF, "most_rounds": "5"}),
+    "pts-latency": (pts.section, {**BRIEF, "most_rounds": "5", "histogram_seconds": "0.05"}),
+    "pts-write-saturation": (
+        pts_saturation.section,
+        {**SHORT_S, "most_seconds": "0.5", "histogram_seconds": "0.1"},
+    ),
+    "pts-host-idle-recovery": (
+        pts_recovery.idle_section,
+        {**SHORT_S, "burst_seconds": "0.05", "bursts": "2", "return_seconds": "0.1", "most_rounds": "5"},
+    ),
+    "pts-cross-stimulus-recovery": (
+        pts_recovery.cross_section,
+        {"seconds": "0.05", "sequential_seconds": "0.1", "random_seconds": "0.1"},
+    ),
+    "pts-demand-intensity": (pts_demand.section, DEMAND),
+    "pts-composite": (pts_demand.section, DEMAND),
+}
+
+
+@pytest.fixture(scope="module", params=TESTS)
+def pages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Shown, Section]:
+    library = tmp_path_factory.mktemp(request.param)
+    (library / "rig.toml").write_text(RIG)
+    of, settings = TESTS[request.param]
+    method = find_method(request.param)
+    order = Order(method, method.params.build(settings), DRIVE, destroy=DRIVE, rig=library / "rig.toml")
+    (found,) = shown([source.read_run(start(order, library))])
+    return found, of([found])
+
+
+def test_every_page_has_all_that_is_asked_for(pages: tuple[Shown, Section]) -> None:
+    _, section = pages
+    assert section.figures
+    for figure in section.figures:
+        (found,) = figure.sheets
+        columns = {title: dict(rows) for title, rows in found.columns}
+        assert all(value for rows in columns.values() for value in rows.values()), "unknown is printed"
+        assert all(asked <= columns[title].keys() for title, asked in ASKED.items())
+        assert [len(rows) for title, rows in found.columns if title in ASKED] == [10] * 4
+        (common,) = (rows for title, rows in columns.items() if title not in ASKED)
+        assert common.keys() == SECTION_5
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", common["Report date"])
+        assert (common["Test operator"], common["Auditor"]) == ("J. Doe", "R. Roe, Other Lab")
+        assert common["Boot device, its file system"] == "Example 850, ext4"
+        line = " ".join(found.line)
+        assert all(word in line for word in ("PTS-E", "2.0.2", "started 20", "finished 20", "tested by"))
+
+
+def test_of_a_simulated_drive_what_its_profile_knows_is_not_unknown(pages: tuple[Shown, Section]) -> None:
+    """tiny-test: an NVMe link of 3500 MB/s, and three bits a cell of no named NAND."""
+    device = dict(pages[1].figures[0].sheets[0].columns[1][1])
+    assert device["Interface, speed"] == "NVMe, 3.50 GB/s"
+    assert device["Media type"] == "TLC"
+    platform = dict(pages[1].figures[0].sheets[0].columns[0][1])
+    assert "unknown" not in (platform["HBA, driver"], platform["Slot, link"])
+
+
+def other(manifest: Manifest, **drive: Any) -> Manifest:
+    return manifest.model_copy(update={"drive": manifest.drive.model_copy(update=drive)})
+
+
+@pytest.mark.parametrize(
+    ("text", "link", "media"),
+    [
+        ("sim:sata-tlc-enterprise", "SATA, 560 MB/s", "64-layer TLC, BiCS"),
+        ("sim:intel-p4800x-375gb", "NVMe, 2.45 GB/s", "3D XPoint"),
+        ("sim:samsung-xp941-512gb", "PCIe (AHCI), 1.20 GB/s", "21 nm MLC, Samsung"),
+    ],
+)
+def test_link_and_media_are_those_of_the_profile(
+    pages: tuple[Shown, Section], text: str, link: str, media: str
+) -> None:
+    found, _ = pages
+    manifest = other(found.run.manifest, text=text, kind="sim")
+    result: Any = found.run.result
+    run = replace(found, run=replace(found.run, manifest=manifest))
+    device = dict(sheet(run, result, 1, 1).columns[1][1])
+    assert (device["Interface, speed"], device["Media type"]) == (link, media)
+
+
+def test_optional_features_are_by_record_profile_or_kernel(pages: tuple[Shown, Section]) -> None:
+    manifest = pages[0].run.manifest
+    of_client = optional_features(other(manifest, text="sim:dramless-client", kind="sim")) or ""
+    assert all(word in of_client for word in ("NCQ", "32", "partial", "slumber", "devsleep"))
+    noted = {**manifest.environment, "drive_record": {"model": "X", "optional_features": "dual port"}}
+    assert optional_features(manifest.model_copy(update={"environment": noted})) == "dual port"
+    conditions: Any = {"queue_depth": 31, "fua": True, "discard_max_bytes": 4096, "zoned": "none"}
+    real = other(manifest, text="/dev/sdx", kind="block")
+    told = {**manifest.environment, "storage": {"conditions": conditions}}
+    found = optional_features(real.model_copy(update={"environment": told})) or ""
+    assert "31 commands" in found and "forced unit access" in found and "TRIM" in found
+    assert optional_features(real.model_copy(update={"environment": {}})) is None
