@@ -159,7 +159,8 @@ def test_a_header_its_title_and_its_chart_share_a_sheet_of_paper(
         (sheet,) = figure.sheets
         assert number == 1 or own[0].startswith("".join(sheet.line[0].split()))
         rows = [value for _, column in sheet.columns for _, value in column]
-        for line in (*sheet.line, *rows, figure.title, *figure.measured):
+        further = (f"{name}: {value}" for name, value in sheet.common)
+        for line in (*sheet.line, *rows, *further, figure.title, *figure.measured):
             assert "".join(line.split()) in own[0], line
 
 

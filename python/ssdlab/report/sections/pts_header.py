@@ -93,10 +93,10 @@ def sheet(shown: Shown, result: PtsBase, page: int, of: int, group: str = "") ->
             ("Device under test", _device(manifest, shown.run.steps)),
             ("Set-up", _setup(manifest, result, group)),
             ("Test", _test(result, group)),
-            ("Common reporting, section 5", _common(manifest)),
         ),
         departures=tuple((each.code, departure_text(each)) for each in manifest.departures),
         left_open=result.open_points,
+        common=_common(manifest),
     )
 
 
