@@ -59,8 +59,8 @@ def _describe(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator
         return
     if verb not in _RUNS or steps[0].workload is None:
         for step in steps:
-            said = describe_step(step)
-            yield as_sentence(f"{step.label}: {said}" if said else f"done: “{step.label}”")
+            outcome = describe_step(step)
+            yield as_sentence(f"{step.label}: {outcome}" if outcome else f"done: “{step.label}”")
         return
     left_out = [step for step in steps if step.result.measurement is None]
     for step in left_out:

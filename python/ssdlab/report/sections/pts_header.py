@@ -143,16 +143,15 @@ def _on_no_bus(manifest: Manifest) -> str | None:
 
 
 def _common(manifest: Manifest) -> Rows:
-    """Return what section 5 asks of every report beside the four columns."""
+    """Return what section 5 asks of every report beside the four columns and the line above them."""
     platform = _of(manifest, "platform")
     parts = {one["part"]: one.get("name") for one in platform.get("components") or []}
     return _rows(
         ("Report date", now()[:10]),
-        ("Test operator", platform.get("tested_by")),
         ("Auditor", platform.get("audited_by")),
         ("Optional features", optional_features(manifest)),
-        ("Boot device, its file system", parts.get("os_disk")),
-        ("File system under test", file_system(manifest) or f"{NONE}: the drive is addressed by its LBAs"),
+        ("Boot device", parts.get("os_disk")),
+        ("File system", file_system(manifest) or NONE),
     )
 
 
