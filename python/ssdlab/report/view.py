@@ -43,8 +43,6 @@ class Sheet:
     """Code and sentence of each."""
     left_open: tuple[str, ...] = ()
     """What the standard leaves open, with what was done."""
-    common: tuple[tuple[str, str], ...] = ()
-    """What it asks for of every report beside the columns: name and value."""
 
 
 @dataclass(frozen=True)

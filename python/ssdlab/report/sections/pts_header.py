@@ -4,9 +4,9 @@ A page is a figure. A section of one of its tests makes its figures, and then::
 
     figures = pages(kept, figures)
 
-gives each the line (test and page, setting and specification, times, drive, tester), the four columns of ten
-rows, what section 5 asks for beside them, the departures of its runs, and what the text leaves open. What
-nobody knows is printed as unknown.
+gives each the line (test, page, setting, specification, times, drive, tester, auditor), the four columns of
+ten rows, under the first two what section 5 asks for beside them, the departures of its runs, and what the
+text leaves open. What nobody knows is printed as unknown.
 
 A section is put together here from what the runs of a test found and its pages; the pages of the demand tests
 have a frame of their own.
@@ -96,7 +96,6 @@ def sheet(shown: Shown, result: PtsBase, page: int, of: int, group: str = "") ->
         ),
         departures=tuple((each.code, departure_text(each)) for each in manifest.departures),
         left_open=result.open_points,
-        common=_common(manifest),
     )
 
 
@@ -112,6 +111,8 @@ def _line(manifest: Manifest, result: PtsBase, page: int, of: int) -> tuple[str,
         f"vendor: {_maker(manifest)}",
         f"model: {manifest.drive.identity.get('model') or UNKNOWN}",
         f"tested by: {platform.get('tested_by') or UNKNOWN}",
+        f"audited by: {platform.get('audited_by') or UNKNOWN}",
+        f"reported {now()[:10]}",
     )
 
 
@@ -135,24 +136,13 @@ def _platform(manifest: Manifest) -> Rows:
         ("Test id", manifest.run_id),
         ("HBA, driver", parts.get("host_adapter") or _on_no_bus(manifest)),
         ("Slot, link", parts.get("slot") or _on_no_bus(manifest)),
+        ("Boot device", parts.get("os_disk")),
+        ("File system", file_system(manifest) or NONE),
     )
 
 
 def _on_no_bus(manifest: Manifest) -> str | None:
-    return "none: the drive is simulated" if manifest.drive.capabilities.made_to_order else None
-
-
-def _common(manifest: Manifest) -> Rows:
-    """Return what section 5 asks of every report beside the four columns and the line above them."""
-    platform = _of(manifest, "platform")
-    parts = {one["part"]: one.get("name") for one in platform.get("components") or []}
-    return _rows(
-        ("Report date", now()[:10]),
-        ("Auditor", platform.get("audited_by")),
-        ("Optional features", optional_features(manifest)),
-        ("Boot device", parts.get("os_disk")),
-        ("File system", file_system(manifest) or NONE),
-    )
+    return "none, simulated" if manifest.drive.capabilities.made_to_order else None
 
 
 def optional_features(manifest: Manifest) -> str | None:
@@ -214,6 +204,7 @@ def _device(manifest: Manifest, steps: Sequence[Step]) -> Rows:
         ("Media type", medium(manifest)),
         ("Purge method", _purge(steps)),
         ("Write cache", _write_cache(manifest, steps)),
+        ("Optional features", optional_features(manifest)),
     )
 
 
