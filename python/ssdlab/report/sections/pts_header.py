@@ -5,7 +5,7 @@ A page is a figure. A section of one of its tests makes its figures, and then::
     figures = pages(kept, figures)
 
 gives each the line (test, page, setting, specification, times, drive, tester, auditor), the four columns of
-ten rows, under the first two what section 5 asks for beside them, the departures of its runs, and what the
+ten rows, below them what section 5 asks for beside them, the departures of its runs, and what the
 text leaves open. What nobody knows is printed as unknown.
 
 A section is put together here from what the runs of a test found and its pages; the pages of the demand tests
@@ -92,7 +92,7 @@ def sheet(shown: Shown, result: PtsBase, page: int, of: int, group: str = "") ->
             ("Test platform", _platform(manifest)),
             ("Device under test", _device(manifest, shown.run.steps)),
             ("Set-up", _setup(manifest, result, group)),
-            ("Test", _test(result, group)),
+            ("Test", _test(manifest, result, group)),
         ),
         departures=tuple((each.code, departure_text(each)) for each in manifest.departures),
         left_open=result.open_points,
@@ -137,7 +137,6 @@ def _platform(manifest: Manifest) -> Rows:
         ("HBA, driver", parts.get("host_adapter") or _on_no_bus(manifest)),
         ("Slot, link", parts.get("slot") or _on_no_bus(manifest)),
         ("Boot device", parts.get("os_disk")),
-        ("File system", file_system(manifest) or NONE),
     )
 
 
@@ -227,7 +226,7 @@ def _setup(manifest: Manifest, result: PtsBase, group: str) -> Rows:
     )
 
 
-def _test(result: PtsBase, group: str) -> Rows:
+def _test(manifest: Manifest, result: PtsBase, group: str) -> Rows:
     stimuli = [each for each in result.stimuli if each.group in ("", group) or not group]
     first, others = stimuli[:1], stimuli[1:]
     return _rows(
@@ -241,6 +240,7 @@ def _test(result: PtsBase, group: str) -> Rows:
         ("TC / QD", _joined(others, _shape, NONE)),
         ("Duration", _joined(others, lambda each: each.lasted, NONE)),
         ("Outcome", _joined(others, lambda each: each.outcome or "done", NONE)),
+        ("File system", file_system(manifest) or NONE),
     )
 
 
