@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from ssdlab.methods.presented.procedure import what_was_done
 from ssdlab.methods.results.written import written_by
 from ssdlab.model.units import capacity_text, span_text
 from ssdlab.report import page, source
+from ssdlab.results.records import Step, StepResult
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.session import Order, start
 
@@ -70,6 +72,20 @@ def test_what_was_left_out_is_told(tmp_path: Path) -> None:
     folder = run("qd1", tmp_path, **SHORT["qd1"])
     assert any("left out, as every block was known to be written" in line for line in told(folder))
     assert not any("steady" in line for line in told(folder)), "the method's steady state was skipped"
+
+
+def test_marks_between_steps_are_nothing_that_was_done(tmp_path: Path) -> None:
+    """A stretch begins without touching the drive; what has nothing to say of itself is named, no more."""
+    folder = run("qd1", tmp_path, **SHORT["qd1"])
+    capacity_bytes, steps = folder.manifest.drive.capacity_bytes, folder.steps()
+    (first, *_) = [each for each in steps if each.summary is not None]
+    marked = Step(0, 1, "stretch", "before bursts, 5.00 s apart", {}, StepResult(seconds=0.0))
+    assert what_was_done([marked, *steps], capacity_bytes) == told(folder)
+    bare = Step(0, 1, "flush", "before the cut", {}, StepResult(seconds=0.0))
+    (line,) = what_was_done([bare], capacity_bytes)
+    assert "before the cut" in line and ": done" not in line
+    (line,) = what_was_done([replace(first, verb="one-pass")], capacity_bytes)
+    assert line.startswith("Prepared")
 
 
 def test_a_page_tells_what_was_done_before_the_method_in_full(tmp_path: Path) -> None:

@@ -364,6 +364,24 @@ def test_a_run_comes_to_its_points_within_its_plan(short: RunFolder) -> None:
     assert share == pytest.approx(result.read_pct / 100, abs=0.05)
 
 
+def test_a_figure_of_the_rounds_has_their_verdict_and_not_that_of_the_preconditioning(
+    short: RunFolder,
+) -> None:
+    """Fills of the preconditioning are those of its own samples: the rounds were done after more."""
+    result = result_of(short)
+    before = result.samples.model_copy(update={"steady": False, "fills": 0.2})
+    rounds = result.rounds.model_copy(update={"steady": True, "fills": 3.0})
+    found = result.model_copy(update={"samples": before, "rounds": rounds})
+    assert found.scalars and all(found.shows(scalar) for scalar in found.scalars)
+    assert found.steady is False and len(found.unsteady) == 1, "--require-steady asks for both"
+    rounds = rounds.model_copy(update={"steady": False, "fills": 0.9})
+    found = found.model_copy(update={"rounds": rounds})
+    assert all("0.900" in found.unshown(scalar) for scalar in found.scalars)
+    rounds = rounds.model_copy(update={"fills": 3.0})
+    found = found.model_copy(update={"rounds": rounds})
+    assert all(found.unshown(scalar).endswith("NOT ACHIEVED") for scalar in found.scalars)
+
+
 def test_no_cpu_share_is_made_up_for_a_simulated_drive(short: RunFolder) -> None:
     result = result_of(short)
     assert result.simulated

@@ -144,7 +144,8 @@ def test_the_page_tells_steps_in_the_order_in_which_they_were_done(tmp_path: Pat
     again = next(at for at, line in enumerate(lines) if "“WIPC, 1 MiB”, done again after an interr" in line)
     early, late = (next(at for at, line in enumerate(lines) if f"round {n}, " in line) for n in (1, 5))
     assert early < again < late
-    assert not any("mib" in line for line in lines) and any("1 MiB, before round 1" in line for line in lines)
+    assert not any("mib" in line for line in lines) and any("“WIPC, 1 MiB”" in line for line in lines)
+    assert not any("before round 1" in line for line in lines), "where rounds begin nothing is done"
 
 
 def test_a_simulated_drive_is_cut_nowhere(tmp_path: Path) -> None:

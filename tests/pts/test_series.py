@@ -21,17 +21,22 @@ from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, RunData
 from ssdlab.methods.presented.pts_series import course, cross_findings
 from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
+from ssdlab.methods.pts.series import rested
 from ssdlab.methods.pts.write_saturation import load_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import (
     PtsCrossStimulusResult,
     PtsIdleRecoveryResult,
+    PtsRecords,
     PtsSaturationResult,
     PtsSeriesResult,
 )
 from ssdlab.methods.steps import Request
 from ssdlab.methods.verbs.workload_verb import WorkloadVerb
+from ssdlab.model.errors import UsageError
 from ssdlab.report import page, source
+from ssdlab.report.runs import shown
+from ssdlab.report.sections import pts_recovery, pts_saturation
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
@@ -276,7 +281,7 @@ def test_idle_recovery_compares_the_bursts_with_the_window() -> None:
         if label == "WDPC":
             return 60 * 100 if at % 30 == 29 else 60 * 500
         if label.startswith("bursts, 25.0 s"):
-            return 5 * 150 if at % 6 == 0 else 0
+            return 0 if at % 6 else 5 * (9000 if at == 0 else 150)
         return 5 * 100
 
     scripted = Scripted(ios)
@@ -287,10 +292,34 @@ def test_idle_recovery_compares_the_bursts_with_the_window() -> None:
     assert (result.baseline_iops, result.samples.first, result.samples.last) == (100.0, 1, 5)
     found = {wait.idle_s: wait for wait in result.waits}
     assert list(found) == [5.0, 10.0, 15.0, 25.0, 50.0]
-    assert len(found[25.0].bursts.iops) == 360
+    # The first burst goes on from writes without rests: it is kept, and in no figure of the rest.
+    assert len(found[25.0].bursts.iops) == 360 and found[25.0].bursts.iops[0] == 9000.0
+    headline = {scalar.name: scalar.value for scalar in result.scalars}
+    assert headline["pts_idle_recovery_iops"] == found[50.0].mean_iops == 100.0
     assert (found[25.0].mean_iops, found[25.0].of_baseline, found[25.0].back_iops) == (150.0, 1.5, 100.0)
     (window,) = result.windows
     assert window.fills == pytest.approx(5 * (29 * 30_000 + 6_000) * 4096 / CAPACITY_BYTES)
+
+
+def test_of_the_maxima_of_a_wait_state_that_of_its_first_burst_is_left_out() -> None:
+    """Two bursts with rests of two of them; I/Os in flight at the end of one are done in its rest."""
+    columns = {
+        "iops": (800.0, 1.0, 0.0, 200.0, 0.0, 0.0),
+        "mb_s": (1.0,) * 6,
+        "mean_ns": (1.0, 90.0, None, 5.0, 7.0, None),
+        "five_nines_ns": (1.0,) * 6,
+        "max_ns": (90.0, 99.0, None, 5.0, 7.0, None),
+        "written_bytes": (1,) * 6,
+    }
+    every = PtsRecords(ordinal=1, seconds=5.0, **columns)
+    wait = rested(every, every, 2, 5.0, 100.0)
+    assert (wait.mean_iops, wait.of_baseline, wait.mean_ns, wait.max_ns) == (200.0, 2.0, 5.0, 7.0)
+    assert wait.bursts.iops == (800.0, 200.0)
+
+
+def test_one_burst_has_no_mean_after_a_rest() -> None:
+    with pytest.raises(UsageError, match="bursts"):
+        idle_recovery.PtsIdleRecoveryParams.build({"bursts": "1"})
 
 
 def test_the_sample_may_be_the_first_record_of_a_round() -> None:
@@ -344,6 +373,11 @@ SHORT = {
 }
 
 
+SECTIONS = {
+    "pts-write-saturation": pts_saturation.section,
+    "pts-host-idle-recovery": pts_recovery.idle_section,
+    "pts-cross-stimulus-recovery": pts_recovery.cross_section,
+}
 PAGES = {
     "pts-write-saturation": ("time", "written", "fills", "response", "window", "histogram"),
     "pts-host-idle-recovery": ("preconditioning", "window", "course", "response"),
@@ -391,6 +425,19 @@ def test_every_page_of_the_specification_is_there_with_its_header(short: RunFold
     for number in range(1, total + 1):
         assert html.count(f"page {number} of {total}") == 1
     assert all(view["lines"] for key in data["charts"] for view in data["charts"][key]["views"])
+
+
+def test_only_records_without_rests_are_said_to_have_no_pauses(short: RunFolder) -> None:
+    """Idle is the stimulus of the bursts; everything else is written on and on."""
+    section = SECTIONS[short.manifest.method.name](shown([source.read_run(short.path)]))
+    for figure in section.figures:
+        told = " ".join((figure.lead, *figure.measured))
+        of_bursts = figure.id in ("pts-host-idle-recovery-course", "pts-host-idle-recovery-response")
+        if of_bursts:
+            assert "no pause" not in told and "without pause" not in told
+            assert "rest" in told
+        elif not figure.id.endswith(("-window", "-histogram")):
+            assert "pauses" in told
 
 
 def test_the_terminal_says_what_came_of_it(short: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsResult, PtsSaturationResult
 from ssdlab.report import page, source
 
+DOCS = Path(__file__).parents[2] / "docs"
 ERROR = Fraction(25, 1000)
 """What either bound may err, of 95 %."""
 
@@ -44,8 +45,10 @@ def test_the_bounds_are_the_tightest_that_a_binomial_count_allows(samples: int, 
 
 
 def test_five_nines_are_bounded_from_above_only_by_many() -> None:
-    """(1 - 1e-5)^n is 2.5 % at n = 368 886: fewer samples may all lie below the true value."""
-    least = math.ceil(math.log(0.025) / math.log1p(-1e-5))
+    """(1 - 1e-5)^n is 2.5 % at n = 368886.1: as many samples or fewer may all lie below the true value."""
+    least = 368_887
+    assert least == math.ceil(math.log(0.025) / math.log1p(-1e-5))
+    assert f"Fewer than {least:,} I/Os" in (DOCS / "pts.md").read_text(encoding="utf-8")
     assert bounding_ranks(FIVE_NINES, least - 1)[1] is None
     assert bounding_ranks(FIVE_NINES, least)[1] == least
 

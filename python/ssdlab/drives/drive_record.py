@@ -43,6 +43,9 @@ class DriveRecord(Frozen):
         default=None, ge=0, description="bytes of its cache of one bit a cell; 0 for none"
     )
     form_factor: str | None = Field(default=None, description="form factor")
+    optional_features: str | None = Field(
+        default=None, description="what it has beyond the standard: power states, queuing, encryption"
+    )
     rated_read_iops: int | None = Field(default=None, gt=0, description="rated 4 KiB random reads a second")
     rated_write_iops: int | None = Field(default=None, gt=0, description="rated 4 KiB random writes a second")
     rated_read_mb_s: float | None = Field(default=None, gt=0, description="rated sequential read, MB/s")

@@ -70,16 +70,18 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """The component table, what its owner calls the machine, and who tests on it."""
+    """The component table, what its owner calls the machine, who tests on it, and who audits that."""
 
     name: str | None
     components: tuple[Component, ...]
     tested_by: str | None = None
+    audited_by: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
         components = [asdict(one) for one in self.components]
-        return {"name": self.name, "tested_by": self.tested_by, "components": components}
+        people = {"tested_by": self.tested_by, "audited_by": self.audited_by}
+        return {"name": self.name, **people, "components": components}
 
 
 def read_platform(
@@ -102,7 +104,8 @@ def read_platform(
         The rig file is wrong, or is not there.
     """
     noted = read_rig(rig)
-    return Platform(noted.name, read_components(files or HostFiles(), noted, identity), noted.tested_by)
+    components = read_components(files or HostFiles(), noted, identity)
+    return Platform(noted.name, components, noted.tested_by, noted.audited_by)
 
 
 def read_components(files: HostFiles, rig: Rig, identity: Identity | None = None) -> tuple[Component, ...]:

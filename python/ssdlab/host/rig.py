@@ -71,6 +71,7 @@ class Rig(Frozen):
 
     name: str | None = Field(None, description="what the rig is called in reports: 'Rig A'")
     tested_by: str | None = Field(None, description="who tests: a name, and whose lab it is")
+    audited_by: str | None = Field(None, description="who has looked the tests over, if anybody")
     chassis: Part | None = Field(None, description="case or server")
     board: Part | None = Field(None, description="mainboard")
     board_firmware: Part | None = Field(None, description="its firmware")

@@ -17,6 +17,7 @@ from ssdlab.results.schema import MethodInfo
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
     from ssdlab.results.kind import ResultKind
+    from ssdlab.results.records import VoidedWrites
     from ssdlab.results.run_folder import Step, VoidedAttempt
     from ssdlab.results.schema import Departure, Manifest, ResultBase, Warned
     from ssdlab.results.tables import Columns
@@ -43,12 +44,15 @@ class RunData:
         Likewise those of each interval row: many, of a long step.
     ios
         Likewise its single I/Os, of streams that log them, as `tables.IO_COLUMNS`.
+    voided
+        What attempts that do not count have written. None of a drive whose state goes back with them.
     """
 
     steps: tuple[Step, ...]
     capacity_bytes: int
     logical_block_bytes: int
     quick: bool = False
+    voided: tuple[VoidedWrites, ...] = ()
     rows: Callable[[Step], Columns] = field(default=_not_given, compare=False)
     buckets: Callable[[Step], Columns] = field(default=_not_given, compare=False)
     row_buckets: Callable[[Step], Columns] = field(default=_not_given, compare=False)
@@ -57,6 +61,18 @@ class RunData:
     def step(self, label: str) -> Step | None:
         """Return the measured step of that label, if there is one."""
         return next((s for s in self.steps if s.label == label and s.result.measurement is not None), None)
+
+    @property
+    def written_bytes(self) -> int:
+        """What the run has written, by attempts that do not count too."""
+        done = sum(step.written_bytes for step in self.steps)
+        return done + sum(each.written_bytes for each in self.voided)
+
+    def written_before(self, step: Step) -> int:
+        """Return what the run had written when a step began, by attempts that do not count too."""
+        at = (step.place, step.ordinal)
+        done = [each.written_bytes for each in self.steps if (each.place, each.ordinal) < at]
+        return sum(done) + sum(each.written_bytes for each in self.voided if each.place < step.place)
 
 
 @dataclass(frozen=True)

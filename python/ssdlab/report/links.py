@@ -15,6 +15,7 @@ from ssdlab.model.errors import LabError
 from ssdlab.model.units import throughput_text
 
 if TYPE_CHECKING:
+    from ssdlab.model.document import Document
     from ssdlab.results.schema import Attribution, DriveInfo, Point
 
 LIMIT_SHARE = 0.9
@@ -43,7 +44,12 @@ class Link:
 def link_of(drive: DriveInfo) -> Link:
     """Return the link of a drive, a simulated one's as its profile has it."""
     if drive.capabilities.made_to_order:
-        return _simulated(drive.text)
+        try:
+            link = profile_of(drive)["link"]
+            protocol, mb_s = link["protocol"]["value"], float(link["bandwidth_mb_s"]["value"])
+        except (ValueError, KeyError, TypeError):  # a profile that is not there any more, or another
+            return Link()
+        return Link(_WORDS.get(protocol, str(protocol)), mb_s)
     transport = drive.identity.get("transport")
     if not isinstance(transport, str):
         return Link()
@@ -65,14 +71,17 @@ def attribution_of(point: Point, link_mb_s: float | None) -> Attribution | None:
     return stored.model_copy(update={"limit": "link", "reasons": (carried,)})
 
 
+def profile_of(drive: DriveInfo) -> Document:
+    """Return the profile of a simulated drive; empty of another, and where it is not there any more."""
+    return _profile(drive.text) if drive.capabilities.made_to_order else {}
+
+
 @cache
-def _simulated(text: str) -> Link:
+def _profile(text: str) -> Document:
     from ssdlab.drives.simulated.profiles import profile_text
     from ssdlab.drives.simulated.text import SimulatedText
 
     try:
-        link = tomllib.loads(profile_text(SimulatedText.parse(text).profile))["link"]
-        protocol, mb_s = link["protocol"]["value"], link["bandwidth_mb_s"]["value"]
-    except (LabError, ValueError, KeyError, TypeError):  # a profile that is not there any more, or another
-        return Link()
-    return Link(_WORDS.get(protocol, str(protocol)), float(mb_s))
+        return tomllib.loads(profile_text(SimulatedText.parse(text).profile))
+    except (LabError, ValueError):
+        return {}

@@ -59,6 +59,8 @@ class StepHistory:
 
     begins: list[BeginRecord] = field(default_factory=list)
     ended: EndRecord | None = None
+    place: int = 0
+    """Of `ended` in the journal, as `Step.place`."""
     voided: set[int] = field(default_factory=set)
     parts: list[PartRecord] = field(default_factory=list)
     boots: dict[int, str] = field(default_factory=dict)
@@ -119,6 +121,7 @@ class Journal(Closing):
         self.path = held.path / JOURNAL
         self._run_id, self._check = run_id, check
         self.steps: dict[int, StepHistory] = {}
+        self._records = 0
         self.boot = ""
         self.sessions = 0
         """How often it was opened, this time included."""
@@ -193,6 +196,7 @@ class Journal(Closing):
         self._note(record)
 
     def _note(self, record: AnyRecord) -> None:
+        place, self._records = self._records, self._records + 1
         if isinstance(record, OpenRecord):
             self.boot = record.boot_id
             self.sessions += 1
@@ -202,7 +206,7 @@ class Journal(Closing):
             history.begins.append(record)
             history.boots[record.attempt] = self.boot
         elif isinstance(record, EndRecord):
-            history.ended = record
+            history.ended, history.place = record, place
         elif isinstance(record, PartRecord):
             history.parts.append(record)
         else:

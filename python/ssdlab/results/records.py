@@ -229,6 +229,17 @@ class VoidedAttempt:
     attempt: int
     label: str
     why: str
+    place: int = 0
+    """In the journal, of its beginning: steps of a lower place were finished before."""
+
+
+@dataclass(frozen=True)
+class VoidedWrites:
+    """What an attempt that does not count has left on the drive all the same."""
+
+    place: int
+    """That of the attempt."""
+    written_bytes: int
 
 
 def pauses_of(records: Iterable[AnyRecord]) -> dict[tuple[int, int], tuple[Pause, ...]]:

@@ -260,14 +260,15 @@ class RunFolder:
 
     def voided(self) -> list[VoidedAttempt]:
         """Return the attempts that do not count, in the order they were voided."""
-        labels: dict[int, str] = {}
+        begun: dict[tuple[int, int], tuple[str, int]] = {}
         found = []
-        for record in self.journal():
+        for place, record in enumerate(self.journal()):
             if isinstance(record, BeginRecord):
-                labels[record.ordinal] = record.label
+                begun[record.ordinal, record.attempt] = record.label, place
             elif isinstance(record, VoidRecord):
-                label = labels.get(record.ordinal, "")
-                found.append(VoidedAttempt(record.ordinal, record.attempt, label, record.why))
+                at = record.ordinal, record.attempt
+                label, began = begun.get(at, ("", 0))
+                found.append(VoidedAttempt(*at, label, record.why, began))
         return found
 
     def notes(self) -> list[Note]:

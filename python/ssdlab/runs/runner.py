@@ -12,7 +12,7 @@ from ssdlab.model.failed_ios import TOO_MANY
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.host_part import PREPARING
 from ssdlab.results.journal import now, step_hash
-from ssdlab.results.records import BeginRecord, StepResult
+from ssdlab.results.records import BeginRecord
 from ssdlab.results.run_folder import Step
 from ssdlab.results.step_log import LogProgress, read_progress
 from ssdlab.results.store import run_words
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.methods.steps import Request
     from ssdlab.results.journal import Journal, StepHistory
+    from ssdlab.results.records import EndRecord
     from ssdlab.runs.conditions.keeper import ConditionKeeper
     from ssdlab.runs.drive_state import StateKeeper
     from ssdlab.runs.heartbeat import Heartbeat
@@ -191,7 +192,7 @@ class Runner:
         if history.ended is not None:
             if self._keeper is not None:
                 self._keeper.read_back(request, history.ended)
-            step = _step(request, history.ended.attempt, history.ended.result)
+            step = _step(request, history, history.ended)
             self._executor.read_back(request, step.result)
             self._untold.append(step)
         else:
@@ -352,7 +353,7 @@ class Runner:
         ended = self._journal.end(request.ordinal, attempt, result, state)
         if self._keeper is not None:
             self._keeper.finished(request.ordinal, seconds)
-        return _step(request, attempt, ended.result)
+        return _step(request, self._journal.history(request.ordinal), ended)
 
 
 def _check_same(request: Request, digest: str, history: StepHistory) -> None:
@@ -372,5 +373,8 @@ def _check_same(request: Request, digest: str, history: StepHistory) -> None:
         )
 
 
-def _step(request: Request, attempt: int, result: StepResult) -> Step:
-    return Step(request.ordinal, attempt, request.verb, request.label, dict(request.args), result)
+def _step(request: Request, history: StepHistory, ended: EndRecord) -> Step:
+    args: dict[str, object] = dict(request.args)
+    return Step(
+        request.ordinal, ended.attempt, request.verb, request.label, args, ended.result, history.place
+    )

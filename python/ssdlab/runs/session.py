@@ -52,7 +52,7 @@ from ssdlab.runs.runner import Rewind, Runner
 from ssdlab.runs.session_record import SessionRecord, nothing_left, resumed_manifest
 from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.tracking import Tracker, layout_watch
-from ssdlab.runs.written import written_by_run
+from ssdlab.runs.written import voided_writes, written_by_run
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -358,11 +358,14 @@ class _Run:
     def _conclude(self, steps: Sequence[Step], lost: Sequence[Departure]) -> dict[str, object]:
         from ssdlab.results.compaction import buckets_of_logs, ios_of_logs, row_buckets_of_logs, rows_of_logs
 
+        voided = tuple(RunFolder(self._folder).voided())
         data = RunData(
             tuple(steps),
             self._drive.capacity_bytes,
             self._drive.logical_block_bytes,
             self._manifest.quick,
+            # A drive whose state is kept has gone back to where it was before them.
+            voided=() if self._drive.state is not None else voided_writes(self._held, voided),
             rows=partial(rows_of_logs, self._held),
             buckets=partial(buckets_of_logs, self._held),
             row_buckets=partial(row_buckets_of_logs, self._held),
@@ -371,7 +374,6 @@ class _Run:
         result = with_io_faults(with_host_part(self._method.conclude(data, self._params), steps), steps)
         figures = with_errors(result.scalars, meter_of(self._manifest))
         result = with_states(result.model_copy(update={"scalars": figures}), steps)
-        voided = tuple(RunFolder(self._folder).voided())
         facts = RunFacts(self._manifest, data, voided, result)
         remarks = self._method.remarks(facts, self._params)
         self._left += remarks.warnings

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.host.held_folder import hold
+from ssdlab.results.records import VoidedWrites
 from ssdlab.results.run_folder import STEPS, RunFolder, step_logs
-from ssdlab.results.step_log import log_written
+from ssdlab.results.step_log import log_name, log_written
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.results.records import VoidedAttempt
 
 
 def written_by_run(folder: Path | HeldFolder) -> int:
@@ -35,6 +38,24 @@ def written_by_run(folder: Path | HeldFolder) -> int:
         return 0
     with held.folder(STEPS) as steps:
         return sum(_by_log(steps, name) for name in names)
+
+
+def voided_writes(folder: HeldFolder, voided: Sequence[VoidedAttempt]) -> tuple[VoidedWrites, ...]:
+    """Return what the attempts that do not count have written, by their logs, which are still there.
+
+    Parameters
+    ----------
+    folder
+        The run folder, before its tables are written.
+    voided
+        Those attempts.
+    """
+    there = set(step_logs(folder))
+    names = [(each, log_name(each.ordinal, each.attempt)) for each in voided]
+    if not any(name in there for _, name in names):
+        return ()
+    with folder.folder(STEPS) as steps:
+        return tuple(VoidedWrites(each.place, _by_log(steps, name)) for each, name in names if name in there)
 
 
 def _by_table(run: RunFolder) -> int:

@@ -375,17 +375,16 @@ def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
     """Return every try of a run, in order, with the state that the drive was in before it."""
     tries: list[ActTry] = []
     loads = loads_tried(data.steps)
-    written, state = 0, "as it was found"
+    state = "as it was found"
     for step in data.steps:
         if (number := loads.get(step.ordinal)) is not None:
             load = thousandths(number * p.unit_load)
-            tries.append(try_of(data, step, load, p, state, written))
+            tries.append(try_of(data, step, load, p, state, data.written_before(step)))
             state = f"after {tries[-1].load}x"
         elif step.verb == "precondition":
             state = "prepared"
         elif step.verb == "idle":
             state += f", rested {step.asked(Idle).seconds:g} s"
-        written += step.written_bytes
     return tuple(tries)
 
 

@@ -148,7 +148,7 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
     passed_bytes = 0 if passed is None else passed.measured.written_bytes
     passed_s = 0.0 if passed is None else float(passed.measured.elapsed_s)
     written = step.measured.written_bytes + passed_bytes
-    since = written_by(data.steps, data.capacity_bytes)[step.ordinal]
+    since = written_by(data.steps, data.capacity_bytes, data.voided)[step.ordinal]
     facts = {
         "ordinal": step.ordinal,
         "round_s": judged.round_s,

@@ -104,7 +104,7 @@ def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | N
     step = data.step(label)
     if step is None:
         return None
-    written = written_by(data.steps, data.capacity_bytes)[step.ordinal]
+    written = written_by(data.steps, data.capacity_bytes, data.voided)[step.ordinal]
     failed = not_proven(data.steps, step)
     round_s = _row_and_round_ns(p)[1] / NS_PER_S
     return proof_of(step, data.rows(step), round_s, data.capacity_bytes, written, failed)

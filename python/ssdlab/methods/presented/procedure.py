@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", int, float)
 
-_SILENT = frozenset({"conditions", "find", "health", "note", "limit", "fork", "back"})
+_SILENT = frozenset(
+    {"back", "conditions", "find", "fork", "health", "limit", "note", "power-features", "stretch", "trace"}
+)
 """Verbs that neither work on the drive nor change what is on it; the table of steps has them."""
-_RUNS = {"fill": "Filled", "precondition": "Prepared", "run": "Measured"}
+_RUNS = {"fill": "Filled", "precondition": "Prepared", "one-pass": "Prepared", "run": "Measured"}
 
 
 def what_was_done(steps: Iterable[Step], capacity_bytes: int) -> tuple[str, ...]:
@@ -57,7 +59,8 @@ def _describe(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator
         return
     if verb not in _RUNS or steps[0].workload is None:
         for step in steps:
-            yield as_sentence(f"{step.label}: {describe_step(step) or 'done'}")
+            outcome = describe_step(step)
+            yield as_sentence(f"{step.label}: {outcome}" if outcome else f"done: “{step.label}”")
         return
     left_out = [step for step in steps if step.result.measurement is None]
     for step in left_out:

@@ -16,7 +16,7 @@ from ssdlab.model.units import (
     share_text,
 )
 from ssdlab.results import numbers
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
 from ssdlab.results.numbers import Table, of_unit
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ssdlab.methods.results.pts import PtsBase, PtsResult, PtsSamples
     from ssdlab.methods.results.pts_rounds import FiveNines, PtsCell, PtsRounds, TrackedVariable
+    from ssdlab.methods.results.pts_verdict import Judgement
     from ssdlab.results.numbers import Quantity
 
 NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
@@ -66,21 +67,41 @@ class Window:
         return each.mean > 0 and each.range_share <= MAX_RANGE and each.rise_share <= MAX_RISE
 
     @property
-    def worst(self) -> tuple[str, float, float] | None:
-        """The measure that comes nearest to its limit or goes furthest beyond it, its share and the limit."""
+    def measures(self) -> tuple[tuple[str, float, float], ...]:
+        """What the rule asks of: in words with the direction, as a share of the mean, and its limit."""
         each = self.variable
         if each.range_share is None or each.rise_share is None:
-            return None
-        found = (
-            ("ranged over", each.range_share, MAX_RANGE),
-            ("rose or fell by", each.rise_share, MAX_RISE),
-        )
-        return max(found, key=lambda one: one[1] / one[2])
+            return ()
+        went = "rose by" if each.slope is not None and each.slope > 0 else "fell by"
+        return ("ranged over", each.range_share, MAX_RANGE), (went, each.rise_share, MAX_RISE)
+
+    @property
+    def worst(self) -> tuple[str, float, float] | None:
+        """The measure that comes nearest to its limit or goes furthest beyond it, its share and the limit."""
+        return max(self.measures, key=lambda one: one[1] / one[2], default=None)
 
     @property
     def excess(self) -> float:
         """How often the limit of the worst measure is in it; 0 where nothing was judged."""
         return 0.0 if self.worst is None else self.worst[1] / self.worst[2]
+
+    @property
+    def failed(self) -> str:
+        """Every limit that its values break, with the direction; empty where there is none, or no mean."""
+        if self.variable.mean is not None and self.variable.mean <= 0:
+            return f"{self.variable.name} did nothing"
+        name, its = ("they", "their") if self.unit == "sample" else (self.variable.name, "its")
+        broken = [
+            clause(
+                Claim(
+                    f"{went} {{figure}}{'' if at else f' of {its} mean'} ({{bound}})",
+                    figure=Amount(100 * share, "%"),
+                    bound=Bound("at most", Amount(100 * limit, "%")),
+                )
+            )
+            for at, (went, share, limit) in enumerate(one for one in self.measures if one[1] > one[2])
+        ]
+        return f"{name} {' and '.join(broken)}" if broken else ""
 
     @property
     def span(self) -> str:
@@ -95,7 +116,21 @@ def found_text(samples: PtsSamples) -> str:
     """Return the verdict on samples, and in how many."""
     if samples.variable.mean is None:
         return samples.verdict
-    return f"{samples.verdict} in {counted(len(samples.variable.values), 'sample')}"
+    window = Window(samples.variable, samples.verdict, samples.first, samples.last, "sample")
+    within = counted(len(samples.variable.values), "sample")
+    return f"{samples.verdict} in {within}{failed_text([window], samples)}"
+
+
+def failed_text(windows: Sequence[Window], judgement: Judgement) -> str:
+    """Return every limit that the windows of a judgement break: ``: in rounds 1 to 5 A fell by ...``.
+
+    Empty where it was steady, or could not be told.
+    """
+    failed = [window.failed for window in windows if window.failed]
+    if not failed or judgement.steady or not judgement.judged:
+        return ""
+    window = windows[0]
+    return f": in {numbered_text(window.unit, window.first, window.last)} {'; '.join(failed)}"
 
 
 def window_claim(
@@ -147,20 +182,12 @@ def not_achieved(group: PtsRounds) -> Claim:
     name = f"{group.group}: " if group.group else ""
     shown = Evidence(rows=(group.first - 1, group.last - 1))
     says = f"{{name}}steady state was {group.verdict} in {{rounds}}"
-    others: dict[str, Amount | str] = {"name": name, "rounds": rounds_since_cut(group)}
-    window = Window.of_rounds(group)
-    if window.worst is None or window.holds or not group.judged:
-        return window_claim(says, window, shown, others)
-    others |= {
-        "window": numbered_text("round", group.first, group.last),
-        "variable": window.variable.name,
+    others: dict[str, Amount | str] = {
+        "name": name,
+        "rounds": rounds_since_cut(group),
+        "failed": failed_text(Window.each_of(group), group),
     }
-    return window_claim(
-        f"{says}: in {{window}} {{variable}} {window.worst[0]} {{figure}} of its mean, steady is {{bound}}",
-        window,
-        shown,
-        others,
-    )
+    return window_claim(f"{says}{{failed}}", Window.of_rounds(group), shown, others)
 
 
 def moving_cells(group: PtsRounds) -> Claim | None:
@@ -263,7 +290,7 @@ def _window_row(window: Window) -> tuple[numbers.Cell, ...]:
         _window_value(each, 1.0 if each.mean is not None else None, percent=False),
         _window_value(each, each.range_share),
         _window_value(each, MAX_RANGE, percent=False),
-        _window_value(each, each.rise_share),
+        _window_rise(each),
         _window_value(each, MAX_RISE, percent=False),
         numbers.words(_window_line(window)),
         numbers.plain(each.correlation),
@@ -281,6 +308,14 @@ def _window_value(each: TrackedVariable, share: float | None, *, percent: bool =
     value = share * each.mean
     text = mean_text(value, each.unit) + (f" = {share_text(share)}" if percent else "")
     return numbers.Cell(text, repr(value))
+
+
+def _window_rise(each: TrackedVariable) -> numbers.Cell:
+    """Return how far the fitted line goes in the window, and which way."""
+    cell = _window_value(each, each.rise_share)
+    if not each.slope or not each.rise_share:
+        return cell
+    return numbers.Cell(f"{cell.text}, {'rising' if each.slope > 0 else 'falling'}", cell.value)
 
 
 def _window_line(window: Window) -> str:

@@ -90,8 +90,9 @@ def caveats_of(
     """
     if not samples.steady:
         yield window_claim(
-            f"preconditioning: steady state was {found_text(samples)}; the rounds began nevertheless",
+            "preconditioning: steady state was {verdict}; the rounds began nevertheless",
             window_of(samples),
+            others={"verdict": found_text(samples)},
         )
     if not rounds.steady:
         yield not_achieved(rounds)

@@ -71,6 +71,14 @@ def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
     yield window_claim(says, window_of(samples), shown, others)
 
 
+def saturation_caveats(samples: PtsSamples) -> Iterator[Claim]:
+    """Yield what kept the samples of the load from steady state, where five of them were judged."""
+    if not samples.steady and samples.variable.mean is not None:
+        yield window_claim(
+            "steady state was {verdict}", window_of(samples), others={"verdict": found_text(samples)}
+        )
+
+
 def _ended(result: PtsSaturationResult) -> str:
     """Return what ended the test; after too little writing the rule of steady state proves none."""
     if result.reason is None:
@@ -132,13 +140,26 @@ def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
     )
 
 
-def idle_caveats(samples: PtsSamples) -> Iterator[Claim]:
-    """Yield what the baseline lacks, where the writing without rests was not steady."""
+def idle_caveats(samples: PtsSamples, waits: Sequence[PtsWait]) -> Iterator[Claim]:
+    """Yield what the baseline lacks: steady state, and bursts that were not of the same sitting."""
     if not samples.steady:
         yield window_claim(
-            f"steady state was {found_text(samples)}: the baseline is the mean of the last five",
+            "steady state was {verdict}; the baseline is the mean of the last five",
             window_of(samples),
+            others={"verdict": found_text(samples)},
         )
+    if (first := first_after_cut(waits)) is not None:
+        before = ", ".join(str(Amount(wait.idle_s, "s")) for wait in waits[: waits.index(first)])
+        yield Claim(
+            "interrupted, cut before rests of {cut}: the drive rested and was preconditioned again; the "
+            "baseline is of that, and the bursts with rests of {before} were done before it",
+            others={"cut": Amount(first.idle_s, "s"), "before": before},
+        )
+
+
+def first_after_cut(waits: Sequence[PtsWait]) -> PtsWait | None:
+    """Return the bursts that began the last sitting of an interrupted run; None where all are of one."""
+    return next((wait for wait in reversed(waits) if wait.cut), None)
 
 
 def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
@@ -158,7 +179,15 @@ def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
 
 def waits(result: PtsIdleRecoveryResult) -> Table:
     """Return the mean of each wait state against the baseline."""
-    head = ("Wait state", "Bursts", "Mean IOPS", "Of baseline", "ART", "MRT", "After it, at the end")
+    head = (
+        "Wait state",
+        "Bursts after a rest",
+        "Mean IOPS",
+        "Of baseline",
+        "ART",
+        "MRT",
+        "After it, at the end",
+    )
     name = f"baseline{'' if result.samples.steady else f', steady state {result.samples.verdict}'}"
     nothing = [numbers.words("")] * 3
     baseline = (
@@ -178,7 +207,7 @@ def waits(result: PtsIdleRecoveryResult) -> Table:
 def _row(wait: PtsWait) -> tuple[numbers.Cell, ...]:
     return (
         numbers.seconds(wait.idle_s),
-        numbers.count(len(wait.bursts.iops)),
+        numbers.count(len(wait.bursts.iops) - 1),
         numbers.iops(wait.mean_iops),
         numbers.share(wait.of_baseline),
         numbers.latency(wait.mean_ns),

@@ -8,8 +8,8 @@ Procedure
     writes continue without a pause in rounds of 30 minutes until the last minute of five rounds in a row is
     steady, or for 25 rounds: the mean of that window is the baseline. Then for rests of 5, 10, 15, 25 and
     50 s: 360 times a burst of 5 s of the same writes and a rest, and after them 30 minutes of writes without
-    rests, which bring the drive back to its baseline. Reported is each burst, the mean of all bursts of one
-    rest, and that against the baseline.
+    rests, which bring the drive back to its baseline. Reported is each burst, the mean of all bursts that
+    follow a rest of one length, and that against the baseline: the first of each 360 follows none.
 
 Source
     SNIA SSS PTS 2.0.2, host idle recovery; times as open implementations of 2.0 have them.
@@ -22,7 +22,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -32,6 +32,7 @@ from ssdlab.analysis.steady_state import first_steady
 from ssdlab.methods.method import Method, Seconds, param, rising
 from ssdlab.methods.parts.own_size import remarks_of_size
 from ssdlab.methods.presented.pts_series import idle_caveats
+from ssdlab.methods.pts.rounds import sittings_of
 from ssdlab.methods.pts.series import (
     common,
     headline,
@@ -67,6 +68,7 @@ class PtsIdleRecoveryParams(PtsParams):
     left_open: ClassVar[tuple[str, ...]] = (
         "thread count and depth: here those recommended for IOPS",
         "which minute of a half hour of the preconditioning counts: here as sample says",
+        "whether the mean of a wait state has its first burst, which no rest precedes: here it has not",
         "the plots of 2.0, and the number of the section",
     )
     # A buffer and the delay before idle work are as large in a simulated drive of any scale.
@@ -91,7 +93,9 @@ class PtsIdleRecoveryParams(PtsParams):
     rests: Annotated[tuple[Rest, ...], AfterValidator(rising)] = param(
         (1, 2, 3, 5, 10), "length of the rests (wait states)", unit="bursts", min_length=1
     )
-    bursts: int = param(360, "bursts with rests of one length", quick=4, ge=1, le=100_000)
+    bursts: int = param(
+        360, "bursts with rests of one length, the first of which follows none", quick=4, ge=2, le=100_000
+    )
     return_seconds: Seconds = param(
         1800.0, "of writes without rests after them", unit="s", quick=0.5, gt=0, le=86_400
     )
@@ -126,7 +130,7 @@ def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
     with lab.on_interruption("re-precondition"):
         for rest in p.rests:
             # One load for all bursts: steps of their own would make each rest longer by what a step costs.
-            lab.stretch(label=f"before {_bursts_label(p, rest)}")
+            lab.stretch(label=_stretch_label(p, rest))
             trains_s = p.bursts * (1 + rest) * p.burst_seconds
             trains = load(p, 0, BLOCK_BYTES, trains_s, record_s=p.burst_seconds, arrival=p.pulses(rest))
             lab.run(trains, label=_bursts_label(p, rest))
@@ -141,7 +145,7 @@ def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
     found = records_of(data, step)
     samples = samples_of(data, step, found, p.cycle, at=p.sample_at)
     baseline = fmean(samples.variable.values[samples.first - 1 : samples.last])
-    waits = tuple(_wait(data, p, rest, baseline) for rest in p.rests)
+    waits = tuple(_waits(data, p, baseline))
     longest = f"rests of {span_text(waits[-1].idle_s)}"
     return PtsIdleRecoveryResult(
         **common(data, p),
@@ -152,10 +156,10 @@ def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
         samples=samples,
         baseline_iops=baseline,
         waits=waits,
-        caveats=clauses(idle_caveats(samples)),
+        caveats=clauses(idle_caveats(samples, waits)),
         scalars=(
             headline("pts_idle_recovery_baseline_iops", "without rests", [baseline], "IOPS"),
-            headline("pts_idle_recovery_iops", longest, waits[-1].bursts.iops, "IOPS"),
+            headline("pts_idle_recovery_iops", longest, [waits[-1].mean_iops], "IOPS"),
         ),
     )
 
@@ -164,15 +168,23 @@ def _bursts_label(p: PtsIdleRecoveryParams, rest: int) -> str:
     return f"bursts, {span_text(rest * p.burst_seconds)} apart"
 
 
+def _stretch_label(p: PtsIdleRecoveryParams, rest: int) -> str:
+    return f"before {_bursts_label(p, rest)}"
+
+
 def _back_label(p: PtsIdleRecoveryParams, rest: int) -> str:
     return f"after rests of {span_text(rest * p.burst_seconds)}"
 
 
-def _wait(data: RunData, p: PtsIdleRecoveryParams, rest: int, baseline: float) -> PtsWait:
-    resting, back = data.step(_bursts_label(p, rest)), data.step(_back_label(p, rest))
-    assert resting is not None  # a finished run has both
-    assert back is not None
-    return rested(records_of(data, resting), records_of(data, back), rest, p.burst_seconds, baseline)
+def _waits(data: RunData, p: PtsIdleRecoveryParams, baseline: float) -> Iterator[PtsWait]:
+    begun = sittings_of(data)
+    sittings = [begun.get(_stretch_label(p, rest)) for rest in p.rests]
+    for rest, before, sitting in zip(p.rests, [sittings[0], *sittings], sittings, strict=False):
+        resting, back = data.step(_bursts_label(p, rest)), data.step(_back_label(p, rest))
+        assert resting is not None  # a finished run has both
+        assert back is not None
+        found = rested(records_of(data, resting), records_of(data, back), rest, p.burst_seconds, baseline)
+        yield found.model_copy(update={"cut": True if sitting != before else None})
 
 
 def _stimuli(p: PtsIdleRecoveryParams) -> tuple[Stimulus, ...]:
@@ -186,7 +198,7 @@ def _stimuli(p: PtsIdleRecoveryParams) -> tuple[Stimulus, ...]:
 
 METHOD = Method(
     name="pts-host-idle-recovery",
-    version=2,
+    version=3,
     title="SNIA PTS: host idle recovery",
     params=PtsIdleRecoveryParams,
     procedure=procedure,

@@ -13,7 +13,7 @@ import numpy as np
 from ssdlab.analysis.records import FIVE_NINES, Buckets, by_record, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_steady
 from ssdlab.methods.presented.pts import found_text
-from ssdlab.methods.pts.specification import SETTINGS, SPECIFICATION, PtsParams, engine_of, written_bytes
+from ssdlab.methods.pts.specification import SETTINGS, SPECIFICATION, PtsParams, engine_of, written_until
 from ssdlab.methods.pts.window import judged, was_purged
 from ssdlab.methods.results.pts import (
     BlockShare,
@@ -91,7 +91,7 @@ def common(data: RunData, p: PtsParams) -> dict[str, Any]:
         "open_points": p.open_points,
         "purged": was_purged(data),
         "capacity_bytes": data.capacity_bytes,
-        "fills": written_bytes(data.steps) / data.capacity_bytes,
+        "fills": data.written_bytes / data.capacity_bytes,
     }
 
 
@@ -156,7 +156,8 @@ def samples_of(
     first = first_steady([values])  # what comes after the end, the histogram, is of no account
     begins = max(0, len(values) - WINDOW) if first is None else first
     last = min(len(values), begins + WINDOW)
-    fills = sum(found.written_bytes[: last * cycle]) / data.capacity_bytes
+    before = written_until(data, step.ordinal) - step.written_bytes
+    fills = (before + sum(found.written_bytes[: last * cycle])) / data.capacity_bytes
     host, failed = not_the_drive(step), not_proven(data.steps, step)
     return PtsSamples(
         steady=first is not None and fills >= MIN_CAPACITIES and not host and not failed,
@@ -280,15 +281,21 @@ def why_left_out(data: RunData, load: Load) -> str:
 
 
 def rested(every: PtsRecords, returning: PtsRecords, rest: int, burst_s: float, baseline: float) -> PtsWait:
-    """Return bursts with rests of so many bursts against the baseline, and the writes after them."""
-    bursts = picked(every, range(0, len(every.iops), 1 + rest))
+    """Return bursts with rests of so many bursts against the baseline, and the writes after them.
+
+    The first burst goes on from writes without rests: it follows none, and no figure of the rest has it.
+    """
+    cycle = 1 + rest
+    bursts = picked(every, range(0, len(every.iops), cycle))
+    after_rests = picked(every, range(cycle, len(every.iops), cycle))
+    mean_iops = fmean(after_rests.iops)
     return PtsWait(
         idle_s=rest * burst_s,
         bursts=bursts,
-        mean_iops=fmean(bursts.iops),
-        mean_ns=weighted_mean_ns(bursts),
-        max_ns=max((each for each in every.max_ns if each is not None), default=None),
-        of_baseline=fmean(bursts.iops) / baseline if baseline else 0.0,
+        mean_iops=mean_iops,
+        mean_ns=weighted_mean_ns(after_rests),
+        max_ns=max((each for each in every.max_ns[cycle:] if each is not None), default=None),
+        of_baseline=mean_iops / baseline if baseline else 0.0,
         back=returning,
         back_iops=fmean(returning.iops[-max(1, len(returning.iops) // 10) :]),
     )

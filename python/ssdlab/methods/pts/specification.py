@@ -25,13 +25,14 @@ Source: SNIA SSS PTS 2.0.2, sections 2 (definitions), 2.1.18 (preconditioning) a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import model_validator
 
 from ssdlab.methods.method import Params, Remarks, Seconds, param
 from ssdlab.methods.results.pts import PtsBase
+from ssdlab.methods.results.written import written_by
 from ssdlab.methods.verbs.stretch import Stretch
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
@@ -45,7 +46,6 @@ from ssdlab.results.schema import Departure, Warned
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData, RunFacts
-    from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import ParameterInfo
 
 
@@ -258,16 +258,12 @@ def precondition(lab: Lab, p: RoundsParams, block_bytes: int, *, label: str = "W
     lab.precondition(Workload.of(stream), label=label)
 
 
-def fills_until(data: RunData, ordinal: int) -> float:
-    """Return the user capacities written from the last purge to the end of a step."""
-    before = [step for step in data.steps if step.ordinal <= ordinal]
-    purged = max((step.ordinal for step in before if step.verb == "purge"), default=-1)
-    return written_bytes([step for step in before if step.ordinal > purged]) / data.capacity_bytes
+def written_until(data: RunData, ordinal: int) -> int:
+    """Return the bytes written from the last purge to the end of a step, by attempts that do not count too.
 
-
-def written_bytes(steps: Sequence[Step]) -> int:
-    """Return what steps have written."""
-    return sum(step.written_bytes for step in steps)
+    From the beginning of the run where nothing has purged the drive.
+    """
+    return written_by(data.steps, data.capacity_bytes, data.voided)[ordinal].bytes
 
 
 def pts_remarks(facts: RunFacts, p: PtsParams) -> Remarks:

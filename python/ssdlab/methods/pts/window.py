@@ -16,7 +16,14 @@ import numpy as np
 
 from ssdlab.analysis.records import FIVE_NINES, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_lasting, judge_window
-from ssdlab.methods.presented.pts import cut_claim, moving_cells, not_achieved, rounds_since_cut
+from ssdlab.methods.presented.pts import (
+    Window,
+    cut_claim,
+    failed_text,
+    moving_cells,
+    not_achieved,
+    rounds_since_cut,
+)
 from ssdlab.methods.pts.rounds import (
     Cell,
     Tracked,
@@ -31,8 +38,7 @@ from ssdlab.methods.pts.specification import (
     SETTINGS,
     SPECIFICATION,
     RoundsParams,
-    fills_until,
-    written_bytes,
+    written_until,
 )
 from ssdlab.methods.results.pts import PtsResult, Stimulus
 from ssdlab.methods.results.pts_rounds import FiveNines, PtsCell, PtsRounds, TrackedVariable
@@ -77,11 +83,11 @@ def collect(
     at = max(begins, rounds - WINDOW) if first is None else begins + first
     last = min(rounds, at + WINDOW)
     reported_rounds = (at + 1, last) if reported == "window" else _four_after(last, rounds)
-    ended = max(steps[cell.label][last - 1].ordinal for cell in cells)
-    fills = fills_until(data, ended)
+    ends = max(steps[cell.label][last - 1].ordinal for cell in cells)
+    fills = written_until(data, ends) / data.capacity_bytes
     window = [step for each in tracked for step in steps[each.cell][at:last]]
     host = _by_the_host(window)
-    failed = why_faulty(window) or unprepared(data.steps, ended)
+    failed = why_faulty(window) or unprepared(data.steps, ends)
     return PtsRounds(
         group=group,
         rounds=rounds,
@@ -204,7 +210,7 @@ def conclude_rounds(
         seconds=p.seconds,
         groups=found,
         purged=was_purged(data),
-        fills=written_bytes(data.steps) / data.capacity_bytes,
+        fills=data.written_bytes / data.capacity_bytes,
         preconditioning=tuple(_preconditioning(p, found, (threads, depth))),
         stimuli=tuple(_stimulus(p, test, each, (threads, depth)) for each in found),
         left_out=tuple(dict.fromkeys(block_text(cell.block_bytes) for cell in missing)),
@@ -226,15 +232,18 @@ def was_purged(data: RunData) -> bool:
 
 def rounds_text(rounds: PtsRounds) -> str:
     """Return the verdict on steady state as the header of a page gives it."""
+    failed = failed_text(Window.each_of(rounds), rounds)
     if rounds.reported != (rounds.first, rounds.last):
         verdict = (
-            f"steady in {ends_text(str(rounds.first), str(rounds.last))}" if rounds.steady else rounds.verdict
+            f"steady in {ends_text(str(rounds.first), str(rounds.last))}"
+            if rounds.steady
+            else f"{rounds.verdict}{failed}"
         )
         return f"{verdict}; mean of {numbered_text('round', *rounds.reported)} of {rounds.rounds}"
     window = numbered_text("round", rounds.first, rounds.last)
     if rounds.steady:
         return f"steady state in {window}"
-    return f"{rounds.verdict} in {rounds_since_cut(rounds)}; {window}"
+    return f"{rounds.verdict} in {rounds_since_cut(rounds)}{failed or f'; {window}'}"
 
 
 def _preconditioning(

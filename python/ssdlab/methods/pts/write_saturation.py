@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
 from ssdlab.methods.method import Method, Seconds, param
+from ssdlab.methods.presented.pts_series import saturation_caveats
 from ssdlab.methods.pts.composite import PtsCompositeParams
 from ssdlab.methods.pts.composite import load_of as composite_load
 from ssdlab.methods.pts.rounds import needed
@@ -48,6 +49,7 @@ from ssdlab.methods.steps import Until
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.units import block_text, span_text
 from ssdlab.model.workload import Block
+from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -162,6 +164,7 @@ def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
     end = ended(found.iops, found.written_bytes, rule)
     until = end.records if end is not None else len(found.iops)
     records = picked(found, range(until))
+    judged = samples_of(data, step, records, p.cycle)
     load = load_of(p.stimulus, data.logical_block_bytes)
     return PtsSaturationResult(
         **common(data, p),
@@ -171,9 +174,10 @@ def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
         stimulus=load.name,
         reason=None if end is None else end.reason,
         ended=until,
-        samples=samples_of(data, step, records, p.cycle),
+        samples=judged,
         records=found,
         histogram=None if end is None else histogram_of(data, step, found, until),
+        caveats=clauses(saturation_caveats(judged)),
         scalars=(headline("pts_write_saturation_iops", "last record", records.iops[-1:], "IOPS"),),
     )
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from ssdlab.analysis.places import largest
 from ssdlab.methods.results.pts_rounds import FiveNines, PtsRounds, TrackedVariable
 from ssdlab.methods.results.pts_verdict import Judgement, SteadyWindow, gravest, too_few
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 from ssdlab.results.basis import Basis, of_rounds
 from ssdlab.results.schema import ResultBase, Scalar
 
@@ -269,11 +269,18 @@ class PtsWait(Stored):
     """Bursts with rests of one length between them, and the return to the baseline after them."""
 
     idle_s: float = Field(description="each rest")
-    bursts: PtsRecords = Field(description="a record for each burst, without the rests")
-    mean_iops: float
-    mean_ns: float | None = Field(description="mean response time of the bursts, by their I/Os")
-    max_ns: float | None
-    of_baseline: float = Field(description="mean IOPS of the bursts / baseline")
+    cut: bool | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whether the drive was preconditioned again before it, after an interruption; absent: no",
+    )
+    bursts: PtsRecords = Field(
+        description="a record for each burst, without the rests; the first of them follows no rest"
+    )
+    mean_iops: float = Field(description="of the bursts that follow a rest")
+    mean_ns: float | None = Field(description="mean response time of these bursts, by their I/Os")
+    max_ns: float | None = Field(description="of these bursts")
+    of_baseline: float = Field(description="mean IOPS of these bursts / baseline")
     back: PtsRecords = Field(description="the writing without rests that follows")
     back_iops: float = Field(description="mean of its last tenth")
 
@@ -371,6 +378,11 @@ class DemandResult(PtsSeriesResult):
             SteadyWindow.of("the preconditioning", self.samples),
             SteadyWindow.of("the rounds", self.rounds),
         )
+
+    def unshown(self, figure: Scalar) -> str:
+        """Return the verdict on the rounds: every figure is of their window, after all that was written."""
+        del figure
+        return gravest([SteadyWindow.of("the rounds", self.rounds)])
 
     def basis_of(self, figure: Scalar) -> Basis:
         """Return the reported rounds of the demand that a figure was chosen at: each drive has its own."""

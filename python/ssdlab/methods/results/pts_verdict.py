@@ -49,9 +49,9 @@ class Judgement(Stored):
             return "NOT ACHIEVED"
         if self.failed:
             return "not judged, as I/O failed"
-        if self.fills < MIN_CAPACITIES:
-            return f"not judged after {significant(self.fills)} user capacities"
-        return "not judged by host-limited figures"
+        why = [f"after {significant(self.fills)} user capacities"] if self.fills < MIN_CAPACITIES else []
+        why += ["by host-limited figures"] if self.by_host else []
+        return f"not judged {' and '.join(why)}"
 
 
 class SteadyWindow(Judgement):

@@ -15,6 +15,7 @@ from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.methods.verbs.trim import TrimFacts
 
 if TYPE_CHECKING:
+    from ssdlab.results.records import VoidedWrites
     from ssdlab.results.run_folder import Step
 
 Since = Literal["purge", "trim", "beginning"]
@@ -32,10 +33,18 @@ class Written(NamedTuple):
     bytes: int = 0
 
 
-def written_by(steps: Iterable[Step], capacity_bytes: int) -> dict[int, Written]:
-    """Return for each finished step, by its ordinal, what had been written by its end."""
+def written_by(
+    steps: Iterable[Step], capacity_bytes: int, voided: Iterable[VoidedWrites] = ()
+) -> dict[int, Written]:
+    """Return for each finished step, by its ordinal, what had been written by its end.
+
+    In the order in which it was done, and by attempts that do not count too: the drive has what they wrote.
+    """
     now, found = Written(), dict[int, Written]()
-    for step in sorted(steps, key=lambda each: each.ordinal):
+    left = sorted(voided, key=lambda each: each.place, reverse=True)
+    for step in sorted(steps, key=lambda each: (each.place, each.ordinal)):
+        while left and left[-1].place < step.place:
+            now = Written(now.since, now.bytes + left.pop().written_bytes)
         now = _after(now, step, found, capacity_bytes)
         found[step.ordinal] = now
     return found

@@ -12,6 +12,7 @@ from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import drive_name, engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
 from ssdlab.report.sections.cards import Card, cards
+from ssdlab.report.sections.specifications import interface
 from ssdlab.report.tree import fact
 from ssdlab.results.catalogue_row import size_of
 from ssdlab.results.metered import energy_words, limit_words, meter_of, meter_words
@@ -30,7 +31,8 @@ _SEALS = {
 }
 
 
-def _file_system(manifest: Manifest) -> str | None:
+def file_system(manifest: Manifest) -> str | None:
+    """Return the file system that a file under test lies on; None of a drive, which is under none."""
     if not manifest.drive.capabilities.on_file_system:
         return None
     kind = fact(manifest.environment, "fstype")
@@ -58,8 +60,8 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Capacity", lambda m: f"{capacity_text(m.drive.capacity_bytes)} ({m.drive.capacity_bytes} B)"),
     ("Logical block", lambda m: block_text(m.drive.logical_block_bytes)),
     ("Firmware", lambda m: fact(m.drive.identity, "firmware")),
-    ("Interface", lambda m: fact(m.drive.identity, "transport", "interface")),
-    ("File system", _file_system),
+    ("Interface", interface),
+    ("File system", file_system),
     ("Date", lambda m: m.created.replace("T", " ").replace("Z", " UTC")),
     ("Host", lambda m: fact(m.environment, "hostname", "host", "node")),
     ("Kernel", lambda m: fact(m.environment, "release", "kernel")),

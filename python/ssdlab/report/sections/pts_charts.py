@@ -300,12 +300,17 @@ def responses(shown: Shown, found: PtsRecords, xs: Sequence[float], name: str = 
     return lines
 
 
-def how(result: PtsSeriesResult, record_s: float) -> str:
-    """Return the line on how a load was measured."""
+def how(result: PtsSeriesResult, recorded: str) -> str:
+    """Return the line on how a load was measured; `recorded` says what a record is of, and of its pauses."""
     return (
         f"{result.specification}, {result.setting}: {result.threads} threads of {result.depth} I/Os in "
-        f"flight, active range {result.active_range_pct} %, a record every {span_text(record_s)}, no pauses."
+        f"flight, active range {result.active_range_pct} %, {recorded}."
     )
+
+
+def unbroken(record_s: float) -> str:
+    """Return what the records of a load are of that nothing interrupts."""
+    return f"a record every {span_text(record_s)}, no pauses"
 
 
 def fills_text(fills: float) -> str:

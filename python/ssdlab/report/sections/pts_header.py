@@ -4,8 +4,9 @@ A page is a figure. A section of one of its tests makes its figures, and then::
 
     figures = pages(kept, figures)
 
-gives each the line (test and page, setting and specification, times, drive, tester), the four columns of ten
-rows, the departures of its runs, and what the text leaves open. What nobody knows is printed as unknown.
+gives each the line (test, page, setting, specification, times, drive, tester, auditor), the four columns of
+ten rows, below them what section 5 asks for beside them, the departures of its runs, and what the
+text leaves open. What nobody knows is printed as unknown.
 
 A section is put together here from what the runs of a test found and its pages; the pages of the demand tests
 have a frame of their own.
@@ -19,21 +20,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ssdlab.drives.simulated.commands import commands_held
 from ssdlab.methods.presented.departures import departure_text
 from ssdlab.methods.presented.pts_demand import findings as demand_findings
 from ssdlab.methods.results.pts import DemandResult, PtsBase
 from ssdlab.methods.verbs.conditions import SettingsFacts
 from ssdlab.methods.verbs.purge import PurgeFacts
-from ssdlab.model.units import block_text, capacity_text, share_text, significant
+from ssdlab.model.units import block_text, capacity_text, share_text, significant, throughput_text
 from ssdlab.report.charts import HeatChart, XyChart
+from ssdlab.report.links import link_of, profile_of
 from ssdlab.report.runs import engine_words
+from ssdlab.report.sections.header import file_system
+from ssdlab.report.sections.specifications import interface, medium
 from ssdlab.report.together import caveats, leads
 from ssdlab.report.tree import fact, text
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section, Sheet
+from ssdlab.results.journal import now
 from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ssdlab.methods.results.pts import Stimulus
     from ssdlab.report.runs import Shown
@@ -86,7 +92,7 @@ def sheet(shown: Shown, result: PtsBase, page: int, of: int, group: str = "") ->
             ("Test platform", _platform(manifest)),
             ("Device under test", _device(manifest, shown.run.steps)),
             ("Set-up", _setup(manifest, result, group)),
-            ("Test", _test(result, group)),
+            ("Test", _test(manifest, result, group)),
         ),
         departures=tuple((each.code, departure_text(each)) for each in manifest.departures),
         left_open=result.open_points,
@@ -105,6 +111,8 @@ def _line(manifest: Manifest, result: PtsBase, page: int, of: int) -> tuple[str,
         f"vendor: {_maker(manifest)}",
         f"model: {manifest.drive.identity.get('model') or UNKNOWN}",
         f"tested by: {platform.get('tested_by') or UNKNOWN}",
+        f"audited by: {platform.get('audited_by') or UNKNOWN}",
+        f"reported {now()[:10]}",
     )
 
 
@@ -126,14 +134,61 @@ def _platform(manifest: Manifest) -> Rows:
             f"{manifest.tool.get('version', UNKNOWN)}, {manifest.tool.get('profile', UNKNOWN)} build",
         ),
         ("Test id", manifest.run_id),
-        ("HBA, driver", parts.get("host_adapter")),
-        ("Slot, link", parts.get("slot")),
+        ("HBA, driver", parts.get("host_adapter") or _on_no_bus(manifest)),
+        ("Slot, link", parts.get("slot") or _on_no_bus(manifest)),
+        ("Boot device", parts.get("os_disk")),
     )
+
+
+def _on_no_bus(manifest: Manifest) -> str | None:
+    return "none, simulated" if manifest.drive.capabilities.made_to_order else None
+
+
+def optional_features(manifest: Manifest) -> str | None:
+    """Return what a drive has beyond its standard: by its record, its profile or the host."""
+    noted = _of(manifest, "drive_record").get("optional_features")
+    if noted:
+        return str(noted)
+    found = [*_simulated_features(manifest), *_reported_features(manifest)]
+    return ", ".join(found) or None
+
+
+def _simulated_features(manifest: Manifest) -> Iterator[str]:
+    profile = profile_of(manifest.drive)
+    if not profile:
+        return
+    if (held := commands_held(profile)) is not None:
+        yield _queuing(held)
+    if states := profile.get("power", {}).get("idle_states"):
+        yield f"power states {', '.join(str(state['name']) for state in states)}"
+    if profile.get("buffer", {}).get("power_loss_protection", {}).get("value"):
+        yield "power-loss protection"
+
+
+def _reported_features(manifest: Manifest) -> Iterator[str]:
+    """Yield what the kernel tells of a drive that is there."""
+    found = _of(manifest, "storage").get("conditions")
+    if not isinstance(found, dict) or manifest.drive.capabilities.on_file_system:
+        return
+    if isinstance(held := found.get("queue_depth"), int) and held > 1:
+        yield _queuing(held)
+    if found.get("fua"):
+        yield "forced unit access"
+    if found.get("discard_max_bytes"):
+        yield "discard (TRIM)"
+    if (zoned := found.get("zoned")) not in (None, "none"):
+        yield f"zones ({zoned})"
+
+
+def _queuing(held: int) -> str:
+    return f"command queuing (NCQ), {held} commands"
 
 
 def _device(manifest: Manifest, steps: Sequence[Step]) -> Rows:
     who, record = manifest.drive.identity, _of(manifest, "drive_record")
-    link = fact(_of(manifest, "storage"), "link")
+    link = link_of(manifest.drive)
+    carried = None if link.mb_s is None or not profile_of(manifest.drive) else throughput_text(link.mb_s)
+    speed = fact(_of(manifest, "storage"), "link") or carried
     return _rows(
         ("Manufacturer", _maker(manifest)),
         ("Model no.", who.get("model")),
@@ -143,11 +198,12 @@ def _device(manifest: Manifest, steps: Sequence[Step]) -> Rows:
             "User capacity",
             f"{capacity_text(manifest.drive.capacity_bytes)} ({manifest.drive.capacity_bytes} B)",
         ),
-        ("Interface, speed", ", ".join(str(one) if one else UNKNOWN for one in (who.get("transport"), link))),
+        ("Interface, speed", f"{interface(manifest) or UNKNOWN}, {speed or UNKNOWN}"),
         ("Form factor", record.get("form_factor")),
-        ("Media type", record.get("nand")),
+        ("Media type", medium(manifest)),
         ("Purge method", _purge(steps)),
         ("Write cache", _write_cache(manifest, steps)),
+        ("Optional features", optional_features(manifest)),
     )
 
 
@@ -170,7 +226,7 @@ def _setup(manifest: Manifest, result: PtsBase, group: str) -> Rows:
     )
 
 
-def _test(result: PtsBase, group: str) -> Rows:
+def _test(manifest: Manifest, result: PtsBase, group: str) -> Rows:
     stimuli = [each for each in result.stimuli if each.group in ("", group) or not group]
     first, others = stimuli[:1], stimuli[1:]
     return _rows(
@@ -184,6 +240,7 @@ def _test(result: PtsBase, group: str) -> Rows:
         ("TC / QD", _joined(others, _shape, NONE)),
         ("Duration", _joined(others, lambda each: each.lasted, NONE)),
         ("Outcome", _joined(others, lambda each: each.outcome or "done", NONE)),
+        ("File system", file_system(manifest) or NONE),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.pts_series import cross_findings, groups, idle_findings, waits
 from ssdlab.methods.results.pts import PtsCrossStimulusResult, PtsIdleRecoveryResult
-from ssdlab.model.units import span_text
+from ssdlab.model.units import and_listed, span_text
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections.pts_charts import (
@@ -24,6 +24,7 @@ from ssdlab.report.sections.pts_charts import (
     how,
     responses,
     scaled,
+    unbroken,
     window_table,
     window_view,
 )
@@ -107,7 +108,7 @@ def _preconditioning(kept: Sequence[Rested], finding_text: str) -> Figure:
         clock.axis,
         ("IOPS", "iops"),
         lines,
-        measured=(how(kept[0][1], kept[0][1].writes.seconds),),
+        measured=(how(kept[0][1], unbroken(kept[0][1].writes.seconds)),),
     )
 
 
@@ -132,7 +133,7 @@ def _course(kept: Sequence[Rested], finding_text: str) -> Figure:
         f"{IDLE_ID}-course",
         "Host idle recovery: IOPS over time, all wait states",
         "Each dot of a coloured line is a burst, named by the rest between them; in the colour of the text: "
-        "writes without rests, which bring the drive back.",
+        "writes without rests, which bring the drive back." + "".join(_cuts(kept)),
         finding_text,
         clock.axis,
         ("IOPS", "iops"),
@@ -141,10 +142,19 @@ def _course(kept: Sequence[Rested], finding_text: str) -> Figure:
             f"Bursts of {span_text(first.burst_s)}; {len(first.waits[0].bursts.iops)} with each rest, then "
             f"{span_text(first.waits[0].back.ends_s()[-1])} without any.",
             "A burst counts the I/Os done within it.",
+            "The first burst of each train follows no rest: it is drawn, and is in no mean.",
         ),
         tables=(together(kept, waits),),
         rules=tuple(rules),
     )
+
+
+def _cuts(kept: Sequence[Rested]) -> Iterator[str]:
+    """Say of each run where it was interrupted: what was written there to precondition it is not drawn."""
+    for shown, result in kept:
+        cuts = [span_text(wait.idle_s) for wait in result.waits if wait.cut]
+        if cuts:
+            yield f" {shown.label}: cut before rests of {and_listed(cuts)}, and preconditioned again."
 
 
 def _responses(kept: Sequence[Rested], finding_text: str) -> Figure:
@@ -173,7 +183,9 @@ def _responses(kept: Sequence[Rested], finding_text: str) -> Figure:
         described=finding_text,
         chart=XyChart(views),
         tables=(),
-        measured=(how(kept[0][1], kept[0][1].burst_s),),
+        measured=(
+            how(kept[0][1], f"a record of each burst of {span_text(kept[0][1].burst_s)}, rests between"),
+        ),
         buttons=(Buttons("view", "Wait state", tuple(window_view.label for window_view in views)),),
         wide=True,
     )
@@ -198,7 +210,7 @@ def _cross_pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
     finding_text = " ".join(leads(kept, cross_findings))
     longest = max(sum(group.records.ends_s()[-1] for group in result.groups) for _, result in kept)
     clock = Clock.up_to(longest)
-    measured = (how(kept[0][1], kept[0][1].groups[0].records.seconds),)
+    measured = (how(kept[0][1], unbroken(kept[0][1].groups[0].records.seconds)),)
     rules = tuple(Rule(shown.index, result.groups[0].mean_mb_s, "") for shown, result in kept)
     yield scaled(
         f"{CROSS_ID}-course",

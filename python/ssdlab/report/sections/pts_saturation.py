@@ -19,6 +19,7 @@ from ssdlab.report.sections.pts_charts import (
     how,
     responses,
     scaled,
+    unbroken,
     window_table,
     window_view,
 )
@@ -47,7 +48,7 @@ def section(runs: Sequence[Shown]) -> Section:
 
 def _pages(kept: Sequence[Saturated]) -> Iterator[Figure]:
     finding_text = " ".join(leads(kept, saturation_findings))
-    measured = (how(kept[0][1], kept[0][1].records.seconds),)
+    measured = (how(kept[0][1], unbroken(kept[0][1].records.seconds)),)
     ringed = (
         "Ringed: the samples that steady state is judged by. Faint: the load that goes on for the histogram."
     )

@@ -11,7 +11,7 @@ from ssdlab.drives.ratings import METRICS
 from ssdlab.model.document import Document
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import and_listed, capacity_text, figure_text, significant
-from ssdlab.report.links import link_of
+from ssdlab.report.links import link_of, profile_of
 from ssdlab.report.runs import entries
 from ssdlab.report.tree import fact
 from ssdlab.report.view import Exhibit, Section
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _NAND = re.compile(r"(\d+)(l|nm)-(slc|mlc|tlc|qlc)-(.+)")
 _NAND_OF = {"v-nand": "V-NAND", "bics": "BiCS"}
+_CELLS = {"1": "SLC", "2": "MLC", "3": "TLC", "4": "QLC"}
+"""By bits of a cell, where a profile names no NAND."""
 _WORD = 5
 """Letters from which on a maker is a name, and no letters of a name."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
@@ -95,34 +97,24 @@ def _of_record(name: str, unit: str = "") -> Callable[[Manifest], str | None]:
     return tell
 
 
-def _profile(manifest: Manifest) -> Document:
-    """Return the profile of a simulated drive; empty of another, and where it is not there any more."""
-    if not manifest.drive.text.startswith(SIMULATED_PREFIX):
-        return {}
-    import tomllib
-
-    from ssdlab.drives.simulated.profiles import profile_text
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    try:
-        return tomllib.loads(profile_text(SimulatedText.parse(manifest.drive.text).profile))
-    except (LabError, ValueError):
-        return {}
-
-
 def _of_profile(table: str, name: str, manifest: Manifest) -> str | None:
-    found = _profile(manifest).get(table)
+    found = profile_of(manifest.drive).get(table)
     value = found.get(name) if isinstance(found, dict) else None
     value = value.get("value") if isinstance(value, dict) else value
     return None if value is None else str(value)
 
 
-def _interface(manifest: Manifest) -> str | None:
+def interface(manifest: Manifest) -> str | None:
+    """Return what a drive is reached by; None: not known."""
     return link_of(manifest.drive).interface or fact(manifest.drive.identity, "transport", "interface")
 
 
-def _nand(manifest: Manifest) -> str | None:
-    return _of_record("nand")(manifest) or nand_text(_of_profile("flash", "nand", manifest))
+def medium(manifest: Manifest) -> str | None:
+    """Return what a drive keeps its data in, by its record or its profile; None: not known."""
+    named = _of_record("nand")(manifest) or nand_text(_of_profile("flash", "nand", manifest))
+    if named is None and "xpoint" in profile_of(manifest.drive):
+        return "3D XPoint"
+    return named or _CELLS.get(_of_profile("flash", "bits_per_cell", manifest) or "")
 
 
 def nand_text(name: str | None) -> str | None:
@@ -193,9 +185,9 @@ def _rating(metric: MetricName) -> Callable[[Manifest], str | None]:
 _ROWS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Capacity", _capacity),
     ("Firmware", lambda m: fact(m.drive.identity, "firmware")),
-    ("Interface", _interface),
+    ("Interface", interface),
     ("Controller", _of_record("controller")),
-    ("NAND", _nand),
+    ("NAND", medium),
     ("Raw capacity", _raw),
     ("Variant", _used),
     *((f"Rated {METRICS[metric].title}", _rating(metric)) for metric in METRICS),
