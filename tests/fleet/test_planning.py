@@ -157,10 +157,10 @@ def test_an_unknown_meter_is_refused_with_the_known_kinds(library: Path) -> None
         ('[[work]]\nrun = "./mine.toml"\n', "the field run is './mine.toml': no name of a method"),
         (
             '[[work]]\nrun = "trace"\nset = { file = "/etc/hosts" }\n',
-            "the field settings.file is '/etc/hosts'",
+            "settings.file is '/etc/hosts'",
         ),
         ('[[work]]\nrun = "trace"\nset = { file = "mine.csv" }\n', "file = .*mine.csv' names a file"),
-        ('[[work]]\nrun = "act-storage"\nset = { config = "act.txt" }\n', "config|act.txt"),
+        ('[[work]]\nrun = "act"\nset = { config = "act.txt" }\n', "config|act.txt"),
     ],
 )
 def test_work_that_names_a_file_is_refused(library: Path, work: str, words: str) -> None:

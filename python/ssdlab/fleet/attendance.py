@@ -65,6 +65,8 @@ def consent_words(job: FleetJob, destroy: str | None, *, wipe_signatures: bool) 
             reason="no-consent",
             serial=job.serial,
         )
+    if job.drive.startswith(SIMULATED_PREFIX):  # keeps nothing, as its text names no state
+        return ()
     wipe = ("--wipe-signatures",) if wipe_signatures else ()
     return ("--destroy", job.consent_id, *wipe)
 

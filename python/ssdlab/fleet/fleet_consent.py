@@ -117,10 +117,10 @@ def standing_consent(path: Path, plan: FleetPlan) -> FleetConsent:
 def _fault(found: FleetConsent, folder: HeldFolder, plan: FleetPlan) -> str:
     if not is_sealed(_content(found), _PURPOSE, found.seal):
         return f"{CONSENT} was not sealed by this user on this host"
-    if (found.folder_inode, found.folder_birth_ns) != (folder.id.inode, folder.id.birth_ns):
-        return f"its folder is a copy of the one that {CONSENT} was sealed for"
     if (found.plan, found.destroyed) != (plan.digest, plan.destroyed):
         return f"{CONSENT} is of another plan"
+    if (found.folder_inode, found.folder_birth_ns) != (folder.id.inode, folder.id.birth_ns):
+        return f"its folder is a copy of the one that {CONSENT} was sealed for"
     return ""
 
 
