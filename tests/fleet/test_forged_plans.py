@@ -6,19 +6,21 @@ resume` of its folder, and the command that a node of Slurm runs.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fleet.forged_scene import MIB, Fields, Scene
-from ssdlab.fleet.fleet_plan import parse_plan
+from machine.forked import Done
+from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.model.errors import Refused
 from ssdlab.results.seal import seal_document
 
@@ -126,21 +128,21 @@ WELL_FORMED: dict[str, Callable[[Fields], object]] = {
     "another-serial": of_job(serial="S9", consent_id="S9"),
     "another-drive": of_job(drive="/dev/sda"),
     "a-variant-that-formats": of_task(variant={"lba_format": 4096}),
-    "no-key-seal": of_plan(key_seal=None),
-    "a-key-seal-made-up": of_plan(key_seal="0" * 64),
 }
 """Fields that a plan may have, of a plan that its user did not seal."""
 
 
-def everywhere(scene: Scene, text: str) -> Iterator[Any]:
-    """Try a plan in each place where one is read, with the consent that it would take."""
+def everywhere(scene: Scene, text: str) -> Iterator[Done]:
+    """Try a plan where one is read, with the consent that it would take: each place by one of the users."""
     plan = scene.plans["reads"]
     forged = scene.write(scene.home / "forged.json", text)
     scene.write(scene.folder(plan) / "plan.json", text)
-    yield scene.run("fleet", "run", forged, "--backend", "local")
-    yield scene.run("fleet", "run", forged, "--backend", "slurm", "--destroy-all", "1")
-    yield scene.run("fleet", "resume", plan.plan_id, "--library", scene.library)
-    yield scene.job(plan, f"--destroy={plan.jobs[0].serial}", "--wipe-signatures")
+    if scene.user == "root":
+        yield scene.run("fleet", "run", forged, "--backend", "local")
+        yield scene.job(plan, f"--destroy={plan.jobs[0].serial}", "--wipe-signatures")
+    else:
+        yield scene.run("fleet", "run", forged, "--backend", "slurm", "--destroy-all", "1")
+        yield scene.run("fleet", "resume", plan.plan_id, "--library", scene.library)
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -152,8 +154,270 @@ def test_a_field_that_no_plan_has_is_refused_by_its_name(scene: Scene, name: str
 
 @pytest.mark.parametrize("name", WELL_FORMED)
 def test_a_plan_that_its_user_did_not_seal_is_refused(scene: Scene, name: str) -> None:
-    text = scene.forged(WELL_FORMED[name])
-    *read, on_the_node = everywhere(scene, text)
-    for done in read:
-        scene.check_refused(done, "was not sealed by this user on this host")
-    scene.check_refused(on_the_node, "sealed" if "seal" in name and False else "plan.json")
+    for done in everywhere(scene, scene.forged(WELL_FORMED[name])):
+        on_the_node = "is not the plan that was begun: its digest" in done.err
+        scene.check_refused(done, "plan.json" if on_the_node else "(key_seal)")
+
+
+@pytest.mark.parametrize("seal", [None, "0" * 64])
+def test_a_plan_without_its_key_seal_is_refused(scene: Scene, seal: str | None) -> None:
+    forged = scene.write(scene.home / "forged.json", scene.forged(of_plan(key_seal=seal)))
+    scene.check_refused(scene.run("fleet", "run", forged, "--backend", "local"), "(key_seal)")
+
+
+def test_a_plan_of_another_user_or_host_is_refused(scene: Scene, scenes: dict[str, Scene]) -> None:
+    other = scenes["root" if scene.user == "nobody" else "nobody"]
+    theirs = scene.write(scene.home / "theirs.json", other.plans["fills"].as_text())
+    scene.check_refused(scene.run("fleet", "run", theirs, "--destroy-all", "1"), "(key_seal)")
+
+
+def test_what_is_destroyed_follows_from_the_work(scene: Scene) -> None:
+    done = scene.run("fleet", "run", scene.home / "fills.json", "--backend", "local")
+    scene.check_refused(done, "writes 1 drive and loses what they hold, and no consent was given")
+    assert scene.plans["fills"].jobs[0].serial in done.out
+
+
+# --- folders and files that others can change ---
+
+
+def widen(path: Callable[[Scene], Path], mode: int) -> Callable[[Scene], None]:
+    return lambda scene: path(scene).chmod(mode)
+
+
+def given_away(path: Callable[[Scene], Path]) -> Callable[[Scene], None]:
+    return lambda scene: os.chown(path(scene), 4242, 4242)
+
+
+def linked(path: Callable[[Scene], Path]) -> Callable[[Scene], None]:
+    """Put in its place a link, which is somebody else's, to the real thing."""
+
+    def change(scene: Scene) -> None:
+        place = path(scene)
+        place.rename(real := scene.home / "real")
+        place.symlink_to(real)
+        os.chown(place, 4242, 4242, follow_symlinks=False)
+
+    return change
+
+
+def named_twice(path: Callable[[Scene], Path]) -> Callable[[Scene], None]:
+    return lambda scene: (scene.home / "another-name").hardlink_to(path(scene))
+
+
+def a_pipe(path: Callable[[Scene], Path]) -> Callable[[Scene], None]:
+    def change(scene: Scene) -> None:
+        path(scene).unlink()
+        os.mkfifo(path(scene))
+        os.chown(path(scene), scene.id, scene.id)
+
+    return change
+
+
+def plan_file(scene: Scene) -> Path:
+    return scene.home / "reads.json"
+
+
+def begun_file(scene: Scene) -> Path:
+    return scene.folder() / "plan.json"
+
+
+def library(scene: Scene) -> Path:
+    return scene.library
+
+
+def fleet(scene: Scene) -> Path:
+    return scene.library / ".fleet"
+
+
+def folder(scene: Scene) -> Path:
+    return scene.folder()
+
+
+def logs(scene: Scene) -> Path:
+    return scene.folder() / "logs"
+
+
+def attempts(scene: Scene) -> Path:
+    return scene.folder() / "attempts"
+
+
+CHANGEABLE: dict[str, tuple[Callable[[Scene], None], str]] = {
+    "library-of-a-group": (widen(library, 0o775), "library can be changed by its group"),
+    "library-of-all": (widen(library, 0o777), "library can be changed by everybody"),
+    "fleet-of-a-group": (widen(fleet, 0o775), ".fleet can be changed by its group"),
+    "folder-of-a-group": (widen(folder, 0o775), "reads can be changed by its group"),
+    "folder-of-all": (widen(folder, 0o777), "reads can be changed by everybody"),
+    "folder-like-tmp": (widen(folder, 0o1777), "reads can be changed by everybody"),
+    "logs-of-a-group": (widen(logs, 0o775), "logs can be changed by its group"),
+    "attempts-of-all": (widen(attempts, 0o777), "attempts can be changed by everybody"),
+    "fleet-of-another": (given_away(fleet), ".fleet belongs to user 4242"),
+    "folder-of-another": (given_away(folder), "reads belongs to user 4242"),
+    "logs-of-another": (given_away(logs), "logs belongs to user 4242"),
+    "plan-of-another": (given_away(begun_file), "plan.json belongs to user 4242"),
+    "library-linked": (linked(library), "library belongs to user 4242"),
+    "fleet-linked": (linked(fleet), ".fleet belongs to user 4242"),
+    "folder-linked": (linked(folder), "is a link"),
+    "logs-linked": (linked(logs), "is a link"),
+    "plan-linked": (linked(begun_file), "is a link"),
+    "plan-a-pipe": (a_pipe(begun_file), "is a named pipe"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGEABLE)
+def test_a_folder_that_others_can_change_is_refused(scene: Scene, name: str) -> None:
+    change, words = CHANGEABLE[name]
+    change(scene)
+    plan = scene.plans["reads"]
+    scene.check_refused(scene.job(plan), words)
+    scene.check_refused(scene.run("fleet", "resume", plan.plan_id, "--library", scene.library), words)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (widen(plan_file, 0o664), "reads.json can be changed by its group"),
+        (widen(plan_file, 0o666), "reads.json can be changed by everybody"),
+        (given_away(plan_file), "reads.json belongs to user 4242"),
+        (linked(plan_file), "is a link"),
+        (named_twice(plan_file), "has 2 names"),
+        (a_pipe(plan_file), "is a named pipe"),
+        (widen(lambda scene: scene.home, 0o777), "can be changed by everybody"),
+        (given_away(lambda scene: scene.home), "belongs to user 4242"),
+    ],
+)
+def test_a_plan_file_that_others_can_change_is_refused(
+    scene: Scene, change: Callable[[Scene], None], words: str
+) -> None:
+    change(scene)
+    scene.check_refused(scene.run("fleet", "run", plan_file(scene), "--backend", "local"), words)
+
+
+def test_an_inventory_that_others_can_change_makes_no_plan(scene: Scene) -> None:
+    words = (
+        "fleet",
+        "plan",
+        scene.home / "reads.toml",
+        "--library",
+        scene.library,
+        "-o",
+        scene.home / "x.json",
+    )
+    path = scene.library / ".fleet" / "inventory" / "n1.json"
+    path.chmod(0o666)
+    scene.check_refused(scene.run(*words), "n1.json can be changed by everybody")
+    path.chmod(0o644)
+    stored = json.loads(path.read_text())
+    del stored["seal"]
+    stored["drives"][0]["text"] = f"sim:tiny-test,serial=A1,state={scene.elsewhere}"
+    scene.write(path, seal_document(json.dumps(stored)))
+    scene.check_refused(scene.run(*words), "drives.0.text")
+    assert not (scene.home / "x.json").exists()
+
+
+# --- consent, replays, and what the host finds ---
+
+
+def test_resume_of_a_plan_that_nobody_consented_to_is_refused(scene: Scene) -> None:
+    plan = scene.plans["fills"]
+    words = ("fleet", "resume", plan.plan_id, "--library", scene.library)
+    scene.check_refused(scene.run(*words), "no consent to that was given (consent.json)")
+    made_up = {
+        "at": "2026-01-01T00:00:00.000Z",
+        "plan": plan.digest,
+        "folder_inode": scene.folder(plan).stat().st_ino,
+        "folder_birth_ns": None,
+        "destroyed": plan.destroyed,
+        "wipe_signatures": True,
+        "seal": "0" * 64,
+    }
+    scene.write(scene.folder(plan) / "consent.json", json.dumps(made_up))
+    scene.check_refused(scene.run(*words), "consent.json was not sealed by this user on this host")
+    scene.check_refused(scene.run(*words, "--destroy-all", "2"), "--destroy-all says 2")
+
+
+def test_consent_counts_for_its_plan_in_its_folder_alone(scene: Scene) -> None:
+    plan = scene.plans["fills"]
+    given = scene.run("fleet", "resume", plan.plan_id, "--library", scene.library, "--destroy-all", "1",
+                      "--backend", "slurm")  # fmt: skip
+    assert given.status in (2, 3), "no Slurm answers, after the consent was put on record"
+    consent = scene.folder(plan) / "consent.json"
+    kept = consent.read_text()
+    assert json.loads(kept)["destroyed"] == list(plan.destroyed)
+    away = scene.home / "away"
+    scene.folder(plan).rename(away)
+    subprocess.run(["cp", "-a", away, scene.folder(plan)], check=True)
+    words = ("fleet", "resume", plan.plan_id, "--library", scene.library)
+    scene.check_refused(scene.run(*words), "its folder is a copy")
+    scene.write(consent, kept.replace(plan.digest, scene.plans["reads"].digest))
+    scene.check_refused(scene.run(*words), "consent.json was not sealed by this user")
+
+
+def test_an_older_plan_in_the_folder_of_another_is_refused(scene: Scene) -> None:
+    old = scene.plans["fills"].as_text()
+    plan = scene.plans["reads"]
+    scene.write(begun_file(scene), old)
+    words = "(plan_id), and its folder that of another"
+    scene.check_refused(scene.job(plan), words)
+    scene.check_refused(scene.run("fleet", "resume", plan.plan_id, "--library", scene.library), words)
+    scene.check_refused(scene.run("fleet", "run", plan_file(scene), "--backend", "local"), words)
+
+
+@pytest.mark.parametrize("words", [(), ("--destroy=S9",), ("--wipe-signatures",), ("--destroy=",)])
+def test_a_node_takes_consent_from_its_command_alone(scene: Scene, words: tuple[str, ...]) -> None:
+    scene.check_refused(scene.job(scene.plans["fills"], *words), "job 0001 loses what drive")
+
+
+def test_a_drive_attached_anew_is_another(scene: Scene) -> None:
+    plan = scene.plans["fills"]
+    backing = subprocess.run(
+        ["losetup", "--noheadings", "--output", "BACK-FILE", scene.device],
+        check=True, capture_output=True, text=True,
+    ).stdout.strip()  # fmt: skip
+    if scene.user == "nobody":
+        pytest.skip("sees no loop device")
+    subprocess.run(["losetup", "--detach", scene.device], check=True)
+    subprocess.run(["losetup", scene.device, backing], check=True)
+    done = scene.job(plan, f"--destroy={plan.jobs[0].serial}", "--wipe-signatures")
+    scene.check_refused(done, "was attached since it was planned")
+
+
+@pytest.mark.parametrize("number", ["--user=root", "1;id", "../1", "-1"])
+def test_what_a_back_end_called_a_job_is_a_number(scene: Scene, number: str) -> None:
+    plan = scene.plans["reads"]
+    stored = {"backend": "slurm", "jobs": {"0001": number}, "given": {"0001": 1.0}}
+    scene.write(scene.folder() / "submitted.json", json.dumps(stored))
+    for verb in ("cancel", "status", "resume"):
+        done = scene.run("fleet", verb, plan.plan_id, "--library", scene.library)
+        scene.check_refused(done, "submitted.json is damaged")
+
+
+def test_a_plan_is_read_once(scenes: dict[str, Scene]) -> None:
+    """Somebody swaps the file all the while: what is refused is never the plan that is done."""
+    scene = scenes["root"]
+    scene.restore()
+    plan, place = scene.plans["reads"], begun_file(scene)
+    texts = [plan.as_text(), scene.forged(of_task(run="whole-drive-fill"))]
+    ended = threading.Event()
+
+    def swap() -> None:
+        for number in itertools.count():
+            if ended.is_set():
+                return
+            new = place.with_name("new")
+            new.write_text(texts[number % 2])
+            new.rename(place)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    try:
+        seen = set()
+        for _ in range(300):
+            found = FleetFolder(scene.folder())
+            with suppress(Refused):
+                found.check_plan(plan.digest)
+                assert found.plan.jobs[0].task.run == "peak-random-read"
+            seen.add(found.plan.jobs[0].task.run)
+    finally:
+        ended.set()
+        swapper.join()
+    assert len(seen) == 2, "both were met"
