@@ -7,8 +7,10 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,30 @@ WORKS = {"reads": "peak-random-read", "fills": "whole-drive-fill"}
 Fields = dict[str, Any]
 
 
+@contextmanager
+def a_device() -> Iterator[tuple[Path, str]]:
+    """Attach a loop device to a file full of data; gives a folder that all may enter, and the device."""
+    with tempfile.TemporaryDirectory(prefix="forged-") as name:
+        root = Path(name)
+        root.chmod(0o755)
+        image = root / "device.img"
+        image.write_bytes(b"PRECIOUS" * (4 * MIB // 8))
+        done = subprocess.run(
+            ["losetup", "--find", "--show", image], check=True, capture_output=True, text=True
+        )
+        device = done.stdout.strip()
+        try:
+            yield root, device
+        finally:
+            subprocess.run(["losetup", "--detach", device], check=True)
+
+
 class Scene:
     """The files of one user, put back as they were before each forgery."""
 
-    def __init__(self, root: Path, user: str, device: str) -> None:
-        self.user, self.device = user, device
+    def __init__(self, root: Path, user: str, device: str, leave: str = "") -> None:
+        """Make them; `leave` is added to the work of the selection."""
+        self.user, self.device, self._leave = user, device, leave
         self.id = NOBODY if user == "nobody" else 0
         self.home, self._kept = root / user, root / f"{user}-kept"
         self.library = self.home / "library"
@@ -90,12 +111,14 @@ class Scene:
         assert not list(self.library.glob("2*")), "a run was begun"
 
     def _fill(self) -> None:
-        found = look(self.device).identity
+        looked = look(self.device)
+        found = looked.identity
         assert found is not None
         drive = FleetDrive(
             serial=f"{HOST}-{found.name}",
             text=found.path,
             slot=slot_of(Path("/sys/class/block") / found.name, found),
+            signatures=tuple(each.kind for each in looked.signatures),
             identity=plain_identity(found),
         )
         inventory = Inventory(
@@ -115,7 +138,7 @@ class Scene:
             self.write(
                 self.home / f"{name}.toml",
                 f'name = "{name}"\n[[drives]]\nserials = ["{drive.serial}"]\n'
-                f'[[work]]\nrun = "{work}"\nquick = true\n',
+                f'[[work]]\nrun = "{work}"\nquick = true\n{self._leave}',
             )
         self._own()
 
