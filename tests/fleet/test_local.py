@@ -173,7 +173,7 @@ def _real(serial: str, path: str) -> Look:
 
 def test_a_drive_in_another_slot_or_missing_is_refused(make_plan: Callable[..., Path]) -> None:
     job = read_plan(make_plan(ALL + SHORT, n1=["A1"])).jobs[0]
-    job = job.model_copy(update={"drive": "/dev/none0", "slot": "/dev/none0"})
+    job = job.model_copy(update={"drive": "/dev/none0", "slot": "/dev/none0", "consent_id": "A1"})
     real = _real
     assert check_drive(job, lambda: [real("A1", "/dev/none0"), real("A2", "/dev/none1")]) == "/dev/none0"
     with pytest.raises(Refused, match=r"A1 hangs elsewhere .* and A2 is in its slot"):

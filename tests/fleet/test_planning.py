@@ -31,7 +31,7 @@ def test_a_plan_names_every_serial_host_hour_and_byte(library: Path) -> None:
     take(library, drives("A3"), "n2")
     text = '[[drives]]\nserials = ["A3", "A1"]\n' + QD1 + '[[work]]\nrun = "peak-random-read"\nquick = true\n'
     plan = plan_fleet(parse_selection(text, "x.toml"), read_inventories(library), library)
-    assert [(job.name, job.serial, job.host, job.words[0]) for job in plan.jobs] == [
+    assert [(job.name, job.serial, job.host, job.task.run) for job in plan.jobs] == [
         ("0001", "A3", "n2", "qd1"),
         ("0002", "A1", "n1", "qd1"),
         ("0003", "A3", "n2", "peak-random-read"),
@@ -41,7 +41,7 @@ def test_a_plan_names_every_serial_host_hour_and_byte(library: Path) -> None:
     assert len({job.run_id for job in plan.jobs}) == 4
     for job in plan.jobs:
         assert 0 <= job.seconds[0] <= job.seconds[1] < 86_400
-        assert (job.bytes_written[1] > 0) is job.destroys
+        assert (job.bytes_written[1] > 0) is job.writes
         assert job.drive_seconds is not None, "a simulated drive keeps time of its own"
         assert 0 <= job.drive_seconds[0] <= job.drive_seconds[1]
     assert not any((library / job.run_id).exists() for job in plan.jobs)
@@ -150,11 +150,28 @@ def test_an_unknown_meter_is_refused_with_the_known_kinds(library: Path) -> None
         assert kind in str(caught.value.advice)
 
 
-def test_a_recording_of_one_run_is_no_fault(library: Path) -> None:
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        (QD1 + 'meter = "csv:watts.csv"\n', "a recording .* is of one run by itself"),
+        ('[[work]]\nrun = "./mine.toml"\n', "the field run is './mine.toml': no name of a method"),
+        (
+            '[[work]]\nrun = "trace"\nset = { file = "/etc/hosts" }\n',
+            "settings.file is '/etc/hosts'",
+        ),
+        ('[[work]]\nrun = "trace"\nset = { file = "mine.csv" }\n', "file = .*mine.csv' names a file"),
+        ('[[work]]\nrun = "act"\nset = { config = "act.txt" }\n', "config|act.txt"),
+    ],
+)
+def test_work_that_names_a_file_is_refused(library: Path, work: str, words: str) -> None:
     take(library, drives("A1"), "n1")
-    text = A1 + QD1 + 'meter = "csv:watts.csv"\n'
-    (job,) = plan_fleet(parse_selection(text, "x"), read_inventories(library), library).jobs
-    assert job.words[-2:] == ("--meter", "csv:watts.csv")
+    with pytest.raises(UsageError, match=words):
+        plan_fleet(parse_selection(A1 + work, "x"), read_inventories(library), library)
+
+
+def test_a_simulated_drive_that_keeps_its_state_is_in_no_fleet(library: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="it keeps its state in a file"):
+        take(library, [f"sim:tiny-test,serial=A1,state={tmp_path / 'drive.sim'}"], "n1")
 
 
 def test_more_cpus_than_a_host_has_are_refused(library: Path) -> None:
@@ -169,8 +186,9 @@ def test_a_variant_and_repeats_stand_in_the_command(library: Path) -> None:
     take(library, drives("A1", text="sim:nvme-tlc-enterprise,scale=64"), "n1")
     work = QD1 + 'repeat = 3\nset = { seconds = "3s" }\nvariant = { spare = "25%" }\nseed = 7\n'
     (job,) = plan_fleet(parse_selection(A1 + work, "x"), read_inventories(library), library).jobs
-    assert job.words[:8] == ("qd1", "--quick", "--repeat", "3", "--set", "seconds=3s", "--spare", "25%")
-    assert job.words[8] == "--seed"
+    words = job.task.words()
+    assert words[:8] == ("qd1", "--quick", "--repeat", "3", "--set", "seconds=3s", "--spare", "0.25")
+    assert words[8] == "--seed"
 
 
 def test_a_plan_edited_to_name_another_serial_is_refused(

@@ -37,7 +37,7 @@ VERSIONS = {
     catalogue_columns.ROW_SCHEMA: 6,
     catalogue_files.CURRENT_SCHEMA: 8,
     inventory.SCHEMA: 1,
-    fleet_plan.SCHEMA: 1,
+    fleet_plan.SCHEMA: 2,
     declaration.SCHEMA: 1,
     purges.SCHEMA: 1,
 }

@@ -35,7 +35,8 @@ def plan(
     """Work out what a fleet is to do: every serial, host, hour and byte. Touches no drive.
 
     Drives are those of the inventories in the library (`ssdlab fleet inventory` on each host); where there is
-    none, those of this host. The plan is sealed: `ssdlab fleet run` takes it as it is written.
+    none, those of this host. The plan is sealed with your key of this host: `ssdlab fleet run` takes it from
+    you, here, as it is written.
 
     Parameters
     ----------
@@ -50,6 +51,7 @@ def plan(
     json
         Print the plan as JSON, schema ssdlab.fleet-plan/1.
     """
+    from ssdlab.fleet.fleet_plan import check_place
     from ssdlab.fleet.inventory import read_inventories, take
     from ssdlab.fleet.planning import plan_fleet
     from ssdlab.fleet.selection import read_selection
@@ -60,11 +62,12 @@ def plan(
     if simulated or not inventories:
         take(shared, simulated)
         inventories = read_inventories(shared)
-    made = plan_fleet(asked, inventories, shared)
+    made = plan_fleet(asked, inventories, shared).sealed()
     path = output or Path(f"{made.plan_id}.json")
-    write_new(path, made.as_text())
+    check_place(path)
+    write_new(path, made.as_text(), mode=0o644)
     if json:
-        print_json(made.model_dump(mode="json", by_alias=True))
+        print_json({**made.model_dump(mode="json", by_alias=True), "destroyed": made.destroyed})
         return
     print_plan(made)
     say(f"written: {path}; nothing was touched. Begin it: {made.run_command(path)}")
@@ -75,6 +78,7 @@ def run(
     /,
     *,
     destroy_all: Amount = None,
+    wipe_signatures: bool = False,
     backend: BackendOption = None,
     json: bool = False,
 ) -> int:
@@ -88,6 +92,8 @@ def run(
         The file that `ssdlab fleet plan` wrote.
     destroy_all
         Consent: the number of drives whose data will be lost, as the plan says it.
+    wipe_signatures
+        Let that cover the file systems, partition tables and array members on these drives.
     backend
         Who runs the jobs [default: slurm where this host is part of one, else local].
     json
@@ -98,21 +104,33 @@ def run(
 
     planned = read_plan(plan)
     print_destroyed(planned)
-    folder = begin(planned, destroy_all=destroy_all, backend=backend)
+    folder = begin(planned, destroy_all=destroy_all, backend=backend, wipe_signatures=wipe_signatures)
     return _ended(folder, json=json)
 
 
 def resume(
-    plan: str, /, *, backend: BackendOption = None, library: Path | None = None, json: bool = False
+    plan: str,
+    /,
+    *,
+    destroy_all: Amount = None,
+    wipe_signatures: bool = False,
+    backend: BackendOption = None,
+    library: Path | None = None,
+    json: bool = False,
 ) -> int:
     """Continue a plan: jobs that were cut short are resumed, those not begun are begun.
 
-    Consent was given for the plan's serials, and holds. Jobs that were refused are tried again.
+    The consent that `ssdlab fleet run` was given holds, for that plan in that folder, for you on this host.
+    Jobs that were refused are tried again.
 
     Parameters
     ----------
     plan
         The plan: its file, its id or the beginning of it, or `last`.
+    destroy_all
+        Consent given anew: the number of drives whose data will be lost, as the plan says it.
+    wipe_signatures
+        Let that cover the file systems, partition tables and array members on these drives.
     backend
         Who runs the jobs [default: who ran them before].
     library
@@ -124,7 +142,7 @@ def resume(
     from ssdlab.fleet.fleet_folder import find_fleet
 
     folder = find_fleet(plan, library_of(library))
-    count = continue_plan(folder, backend=backend)
+    count = continue_plan(folder, backend=backend, destroy_all=destroy_all, wipe_signatures=wipe_signatures)
     if not count:
         say(f"nothing of {folder.plan.plan_id} is left to begin: its jobs have ended well or are at work")
     return _ended(folder, json=json)
@@ -162,7 +180,7 @@ def print_plan(made: FleetPlan) -> None:
             job.host,
             job.serial,
             job.model,
-            " ".join(job.words),
+            " ".join(job.task.words()),
             *(of(job) for of in times.values()),
             bytes_text(*job.bytes_written),
             _share(job),
@@ -200,8 +218,10 @@ def print_destroyed(made: FleetPlan) -> None:
         print_line("destroy: no drive is written")
         return
     print_line(f"destroy: the data of {counted(len(serials), 'drive')} will be lost:", "warn")
+    wiped = made.wiped
     for serial in serials:
-        print_line(f"  {serial}")
+        carries = f", and of {', '.join(wiped[serial])} on it" if serial in wiped else ""
+        print_line(f"  {serial}{carries}")
 
 
 def _share(job: FleetJob) -> str:

@@ -93,7 +93,7 @@ def print_status(folder: FleetFolder, found: Sequence[JobStatus]) -> None:
             each.job.name,
             each.host,
             each.job.serial,
-            each.job.words[0],
+            each.job.task.run,
             each.state,
             _progress(each),
             each.attempts or "",

@@ -7,6 +7,7 @@ fails the host: in a prolog of Slurm the same would take the whole node out of s
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,9 @@ from ssdlab.fleet.inventory import (
     inventories_in,
     own_version,
 )
-from ssdlab.model.errors import Refused
+from ssdlab.fleet.task import cap_words
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.model.errors import Refused, excerpt
 from ssdlab.results.lease import host_name
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 
@@ -44,17 +47,42 @@ class Command:
     words: tuple[str, ...]
 
 
-def command_of(folder: FleetFolder, job: FleetJob, drive: str) -> Command:
-    """Return the command that begins a job's run, or resumes it; with the consent for its serial."""
-    consent = () if job.consent is None else ("--destroy", job.consent)
+def consent_words(job: FleetJob, destroy: str | None, *, wipe_signatures: bool) -> tuple[str, ...]:
+    """Return the words by which a command is given the consent that a job was handed; none where none is due.
+
+    Raises
+    ------
+    Refused
+        The job's work writes, and no consent to that was handed on.
+    """
+    if not job.writes:
+        return ()
+    if destroy != job.serial:
+        handed = "no consent was handed on" if destroy is None else f"--destroy says {excerpt(destroy)}"
+        raise Refused(
+            f"job {job.name} loses what drive {job.serial} holds, and {handed}",
+            "begin the plan by ssdlab fleet run, which takes that consent",
+            reason="no-consent",
+            serial=job.serial,
+        )
+    if job.drive.startswith(SIMULATED_PREFIX):  # keeps nothing, as its text names no state
+        return ()
+    wipe = ("--wipe-signatures",) if wipe_signatures else ()
+    return ("--destroy", job.consent_id, *wipe)
+
+
+def command_of(folder: FleetFolder, job: FleetJob, drive: str, consent: tuple[str, ...]) -> Command:
+    """Return the command that begins a job's run, or resumes it; with the consent for its drive."""
     run = folder.library / job.run_id
     if not (run / MANIFEST).is_file():
         place = ("--library", str(folder.library), "--run-id", job.run_id)
-        return Command(("run", job.words[0], drive, *job.words[1:], *consent, *place))
+        method, *words = job.task.words()
+        return Command(("run", method, drive, *words, *consent, *place))
     found = RunFolder(run)
     if found.manifest.status == "finished" and not found.lacks_tables:
         return Command(())
-    return Command(("resume", str(run), *consent))
+    cap = cap_words(job.task.endurance_cap) if consent else []
+    return Command(("resume", str(run), *consent, *cap))
 
 
 def attend(folder: FleetFolder, job: FleetJob, drives: Callable[[], Sequence[Look]] = list_drives) -> str:
@@ -99,7 +127,7 @@ def check_shared(folder: FleetFolder, within_s: float = SHARED_WITHIN_S) -> None
     token = folder.path.parent / TOKEN
     until = time.monotonic() + within_s
     while True:
-        seen = token.read_text(encoding="ascii", errors="replace") if token.is_file() else None
+        seen = _token(folder.path.parent)
         if seen == folder.plan.library_token:
             return
         if time.monotonic() >= until:
@@ -110,6 +138,12 @@ def check_shared(folder: FleetFolder, within_s: float = SHARED_WITHIN_S) -> None
                 host=host_name(),
             )
         time.sleep(_LOOK_EVERY_S)
+
+
+def _token(folder: Path) -> str | None:
+    with suppress(OSError), HeldFolder(folder) as held:
+        return held.read_bytes(TOKEN).decode("ascii", errors="replace")
+    return None
 
 
 def check_clock(library: Path, clock: Callable[[], float] = time.time) -> None:
@@ -143,6 +177,9 @@ def check_drive(
     if job.drive.startswith(SIMULATED_PREFIX):
         return job.drive
     here, fault = drive_fault(job.serial, slot or job.slot, host_name(), drives)
+    if not fault and here and here.identity and here.identity.consent_id != job.consent_id:
+        fault = f"drive {job.serial} goes by the identifier {here.identity.consent_id} (consent_id), and by "
+        fault += f"{job.consent_id} in the plan"
     if fault or here is None or here.identity is None:
         raise Refused(
             fault,
@@ -157,7 +194,6 @@ def _slot_here(folder: FleetFolder, job: FleetJob) -> str | None:
     """Return where a drive hangs on this host, if another host may do the job as well; None: as planned."""
     if host_name() == job.host:
         return None
-    mine = [
-        each for found in inventories_in(folder.library) if found.host == host_name() for each in found.drives
-    ]
+    found = inventories_in(folder.library, private=True)
+    mine = [each for host in found if host.host == host_name() for each in host.drives]
     return next((each.slot for each in mine if each.serial == job.serial), None)

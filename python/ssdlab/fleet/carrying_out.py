@@ -6,25 +6,28 @@ from typing import TYPE_CHECKING
 
 from ssdlab.fleet.attendance import check_clock, check_shared, check_version
 from ssdlab.fleet.backends import find_backend, usual_backend
+from ssdlab.fleet.fleet_consent import check_consent, record_consent, standing_consent
 from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.fleet.status import status_of, unfinished
 from ssdlab.model.errors import Refused
-from ssdlab.model.units import counted
 
 if TYPE_CHECKING:
     from ssdlab.fleet.fleet_plan import FleetPlan
 
 
-def begin(plan: FleetPlan, *, destroy_all: int | None, backend: str | None) -> FleetFolder:
+def begin(
+    plan: FleetPlan, *, destroy_all: int | None, backend: str | None, wipe_signatures: bool = False
+) -> FleetFolder:
     """Carry a plan out; returns when the back end does.
 
     Raises
     ------
     Refused
-        Consent is missing or of another number of drives, the plan was begun before, or the back end cannot
-        carry it out; nothing was begun then.
+        The plan is not this user's, consent is missing or of another number of drives, the plan was begun
+        before, or the back end cannot carry it out; nothing was begun then.
     """
-    _check_consent(plan, destroy_all)
+    plan.check_seal()
+    check_consent(plan, destroy_all, wipe_signatures=wipe_signatures)
     chosen = find_backend(backend or usual_backend())
     check_version(plan)
     folder = FleetFolder.make(plan)
@@ -36,18 +39,30 @@ def begin(plan: FleetPlan, *, destroy_all: int | None, backend: str | None) -> F
     check_shared(folder)
     check_clock(folder.library)
     chosen.check(folder, plan.jobs)
+    folder.consent = record_consent(folder.path, plan, wipe_signatures=wipe_signatures)
     chosen.submit(folder, plan.jobs)
     return folder
 
 
-def resume(folder: FleetFolder, *, backend: str | None) -> int:
+def resume(
+    folder: FleetFolder, *, backend: str | None, destroy_all: int | None = None, wipe_signatures: bool = False
+) -> int:
     """Give the jobs that are left to the back end again; returns how many those were.
 
     Raises
     ------
     Refused
-        The back end cannot carry them out.
+        The plan or its folder is not this user's, the consent that it was begun with does not count here and
+        none is given anew, or the back end cannot carry the jobs out.
     """
+    folder.check_private()
+    plan = folder.plan
+    plan.check_seal()
+    if destroy_all is not None or wipe_signatures:
+        check_consent(plan, destroy_all, wipe_signatures=wipe_signatures)
+        folder.consent = record_consent(folder.path, plan, wipe_signatures=wipe_signatures)
+    elif plan.destroyed:
+        folder.consent = standing_consent(folder.path, plan)
     given = folder.submitted()
     chosen = find_backend(backend or (given.backend if given is not None else usual_backend()))
     check_version(folder.plan)
@@ -63,7 +78,13 @@ def cancel(folder: FleetFolder) -> int | None:
     """Let nothing more begin, and end what runs; returns how many jobs were told.
 
     A plan whose jobs have all ended well is left as it is: None.
+
+    Raises
+    ------
+    Refused
+        The plan's folder is not this user's.
     """
+    folder.check_private()
     if all(each.state == "finished" for each in status_of(folder)):
         return None
     folder.cancel()
@@ -73,16 +94,3 @@ def cancel(folder: FleetFolder) -> int | None:
     going = [each.job for each in status_of(folder) if each.state in {"running", "waiting", "held"}]
     find_backend(given.backend).cancel(folder, going)
     return len(going)
-
-
-def _check_consent(plan: FleetPlan, destroy_all: int | None) -> None:
-    count = len(plan.destroyed)
-    if count == (destroy_all or 0):
-        return
-    given = "no consent was given" if destroy_all is None else f"--destroy-all says {destroy_all}"
-    loses = f"writes {counted(count, 'drive')} and loses what they hold" if count else "writes no drive"
-    raise Refused(
-        f"the plan {loses}, and {given}",
-        f"look at the serials, then say --destroy-all {count}" if count else "leave --destroy-all out",
-        serials=list(plan.destroyed),
-    )

@@ -8,14 +8,18 @@ Every host is asked the same in three places: by the job before it begins, by th
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
 
 from ssdlab.drives import list_drives
-from ssdlab.fleet.inventory import FLEET, fleet_folder, inventories_in, serial_on, slot_of
+from ssdlab.fleet.fields import HostName
+from ssdlab.fleet.inventory import FLEET, inventories_in, serial_on, slot_of
 from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
+from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ _STANDING = frozenset({"mounted", "swap", "root", "held", "read-only", "empty", 
 class Health(Stored):
     """What a host last found wrong with its drives."""
 
-    host: str
+    host: HostName
     at: float = Field(description="when, by the host's clock: seconds since 1970")
     faults: dict[str, str] = Field(description="by serial, in a sentence")
 
@@ -48,6 +52,8 @@ def drive_fault(
         instead = "" if there is None else f"; in its slot is {there}"
         return None, f"drive {serial} is not attached to {host}{instead}"
     if _slot(here) != slot:
+        if _slot(here).partition(" (")[0] == slot.partition(" (")[0]:
+            return here, f"drive {serial} is only a name, and what has it was attached since it was planned"
         now_there = "nothing" if there is None else there
         return here, f"drive {serial} hangs elsewhere than it did, and {now_there} is in its slot"
     guard = here.writing
@@ -77,19 +83,20 @@ def note_health(library: Path, host: str, faults: Mapping[str, str]) -> None:
         The library cannot be written.
     """
     text = Health(host=host, at=time.time(), faults=dict(faults)).model_dump_json(indent=1)
-    with library_errors(library), fleet_folder(library).folder(HEALTH, make=True) as folder:
+    # Not held to be private: a prolog of Slurm is root, whoever the library belongs to, and what it says is
+    # only shown.
+    with library_errors(library), HeldFolder(library / FLEET / HEALTH, make=FOLDER_MODE) as folder:
         folder.replace(f"{host}.json", text)
 
 
 def known_faults(library: Path) -> dict[tuple[str, str], str]:
     """Return what all hosts found last, by host and serial; what cannot be read says nothing."""
     found: dict[tuple[str, str], str] = {}
-    for path in (library / FLEET / HEALTH).glob("*.json"):
-        try:
-            kept = Health.model_validate_json(path.read_bytes())
-        except (OSError, ValidationError):
-            continue
-        found |= {(kept.host, serial): what for serial, what in kept.faults.items()}
+    with suppress(OSError, Refused), HeldFolder(library / FLEET / HEALTH) as folder:
+        for name in folder.names():
+            with suppress(OSError, Refused, ValidationError):
+                kept = Health.model_validate_json(folder.read_bytes(name))
+                found |= {(kept.host, serial): what for serial, what in kept.faults.items()}
     return found
 
 

@@ -2,7 +2,8 @@
 
 ::
 
-    .fleet/PLAN_ID/plan.json            the plan, sealed
+    .fleet/PLAN_ID/plan.json            the plan, sealed by who made it
+    .fleet/PLAN_ID/consent.json         consent to what it destroys, sealed by who began it
     .fleet/PLAN_ID/attempts/0001-1.json the first attempt at job 0001: host, process, how it ended
     .fleet/PLAN_ID/logs/0001.log        what its attempts printed
     .fleet/PLAN_ID/submitted.json       back end, and the back end's own names of the jobs
@@ -16,20 +17,27 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
-from ssdlab.fleet.fleet_plan import FleetPlan, read_plan
-from ssdlab.fleet.inventory import FLEET, fleet_folder
+from ssdlab.fleet.backend import BackendName
+from ssdlab.fleet.fields import JobName, Line
+from ssdlab.fleet.fleet_plan import FleetPlan, parse_plan, read_plan
+from ssdlab.fleet.inventory import FLEET
+from ssdlab.fleet.private import private_folder
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.programs import own_module
 from ssdlab.host.state_folder import library_words
-from ssdlab.model.errors import Refused, UsageError, unknown
+from ssdlab.model.errors import Refused, UsageError, of_os, unknown
 from ssdlab.model.stored import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from ssdlab.fleet.fleet_consent import FleetConsent
+    from ssdlab.fleet.fleet_plan import FleetJob
 
 PLAN = "plan.json"
 ATTEMPTS, LOGS = "attempts", "logs"
@@ -40,11 +48,11 @@ _ATTEMPT = re.compile(r"(\d{4,})-(\d+)\.json")
 class Attempt(Stored):
     """One try at a job, as the host that made it wrote it down."""
 
-    job: str
-    number: int = Field(description="from 1")
-    host: str
-    pid: int
-    backend_job: str = Field(default="", description="what the back end calls it")
+    job: JobName
+    number: int = Field(ge=1, description="from 1")
+    host: Line
+    pid: int = Field(ge=1)
+    backend_job: Line = Field(default="", description="what the back end calls it")
     began: float = Field(description="seconds since 1970, by the host's clock")
     ended: float | None = None
     exit_status: int | None = None
@@ -54,12 +62,16 @@ class Attempt(Stored):
     )
 
 
+BackendJob = Annotated[str, StringConstraints(pattern=r"^[0-9]*$")]
+"""What a back end calls a job: a number, which is an argument of its programs; none where it names none."""
+
+
 class Submitted(Stored):
     """How a plan was given to a back end."""
 
-    backend: str
-    jobs: dict[str, str] = Field(default={}, description="by job, what the back end calls it")
-    given: dict[str, float] = Field(
+    backend: BackendName
+    jobs: dict[JobName, BackendJob] = Field(default={}, description="by job, what the back end calls it")
+    given: dict[JobName, float] = Field(
         default={}, description="by job, when it was given last: seconds since 1970, by the host's clock"
     )
 
@@ -75,12 +87,39 @@ class FleetFolder:
     path
         The folder.
     plan
-        What is carried out.
+        What is carried out, as it was read, once. Whose it is, is not known before `check_private` and the
+        plan's own `check_seal`.
+    consent
+        To what it destroys, as this command was given it or found it; None: to nothing.
+
+    Raises
+    ------
+    UsageError, HostError
+        It cannot be read.
+    Refused
+        What it holds is no plan, or that of another folder.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.plan = read_plan(path / PLAN)
+        self.consent: FleetConsent | None = None
+        try:
+            with HeldFolder(path) as folder:
+                data = folder.read_bytes(PLAN)
+        except OSError as error:
+            raise of_os(
+                error,
+                f"cannot read the fleet plan {path / PLAN}",
+                "name a plan that was begun: ssdlab fleet status shows the last one",
+                path=str(path),
+            ) from error
+        self.plan = parse_plan(data, path / PLAN)
+        if self.plan.plan_id != path.name:
+            raise Refused(
+                f"{path / PLAN} is the plan {self.plan.plan_id} (plan_id), and its folder that of another",
+                "put the folder back under its own name, or make a new plan",
+                path=str(path),
+            )
 
     @classmethod
     def make(cls, plan: FleetPlan) -> FleetFolder:
@@ -90,15 +129,61 @@ class FleetFolder:
         ------
         HostError
             The library cannot be written.
+        Refused
+            Others can change the folder, or another plan is in it.
         """
-        library = Path(plan.library)
-        with library_errors(library), fleet_folder(library) as fleet:
-            with fleet.folder(plan.plan_id, make=True) as folder:
-                for name in (ATTEMPTS, LOGS):
-                    folder.folder(name, make=True).close()
+        path = Path(plan.library) / FLEET / plan.plan_id
+        with library_errors(path):
+            for name in (ATTEMPTS, LOGS):
+                private_folder(path / name, make=True).close()
+            with private_folder(path) as folder:
                 if not folder.is_file(PLAN):
                     folder.replace(PLAN, plan.as_text())
-            return cls(fleet.path / plan.plan_id)
+        made = cls(path)
+        made.check_plan(plan.digest)
+        return made
+
+    def check_private(self) -> None:
+        """Refuse it unless it is ours, and nobody else can change it or what is in it.
+
+        Raises
+        ------
+        Refused
+            With what others could change.
+        HostError
+            It cannot be looked at.
+        """
+        with library_errors(self.path), private_folder(self.path) as folder:
+            folder.check_plain(ATTEMPTS, LOGS)
+            for name in (ATTEMPTS, LOGS):
+                private_folder(self.path / name).close()
+
+    def check_plan(self, digest: str) -> None:
+        """Refuse it unless it holds the very plan with this digest.
+
+        Raises
+        ------
+        Refused
+            It holds another one.
+        """
+        if self.plan.digest != digest:
+            raise Refused(
+                f"{self.path / PLAN} is not the plan that was begun: its digest is {self.plan.digest[:16]}, "
+                f"and not {digest[:16]}",
+                "see who changed it; make a new plan: ssdlab fleet plan SELECTION.toml",
+                path=str(self.path),
+            )
+
+    def job_command(self, job: FleetJob) -> list[str]:
+        """Return the command by which a back end does a job.
+
+        It carries what the job's host is to take from no file: which plan is meant, and the consent.
+        """
+        words = [str(self.path), job.name, f"--plan={self.plan.digest}"]
+        if self.consent is not None and job.serial in self.consent.destroyed and job.writes:
+            words.append(f"--destroy={job.serial}")
+            words += ["--wipe-signatures"] if self.consent.wipe_signatures else []
+        return own_module("ssdlab", "fleet", "job", *words)
 
     @property
     def library(self) -> Path:
@@ -124,8 +209,8 @@ class FleetFolder:
 
     def submitted(self) -> Submitted | None:
         """Return how it was given to a back end; None before."""
-        path = self.path / SUBMITTED
-        return self._stored(Submitted, path) if path.is_file() else None
+        with library_errors(self.path), HeldFolder(self.path) as folder:
+            return self._stored(Submitted, folder, SUBMITTED) if folder.exists(SUBMITTED) else None
 
     def note_submitted(self, backend: str, jobs: Mapping[str, str]) -> None:
         """Write down what a back end calls the jobs, beside those that it was given before."""
@@ -140,10 +225,11 @@ class FleetFolder:
     def attempts(self) -> dict[str, list[Attempt]]:
         """Return all attempts by job, oldest first."""
         found: dict[str, list[Attempt]] = {}
-        for path in (self.path / ATTEMPTS).glob("*.json"):
-            if _ATTEMPT.fullmatch(path.name):
-                attempt = self._stored(Attempt, path)
-                found.setdefault(attempt.job, []).append(attempt)
+        with library_errors(self.path), HeldFolder(self.path / ATTEMPTS) as folder:
+            for name in folder.names():
+                if _ATTEMPT.fullmatch(name):
+                    attempt = self._stored(Attempt, folder, name)
+                    found.setdefault(attempt.job, []).append(attempt)
         return {job: sorted(tries, key=lambda each: each.number) for job, tries in found.items()}
 
     def write_attempt(self, attempt: Attempt) -> None:
@@ -156,10 +242,11 @@ class FleetFolder:
         names = (self.path / ATTEMPTS).glob(f"{job}-*.json")
         return max((int(path.stem.rpartition("-")[2]) for path in names), default=0) + 1
 
-    def _stored(self, kind: type[_Kept], path: Path) -> _Kept:
+    def _stored(self, kind: type[_Kept], folder: HeldFolder, name: str) -> _Kept:
         """Read what the fleet keeps of a plan; damage is refused by the file's name."""
+        path = folder.path / name
         try:
-            return kind.model_validate_json(path.read_bytes())
+            return kind.model_validate_json(folder.read_bytes(name))
         except (OSError, ValidationError) as error:
             raise Refused(
                 f"{path} is damaged",

@@ -1,17 +1,40 @@
-"""What a fleet is to do, whole: every serial, host, command, hour and byte. Sealed when it is written."""
+"""What a fleet is to do, whole: every serial, host, work, hour and byte. Sealed by the user who made it.
+
+A plan holds fields, of which each has a form of its own (`ssdlab.fleet.fields`), and no words of a command.
+What will be lost is not among them: it follows from the work, whenever somebody asks. It carries two seals:
+one of its file, that tells damage, and one with the user's key, without which nothing is begun.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import shlex
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from ssdlab.host.documents import read_document as read_text
+from ssdlab.fleet.fields import (
+    Bounds,
+    DriveText,
+    Held,
+    HostName,
+    JobName,
+    Line,
+    PlanId,
+    RunId,
+    Serial,
+    WholePath,
+    misfit_text,
+)
+from ssdlab.fleet.private import private_folder, read_private
+from ssdlab.fleet.task import Task
 from ssdlab.host.documents import user_path
-from ssdlab.model.errors import Refused, check_schema
+from ssdlab.host.host_key import is_sealed, seal
+from ssdlab.host.state_folder import state_folder
+from ssdlab.model.errors import HostError, LabError, Refused, check_schema, excerpt, of_os
 from ssdlab.model.stored import Stored
-from ssdlab.results.seal import Broken, read_document, seal_document
+from ssdlab.results.seal import Broken, canonical, read_document, seal_document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,35 +42,39 @@ if TYPE_CHECKING:
     from ssdlab.fleet.inventory import FleetDrive
     from ssdlab.fleet.selection import Work
 
-SCHEMA = "ssdlab.fleet-plan/1"
+SCHEMA: Final = "ssdlab.fleet-plan/2"
+_PURPOSE = "plan of a fleet"
+_AGAIN = "make it again: ssdlab fleet plan SELECTION.toml"
 
 
 class FleetJob(Stored):
     """One run or suite on one drive."""
 
-    name: str = Field(description="within the plan: 0001 and on, in the order in which they are to begin")
-    serial: str
-    model: str
-    host: str
-    drive: str = Field(description="how a command named it on its host when the plan was made")
-    slot: str = Field(description="where it hung then")
-    consent: str | None = Field(description="what --destroy is given; None: nothing is written")
-    run_id: str = Field(description="of its run in the library")
-    words: tuple[str, ...] = Field(
-        description="of the command `ssdlab run`, without drive, consent and library"
-    )
-    writes: bool
-    destroys: bool = Field(description="whether data on it will be lost")
-    cpus: int
-    holds: tuple[str, ...] = Field(
+    name: JobName = Field(description="within the plan: 0001 and on, in the order in which they are to begin")
+    serial: Serial
+    model: Line
+    host: HostName
+    drive: DriveText = Field(description="how a command named it on its host when the plan was made")
+    slot: Line = Field(description="where it hung then")
+    consent_id: Line = Field(description="its identifier, as its host judges consent")
+    signatures: tuple[Line, ...] = Field((), description="file systems and the like that it carried then")
+    run_id: RunId = Field(description="of its run in the library")
+    task: Task
+    cpus: int = Field(ge=1, le=4096)
+    holds: tuple[Held, ...] = Field(
         default=(), description="what no two jobs may hold at once: drive, meter, link"
     )
-    seconds: tuple[float, float] = Field(description="bounds of its time on the host's clock")
-    drive_seconds: tuple[float, float] | None = Field(
+    seconds: Bounds = Field(description="bounds of its time on the host's clock")
+    drive_seconds: Bounds | None = Field(
         default=None, description="of a drive that keeps time of its own: bounds in that time"
     )
-    bytes_written: tuple[float, float]
-    endurance_share: tuple[float, float] | None = None
+    bytes_written: Bounds
+    endurance_share: Bounds | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether data on its drive will be lost, as its work has it."""
+        return self.task.writes_to(self.drive)
 
     @property
     def shared(self) -> tuple[str, ...]:
@@ -59,24 +86,43 @@ class FleetJob(Stored):
 class FleetPlan(Stored):
     """All jobs, and what holds for them together."""
 
-    schema_version: str = Field(default=SCHEMA, alias="schema")
-    plan_id: str
-    created: str
-    version: str = Field(description="of the ssdlab that made it; its hosts run the same")
-    library: str
-    library_token: str
-    at_once: int | None = Field(description="jobs at once; None: the back end's own limit")
-    jobs: tuple[FleetJob, ...]
+    schema_version: Literal["ssdlab.fleet-plan/2"] = Field(default=SCHEMA, alias="schema")
+    plan_id: PlanId
+    created: Line
+    version: Line = Field(description="of the ssdlab that made it; its hosts run the same")
+    library: WholePath
+    library_token: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+    at_once: int | None = Field(ge=1, le=100_000, description="jobs at once; None: the back end's own limit")
+    jobs: tuple[FleetJob, ...] = Field(min_length=1)
+    key_seal: str | None = Field(default=None, description="with the key of the user who made it")
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        for field in ("name", "run_id"):
+            value, count = Counter(getattr(job, field) for job in self.jobs).most_common(1)[0]
+            if count > 1:
+                raise ValueError(f"the field {field} is {value!r} in {count} jobs")
+        return self
 
     @property
     def destroyed(self) -> tuple[str, ...]:
         """Serials of the drives whose data will be lost, each once."""
-        return tuple(dict.fromkeys(job.serial for job in self.jobs if job.destroys))
+        return tuple(dict.fromkeys(job.serial for job in self.jobs if job.writes))
+
+    @property
+    def wiped(self) -> dict[str, tuple[str, ...]]:
+        """What drives whose data will be lost carry (file systems and the like), by serial."""
+        return {job.serial: job.signatures for job in self.jobs if job.signatures and job.writes}
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """The hosts, each once."""
         return tuple(dict.fromkeys(job.host for job in self.jobs))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that it says."""
+        return hashlib.sha256(self._content()).hexdigest()
 
     def job(self, name: str) -> FleetJob:
         """Return a job by its name.
@@ -89,45 +135,124 @@ class FleetPlan(Stored):
         for each in self.jobs:
             if each.name == name:
                 return each
-        raise Refused(f"plan {self.plan_id} has no job {name!r}", f"it has 0001 to {self.jobs[-1].name}")
+        raise Refused(
+            f"plan {self.plan_id} has no job {excerpt(repr(name))}", f"it has 0001 to {self.jobs[-1].name}"
+        )
 
     def run_command(self, path: Path | str) -> str:
         """Return the command that begins it from its file, with the consent that it takes."""
-        consent = f" --destroy-all {len(self.destroyed)}" if self.destroyed else ""
-        return f"ssdlab fleet run {shlex.quote(str(path))}{consent}"
+        return f"ssdlab fleet run {shlex.quote(str(path))}{self.consent_words()}"
+
+    def consent_words(self) -> str:
+        """Return the options by which consent is given to what it destroys."""
+        wipe = " --wipe-signatures" if self.wiped else ""
+        return f" --destroy-all {len(self.destroyed)}{wipe}" if self.destroyed else ""
+
+    def sealed(self) -> Self:
+        """Return it with the seal of this user on this host.
+
+        Raises
+        ------
+        HostError
+            The state folder cannot keep a key.
+        Refused
+            The key is not this user's alone.
+        """
+        made = seal(self._content(), _PURPOSE)
+        if made is None:
+            raise HostError(
+                f"the plan cannot be sealed: {state_folder()} cannot keep this user's key",
+                "make that folder writable, or name another by XDG_STATE_HOME",
+            )
+        return self.model_copy(update={"key_seal": made})
+
+    def check_seal(self) -> None:
+        """Refuse it unless this user sealed it on this host.
+
+        Raises
+        ------
+        Refused
+            Somebody else did, or nobody: its fields may be forged.
+        """
+        if not is_sealed(self._content(), _PURPOSE, self.key_seal):
+            raise Refused(
+                f"plan {self.plan_id} was not sealed by this user on this host (key_seal)",
+                f"run it as the user and on the host that made it, or {_AGAIN}",
+                reason="not-sealed",
+                plan=self.plan_id,
+            )
 
     def as_text(self) -> str:
-        """Return the plan as its file has it, with its seal."""
+        """Return the plan as its file has it."""
         return seal_document(self.model_dump_json(by_alias=True, indent=1))
+
+    def _content(self) -> bytes:
+        return canonical(self.model_dump(mode="json", by_alias=True, exclude={"key_seal"}))
 
 
 def read_plan(path: Path) -> FleetPlan:
-    """Read a plan that `ssdlab fleet plan` wrote.
+    """Read a plan that `ssdlab fleet plan` wrote, from a file that nobody else can change.
 
     Raises
     ------
     UsageError, HostError
         There is no such file.
     Refused
-        It was changed after it was written, or a newer ssdlab wrote it.
+        It was changed after it was written, another ssdlab wrote it, or others can change it: they could put
+        another plan of the same user there.
     """
-    text = read_text(user_path(path), "fleet plan", "name a file that `ssdlab fleet plan` wrote")
-    again = "make it again: ssdlab fleet plan SELECTION.toml"
+    place = user_path(path).absolute()
     try:
-        fields, _ = read_document(text.encode(), SCHEMA)
+        with private_folder(place.parent, writing=False) as folder:
+            data = read_private(folder, place.name)
+    except OSError as error:
+        raise of_os(
+            error,
+            f"cannot read the fleet plan {path}",
+            "name a file that `ssdlab fleet plan` wrote",
+            path=str(path),
+        ) from error
+    return parse_plan(data, path)
+
+
+def check_place(path: Path) -> None:
+    """Refuse a place for a plan's file where others could put another.
+
+    Raises
+    ------
+    Refused
+        With what they can change.
+    UsageError, HostError
+        There is no such folder.
+    """
+    place = user_path(path).absolute()
+    try:
+        private_folder(place.parent, writing=False).close()
+    except OSError as error:
+        raise of_os(error, f"cannot write the plan {path}", "name another file", path=str(path)) from error
+
+
+def parse_plan(data: bytes, path: Path) -> FleetPlan:
+    """Read a plan from what was read of its file, which `path` is for messages.
+
+    Raises
+    ------
+    Refused
+        It is damaged, of another ssdlab, or has a field that does not fit.
+    """
+    try:
+        fields, _ = read_document(data, SCHEMA)
     except Broken as error:
         raise Refused(
-            f"{path} is not as it was written: {error}", f"a plan is never edited; {again}", path=str(path)
+            f"{path} is not as it was written: {error}", f"a plan is never edited; {_AGAIN}", path=str(path)
         ) from error
     except ValueError as error:
-        raise Refused(f"{path} is no fleet plan: {error}", again, path=str(path)) from error
+        raise Refused(f"{path} is no fleet plan: {error}", _AGAIN, path=str(path)) from error
     check_schema(fields.get("schema"), SCHEMA, user_path(path))
     try:
         return FleetPlan.model_validate(fields)
-    except ValidationError as error:
-        raise Refused(
-            f"{path} is no fleet plan: {error.errors()[0]['msg']}", again, path=str(path)
-        ) from error
+    except (ValidationError, LabError) as error:
+        raise Refused(f"{path} is no fleet plan: {misfit_text(error)}", _AGAIN, path=str(path)) from error
 
 
 def holds_of(drive: FleetDrive, host: str, work: Work, one_at_a_time: tuple[str, ...]) -> tuple[str, ...]:

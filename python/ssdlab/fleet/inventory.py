@@ -19,14 +19,18 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from ssdlab.drives import list_drives, look
 from ssdlab.drives.prefix import SIMULATED_PREFIX
+from ssdlab.fleet.fields import DriveText, HostName, Line, Serial, misfit_text
+from ssdlab.fleet.private import private_folder, read_private
+from ssdlab.host.consent import has_own_name
 from ssdlab.host.durable import library_errors
 from ssdlab.host.environment import tool_facts
-from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.identity import Identity
 from ssdlab.host.pci import pci_device_of
 from ssdlab.host.state_folder import library_words
 from ssdlab.model.errors import Refused, UsageError, check_schema, excerpt
 from ssdlab.model.stored import Stored
+from ssdlab.results.journal import boot_id
 from ssdlab.results.lease import host_name
 from ssdlab.results.seal import Broken, read_document, seal_document
 
@@ -53,11 +57,11 @@ _IDENTITY = TypeAdapter(Identity)
 class FleetDrive(Stored):
     """One drive of a host, as the kernel or its text tells of it."""
 
-    serial: str = Field(description="what the fleet calls it; of a drive without one, its host and name")
-    text: str = Field(description="how a command names it on its host")
-    slot: str = Field(description="where it hangs: another drive there is another drive")
-    link: str = Field(default="", description="what it shares with others on the way to the host, if known")
-    signatures: tuple[str, ...] = Field(default=(), description="file systems and the like that it carries")
+    serial: Serial = Field(description="what the fleet calls it; of a drive without one, its host and name")
+    text: DriveText = Field(description="how a command names it on its host")
+    slot: Line = Field(description="where it hangs: another drive there is another drive")
+    link: Line = Field(default="", description="what it shares with others on the way to the host, if known")
+    signatures: tuple[Line, ...] = Field(default=(), description="file systems and the like that it carries")
     identity: dict[str, JsonValue]
 
     @property
@@ -80,9 +84,9 @@ class Inventory(Stored):
     """What one host has."""
 
     schema_version: str = Field(default=SCHEMA, alias="schema")
-    host: str
-    rack: str = Field(default="", description="where it stands, as who took it says")
-    version: str = Field(description="of its ssdlab")
+    host: HostName
+    rack: Line = Field(default="", description="where it stands, as who took it says")
+    version: Line = Field(description="of its ssdlab")
     taken: float = Field(description="when, by the host's clock: seconds since 1970")
     library_token: str = Field(description="what it read in the library: hosts that share it read the same")
     clock_ahead_s: float = Field(description="its clock less that of the library's file system")
@@ -125,10 +129,15 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, 
         )
     looks = [each for each in list_drives() if each.identity is not None]
     refused = {each.identity.path: why for each in looks if each.identity and (why := _guarded(each))}
-    drives = (
-        *(_of_look(each, name) for each in looks if not _guarded(each)),
-        *(_of_text(text) for text in simulated),
-    )
+    drives: list[FleetDrive] = []
+    for each in looks:
+        if not _guarded(each):
+            try:
+                drives.append(_of_look(each, name))
+            except ValidationError as error:
+                assert each.identity is not None
+                refused[each.identity.path] = f"{each.identity.path}: {misfit_text(error)}"
+    drives += [_of_text(text) for text in simulated]
     _check_serials(drives)
     folder = fleet_folder(library)
     taken = Inventory(
@@ -140,10 +149,10 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, 
         clock_ahead_s=clock_ahead_s(folder),
         cpus=len(os.sched_getaffinity(0)),
         memory_mib=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20,
-        drives=drives,
+        drives=tuple(drives),
         left_out=refused,
     )
-    with library_errors(library), folder.folder(INVENTORY, make=True) as held:
+    with library_errors(library), private_folder(folder.path / INVENTORY, make=True) as held:
         held.replace(f"{name}.json", seal_document(taken.model_dump_json(by_alias=True, indent=1)))
     return taken
 
@@ -154,10 +163,10 @@ def read_inventories(library: Path) -> tuple[Inventory, ...]:
     Raises
     ------
     Refused
-        One is damaged; they are of different libraries, of different versions of ssdlab, or their clocks
-        differ by more than a second.
+        One is damaged, or others can change it; they are of different libraries, of different versions of
+        ssdlab, or their clocks differ by more than a second.
     """
-    found = inventories_in(library)
+    found = inventories_in(library, private=True)
     _check_alike(found, "version", "run different versions of ssdlab", "install one version on all of them")
     _check_alike(
         found,
@@ -169,16 +178,32 @@ def read_inventories(library: Path) -> tuple[Inventory, ...]:
     return found
 
 
-def inventories_in(library: Path) -> tuple[Inventory, ...]:
+def inventories_in(library: Path, *, private: bool = False) -> tuple[Inventory, ...]:
     """Return the inventories of all hosts as they are, by their names.
+
+    Parameters
+    ----------
+    library
+        The library.
+    private
+        Whether something is done as they say: then nobody else may be able to change them.
 
     Raises
     ------
     Refused
-        One is damaged.
+        One is damaged, or not private.
     """
-    folder = library / FLEET / INVENTORY
-    return tuple(_read(path) for path in sorted(folder.glob("*.json"))) if folder.is_dir() else ()
+    path = library / FLEET / INVENTORY
+    try:
+        folder = private_folder(path) if private else HeldFolder(path)
+    except FileNotFoundError:
+        return ()
+    with library_errors(path), folder:
+        return tuple(
+            _read(folder, name, private=private)
+            for name in folder.names()
+            if name.endswith(".json") and not name.startswith(".")
+        )
 
 
 def fleet_folder(library: Path) -> HeldFolder:
@@ -188,9 +213,11 @@ def fleet_folder(library: Path) -> HeldFolder:
     ------
     HostError
         The library cannot be written.
+    Refused
+        Others than this user and root can change it.
     """
-    with library_errors(library), HeldFolder(library, make=FOLDER_MODE) as held:
-        return held.folder(FLEET, make=True)
+    with library_errors(library):
+        return private_folder(library / FLEET, make=True)
 
 
 def library_token(library: Path) -> str:
@@ -257,7 +284,13 @@ def _of_text(text: str) -> FleetDrive:
     if who is None or who.serial is None:
         what = f"{excerpt(text)!r} is no simulated drive" if who is None else f"{text} says no serial"
         raise UsageError(what, "write sim:PROFILE,serial=..., so that it can be told from others")
-    return FleetDrive(serial=who.serial, text=text, slot=text, identity=plain_identity(who))
+    try:
+        return FleetDrive(serial=who.serial, text=text, slot=text, identity=plain_identity(who))
+    except ValidationError as error:
+        raise UsageError(
+            f"{excerpt(text)} is no simulated drive of a fleet: {misfit_text(error)}",
+            "write sim:PROFILE,serial=...",
+        ) from error
 
 
 def plain_identity(who: Identity) -> dict[str, JsonValue]:
@@ -266,9 +299,17 @@ def plain_identity(who: Identity) -> dict[str, JsonValue]:
 
 
 def slot_of(node: Path, who: Identity) -> str:
-    """Return where a drive hangs: its device's place in sysfs, which stays when the drive is changed."""
+    """Return where a drive hangs: its device's place in sysfs, which stays when the drive is changed.
+
+    One that hangs nowhere and has but a name of the kernel's (loop, zram) is told from the next that gets its
+    name by the kernel's count of attachments since the host started.
+    """
     device = node / "device"
-    return str(device.resolve()) if device.exists() else who.path
+    if device.exists():
+        return str(device.resolve())
+    if who.diskseq is None or has_own_name(who.consent_id, asdict(who)):
+        return who.path
+    return f"{who.path} (attachment {who.diskseq} since start {boot_id()})"
 
 
 def _link_of(node: Path, transport: str | None) -> str:
@@ -332,14 +373,17 @@ def check_ahead(host: str, ahead_s: float) -> None:
         )
 
 
-def _read(path: Path) -> Inventory:
+def _read(folder: HeldFolder, name: str, *, private: bool) -> Inventory:
+    path = folder.path / name
     try:
-        fields, _ = read_document(path.read_bytes(), SCHEMA)
+        data = read_private(folder, name) if private else folder.read_bytes(name)
+        fields, _ = read_document(data, SCHEMA)
         check_schema(fields.get("schema"), SCHEMA, path)
         return Inventory.model_validate(fields)
     except (OSError, Broken, ValueError, ValidationError) as error:
+        why = misfit_text(error) if isinstance(error, ValidationError) else str(error).splitlines()[0]
         raise Refused(
-            f"the inventory {path} cannot be read: {str(error).splitlines()[0]}",
+            f"the inventory {path} cannot be read: {why}",
             f"take it again on that host: ssdlab fleet inventory{library_words(path.parents[2])}",
             path=str(path),
         ) from error

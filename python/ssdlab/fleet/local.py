@@ -19,7 +19,6 @@ from ssdlab.fleet.backend import Queued
 from ssdlab.fleet.fleet_folder import LOGS
 from ssdlab.fleet.holds import NO_CPU, hold, holder
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.host.programs import own_module
 from ssdlab.model.errors import Interrupted, Refused
 from ssdlab.results.lease import host_name, is_running
 from ssdlab.results.run_folder import MANIFEST
@@ -127,7 +126,7 @@ class Local:
             busy.update(job.holds)
 
     def _begin(self, folder: FleetFolder, job: FleetJob, taken: Hold) -> None:
-        words = own_module("ssdlab", "fleet", "job", str(folder.path), job.name)
+        words = folder.job_command(job)
         with (
             HeldFolder(folder.path / LOGS, writing=True) as logs,
             os.fdopen(logs.append_to(f"{job.name}.log"), "ab") as output,

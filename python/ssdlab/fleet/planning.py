@@ -7,12 +7,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from ssdlab.drives.opening import Look
 from ssdlab.fleet.chosen_drives import chosen_drives
+from ssdlab.fleet.fields import misfit_text
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, holds_of
 from ssdlab.fleet.inventory import own_version
+from ssdlab.fleet.task import Task
+from ssdlab.methods.suites import find_suite, is_path
 from ssdlab.model.drive_options import endurance_cap
-from ssdlab.model.errors import LabError, Refused, UsageError
+from ssdlab.model.errors import LabError, Refused, UsageError, excerpt
 from ssdlab.model.meter_text import MeterText
 from ssdlab.results.journal import now
 from ssdlab.results.store import new_run_id
@@ -133,27 +138,28 @@ class _Planner:
         if key not in self._plans:
             self._plans[key] = asked.bounds(placed, self._library)
         bounds = self._plans[key]
-        writes = bounds.writes
-        _check_leave(drive, work, writes=writes)
-        return FleetJob(
-            name=name,
-            serial=drive.serial,
-            model=drive.model,
-            host=placed.host,
-            drive=drive.text,
-            slot=drive.slot,
-            consent=who.consent_id if writes else None,
-            run_id=new_run_id(asked.run_name),
-            words=asked.words(name),
-            writes=writes,
-            destroys=writes,
-            cpus=self._limits.cpus,
-            holds=holds_of(drive, placed.host, work, self._limits.one_at_a_time),
-            seconds=bounds.seconds,
-            drive_seconds=bounds.drive_seconds,
-            bytes_written=bounds.written,
-            endurance_share=bounds.share,
-        )
+        _check_leave(drive, work, writes=bounds.writes)
+        try:
+            return FleetJob(
+                name=name,
+                serial=drive.serial,
+                model=drive.model,
+                host=placed.host,
+                drive=drive.text,
+                slot=drive.slot,
+                consent_id=who.consent_id,
+                signatures=drive.signatures,
+                run_id=new_run_id(asked.run_name),
+                task=asked.task_of(name),
+                cpus=self._limits.cpus,
+                holds=holds_of(drive, placed.host, work, self._limits.one_at_a_time),
+                seconds=bounds.seconds,
+                drive_seconds=bounds.drive_seconds,
+                bytes_written=bounds.written,
+                endurance_share=bounds.share,
+            )
+        except ValidationError as error:
+            raise Refused(misfit_text(error), "correct the selection, or take the drive out") from error
 
 
 @dataclass(frozen=True)
@@ -168,47 +174,42 @@ class _Bounds:
 
 
 class _Asked:
-    """One work, read: its method or suite, and the words of its command."""
+    """One work, read: its method or suite, and what each of its jobs is to do."""
 
     def __init__(self, work: Work) -> None:
-        from ssdlab.methods.suites import find_suite
-
-        self._work, self._suite = work, find_suite(work.run)
-        self._settings = {
-            _underscored(name): str(value).lower() if isinstance(value, bool) else str(value)
-            for name, value in {**work.set, **_preconditioned(work)}.items()
-        }
+        self._work = work
         given = {name.replace("-", "_"): str(value) for name, value in work.variant.items()}
-        self._variant = Variant(**given) if given else AS_IT_IS
-        self._cap = None if work.endurance_cap is None else endurance_cap(work.endurance_cap)
+        variant = Variant(**given) if given else AS_IT_IS
+        self._suite = None if is_path(work.run) else find_suite(work.run)
         self._check_meter(simulated=False)
+        try:
+            self.task = Task(
+                run=work.run,
+                quick=work.quick,
+                repeat=work.repeat,
+                settings=_settings(work),
+                variant=variant,
+                endurance_cap=None if work.endurance_cap is None else endurance_cap(work.endurance_cap),
+                meter=work.meter,
+            )
+        except ValidationError as error:
+            raise UsageError(
+                f"a fleet cannot do the work {excerpt(work.run)}: {misfit_text(error)}",
+                "name methods and suites as `ssdlab methods` does, and no files; a run of a file of your own "
+                "is begun by itself: ssdlab run",
+            ) from error
 
     @property
     def run_name(self) -> str:
         """The word of its run ids."""
         return self._work.run if self._work.repeat == 1 else f"{self._work.run}-x{self._work.repeat}"
 
-    def words(self, job: str) -> tuple[str, ...]:
-        """Return the words of the command after `ssdlab run`, without the drive."""
+    def task_of(self, job: str) -> Task:
+        """Return what a job is to do: the same as all, with a seed of its own."""
         from ssdlab.runs.suites.ordering import derived
 
-        work, found = self._work, [self._work.run]
-        if work.quick:
-            found.append("--quick")
-        if work.repeat > 1:
-            found += ["--repeat", str(work.repeat)]
-        for name, value in self._settings.items():
-            found += ["--set", f"{name}={value}"]
-        for name, given in work.variant.items():
-            found += [f"--{name.replace('_', '-')}", str(given)]
-        for flag, option in (("--endurance-cap", work.endurance_cap), ("--meter", work.meter)):
-            if option is not None:
-                found += [flag, option]
-        if work.wipe_signatures:
-            found.append("--wipe-signatures")
-        if work.seed is not None:
-            found += ["--seed", str(derived(work.seed, job))]
-        return tuple(found)
+        seed = self._work.seed
+        return self.task.model_copy(update={"seed": None if seed is None else derived(seed, job)})
 
     def _check_meter(self, *, simulated: bool) -> None:
         """Refuse a meter that its runs would refuse."""
@@ -219,55 +220,37 @@ class _Asked:
 
     def bounds(self, placed: Placed, library: Path) -> _Bounds:
         """Plan it on a drive that is known by its inventory."""
+        from ssdlab.runs.suites.ordering import planned_children
+
         self._check_meter(simulated=placed.drive.simulated)
-        who = _as_variant(placed.drive, self._variant)
-        order = self._order(placed, who)
-        if self._suite is None and self._work.repeat == 1:
-            writes = order.method.writes(order.params) or self._variant.destroys
+        variant = self.task.variant
+        who = _as_variant(placed.drive, variant)
+        order = self.task.order(
+            placed.drive.text, destroy=who.consent_id, wipe_signatures=self._work.wipe_signatures
+        )
+        writes = self.task.writes_to(placed.drive.text)
+        if isinstance(order, Order):
             plan = with_endurance(
                 plan_on(order.method, order.params, who, pace=pace_of(who, library)), who, _cap_of(order)
             )
-            _refuse(plan.objection or misfit(self._variant, placed.drive.who, writing=writes))
+            _refuse(plan.objection or misfit(variant, placed.drive.who, writing=writes))
             return _bounds_of([plan], writes=writes)
-        return self._suite_bounds(order, placed, who)
-
-    def _order(self, placed: Placed, who: Identity) -> Order:
-        from ssdlab.methods import find_method
-
-        work = self._work
-        method = find_method(work.run if self._suite is None else self._suite.parts[0].method)
-        settings = self._settings if self._suite is None else {}
-        params = method.params.build(settings, quick=work.quick)
-        return Order(
-            method,
-            params,
-            on_text(placed.drive.text, self._variant),
-            quick=work.quick,
-            destroy=who.consent_id,
-            variant=self._variant,
-            wipe_signatures=work.wipe_signatures,
-            endurance_cap=self._cap,
-        )
-
-    def _suite_bounds(self, like: Order, placed: Placed, who: Identity) -> _Bounds:
-        from ssdlab.runs.suites.ordering import SuiteOrder, planned_children, repeated, suite_params
-
-        work = self._work
-        if self._suite is not None:
-            suite, params = (
-                self._suite,
-                suite_params(self._suite, self._settings, quick=work.quick, drive=like.drive),
-            )
-        else:
-            suite, params = repeated(like.method, like.params, work.repeat)
-        order = SuiteOrder(suite, params, like, work.repeat)
         found = Look(who, exists=True, reading=None, writing=None)
-        children = planned_children(order, work.seed or 1, found)
+        children = planned_children(order, self._work.seed or 1, found)
         if all(each.plan is None for each in children):
-            raise Refused(f"no part of {work.run} fits it: {children[0].child.left_out}", "leave it out")
-        writes = order.writes or self._variant.destroys
-        _refuse(misfit(self._variant, placed.drive.who, writing=writes))
+            raise Refused(
+                f"no part of {self._work.run} fits it: {children[0].child.left_out}", "leave it out"
+            )
+        _refuse(misfit(variant, placed.drive.who, writing=writes))
         return _bounds_of([each.plan for each in children if each.plan is not None], writes=writes)
+
+
+def _settings(work: Work) -> dict[str, str]:
+    """Return the parameters of a work as `--set` has them."""
+    return {
+        _underscored(name): str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in {**work.set, **_preconditioned(work)}.items()
+    }
 
 
 def _bounds_of(plans: Sequence[Plan], *, writes: bool) -> _Bounds:

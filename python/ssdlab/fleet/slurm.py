@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.fleet.backend import Queued
 from ssdlab.fleet.fleet_folder import LOGS
-from ssdlab.host.programs import find_program, fixed_environment, own_module
+from ssdlab.host.programs import find_program, fixed_environment
 from ssdlab.host.state_folder import library_words
 from ssdlab.model.errors import HostError, Refused
 
@@ -144,7 +144,7 @@ def _options(folder: FleetFolder, job: FleetJob, before: str | None) -> list[str
         f"--cpus-per-task={job.cpus}",
         "--requeue",
         "--open-mode=append",
-        f"--output={folder.path / LOGS}/{job.name}.log",
+        f"--output={str(folder.path / LOGS).replace('%', '%%')}/{job.name}.log",
         "--chdir=/",
     ]
     if math.isfinite(job.seconds[1]):
@@ -158,8 +158,7 @@ def _options(folder: FleetFolder, job: FleetJob, before: str | None) -> list[str
 
 
 def _script(folder: FleetFolder, job: FleetJob) -> str:
-    words = own_module("ssdlab", "fleet", "job", str(folder.path), job.name)
-    return f"#!/bin/sh\nexec {shlex.join(words)}\n"
+    return f"#!/bin/sh\nexec {shlex.join(folder.job_command(job))}\n"
 
 
 def _problems(job: FleetJob, nodes: Mapping[str, Mapping[str, int]]) -> list[str]:

@@ -65,7 +65,10 @@ def end_job(library: Path, number: str, faults: Mapping[str, str]) -> str:
     sentence = "; ".join(what for serial, what in faults.items() if gres_type(serial).lower() in types)
     if not sentence:
         return ""
-    if not _note_refused(library, answer, number, sentence):
+    noted = False
+    with suppress(LabError):  # the plan may be another user's, or none
+        noted = _note_refused(library, answer, number, sentence)
+    if not noted:
         with suppress(LabError):
             ask("scontrol", "update", f"JobId={number}", f"AdminComment={sentence}")
     ask("scancel", number)
@@ -74,10 +77,11 @@ def end_job(library: Path, number: str, faults: Mapping[str, str]) -> str:
 
 def _note_refused(library: Path, answer: str, number: str, sentence: str) -> bool:
     """Keep why a job of the fleet was ended, as its own attempt would have; False if it is another's job."""
-    comment = re.search(r"\bComment=([^/\s]+)/(\d+)(?:\s|$)", answer)
+    comment = re.search(r"\bComment=([^/\s.]+)/(\d+)(?:\s|$)", answer)
     if comment is None or not (library / FLEET / comment[1]).is_dir():
         return False
     fleet, now = FleetFolder(library / FLEET / comment[1]), time.time()
+    fleet.check_private()
     attempt = Attempt(
         job=fleet.plan.job(comment[2]).name,
         number=fleet.next_attempt(comment[2]),

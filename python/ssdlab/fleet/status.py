@@ -64,7 +64,7 @@ class JobStatus:
             "job": self.job.name,
             "serial": self.job.serial,
             "model": self.job.model,
-            "work": self.job.words[0],
+            "work": self.job.task.run,
             "run": self.job.run_id,
             "state": self.state,
             "host": self.host,

@@ -108,13 +108,13 @@ class OutputFile(Closing):
             self.folder.replace(self.name, content, durable=False)
 
     @contextmanager
-    def new(self) -> Iterator[IO[bytes]]:
+    def new(self, mode: int = 0o666) -> Iterator[IO[bytes]]:
         """Open the file for writing; what is there and may be replaced is removed first."""
         with self._errors():
             self.check()
             self.folder.remove(self.name)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(self.name, flags, 0o666, dir_fd=self.folder.fileno())
+            descriptor = os.open(self.name, flags, mode, dir_fd=self.folder.fileno())
         with os.fdopen(descriptor, "wb") as out:
             yield out
 
@@ -144,9 +144,11 @@ class OutputFile(Closing):
         )
 
 
-def write_new(path: str | os.PathLike[str], content: str | bytes, noun: str = "file") -> None:
+def write_new(
+    path: str | os.PathLike[str], content: str | bytes, noun: str = "file", mode: int = 0o666
+) -> None:
     """Write a file that does not exist yet; see `OutputFile`."""
-    with OutputFile(path, noun=noun) as file, file.new() as out:
+    with OutputFile(path, noun=noun) as file, file.new(mode) as out:
         out.write(content.encode() if isinstance(content, str) else content)
 
 

@@ -3,6 +3,9 @@
 A link of another user may lead to folders of that user's own, and not to anybody else's: whoever works as
 root in a folder of somebody else is not led out of it.
 
+A way that is *private* goes over nothing that anybody but this user and root can change, so it leads to the
+same folder whenever it is walked again.
+
 Sources: open(2) (O_PATH, O_NOFOLLOW), path_resolution(7).
 """
 
@@ -10,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -17,11 +21,12 @@ from pathlib import Path
 from ssdlab.model.errors import Refused
 
 _STEP = os.O_PATH | os.O_CLOEXEC
+_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _MAX_LINKS = 40
 """As the kernel itself counts."""
 
 
-def walk(path: Path, *, make: int | None = None) -> tuple[Path, int]:
+def walk(path: Path, *, make: int | None = None, private: bool = False) -> tuple[Path, int]:
     """Walk to a folder; each part is looked at and entered by the same descriptor.
 
     Parameters
@@ -30,6 +35,8 @@ def walk(path: Path, *, make: int | None = None) -> tuple[Path, int]:
         The folder; a link is followed, the last part too.
     make
         Permissions of the folders that are made where there are none; None makes none.
+    private
+        Whether nobody but this user and root may be able to change the folder, or the way to it.
 
     Returns
     -------
@@ -39,10 +46,12 @@ def walk(path: Path, *, make: int | None = None) -> tuple[Path, int]:
     Raises
     ------
     Refused
-        The way goes over a link by which another user could lead it anywhere.
+        The way goes over a link by which another user could lead it anywhere, or is not private.
     OSError
         There is none, or it cannot be entered or made.
     """
+    if private:
+        path = path.absolute()
     trail = [] if path.is_absolute() else list(Path.cwd().parts[1:])
     left = _parts(path)
     strangers: set[int] = set()
@@ -50,6 +59,8 @@ def walk(path: Path, *, make: int | None = None) -> tuple[Path, int]:
     at = os.open("/" if path.is_absolute() else ".", _STEP | os.O_DIRECTORY)
     try:
         while left:
+            if private:
+                check_private(os.fstat(at), Path("/", *trail), shared=True)
             name = left.pop()
             try:
                 step = _step(name, at)
@@ -70,6 +81,8 @@ def walk(path: Path, *, make: int | None = None) -> tuple[Path, int]:
             finally:
                 os.close(step)
             links = _counted(links)
+            if private:
+                check_private(status, Path("/", *trail, name))
             if status.st_uid not in {0, os.geteuid()}:
                 strangers.add(status.st_uid)
             if target.is_absolute():
@@ -78,6 +91,8 @@ def walk(path: Path, *, make: int | None = None) -> tuple[Path, int]:
                 trail = []
             left += _parts(target)
         _check_folder(path, Path("/", *trail), os.fstat(at), strangers)
+        if private:
+            check_private(os.fstat(at), Path("/", *trail))
     except OSError as error:
         os.close(at)
         error.filename = str(path)
@@ -86,6 +101,43 @@ def walk(path: Path, *, make: int | None = None) -> tuple[Path, int]:
         os.close(at)
         raise
     return Path("/", *trail), at
+
+
+def check_private(status: os.stat_result, path: Path, *, shared: bool = False) -> None:
+    """Refuse what others than this user and root can change.
+
+    Parameters
+    ----------
+    status, path
+        The folder, file or link, and what it is called.
+    shared
+        Whether a folder may be one like `/tmp`, in which everybody changes what is theirs alone.
+
+    Raises
+    ------
+    Refused
+        With whose it is, or by whom it can be changed.
+    """
+    if status.st_uid not in {0, os.geteuid()}:
+        raise _not_private(
+            path,
+            f"{path} belongs to user {status.st_uid}, who could put something else there",
+            "work in a folder on the way to which all is yours or root's",
+        )
+    mode = stat.S_IMODE(status.st_mode)
+    if stat.S_ISLNK(status.st_mode) or not mode & _BY_OTHERS or (shared and mode & stat.S_ISVTX):
+        return
+    by = "everybody" if mode & stat.S_IWOTH else f"its group ({status.st_gid})"
+    raise _not_private(
+        path,
+        f"{path} can be changed by {by}",
+        f"chmod go-w {shlex.quote(str(path))}"
+        + (", or chmod +t, which lets others change only what is theirs" if shared else ""),
+    )
+
+
+def _not_private(path: Path, what: str, advice: str) -> Refused:
+    return Refused(what, advice, reason="not-private", path=str(path))
 
 
 def _step(name: str, at: int) -> int:

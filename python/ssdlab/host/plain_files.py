@@ -24,9 +24,9 @@ _KINDS = {
 }
 
 
-def walk_to_folder(path: Path, *, make: int | None = None) -> int:
+def walk_to_folder(path: Path, *, make: int | None = None, private: bool = False) -> int:
     """Open a folder, links followed where that gives nobody power; see `ssdlab.host.path_walk.walk`."""
-    _, pin = walk(path, make=make)
+    _, pin = walk(path, make=make, private=private)
     try:
         return os.open(".", FOLDER_FLAGS, dir_fd=pin)
     finally:

@@ -17,7 +17,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from ssdlab.host.held_folder import HeldFolder
@@ -117,6 +117,11 @@ def open_document(data: bytes) -> tuple[bytes, str | None]:
     if _digest(body) != seal:
         raise Broken("its seal does not fit")
     return body + b"\n}\n", seal
+
+
+def canonical(content: Mapping[str, Any]) -> bytes:
+    """Return fields as bytes that are the same however a file writes them: what a key seals."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
 def read_document(data: bytes, schema: str, *, sealed_since: int = 0) -> tuple[dict[str, Any], str | None]:

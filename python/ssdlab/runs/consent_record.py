@@ -29,7 +29,7 @@ from ssdlab.model.stored import Stored
 from ssdlab.results.journal import boot_id, now
 from ssdlab.results.run_folder import CONSENT
 from ssdlab.results.schema import DriveInfo
-from ssdlab.results.seal import read_document, seal_document
+from ssdlab.results.seal import canonical, read_document, seal_document
 from ssdlab.results.verifying import CONSENT_SCHEMA
 
 if TYPE_CHECKING:
@@ -274,15 +274,11 @@ def _lasting(drive: DriveInfo) -> dict[str, Any]:
 
 def _digest(manifest: Manifest) -> str:
     parts = manifest.model_dump(mode="json", include=set(_MANIFEST_PARTS))
-    return hashlib.sha256(_canonical(parts)).hexdigest()
+    return hashlib.sha256(canonical(parts)).hexdigest()
 
 
 def _sealed(given: Given) -> bytes:
-    return _canonical(given.model_dump(mode="json", exclude={"seal"}))
-
-
-def _canonical(content: Mapping[str, Any]) -> bytes:
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+    return canonical(given.model_dump(mode="json", exclude={"seal"}))
 
 
 def _read(folder: HeldFolder) -> Record | str:

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator
 
 from ssdlab.formats.traces import example
 from ssdlab.host.documents import user_path
+from ssdlab.model.frozen import Metavar
 
 
 def _absolute(value: object) -> object:
@@ -21,7 +22,7 @@ def _description(value: object) -> object:
     return value if isinstance(value, str) and ":" in value else _absolute(value)
 
 
-TraceFile = Annotated[str, BeforeValidator(_absolute)]
+TraceFile = Annotated[str, BeforeValidator(_absolute), Metavar("FILE")]
 """A trace, or the name of the made-up one."""
-Description = Annotated[str, BeforeValidator(_description)]
+Description = Annotated[str, BeforeValidator(_description), Metavar("FILE")]
 """Columns described in place, or the file that describes them."""

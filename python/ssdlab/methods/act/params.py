@@ -29,6 +29,7 @@ from ssdlab.methods.act.load import CACHE, SERVICE, Arrivals, index_workload, st
 from ssdlab.methods.method import Params, param
 from ssdlab.methods.results.act import Rule
 from ssdlab.model.errors import UsageError
+from ssdlab.model.frozen import Metavar
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Workload
 
@@ -50,7 +51,9 @@ class LoadParams(Params):
         "of small I/Os: act6 as ACT 6 (all threads tick together), act2019 as ACT before it (one even "
         "generator, 8 queues of 8 threads, latency from the queue), even, poisson",
     )
-    config: str = param("", "file of ACT that the options come from; what is set goes before it")
+    config: Annotated[str, Metavar("FILE")] = param(
+        "", "file of ACT that the options come from; what is set goes before it"
+    )
     test_duration_sec: int = param(86_400, "of the test", unit="s", quick=10, ge=1, le=31_536_000)
     slice_sec: int = param(
         3600, "of one slice: each has to pass by itself", unit="s", quick=5, ge=1, le=86_400

@@ -1,0 +1,147 @@
+"""What a field of the fleet's files may hold: the forms that are taken, and everything else is refused.
+
+A plan, an inventory and what is kept of a plan are files in a folder that many hosts see. From their fields
+commands are built, so each field has a form of its own: no path but those of devices and of profiles, no
+option, no line break.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, Field
+
+from ssdlab.drives.prefix import SIMULATED_PREFIX
+from ssdlab.model.errors import LabError, excerpt
+from ssdlab.model.meter_text import MeterText
+from ssdlab.results.store import check_run_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import ValidationError
+
+_MAX_CHARACTERS = 300
+_PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_DEVICE = re.compile(r"/dev(/[A-Za-z0-9][A-Za-z0-9._+:-]*)+")
+"""No part begins with a dot, so none is `..`."""
+_METER = re.compile(
+    r"none|nvme:smart"
+    r"|hwmon:[A-Za-z0-9][A-Za-z0-9_.-]*"
+    r"|(scpi|quarch):([A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9a-fA-F:.]+\])(:\d{1,5})?"
+    r"|ppk2:/dev/(tty(ACM|USB)\d{1,3}|serial/by-id/[A-Za-z0-9][A-Za-z0-9._:-]*)@\d+(\.\d+)?V"
+)
+"""Kind and place. A recording (csv:FILE) is not among them: it is a file, and of one run."""
+_METER_SETTINGS = re.compile(r"(,[a-z]+=[A-Za-z0-9.%+-]+)*")
+
+
+def _formed(pattern: str, what: str) -> AfterValidator:
+    """Return what takes only text of a form, from its first character to its last."""
+    form = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if form.fullmatch(text) is None:
+            raise ValueError(what)
+        return text
+
+    return AfterValidator(check)
+
+
+def _checked(check: Callable[[str], None]) -> AfterValidator:
+    def read(text: str) -> str:
+        check(_one_line(text))
+        return text
+
+    return AfterValidator(read)
+
+
+def _one_line(text: str) -> str:
+    if len(text) > _MAX_CHARACTERS or not text.isprintable():
+        raise ValueError(f"not one line of at most {_MAX_CHARACTERS} printable characters")
+    return text
+
+
+def _check_drive(text: str) -> None:
+    if text.startswith(SIMULATED_PREFIX):
+        _check_simulated(text)
+    elif _DEVICE.fullmatch(text) is None:
+        raise ValueError("neither a device below /dev nor a simulated drive")
+
+
+def _check_simulated(text: str) -> None:
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    try:
+        said = SimulatedText.parse(text)
+    except LabError as error:
+        raise ValueError(error.what) from error
+    if said.state is not None:
+        raise ValueError("it keeps its state in a file, and a fleet writes none: leave state= out")
+    path = said.profile
+    if _PROFILE.fullmatch(path) is None and not (
+        path.startswith("/") and path.endswith(".toml") and os.path.normpath(path) == path
+    ):
+        raise ValueError("its profile is neither a name nor a whole path that ends with .toml")
+
+
+def _check_meter(text: str) -> None:
+    use, _, _ = text.partition(",")
+    if _METER.fullmatch(use) is None or _METER_SETTINGS.fullmatch(text[len(use) :]) is None:
+        raise ValueError("no meter that a fleet reads; a recording (csv:FILE) is of one run by itself")
+    try:
+        MeterText.parse(text)
+    except LabError as error:
+        raise ValueError(error.what) from error
+
+
+def _check_run(text: str) -> None:
+    try:
+        check_run_id(text)
+    except LabError as error:
+        raise ValueError(error.what) from error
+
+
+def _check_path(text: str) -> None:
+    if not text.startswith("/") or os.path.normpath(text) != text:
+        raise ValueError("not a whole path without . and ..")
+
+
+Line = Annotated[str, AfterValidator(_one_line)]
+"""Text that is only shown or compared."""
+HostName = Annotated[str, _formed(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "no name of a host")]
+Serial = Annotated[str, _formed(r"[\x21-\x7e]([\x20-\x7e]{0,126}[\x21-\x7e])?", "no serial number")]
+DriveText = Annotated[str, _checked(_check_drive)]
+"""How a command names a drive."""
+MeterSpec = Annotated[str, _checked(_check_meter)]
+WholePath = Annotated[str, _checked(_check_path)]
+PlanId = Annotated[str, _formed(r"\d{8}-\d{6}-[a-z0-9][a-z0-9-]{0,39}", "no id of a plan")]
+RunId = Annotated[str, _checked(_check_run)]
+JobName = Annotated[str, _formed(r"\d{4,6}", "no name of a job")]
+MethodName = Annotated[str, _formed(r"[a-z0-9][a-z0-9-]{0,63}", "no name of a method or suite")]
+"""No path: a declaration of a user's own could be another one by the time it is run."""
+SettingName = Annotated[str, _formed(r"[a-z0-9][A-Za-z0-9._-]{0,127}", "no name of a parameter")]
+SettingValue = Annotated[
+    str, _formed(r"[A-Za-z0-9 .,:;%+*=_-]{0,200}", "no value of a parameter, which has no / and no quotes")
+]
+Held = Annotated[
+    str, _checked(_one_line), _formed(r"(drive|meter|shared|link|host):.+", "nothing that a job has alone")
+]
+Amount = Annotated[float, Field(ge=0)]
+Bounds = tuple[Amount, Amount]
+
+
+def misfit_text(error: ValidationError | LabError) -> str:
+    """Say which field does not fit, in one sentence."""
+    if isinstance(error, LabError):
+        return error.what
+    fault = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] == "extra_forbidden":
+        return f"there is no field {place}"
+    if fault["type"] == "missing":
+        return f"the field {place} is missing"
+    why = str(fault.get("ctx", {}).get("error", "")) or fault["msg"]
+    given = excerpt(repr(fault["input"]))
+    return f"the field {place} is {given}: {why}" if place else why

@@ -1,0 +1,137 @@
+"""Consent to what a plan destroys: given on the command line, kept with the plan, sealed by the user's key.
+
+No file of a fleet gives consent. `ssdlab fleet run` is given it, and hands it on to each job in the job's own
+command line. So that `ssdlab fleet resume` need not ask again, it is kept beside the plan, for that plan in
+that folder, as the consent of a run is (`ssdlab.runs.consent_record`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field, ValidationError
+
+from ssdlab.fleet.private import private_folder, read_private
+from ssdlab.host.durable import library_errors
+from ssdlab.host.host_key import is_sealed, seal
+from ssdlab.model.errors import Refused
+from ssdlab.model.stored import Stored
+from ssdlab.model.units import counted
+from ssdlab.results.journal import now
+from ssdlab.results.seal import canonical
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.fleet.fleet_plan import FleetPlan
+    from ssdlab.host.held_folder import HeldFolder
+
+CONSENT = "consent.json"
+_PURPOSE = "consent of a fleet"
+
+
+class FleetConsent(Stored):
+    """What may be lost."""
+
+    at: str
+    plan: str = Field(description="SHA-256 of the plan that it was given for")
+    folder_inode: int = Field(description="the folder of the plan; a copy has another")
+    folder_birth_ns: int | None
+    destroyed: tuple[str, ...] = Field(description="serials, as the plan's work had it then")
+    wipe_signatures: bool
+    seal: str | None = None
+
+
+def check_consent(plan: FleetPlan, destroy_all: int | None, *, wipe_signatures: bool) -> None:
+    """Refuse a plan unless the command line gives consent to all that it destroys.
+
+    Raises
+    ------
+    Refused
+        Consent is missing, or of another number of drives.
+    """
+    count = len(plan.destroyed)
+    if count != (destroy_all or 0):
+        given = "no consent was given" if destroy_all is None else f"--destroy-all says {destroy_all}"
+        loses = f"writes {counted(count, 'drive')} and loses what they hold" if count else "writes no drive"
+        raise Refused(
+            f"the plan {loses}, and {given}",
+            f"look at the serials, then say{plan.consent_words()}" if count else "leave --destroy-all out",
+            serials=list(plan.destroyed),
+        )
+    if plan.wiped and not wipe_signatures:
+        carried = "; ".join(f"{serial}: {', '.join(kinds)}" for serial, kinds in plan.wiped.items())
+        raise Refused(
+            f"drives of the plan carry what --destroy-all alone does not cover: {carried}",
+            f"if that may be lost, say{plan.consent_words()}",
+            serials=list(plan.wiped),
+        )
+
+
+def record_consent(path: Path, plan: FleetPlan, *, wipe_signatures: bool) -> FleetConsent:
+    """Keep the consent that was given; `path` is the folder of the plan.
+
+    Raises
+    ------
+    HostError
+        The library cannot be written.
+    """
+    with library_errors(path / CONSENT), private_folder(path) as folder:
+        made = FleetConsent(
+            at=now(),
+            plan=plan.digest,
+            folder_inode=folder.id.inode,
+            folder_birth_ns=folder.id.birth_ns,
+            destroyed=plan.destroyed,
+            wipe_signatures=wipe_signatures,
+        )
+        made = made.model_copy(update={"seal": seal(_content(made), _PURPOSE)})
+        folder.replace(CONSENT, made.model_dump_json(indent=1))
+    return made
+
+
+def standing_consent(path: Path, plan: FleetPlan) -> FleetConsent:
+    """Return the consent that a plan was begun with.
+
+    Raises
+    ------
+    Refused
+        There is none that counts, so it must be given again.
+    """
+    with library_errors(path), private_folder(path) as folder:
+        found = _read(folder)
+        if isinstance(found, FleetConsent):
+            why = _fault(found, folder, plan)
+            if not why:
+                return found
+        else:
+            why = found
+    raise Refused(
+        f"plan {plan.plan_id} loses what {counted(len(plan.destroyed), 'drive')} hold, and {why}",
+        f"look at the serials, then say{plan.consent_words()}",
+        reason="no-consent",
+        serials=list(plan.destroyed),
+    )
+
+
+def _fault(found: FleetConsent, folder: HeldFolder, plan: FleetPlan) -> str:
+    if not is_sealed(_content(found), _PURPOSE, found.seal):
+        return f"{CONSENT} was not sealed by this user on this host"
+    if (found.plan, found.destroyed) != (plan.digest, plan.destroyed):
+        return f"{CONSENT} is of another plan"
+    if (found.folder_inode, found.folder_birth_ns) != (folder.id.inode, folder.id.birth_ns):
+        return f"its folder is a copy of the one that {CONSENT} was sealed for"
+    return ""
+
+
+def _read(folder: HeldFolder) -> FleetConsent | str:
+    try:
+        return FleetConsent.model_validate_json(read_private(folder, CONSENT))
+    except FileNotFoundError:
+        return f"no consent to that was given ({CONSENT})"
+    except ValidationError:
+        return f"{CONSENT} is damaged"
+
+
+def _content(consent: FleetConsent) -> bytes:
+    return canonical(consent.model_dump(mode="json", exclude={"seal"}))

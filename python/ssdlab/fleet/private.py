@@ -1,0 +1,49 @@
+"""Folders and files of the fleet that nobody but this user and root can change, nor lead elsewhere.
+
+A host does what it reads there, and writes there; so it is held to what sshd asks of the files that it obeys
+(`StrictModes` of sshd_config(5)): each folder on the way too.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ssdlab.host.held_folder import HeldFolder, read_whole
+from ssdlab.host.path_walk import check_private
+from ssdlab.host.plain_files import walk_to_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MODE = 0o755
+"""Of folders that are made: a mask of 002, usual on some systems, would let the group change them."""
+
+
+def private_folder(path: Path, *, make: bool = False, writing: bool = True) -> HeldFolder:
+    """Open a folder that is private, for writing unless told otherwise.
+
+    Raises
+    ------
+    Refused
+        Others can change it, or the way to it; or it is to be written and not ours.
+    OSError
+        It cannot be opened or made.
+    """
+    found = walk_to_folder(path, make=_MODE if make else None, private=True)
+    return HeldFolder.of_descriptor(found, path, writing=writing)
+
+
+def read_private(folder: HeldFolder, name: str) -> bytes:
+    """Read a file of ours that nobody else can change, whole and once.
+
+    Raises
+    ------
+    Refused
+        It is a link or no file, has several names, or others can change it.
+    OSError
+        It cannot be read.
+    """
+    with folder.opened(name, own=True) as descriptor, open(descriptor, "rb", closefd=False) as file:
+        check_private(os.fstat(descriptor), folder.path / name)
+        return read_whole(file, folder.path / name)

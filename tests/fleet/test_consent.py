@@ -1,0 +1,64 @@
+"""Consent on a real device: given to `fleet run`, it reaches the drive that it is for, and no other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fleet.forged_scene import Scene, a_device
+from ssdlab.results.run_folder import read_manifest
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+@pytest.fixture
+def device() -> Iterator[tuple[Path, str]]:
+    with a_device() as made:
+        yield made
+
+
+def test_with_consent_the_drive_is_written_and_resume_needs_no_more(device: tuple[Path, str]) -> None:
+    scene = Scene(device[0], "root", device[1])
+    plan = scene.plans["fills"]
+    path = scene.home / "fills.json"
+    done = scene.run("fleet", "run", path, "--backend", "local", "--destroy-all", "1")
+    assert done.status == 0, done
+    assert "1 job: 1 finished" in done.out
+    written = scene.checksum()
+    assert written != scene.before
+    run = scene.library / plan.jobs[0].run_id
+    manifest = read_manifest(run)
+    assert manifest.open_options["destroy"] == plan.jobs[0].consent_id
+    assert manifest.open_options["wipe_signatures"] is False
+    shutil.rmtree(run)
+    again = scene.run("fleet", "resume", plan.plan_id, "--library", scene.library)
+    assert again.status == 0, again
+    assert "1 job: 1 finished" in again.out
+    assert scene.checksum() != written
+
+
+def test_a_plan_of_reads_opens_the_drive_for_reading(device: tuple[Path, str]) -> None:
+    scene = Scene(device[0], "root", device[1])
+    done = scene.run("fleet", "run", scene.home / "reads.json", "--backend", "local")
+    assert done.status == 0, done
+    assert "destroy: no drive is written" in done.out
+    assert scene.checksum() == scene.before
+    manifest = read_manifest(scene.library / scene.plans["reads"].jobs[0].run_id)
+    assert manifest.open_options["destroy"] is None
+
+
+def test_signatures_take_a_consent_of_their_own(device: tuple[Path, str]) -> None:
+    subprocess.run(["mkswap", device[1]], check=True, capture_output=True)
+    scene = Scene(device[0], "root", device[1], leave="wipe-signatures = true\n")
+    assert scene.plans["fills"].jobs[0].signatures == ("swap",)
+    words = ("fleet", "run", scene.home / "fills.json", "--backend", "local", "--destroy-all", "1")
+    done = scene.run(*words)
+    scene.check_refused(done, f"{scene.plans['fills'].jobs[0].serial}: swap")
+    assert "--destroy-all 1 --wipe-signatures" in done.err
+    assert scene.run(*words, "--wipe-signatures").status == 0
+    assert scene.checksum() != scene.before
