@@ -1,286 +1,547 @@
 #!/usr/bin/env python3
-"""Compare the results of two checkouts of ssdlab: the same figures, tables and keys, to the bit or not.
+"""Compare two checkouts of ssdlab: the same figures, codes, rankings, pages and exit statuses, or not.
 
-    scripts/compare_results.py BEFORE AFTER [--only NAME ...] [--keep FOLDER]
+    scripts/compare_results.py BEFORE AFTER [--allow FILE] [--only kept|fresh|demo ...] [--keep FOLDER]
 
-BEFORE and AFTER are checkouts that are built (`make setup`). Each runs every method with `--quick` on a small
-simulated drive with one seed, and the demo; then the results in the manifests, the tables and the data of the
-pages are held against each other. BEFORE runs everything twice: what it does not repeat itself (times of day,
-ids, what a simulation cost) is no property of a version, and is left out and counted.
+BEFORE and AFTER are checkouts that are built (`make setup`). Three libraries are read by each, through its
+own command line: `kept`, the planted one of `tests/planted`, as an earlier version left it; `fresh`, what
+`plant_library.py` makes with that checkout (`--scenes` names some); and `demo`. Compared are the JSON of
+`runs`, `show`, `rank`, `compare`, `changes`, `report --claims`, `fleet report` and others, the terminal's
+lines, pages by section and chart, tables, and exit statuses, those of bad commands included. Each resumes the
+killed run.
 
-A text with a space in it is a sentence: where it differs that is listed, and is no difference. Keys that only
-AFTER has are listed too. Everything else that differs makes the exit status 1.
+Parts of lists go by their names, not by their numbers. BEFORE does all of it twice: what it does not repeat
+itself (times of day, ids, what a simulation cost) is no property of a version, and is left out and counted.
+Texts (`TEXTS`) are listed apart; whatever differs makes the exit status 1, unless FILE allows it:
 
-AFTER also opens the run folders that BEFORE left (`show`, `report`), and resumes a run that BEFORE was
-stopped in; the result must equal the run that nobody stopped.
+    renamed unshown -> qualifier  # one word for both
+    removed show *.caveats        # each became a departure or a finding
+    changed *.caveats             # shorter
+    added *.qualifiers*           # new
+
+`*` stands for anything; a line without a reason is refused, one that nothing needed is told.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-DRIVE = "sim:tiny-test"
-SEED = 7
-STOPPED = "pts-iops"
-"""Long enough to be stopped in the middle."""
-DEMO = "demo"
-_SEEDED = (
-    f"import secrets, sys; secrets.randbits = lambda bits: {SEED}; from ssdlab.cli import main; "
-    "sys.exit(main(sys.argv[1:]))"
+HERE = Path(__file__).resolve().parent
+KEPT = HERE.parent / "tests" / "planted" / "library.tar.xz"
+LIBRARIES = ("kept", "fresh", "demo")
+NAMES = (
+    "run_id",
+    "run",
+    "drive_id",
+    "id",
+    "code",
+    "name",
+    "key",
+    "ordinal",
+    "part",
+    "figure",
+    "label",
+    "title",
+    "sentence",
 )
-"""The command, with the seeds that it would draw by chance: the demo takes none."""
-SHORTER = {"trace": ["--set", "seconds=2"]}
-PARTS = (
-    "method",
-    "params",
-    "quick",
-    "engine",
-    "seed",
-    "status",
-    "result",
-    "departures",
-    "warnings",
-    "ratings",
-)
-"""Of a manifest, beside `drive`: the run and its outcome. `environment` and `tool` are the host's."""
-_STAMPS = re.compile(r"\.page\[\d+\]\.(schema|environment|tool|sealed)\b")
-"""Of the manifests that a page holds: which version it is, on which host; no result."""
-_INDEX = re.compile(r"\[\d+\]")
+"""Keys whose values name a part of a list: the first that all parts have."""
+TEXTS = {
+    *(
+        "about",
+        "advice",
+        "caveats",
+        "described",
+        "facts",
+        "footer",
+        "label",
+        "lead",
+        "lines",
+        "note",
+        "notes",
+    ),
+    *("prose", "reason", "reasons", "says", "sentence", "short", "text", "texts", "title", "what", "why"),
+}
+"""Keys whose values are read by people alone."""
+SCENE = re.compile(r"\d{8}-\d{4}-(.+)-0\d{5}")
+"""The id of a planted run, which has its name in it."""
+CLAIMS = """
+[[claim]]
+sentence = "It reads fast."
+figure = "peak_random_read_iops"
+bound = "at least 10k"
+[[claim]]
+sentence = "It reads in no time."
+figure = "peak_random_read_mean_ns"
+bound = "at most 1us"
+[[claim]]
+sentence = "It writes for ever."
+figure = "steady_random_write_iops"
+bound = "at least 1k"
+"""
+OTHERS = """
+methods --json
+methods qd1 --json
+methods nonesuch
+plan qd1 sim:tiny-test --json
+plan snia sim:tiny-test --quick --json
+run qd1 sim:tiny-test --dry-run
+run nonesuch sim:tiny-test
+run qd1 sim:nonesuch
+run qd1 sim:tiny-test --set seconds=-1
+run qd1 sim:tiny-test --set nonesuch=1
+run qd1 nowhere.img
+show nonesuch
+show
+rank nonesuch
+compare nonesuch nonesuch
+changes nonesuch
+report nonesuch -o none.html
+report -o none.html
+fleet plan nowhere.toml
+fleet status nonesuch
+library verify --json
+library unpack nowhere.tar.gz
+job nowhere.toml sim:tiny-test
+measure sim:tiny-test --rw sideways
+measure sim:tiny-test,scale=4 --rw randread --seconds 100ms --json
+sim show tiny-test
+sim show nonesuch
+nonesuch
+--nonesuch
+"""
+"""Commands beside those of the runs, bad ones included."""
+_DRIVER = """
+import io, json, secrets, sys
+secrets.randbits = lambda bits: 7  # seeds that commands would draw by chance
+from ssdlab.cli import main
+found = []
+for words in json.load(sys.stdin):
+    kept = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in "oe")
+    try:
+        status = main(words)
+    except SystemExit as error:
+        status = error.code
+    told = [each.buffer.getvalue().decode() for each in (sys.stdout, sys.stderr)]
+    sys.stdout, sys.stderr = kept
+    found.append([status, *told])
+json.dump(found, sys.stdout)
+"""
+_TABLES = """
+import duckdb, hashlib, json, sys
+digest = lambda values: hashlib.sha256(repr(values).encode()).hexdigest()[:16]
+read = lambda path: duckdb.sql(f"select * from '{path}'").fetchnumpy()
+told = {path: {name: digest(each.tolist()) for name, each in read(path).items()} for path in sys.argv[1:]}
+json.dump(told, sys.stdout)
+"""
+
+
+# --- what a checkout shows ----------------------------------------------------------------------------------
 
 
 @dataclass
 class Checkout:
-    """One version, and where it keeps its runs."""
+    """One version, and the folder that it works in."""
 
     root: Path
     home: Path
-    name: str
 
-    def run(self, *words: str, check: bool = True) -> str:
-        """Run a command of this version and return what it prints."""
-        done = subprocess.run(self.words(*words), env=self.environment(), capture_output=True, text=True)
-        if check and done.returncode:
+    def python(self, *words: str, given: str = "") -> str:
+        """Run the interpreter of this version and return what it prints."""
+        own = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("STATE", "DATA", "CONFIG")}
+        done = subprocess.run(
+            [str(self.root / ".venv/bin/python"), *words],
+            check=False,
+            input=given,
+            capture_output=True,
+            text=True,
+            cwd=self.home,
+            env={
+                **os.environ,
+                **own,
+                "PYTHONPATH": str(self.root / "python"),
+                "NO_COLOR": "1",
+                "COLUMNS": "100",
+            },
+        )
+        if done.returncode:
             raise SystemExit(
-                f"{self.name}: ssdlab {' '.join(words)} ended with {done.returncode}\n{done.stderr}"
+                f"{self.root}: {' '.join(words)[-200:]} ended with {done.returncode}\n{done.stderr}"
             )
         return done.stdout
 
-    def words(self, *words: str) -> list[str]:
-        """Return a command line of this version."""
-        return [str(self.root / ".venv/bin/python"), "-c", _SEEDED, *words]
+    def commands(self, lines: Sequence[Sequence[str]]) -> list[tuple[int, str, str]]:
+        """Do command lines in one process; return status, output and errors of each."""
+        return [tuple(each) for each in json.loads(self.python("-c", _DRIVER, given=json.dumps(lines)))]
 
-    def environment(self) -> dict[str, str]:
-        """Return an environment with state and data folders of this version's own."""
-        own = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("STATE", "DATA", "CONFIG")}
-        return {**os.environ, **own, "PYTHONPATH": str(self.root / "python"), "NO_COLOR": "1"}
+    def make(self, name: str, scenes: Sequence[str] = ()) -> None:
+        """Put a library in place."""
+        if name == "kept":
+            with tarfile.open(KEPT) as archive:
+                archive.extractall(self.home, filter="data")
+            (self.home / "library").rename(self.home / name)
+        elif name == "demo":
+            self.commands([["demo", "--library", name, "-o", "demo.html"]])
+        else:
+            own = self.root / "scripts" / "plant_library.py"
+            script = own if own.exists() else HERE / own.name
+            self.python(str(script), name, *(["--only", *scenes] if scenes else []))
 
-    def library(self, name: str) -> Path:
-        """Return the library that the runs of one name go to."""
-        return self.home / "runs" / name
+
+def shown(checkout: Checkout, library: str, others: str = "") -> dict[str, Any]:
+    """Return everything that a version shows of a library, and of other lines, by command."""
+    place = ["--library", library]
+    runs = json.loads(checkout.commands([["runs", "--json", *place]])[0][1])["runs"]
+    figures = json.loads(checkout.commands([["rank", "--json", *place]])[0][1])["figures"]
+    names = named(runs)
+    lines: dict[str, list[str]] = {" ".join(words): words for words in of_library(names, figures, place)}
+    lines |= {line: line.split() for line in others.splitlines() if line}
+    (checkout.home / "claims.toml").write_text(CLAIMS)
+    found: dict[str, Any] = {}
+    for line, (status, out, err) in zip(lines, checkout.commands(list(lines.values())), strict=True):
+        words = lines[line]
+        json_out = json.loads(out) if "--json" in words and out.startswith(("{", "[")) else None
+        told = {"lines": out.splitlines()} if json_out is None else {"json": json_out}
+        found[line] = {"status": status, **told, "texts": err.splitlines()}
+        if "-o" in words and (page := checkout.home / words[words.index("-o") + 1]).exists():
+            found[line]["page"] = of_page(page.read_text())
+            page.unlink()
+    tables = sorted(map(str, (checkout.home / library).glob("2*/*.parquet")))
+    found["tables"] = json.loads(checkout.python("-c", _TABLES, *tables)) if tables else {}
+    return renamed(found, {str(checkout.home): "HOME", **names})
+
+
+def of_library(names: Mapping[str, str], figures: Sequence[str], place: list[str]) -> Iterator[list[str]]:
+    """Yield the commands that a library is looked at by."""
+    by_name = {name: run for run, name in names.items()}
+    yield ["runs", "--json", *place]
+    yield ["rank", "--json", *place]
+    for run in names:
+        yield ["show", run, "--json", *place]
+        yield ["show", run, *place]
+    for figure in figures:
+        yield ["rank", figure, "--json", *place]
+    if "base" in by_name and "new" in by_name:
+        gate = ["--fail-if", "peak_random_read_iops < -1%"]
+        yield ["compare", by_name["base"], by_name["new"], *gate, "--json", *place]
+    pairs = [("cool", "capped"), ("peak-random-read", "hot-reads"), ("steady", "moved"), ("qd1", "host-qd1")]
+    for one, other in pairs:
+        if one in by_name and other in by_name:
+            yield ["compare", by_name[one], by_name[other], "--json", *place]
+    yield ["changes", "peak_random_read_iops", "--drive", "tiny", "--json", *place]
+    alone = [run for run, name in names.items() if "/" not in name and name not in ("killed", "lost")]
+    yield ["report", *alone, "--claims", "claims.toml", "-o", "page.html", "--json", *place]
+    for run in (
+        run for run, name in names.items() if name.startswith("/planted/")
+    ):  # a review of several drives
+        yield ["report", run, "-o", "review.html", "--json", *place]
+    yield ["fleet", "report", "--model", "tiny-test", "-o", "fleet.html", "--json", *place]
+    if "killed" in by_name:
+        yield ["resume", by_name["killed"], *place]
+        yield ["show", by_name["killed"], "--json", *place]
+    yield ["library", "verify", "--json", *place]
+
+
+def named(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return names of runs by their ids: their scene, or what they are among those of their kind."""
+    count: Counter[str] = Counter()
+    names: dict[str, str] = {}
+    for run in sorted(runs, key=lambda run: (bool(run["suite"]), run["created"])):
+        scene = SCENE.fullmatch(run["run_id"])
+        kind = f"{names.get(run['suite'], '')}/{run['method']}/{run['drive_id']}/{run['variant']}"
+        count[kind] += 1
+        names[run["run_id"]] = scene[1] if scene else f"{kind}/{count[kind]}"
+    return names
+
+
+def renamed(found: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return JSON with names in the place of ids, their last letters included."""
+    drawn = [run for run in names if re.fullmatch(r"\d{8}-\d{4}-.*-(?!\d+$)\w{6}", run)]
+    known = {**names, **{run[-6:]: names[run] for run in drawn}}
+    either = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(known, key=len, reverse=True)))})(?!\w)")
+    text = json.dumps(found, ensure_ascii=False)
+    return dict(
+        json.loads(either.sub(lambda match: json.dumps(known[match[0]], ensure_ascii=False)[1:-1], text))
+    )
+
+
+class Body(HTMLParser):
+    """Gathers what a page holds beside its data: marks and texts by the part that has an id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: dict[str, dict[str, list[str]]] = {}
+        self.data: dict[str, Any] = {}
+        self._open: list[str] = [""]
+        self._script: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open a part, and keep what its mark says."""
+        own = dict(attrs)
+        if tag in ("script", "style"):
+            self._script = own.get("id") if own.get("type") == "application/json" else ""
+            return
+        self._part["marks"].append(" ".join([tag, *(f"{name}={value}" for name, value in attrs)]))
+        if tag not in ("meta", "link", "br", "img", "input", "hr", "col", "wbr", "source"):
+            self._open.append(own.get("id") or self._open[-1])
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what a mark without content says."""
+        self._part["marks"].append(" ".join([tag, *(f"{name}={value}" for name, value in attrs)]))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close a part."""
+        if tag in ("script", "style"):
+            self._script = None
+        elif len(self._open) > 1:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text, or the data of a script."""
+        if self._script:
+            self.data[self._script] = json.loads(data)
+        elif self._script is None and data.strip():
+            self._part["texts"].append(" ".join(data.split()))
+
+    @property
+    def _part(self) -> dict[str, list[str]]:
+        return self.parts.setdefault(self._open[-1], {"marks": [], "texts": []})
+
+
+def of_page(text: str) -> dict[str, Any]:
+    """Return a page as its parts by their ids and its data by their names, runs named and not counted."""
+    body = Body()
+    body.feed(text)
+    runs = [str(stored["run_id"]) for name, stored in body.data.items() if name.startswith("run-")]
+    data = {name: stored for name, stored in body.data.items() if not name.startswith("run-")}
+    return {"parts": body.parts, "data": of_runs(data, runs), "runs": runs}
+
+
+def of_runs(value: Any, runs: Sequence[str]) -> Any:  # noqa: ANN401 - JSON
+    """Return data of a page with ids of runs in the place of their numbers."""
+    if isinstance(value, list):
+        return [of_runs(each, runs) for each in value]
+    if not isinstance(value, dict):
+        return value
+    changed = {name: of_runs(inner, runs) for name, inner in value.items()}
+    if isinstance(value.get("run"), int):
+        changed["run"] = runs[value["run"]]
+    if isinstance(listed := value.get("runs"), list) and all(isinstance(each, int) for each in listed):
+        changed["runs"] = [runs[each] for each in listed]
+    return changed
+
+
+# --- how two differ -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A line of the allow-list."""
+
+    verb: str
+    pattern: str
+    becomes: str
+
+    def allows(self, verb: str, place: str) -> bool:
+        """Whether it speaks of a difference."""
+        return verb == self.verb and bool(
+            re.fullmatch(".*".join(map(re.escape, self.pattern.split("*"))), place, re.DOTALL)
+        )
 
 
 @dataclass
 class Differences:
-    """What was found, by the place with its numbers left out."""
+    """What was found, and what the allow-list made of it."""
 
-    wrong: list[str] = field(default_factory=list)
-    sentences: dict[tuple[str, str], str] = field(default_factory=dict)
-    added: Counter[str] = field(default_factory=Counter)
+    allowed: Sequence[Rule] = ()
+    wrong: list[tuple[str, str, str]] = field(default_factory=list)
+    sentences: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     unrepeated: Counter[str] = field(default_factory=Counter)
+    excused: Counter[Rule] = field(default_factory=Counter)
     compared: int = 0
 
+    def add(self, verb: str, place: str, told: str, *pairs: tuple[str, str]) -> None:
+        """Take in a difference, of a text as pairs of lines."""
+        rule = next((each for each in self.allowed if each.allows(verb, place)), None)
+        if rule:
+            self.excused[rule] += 1
+        elif pairs:
+            self.sentences.update((old, new, general(place)) for old, new in pairs)
+        else:
+            self.wrong.append((verb, place, told))
 
-def methods(checkout: Checkout) -> list[str]:
-    """Return the names of all methods."""
-    listing = json.loads(checkout.run("methods", "--json"))
-    return [each["name"] for each in listing["methods"]]
-
-
-def measure(checkout: Checkout, name: str) -> dict[str, Any]:
-    """Run a method, or the demo, and return everything that is compared of it."""
-    library, page = checkout.library(name), checkout.home / f"{name}.html"
-    if name == DEMO:
-        checkout.run("demo", "--library", str(library), "-o", str(page))
-    else:
-        words = ["run", name, DRIVE, "--quick", "--seed", str(SEED), *SHORTER.get(name, [])]
-        checkout.run(*words, "--library", str(library))
-    return collect(checkout, name, page if name == DEMO else None)
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs that is not allowed."""
+        return not self.wrong and not self.sentences
 
 
-def collect(checkout: Checkout, name: str, page: Path | None = None) -> dict[str, Any]:
-    """Return what a library of runs holds: results, tables, and the data of its page."""
-    folders = sorted(checkout.library(name).glob("2*"), key=lambda folder: (method_of(folder), folder.name))
-    if page is None:
-        page = checkout.home / f"{name}.html"
-        checkout.run("report", *map(str, folders), "-o", str(page))
-    return {"runs": [of_run(checkout, folder) for folder in folders], "page": of_page(page)}
+def rules(text: str) -> list[Rule]:
+    """Read an allow-list.
 
-
-def method_of(folder: Path) -> str:
-    """Return the method of a run."""
-    return str(json.loads((folder / "manifest.json").read_text())["method"]["name"])
-
-
-def of_run(checkout: Checkout, folder: Path) -> dict[str, Any]:
-    """Return the parts of a run that are its own, and its tables as columns."""
-    manifest = json.loads((folder / "manifest.json").read_text())
-    tables = {path.stem: columns(checkout, path) for path in sorted(folder.glob("*.parquet"))}
-    return {**{part: manifest.get(part) for part in PARTS}, "drive": manifest["drive"], "tables": tables}
-
-
-def columns(checkout: Checkout, path: Path) -> dict[str, Any]:
-    """Return a table of a run as columns, each a list."""
-    code = (
-        "import duckdb, json, sys; found = duckdb.sql(f\"select * from '{sys.argv[1]}'\").fetchnumpy(); "
-        "print(json.dumps({name: [str(each) for each in column.tolist()] for name, column in found.items()}))"
-    )
-    words = [str(checkout.root / ".venv/bin/python"), "-c", code, str(path)]
-    return dict(json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout))
-
-
-def of_page(page: Path) -> list[Any]:
-    """Return everything that a page holds as data."""
-    found = re.findall(
-        r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL
-    )
-    if not found:
-        raise SystemExit(f"{page} holds no data that this script can read")
-    return [json.loads(text) for text in found]
+    Raises
+    ------
+    SystemExit
+        A line is not as it should be.
+    """
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        told, _, reason = line.partition("#")
+        verb, _, pattern = told.strip().partition(" ")
+        if not told.strip():
+            continue
+        pattern, arrow, becomes = (part.strip() for part in pattern.partition("->"))
+        known = verb in ("removed", "added", "changed", "renamed")
+        if not (known and pattern and reason.strip()) or bool(arrow) != (verb == "renamed"):
+            print(
+                f"line {number}: {line!r} is not: removed, added or changed PLACE, or renamed KEY -> KEY, "
+                "each with '# reason'",
+                file=sys.stderr,
+            )
+            raise SystemExit(2)
+        found.append(Rule(verb, pattern, becomes))
+    return found
 
 
 def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - JSON
-    """Yield every plain value of JSON with its place; of an empty container itself."""
+    """Yield every plain value of JSON with its place; of a list of plain values the whole."""
     if isinstance(value, dict) and value:
         for name, inner in value.items():
-            yield from leaves(inner, f"{place}.{name}")
-    elif isinstance(value, list) and value:
-        for at, inner in enumerate(value):
-            yield from leaves(inner, f"{place}[{at}]")
+            yield from leaves(inner, f"{place}.{name}" if place else name)
+    elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+        keys = keys_of(value)
+        yield f"{place}[order]", keys
+        for key, inner in zip(keys, value, strict=True):
+            yield from leaves(inner, f"{place}[{key}]")
     else:
         yield place, value
 
 
-def compare(name: str, first: Any, again: Any, after: Any, found: Differences) -> None:  # noqa: ANN401 - JSON
-    """Hold the results of AFTER against both of BEFORE."""
-    one, two, other = (
-        {place: value for place, value in leaves(each) if not _STAMPS.match(place)}
-        for each in (first, again, after)
-    )
-    for place in other.keys() - one.keys():
-        found.added[f"{name}: {_INDEX.sub('[]', place)}"] += 1
+def keys_of(parts: list[Any]) -> list[str]:
+    """Return what the parts of a list are called, each once; their numbers where they have no names."""
+    named = all(isinstance(each, dict) for each in parts)
+    key = next((key for key in NAMES if named and all(usable(each.get(key)) for each in parts)), None)
+    count: Counter[str] = Counter()
+    keys = []
+    for number, each in enumerate(parts):
+        name = str(number if key is None else each[key])
+        count[name] += 1
+        keys.append(name if count[name] == 1 else f"{name}#{count[name]}")
+    return keys
+
+
+def usable(name: object) -> bool:
+    """Whether it names something."""
+    return isinstance(name, str | int) and name != ""
+
+
+def general(place: str) -> str:
+    """Return a place without the names in it."""
+    return re.sub(r"\[[^\]]*\]", "[]", place)
+
+
+def is_text(place: str) -> bool:
+    """Whether people alone read what stands there."""
+    return re.split(r"[.\[]", re.sub(r"\[[^\]]*\]", "", place))[-1] in TEXTS
+
+
+def compare(first: Any, again: Any, after: Any, found: Differences) -> None:  # noqa: ANN401 - JSON
+    """Hold what AFTER shows against both times that BEFORE showed it."""
+    one, two, other = (dict(leaves(each)) for each in (first, again, after))
+    for rule in (each for each in found.allowed if each.verb == "renamed"):
+        old = re.compile(rf"(?<=[.\]]){re.escape(rule.pattern)}(?=[.\[]|$)")
+        changed = {place: old.sub(rule.becomes, place) for place in one}
+        found.excused[rule] += sum(new != place for place, new in changed.items())
+        one = {changed[place]: value for place, value in one.items()}
+        two = {old.sub(rule.becomes, place): value for place, value in two.items()}
     for place, value in one.items():
         if place not in two or repr(two[place]) != repr(value):
-            found.unrepeated[_INDEX.sub("[]", place)] += 1
-            continue
-        found.compared += 1
-        if place not in other:
-            found.wrong.append(f"{name}{place} is gone; it was {value!r}")
-        elif repr(other[place]) == repr(value):
-            continue
-        elif isinstance(value, str) and isinstance(other[place], str) and " " in value:
-            found.sentences[value, other[place]] = f"{name}{place}"
+            found.unrepeated[general(place)] += 1
+        elif place not in other:
+            found.compared += 1
+            found.add("removed", place, repr(value))
         else:
-            found.wrong.append(f"{name}{place}: {value!r} became {other[place]!r}")
+            found.compared += 1
+            if repr(other[place]) != repr(value):
+                pairs = changed_lines(value, other[place]) if is_text(place) else []
+                found.add("changed", place, f"{value!r} became {other[place]!r}", *pairs)
+    for place in other.keys() - one.keys() - two.keys():
+        found.add("added", place, repr(other[place]))
 
 
-def stop_in_the_middle(checkout: Checkout) -> Path:
-    """Run a method, stop it between its steps, and return its folder."""
-    library = checkout.library("stopped")
-    words = ["run", STOPPED, DRIVE, "--quick", "--seed", str(SEED), "--library", str(library)]
-    process = subprocess.Popen(
-        checkout.words(*words),
-        env=checkout.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    while process.poll() is None:
-        journals = list(library.glob("2*/journal.jsonl"))
-        if journals and journals[0].read_text().count('"end"') >= 5:
-            process.send_signal(signal.SIGINT)
-            process.wait()
-            break
-        time.sleep(0.01)
-    if process.returncode != 130:
-        raise SystemExit(f"{checkout.name}: {STOPPED} was to be stopped, and ended with {process.returncode}")
-    (folder,) = library.glob("2*")
-    return folder
-
-
-def across(before: Checkout, after: Checkout, first: dict[str, Any], again: dict[str, Any]) -> Differences:
-    """Let AFTER open what BEFORE left, and resume what BEFORE was stopped in."""
-    found = Differences()
-    for library in sorted(before.home.glob("runs/*")):
-        folders = [str(folder) for folder in sorted(library.glob("2*"))]
-        for folder in folders:
-            after.run("show", folder)
-        after.run("report", *folders, "-o", str(after.home / "old.html"))
-    folder = stop_in_the_middle(before)
-    after.run("show", str(folder))
-    after.run("resume", str(folder))
-    compare("resumed", first, again, collect(after_of(before, after), "stopped"), found)
-    # That it was stopped is not the run's result; nor do steps of two processes cost what those of one do.
-    found.wrong = [line for line in found.wrong if ".result" in line or ".tables" in line]
+def changed_lines(old: Any, new: Any) -> list[tuple[str, str]]:  # noqa: ANN401 - JSON
+    """Return the texts that changed, in pairs."""
+    one, other = ([str(each) for each in (text if isinstance(text, list) else [text])] for text in (old, new))
+    found = []
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if tag != "equal":
+            found.append(("\n".join(one[a:b]), "\n".join(other[c:d])))
     return found
 
 
-def after_of(before: Checkout, after: Checkout) -> Checkout:
-    """Return AFTER, looking at the runs of BEFORE."""
-    return Checkout(after.root, before.home, "after, on runs of before")
+# --- the command --------------------------------------------------------------------------------------------
 
 
-def report(title: str, found: Differences) -> bool:
-    """Print what was found; say whether all is the same."""
+def report(title: str, found: Differences) -> None:
+    """Print what was found."""
     print(f"\n== {title}: {found.compared} values compared, {len(found.wrong)} differ")
-    for line in found.wrong[:50]:
-        print(f"  {line}")
+    for verb, place, told in found.wrong[:100]:
+        print(f"  {verb} {place}: {told[:300]}")
     print(f"-- {len(found.sentences)} sentences differ")
-    for (old, new), place in found.sentences.items():
-        print(f"  {place}\n    - {old}\n    + {new}")
-    print(f"-- {len(found.added)} places only afterwards")
-    for place, times in sorted(found.added.items()):
-        print(f"  {place} ({times})")
+    for (old, new, place), times in found.sentences.items():
+        print(f"  {place} ({times})\n    - {old}\n    + {new}")
+    print(f"-- {sum(found.excused.values())} differences are on the allow-list")
+    for rule in found.allowed:
+        print(f"  {rule.verb} {rule.pattern}: {found.excused[rule] or 'nothing needed it'}")
     print(f"-- {sum(found.unrepeated.values())} values are not the same in two runs of before, at")
     for place, times in sorted(found.unrepeated.items()):
         print(f"  {place} ({times})")
-    return not found.wrong
 
 
 def main() -> int:
-    """Run both versions and compare."""
+    """Let both versions show their libraries, and compare."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
-    parser.add_argument("--only", nargs="+", help="names of methods, or 'demo'")
-    parser.add_argument("--keep", type=Path, help="folder for runs and pages; by default a temporary one")
+    parser.add_argument(
+        "--allow", type=Path, help="file of the differences that are meant, each with a reason"
+    )
+    parser.add_argument("--only", nargs="+", choices=LIBRARIES, default=LIBRARIES)
+    parser.add_argument("--scenes", nargs="+", default=[], help="of `fresh`, by default all")
+    parser.add_argument(
+        "--keep", type=Path, help="folder for libraries and pages; by default a temporary one"
+    )
     chosen = parser.parse_args()
+    allowed = rules(chosen.allow.read_text()) if chosen.allow else []
+    same = True
     with tempfile.TemporaryDirectory(prefix="ssdlab-compare-") as temporary:
-        home = chosen.keep or Path(temporary)
-        before, once_more = (
-            Checkout(chosen.before.resolve(), home / n, "before") for n in ("before", "again")
-        )
-        after = Checkout(chosen.after.resolve(), home / "after", "after")
-        found, results = Differences(), {}
-        for name in chosen.only or [*methods(before), DEMO]:
-            print(f"{name} ...", flush=True)
-            first, again, later = (measure(checkout, name) for checkout in (before, once_more, after))
-            results[name] = first, again
-            compare(name, first, again, later, found)
-        same = report("results, tables, pages", found)
-        if STOPPED in results:
-            same = report("runs of before, in after", across(before, after, *results[STOPPED])) and same
+        for library in chosen.only:
+            shows = []
+            for name in ("before", "again", "after"):
+                print(f"{library}: {name} ...", flush=True)
+                root = chosen.after if name == "after" else chosen.before
+                checkout = Checkout(root.resolve(), (chosen.keep or Path(temporary)).resolve() / name)
+                checkout.home.mkdir(parents=True, exist_ok=True)
+                checkout.make(library, chosen.scenes)
+                shows.append(shown(checkout, library, OTHERS if library == "kept" else ""))
+            found = Differences(allowed)
+            compare(*shows, found)
+            report(library, found)
+            same = same and found.same
     return 0 if same else 1
 
 

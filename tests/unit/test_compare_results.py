@@ -12,6 +12,19 @@ import pytest
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_results.py"
 
+RESULT: dict[str, Any] = {
+    "status": 0,
+    "figures": [
+        {"name": "a_iops", "label": "reads", "value": 1.5, "unit": "IOPS", "unshown": "state moved"},
+        {"name": "b_ns", "label": "time", "value": None, "unit": "ns"},
+    ],
+    "warnings": [{"code": "failed", "what": "3 failed"}, {"code": "failed", "what": "4 failed"}],
+    "caveats": ["it was quick", "it was small"],
+    "rows": [1, 2],
+    "none": {},
+    "run_id": "a",
+}
+
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
@@ -23,46 +36,131 @@ def script() -> ModuleType:
     return module
 
 
-BEFORE = {"iops": 1.5, "kind": "peak", "caveats": ["it was quick"], "rows": [1, 2], "run_id": "a", "none": {}}
+def with_figure(number: int, **changes: Any) -> dict[str, Any]:
+    figures = [dict(each) for each in RESULT["figures"]]
+    figures[number] |= changes
+    return {"figures": figures}
 
 
-def found(script: ModuleType, after: dict[str, Any], again: dict[str, Any] | None = None) -> Any:
-    differences = script.Differences()
-    script.compare("m", BEFORE, again or {**BEFORE, "run_id": "b"}, after, differences)
+def found(script: ModuleType, after: dict[str, Any], *, allow: str = "", again: Any = None) -> Any:
+    differences = script.Differences(script.rules(allow))
+    script.compare({"x": RESULT}, {"x": again or RESULT}, {"x": after}, differences)
     return differences
 
 
-def test_the_same_is_the_same(script: ModuleType) -> None:
-    same = found(script, {**BEFORE, "run_id": "c"})
-    assert not same.wrong and not same.sentences and not same.added
-    assert same.compared == 6 and dict(same.unrepeated) == {".run_id": 1}
+def test_the_same_is_the_same_and_what_before_does_not_repeat_is_left_out(script: ModuleType) -> None:
+    same = found(script, {**RESULT, "run_id": "c"}, again={**RESULT, "run_id": "b"})
+    assert same.same and not same.excused
+    assert dict(same.unrepeated) == {"x.run_id": 1}
+    assert same.compared == 19
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "place"),
     [
-        {"iops": 1.5000000000000002},
-        {"iops": "1.5"},
-        {"kind": "mixed"},
-        {"rows": [1]},
-        {"rows": [2, 1]},
-        {"none": []},
-        {"caveats": []},
+        ({"status": 1}, "x.status"),
+        (with_figure(0, value=1.5000000000000002), "x.figures[a_iops].value"),
+        (with_figure(0, value="1.5"), "x.figures[a_iops].value"),
+        (with_figure(0, unshown="state not shown"), "x.figures[a_iops].unshown"),
+        (with_figure(1, value=0.0), "x.figures[b_ns].value"),
+        ({"figures": RESULT["figures"][::-1]}, "x.figures[order]"),
+        ({"warnings": RESULT["warnings"][:1]}, "x.warnings[order]"),
+        ({"rows": [1]}, "x.rows"),
+        ({"rows": [2, 1]}, "x.rows"),
+        ({"none": []}, "x.none"),
     ],
 )
-def test_figures_names_and_lengths_must_not_differ(script: ModuleType, change: dict[str, Any]) -> None:
-    assert found(script, {**BEFORE, **change}).wrong
+def test_values_codes_and_orders_must_not_differ(
+    script: ModuleType, change: dict[str, Any], place: str
+) -> None:
+    differences = found(script, {**RESULT, **change})
+    assert place in [where for _, where, _ in differences.wrong]
+    assert not differences.sentences
 
 
-def test_a_key_that_is_gone_differs_and_a_new_one_is_listed(script: ModuleType) -> None:
-    differences = found(
-        script, {name: value for name, value in BEFORE.items() if name != "iops"} | {"seal": 1}
-    )
-    assert differences.wrong == ["m.iops is gone; it was 1.5"]
-    assert dict(differences.added) == {"m: .seal": 1}
+def test_a_figure_more_shifts_no_other(script: ModuleType) -> None:
+    more = {"name": "0_more", "label": "more", "value": 1, "unit": "x"}
+    differences = found(script, {**RESULT, "figures": [more, *RESULT["figures"]]})
+    assert {verb for verb, _, _ in differences.wrong} == {"added", "changed"}
+    assert {where for verb, where, _ in differences.wrong if verb == "changed"} == {"x.figures[order]"}
 
 
-def test_other_words_of_a_sentence_are_listed(script: ModuleType) -> None:
-    differences = found(script, {**BEFORE, "caveats": ["it was a quick one"]})
-    assert not differences.wrong
-    assert differences.sentences == {("it was quick", "it was a quick one"): "m.caveats[0]"}
+def test_texts_are_told_by_their_keys_and_listed_apart(script: ModuleType) -> None:
+    differences = found(script, {**RESULT, **with_figure(0, label="Reads"), "caveats": ["it was small"]})
+    assert not differences.wrong and not differences.same
+    assert set(differences.sentences) == {
+        ("reads", "Reads", "x.figures[].label"),
+        ("it was quick", "", "x.caveats"),
+    }
+
+
+def test_the_allow_list_excuses_what_it_names_and_tells_what_nothing_needed(script: ModuleType) -> None:
+    gone = {name: value for name, value in RESULT.items() if name != "caveats"}
+    after = {**gone, **with_figure(1, label="mean"), "extra": 1}
+    allow = """
+    removed x.caveats  # they are findings
+    changed *.label  # a word
+    added x.*  # new
+    removed y.*  # never
+    """
+    differences = found(script, after, allow=allow)
+    assert differences.same
+    assert [differences.excused[rule] for rule in differences.allowed] == [1, 1, 1, 0]
+    assert not found(script, {**after, "status": 1}, allow=allow).same
+
+
+def test_a_renamed_key_is_compared_under_its_new_name(script: ModuleType) -> None:
+    figures = [
+        {("qualifier" if name == "unshown" else name): value for name, value in each.items()}
+        for each in RESULT["figures"]
+    ]
+    allow = "renamed unshown -> qualifier  # one word"
+    assert found(script, {**RESULT, "figures": figures}, allow=allow).same
+    figures[0]["qualifier"] = "throttled"
+    assert not found(script, {**RESULT, "figures": figures}, allow=allow).same
+    assert not found(script, {**RESULT, "figures": figures}).same
+
+
+@pytest.mark.parametrize("line", ["removed x", "removed  # why", "forget x # why", "renamed a # why"])
+def test_a_line_without_reason_or_sense_is_refused(script: ModuleType, line: str) -> None:
+    with pytest.raises(SystemExit) as refused:
+        script.rules(line)
+    assert refused.value.code == 2
+
+
+PAGE = """
+<main><h1>Title</h1><section id="reads"><p class="value unshown" data-run="1">5 IOPS</p>
+<figure id="chart"><figcaption>Reads</figcaption><br></figure><p>after</p></section></main>
+<script type="application/json" id="run-0">{"run_id": "first"}</script>
+<script type="application/json" id="run-1">{"run_id": "second"}</script>
+<script type="application/json" id="page-data">
+{"charts": {"chart": {"views": [{"label": "IOPS", "lines": [{"run": 1, "points": [[1, 2]]}]}]}},
+ "heads": {"chart": {"notes": [{"runs": [0, 1], "text": "state not shown"}]}}}</script>
+<script>let code = "ignored"</script>
+"""
+
+
+def test_a_page_is_its_sections_and_charts_with_runs_by_name(script: ModuleType) -> None:
+    page = script.of_page(PAGE)
+    assert page["runs"] == ["first", "second"]
+    assert page["parts"]["reads"]["texts"] == ["5 IOPS", "after"]
+    assert page["parts"]["chart"]["texts"] == ["Reads"]
+    assert "p class=value unshown data-run=1" in page["parts"]["reads"]["marks"]
+    data = page["data"]["page-data"]
+    assert data["charts"]["chart"]["views"][0]["lines"][0]["run"] == "second"
+    assert data["heads"]["chart"]["notes"][0]["runs"] == ["first", "second"]
+    assert "ignored" not in str(page)
+
+
+def test_runs_are_named_by_scene_or_by_what_they_are_among_their_kind(script: ModuleType) -> None:
+    def run(run_id: str, created: str, suite: str = "") -> dict[str, str]:
+        kind = {"method": "qd1", "drive_id": "d", "variant": ""}
+        return {"run_id": run_id, "created": created, "suite": suite, **kind}
+
+    suite = "20260101-0900-base-000007"
+    runs = [run("20261128-0400-qd1-aaaaa2", "3", suite), run("20261128-0400-qd1-aaaaa1", "2", suite)]
+    names = script.named([*runs, run(suite, "1")])
+    assert names[suite] == "base"
+    assert [names[each["run_id"]] for each in runs] == ["base/qd1/d//2", "base/qd1/d//1"]
+    told = {"text": "see 20261128-0400-qd1-aaaaa1, or aaaaa1; xaaaaa1 is none"}
+    assert script.renamed(told, names) == {"text": "see base/qd1/d//1, or base/qd1/d//1; xaaaaa1 is none"}

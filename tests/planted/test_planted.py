@@ -1,0 +1,139 @@
+"""The library that an earlier version left has each kind of result and each state, and all of it opens."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdlab.cli import main
+from ssdlab.methods import REGISTRY
+from ssdlab.methods.results.kinds import KINDS
+from ssdlab.results.run_folder import MANIFEST
+
+ARCHIVE = Path(__file__).parent / "library.tar.xz"
+LEFT_OUT = {"pts-iops", "pts-composite"}
+"""Their tables would be two fifths of the archive; `pts-throughput` has their kind of result."""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("planted")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "library"
+
+
+@pytest.fixture(scope="module")
+def manifests(library: Path) -> dict[str, dict[str, Any]]:
+    return {path.parent.name: json.loads(path.read_text()) for path in library.glob(f"2*/{MANIFEST}")}
+
+
+@pytest.fixture
+def told(library: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
+    def command(*words: str, status: int = 0) -> Any:
+        capsys.readouterr()
+        assert main([*words, "--json", "--library", str(library)]) == status
+        return json.loads(capsys.readouterr().out)
+
+    yield command
+
+
+def run_of(manifests: dict[str, dict[str, Any]], scene: str) -> str:
+    (found,) = [run for run in manifests if f"-{scene}-0" in run]
+    return found
+
+
+def test_each_method_and_each_kind_is_in_it(manifests: dict[str, dict[str, Any]]) -> None:
+    assert set(REGISTRY) - {each["method"]["name"] for each in manifests.values()} == LEFT_OUT
+    kinds = {each["result"]["kind"] for each in manifests.values() if each["result"]}
+    assert set(KINDS) - kinds <= {"points"} or set(KINDS) <= kinds
+    assert kinds - set(KINDS) == {"after-writes-told"}, "that of a package that is not installed"
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "throttled by heat",
+        "limited by the host",
+        "state not shown",
+        "steady state NOT ACHIEVED",
+        "not judged",
+        "not shown beyond a cache",
+    ],
+)
+def test_each_state_is_in_it(manifests: dict[str, dict[str, Any]], state: str) -> None:
+    figures = [each for run in manifests.values() for each in (run["result"] or {}).get("scalars", ())]
+    assert state in {each.get("unshown") for each in figures}
+
+
+def test_each_end_of_a_run_is_in_it(manifests: dict[str, dict[str, Any]], told: Any) -> None:
+    assert {each["status"] for each in told("runs")["runs"]} == {"finished", "interrupted", "failed"}
+    assert told("show", run_of(manifests, "killed"))["result"] is None
+    resumed = manifests[run_of(manifests, "resumed")]
+    assert resumed["status"] == "finished" and len(resumed["sessions"]) == 2
+
+
+def test_all_of_it_is_whole_and_is_listed(manifests: dict[str, dict[str, Any]], told: Any) -> None:
+    assert {each["run_id"] for each in told("runs")["runs"]} == set(manifests)
+    verified = told("library", "verify")
+    assert len(verified["runs"]) == len(manifests)
+    assert [each for each in verified["runs"] if each["damage"]] == []
+
+
+def test_each_run_is_shown(manifests: dict[str, dict[str, Any]], library: Path, told: Any) -> None:
+    for run, stored in manifests.items():
+        shown = told("show", run, status=0 if passed(stored) else 1)
+        assert shown["run"] == run
+        assert main(["show", run, "--library", str(library)]) == (0 if passed(stored) else 1)
+
+
+def passed(manifest: dict[str, Any]) -> bool:
+    """Whether the method's verdict, if it has one, is no fail."""
+    return (manifest["result"] or {}).get("passed") is not False
+
+
+def test_figures_are_ranked_and_those_whose_state_is_not_shown_are_not(
+    manifests: dict[str, dict[str, Any]], library: Path, capsys: pytest.CaptureFixture[str], told: Any
+) -> None:
+    places = {}
+    for figure in told("rank")["figures"]:
+        status = main(["rank", figure, "--json", "--library", str(library)])
+        ranked = json.loads(capsys.readouterr().out)
+        assert status in (0, 2), ranked
+        places[figure] = ranked.get("lines", [])
+    for figure, lines in places.items():
+        for line in lines:
+            scalars = manifests[line["newest"]]["result"]["scalars"]
+            assert [each.get("unshown") for each in scalars if each["name"] == figure] == [None]
+    assert len(places["peak_random_read_iops"]) > 1
+    assert sum(map(bool, places.values())) > len(places) / 2
+
+
+def test_runs_are_compared(manifests: dict[str, dict[str, Any]], told: Any) -> None:
+    compared = told("compare", run_of(manifests, "base"), run_of(manifests, "new"))
+    assert compared
+    changes = told("changes", "peak_random_read_iops", "--drive", "tiny")
+    assert changes
+
+
+def test_its_page_and_that_of_its_fleet_are_written(
+    manifests: dict[str, dict[str, Any]], told: Any, tmp_path: Path
+) -> None:
+    chosen = [
+        run_of(manifests, scene) for scene in ("hot", "host-qd1", "moved", "rated", "plug-in-kind", "suite")
+    ]
+    page = told("report", *chosen, "-o", str(tmp_path / "page.html"))
+    assert page["runs"] and (tmp_path / "page.html").stat().st_size
+    fleet = told("fleet", "report", "--model", "tiny-test", "-o", str(tmp_path / "fleet.html"))
+    assert fleet and (tmp_path / "fleet.html").stat().st_size
+
+
+def test_what_was_killed_goes_on(manifests: dict[str, dict[str, Any]], library: Path, told: Any) -> None:
+    run = run_of(manifests, "killed")
+    assert main(["resume", str(library / run)]) == 0
+    assert told("show", run)["status"] == "finished"
