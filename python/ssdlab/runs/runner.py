@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.methods.steps import Request
     from ssdlab.results.journal import Journal, StepHistory
-    from ssdlab.results.records import EndRecord
+    from ssdlab.results.records import EndRecord, StepResult
     from ssdlab.runs.conditions.keeper import ConditionKeeper
     from ssdlab.runs.drive_state import StateKeeper
     from ssdlab.runs.heartbeat import Heartbeat
