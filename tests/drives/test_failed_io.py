@@ -1,4 +1,4 @@
-"""Real I/O that the kernel fails: the policy, its error, and what is said of what was measured all the same."""
+"""Real I/O that the kernel fails: the policy, its error, and what is said of what was measured."""
 
 from __future__ import annotations
 
