@@ -140,6 +140,7 @@ def test_a_drive_that_fails_is_not_ranked_beside_a_whole_one(
     assert "failed I/O" in capsys.readouterr().err
 
 
+@pytest.mark.machine
 def test_failed_writes_of_a_fill_prove_no_state(
     fails_writes: Failing, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,6 +37,7 @@ class Pass:
     real_s: float | None = 600.0
     limited: str = ""
     throttled: bool = False
+    failed: str | None = None
     sustained_mb_s: float = field(init=False)
     mean_mb_s: float = field(init=False)
 
@@ -100,6 +101,8 @@ def test_what_the_host_limited_or_was_too_short_is_not_judged() -> None:
     short = judge_trim(clean, before, level(500, real_s=0.4))
     assert short.verdict == "not judged"
     assert "a pass took 0.4 s" in short.why
+    faulty = judge_trim(clean, before, level(300, name="after TRIM", failed="1 of 9 I/Os failed"))
+    assert faulty.verdict == "not judged" and "1 of 9" in faulty.why
     hot = judge_trim(clean, before, level(300, name="after TRIM", throttled=True))
     assert (hot.verdict, hot.why) == (
         "not judged",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ssdlab.drives.telemetry.marks import marks_of
+from ssdlab.drives.telemetry.sources import LinkErrors
 from ssdlab.model.telemetry import DriveHealth, Sample, StepTelemetry, changes_between
 
 S = 1_000_000_000
@@ -87,3 +90,21 @@ def test_changes_are_those_of_counters_that_both_readings_have() -> None:
     assert changes == {"host_written_bytes": 100, "nand_written_bytes": 250}
     told = StepTelemetry(sources=(), samples=0, began_ns=0, ended_ns=0, changes=changes)
     assert told.write_amplification == 2.5
+
+
+def test_what_the_kernel_counts_on_the_pcie_link_is_marked_by_its_growth(tmp_path: Path) -> None:
+    count = tmp_path / "aer_dev_correctable"
+    count.write_text("RxErr 3\nTOTAL_ERR_COR 3\n")
+    errors = LinkErrors(tmp_path)
+    errors.begin()
+    assert errors.marks(5) == []
+    count.write_text("RxErr 5\nTOTAL_ERR_COR 5\n")
+    (mark,) = errors.marks(7)
+    assert (mark.code, mark.at_ns) == ("link-errors", 7)
+    assert errors.marks(9) == []
+
+
+def test_transfers_that_the_link_got_wrong_are_a_mark() -> None:
+    before, after = (DriveHealth(source="ata", link_errors=count) for count in (2, 4))
+    assert [each.code for each in marks_of([], before, after, 9)] == ["link-errors"]
+    assert marks_of([], after, after, 9) == ()

@@ -97,9 +97,11 @@ def unprepared(steps: Iterable[Step], before: int) -> str:
     """
     faulty: list[Step] = []
     for step in steps:
+        if step.ordinal >= before:
+            break
         if step.verb == "purge":
             faulty.clear()
-        elif step.ordinal < before and step.verb in PREPARING and (found := io_faults(step)) and found.failed:
+        elif step.verb in PREPARING and (found := io_faults(step)) is not None and found.failed:
             faulty.append(step)
     return why_faulty(faulty)
 
