@@ -16,7 +16,9 @@ import pytest
 from lab.test_stopped import hogs, wait_until_busy
 from machine import sharing
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.results.records import pauses_of
+from ssdlab.model.summary import Summary
+from ssdlab.model.units import NS_PER_S
+from ssdlab.results.records import EndRecord, pauses_of
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.warned_steps import PAUSED
 
@@ -98,13 +100,11 @@ def stopped_run(arguments: list[str], draw: random.Random) -> list[Stop]:
 
 def measured_in(run: RunFolder) -> Iterator[tuple[tuple[int, int], int, int]]:
     """Give each attempt that measured, with the beginning and end of its rows on CLOCK_MONOTONIC."""
-    from ssdlab.results.records import EndRecord
-
     for record in run.journal():
         if isinstance(record, EndRecord) and record.result.measurement is not None:
-            rows = run.rows(record.ordinal, record.attempt)
-            zero_ns = record.result.measurement["started"]["monotonic_ns"]
-            yield (record.ordinal, record.attempt), zero_ns, zero_ns + int(rows["end_ns"].max())
+            summary = Summary.model_validate(record.result.measurement)
+            ended_ns = summary.zero_ns + round(float(summary.total_s or 0.0) * NS_PER_S)
+            yield (record.ordinal, record.attempt), summary.zero_ns, ended_ns
 
 
 @pytest.mark.slow
