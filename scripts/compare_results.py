@@ -78,6 +78,8 @@ TEXTS = {
 """Keys whose values are read by people alone."""
 SCENE = re.compile(r"\d{8}-\d{4}-(.+)-0\d{5}")
 """The id of a planted run, which has its name in it."""
+FLEET = "simulated tiny-test, 1/4 of its size"
+"""The model of the planted fleet."""
 CLAIMS = """
 [[claim]]
 sentence = "It reads fast."
@@ -249,7 +251,7 @@ def of_library(names: Mapping[str, str], figures: Sequence[str], place: list[str
         run for run, name in names.items() if name.startswith("/planted/")
     ):  # a review of several drives
         yield ["report", run, "-o", "review.html", "--json", *place]
-    yield ["fleet", "report", "--model", "tiny-test", "-o", "fleet.html", "--json", *place]
+    yield ["fleet", "report", "--model", FLEET, "-o", "fleet.html", "--json", *place]
     if "killed" in by_name:
         yield ["resume", by_name["killed"], *place]
         yield ["show", by_name["killed"], "--json", *place]
