@@ -120,8 +120,8 @@ def test_who_has_a_place_has_it_beside_the_better_ones_without(
         if not PLACE.search(sentence):
             continue
         named = names_in(sentence, standing)
-        # "All three" and "the others" are named by their number, from the first on.
-        placed = [each for each in standing.ranked if each.shown.style.short in named] or standing.ranked[:1]
+        placed = [each for each in standing.ranked if each.shown.style.short in named]
+        placed = placed or list(standing.sharing(standing.ranked[0]))  # "all three are level" names none
         last = LAST.search(sentence) is not None
         assert not last or len(placed) == 1
         sign = (1 if better == "higher" else -1) * (-1 if last else 1)
