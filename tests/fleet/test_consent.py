@@ -13,7 +13,7 @@ import pytest
 from fleet.forged_scene import Scene, a_device
 from ssdlab.results.run_folder import read_manifest
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+pytestmark = [pytest.mark.machine, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
 
 @pytest.fixture

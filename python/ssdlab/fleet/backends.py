@@ -11,7 +11,8 @@ from ssdlab.model.errors import unknown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ssdlab.fleet.backend import Backend, BackendName
+    from ssdlab.fleet.backend import Backend
+    from ssdlab.fleet.fields import BackendName
 
 BACKENDS: dict[str, Callable[[], Backend]] = {"local": Local, "slurm": Slurm}
 

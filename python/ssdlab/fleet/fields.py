@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -74,12 +74,12 @@ def _check_simulated(text: str) -> None:
     from ssdlab.drives.simulated.text import SimulatedText
 
     try:
-        said = SimulatedText.parse(text)
+        drive = SimulatedText.parse(text)
     except LabError as error:
         raise ValueError(error.what) from error
-    if said.state is not None:
+    if drive.state is not None:
         raise ValueError("it keeps its state in a file, and a fleet writes none: leave state= out")
-    path = said.profile
+    path = drive.profile
     if _PROFILE.fullmatch(path) is None and not (
         path.startswith("/") and path.endswith(".toml") and os.path.normpath(path) == path
     ):
@@ -108,6 +108,7 @@ def _check_path(text: str) -> None:
         raise ValueError("not a whole path without . and ..")
 
 
+BackendName = Literal["local", "slurm"]
 Line = Annotated[str, AfterValidator(_one_line)]
 """Text that is only shown or compared."""
 HostName = Annotated[str, _formed(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "no name of a host")]

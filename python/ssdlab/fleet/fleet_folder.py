@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import Field, StringConstraints, ValidationError
 
-from ssdlab.fleet.backend import BackendName
-from ssdlab.fleet.fields import JobName, Line
+from ssdlab.fleet.fields import BackendName, JobName, Line
 from ssdlab.fleet.fleet_plan import FleetPlan, parse_plan, read_plan
 from ssdlab.fleet.inventory import FLEET
 from ssdlab.fleet.private import private_folder

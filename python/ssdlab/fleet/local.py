@@ -26,7 +26,7 @@ from ssdlab.results.run_folder import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ssdlab.fleet.backend import BackendName
+    from ssdlab.fleet.fields import BackendName
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob
     from ssdlab.fleet.holds import Hold

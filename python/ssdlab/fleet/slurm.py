@@ -26,7 +26,7 @@ from ssdlab.model.errors import HostError, Refused
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ssdlab.fleet.backend import BackendName
+    from ssdlab.fleet.fields import BackendName
     from ssdlab.fleet.fleet_folder import FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob
 

@@ -5,6 +5,7 @@ No field gives consent, names another library or a file, and no word of the comm
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Metavar
 from ssdlab.model.meter_text import MeterText
 from ssdlab.model.stored import Stored
+from ssdlab.model.units import percent_text
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, on_text
 from ssdlab.runs.order import Order
 
@@ -109,7 +111,7 @@ def cap_words(cap: float | None) -> list[str]:
     """Return the words that set an endurance cap: a share as a percentage, or whole bytes."""
     if cap is None:
         return []
-    return ["--endurance-cap", str(cap) if isinstance(cap, int) else f"{cap * 100:.12g}%"]
+    return ["--endurance-cap", str(cap) if isinstance(cap, int) else percent_text(Fraction(str(cap)))]
 
 
 @cache
