@@ -16,8 +16,10 @@ from uuid import uuid4
 import pytest
 
 from machine import sharing
+from machine.nbd_server import Server
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.warned_steps import PAUSED
 
 MIB = 1 << 20
 ENGINES = {"sync": [], "uring": ["--engine", "uring", "--depth", "8"]}
@@ -154,14 +156,9 @@ def test_a_stop_changes_nothing_of_a_drive_in_virtual_time(command: str) -> None
 
 
 def test_a_server_that_was_stopped_is_no_drive_to_its_clients(command: str, tmp_path: Path) -> None:
-    words = [command, "sim", "serve", "tiny-test", "--socket", str(tmp_path / "drive.sock"), "--json"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-    eventually((tmp_path / "drive.sock").exists)
-    stop(process)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    served = json.loads(out)
+    server = Server(command, tmp_path)
+    stop(server.process)
+    served = server.end()
     assert served["pauses"] and not served["trusted"]
 
 
@@ -180,7 +177,7 @@ def test_a_run_does_a_stopped_step_again(command: str, written: Path, tmp_path: 
     (again,) = [step for step in run.steps() if step.ordinal == void.ordinal]
     assert again.attempt == void.attempt + 1 and not again.result.pauses
     assert not run.rows(again.ordinal)["paused"].any()
-    assert not any(each.unshown for each in read_result(run).scalars)
+    assert PAUSED not in [each.unshown for each in read_result(run).scalars]
 
 
 @contextlib.contextmanager
