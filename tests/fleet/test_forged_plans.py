@@ -65,7 +65,7 @@ def twice(plan: Fields) -> None:
 
 
 FIELDS: dict[str, tuple[Callable[[Fields], object], str]] = {
-    "as-it-was": (as_it_was, "schema"),
+    "as-it-was": (as_it_was, "the field schema is"),
     "words": (of_job(words=["whole-drive-fill", "--destroy", "loop0", "--wipe-signatures"]), "jobs.0.words"),
     "destroys": (of_job(destroys=False), "jobs.0.destroys"),
     "consent": (of_job(consent=None), "jobs.0.consent"),

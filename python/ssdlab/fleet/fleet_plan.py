@@ -241,7 +241,7 @@ def parse_plan(data: bytes, path: Path) -> FleetPlan:
         It is damaged, of another ssdlab, or has a field that does not fit.
     """
     try:
-        fields, _ = read_document(data, SCHEMA)
+        fields, _ = read_document(data, SCHEMA, sealed_since=1)
     except Broken as error:
         raise Refused(
             f"{path} is not as it was written: {error}", f"a plan is never edited; {_AGAIN}", path=str(path)
