@@ -1,4 +1,4 @@
-"""The plan of the package: which folders there are, which may import which, and how long a file is.
+"""The plan of the package: which folders there are, and which may import which.
 
 Every import counts: at the top of a file, inside a function and under TYPE_CHECKING. Two kinds are not read:
 `import_module` with a name from a table (commands, methods, suites, how a Result is shown), and the native
@@ -34,7 +34,6 @@ FLOORS = (
 """From the ground up: a folder imports only from floors below its own. `ssdlab` is the package's own
 `__init__`. Some rooms are still to come; their floors are fixed here."""
 DATA = {"profiles"}
-MAX_LINES = 450
 
 
 class Import(NamedTuple):
@@ -170,11 +169,6 @@ def test_no_import_goes_in_a_circle() -> None:
     assert not circles(imports())
 
 
-def test_no_file_is_too_long() -> None:
-    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in modules().values()}
-    assert not {name: lines for name, lines in lengths.items() if lines > MAX_LINES}
-
-
 def figures() -> dict[str, int]:
     """The plan in numbers."""
     between = {
@@ -208,7 +202,6 @@ def figures() -> dict[str, int]:
         "imports that do not go down": len(against_the_order(imports())),
         "circles of modules": len(circles(imports())),
         "longest file": max(lengths),
-        "files over 450 lines": sum(lines > MAX_LINES for lines in lengths),
     }
 
 
