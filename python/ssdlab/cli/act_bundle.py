@@ -18,7 +18,7 @@ from ssdlab.cli.output import print_line, table
 from ssdlab.formats.act_files import changed, write_config
 from ssdlab.host.output_files import write_new
 from ssdlab.model.errors import UsageError
-from ssdlab.model.units import fixed_share_text, span_text
+from ssdlab.model.units import ends_text, fixed_share_text, share_text, span_text
 
 if TYPE_CHECKING:
     from ssdlab.methods.results.act import ActResult, ActTry, ActVerdict
@@ -175,7 +175,10 @@ def _summary(folder: RunFolder, result: ActResult, verdicts: dict[str, Any]) -> 
         ("tested by", verdicts["tester"] or UNKNOWN),
         ("begin", _stamp(verdicts["begin"])),
         ("end", _stamp(verdicts["end"])),
-        *((each["test"], f"{_stamp(each['begin'])} to {_stamp(each['end'])}") for each in verdicts["tests"]),
+        *(
+            (each["test"], ends_text(_stamp(each["begin"]), _stamp(each["end"])))
+            for each in verdicts["tests"]
+        ),
         ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
         ("drive", f"{manifest.drive_names}, {manifest.drive.capacity_bytes} bytes"),
         ("arrivals", f"{result.arrivals}, {result.service_threads} service threads"),
@@ -216,7 +219,7 @@ def _slices(result: ActResult) -> Iterator[str]:
             str(each.number),
             *(f"{100 * over[str(ms)]:.2f}" for over in (each.response, each.service) for ms in LIMITS),
             f"{each.rates[result.rule]:.1f}",
-            f"{100 * each.done_share:.1f} %",
+            share_text(each.done_share),
         )
         for each in result.slices
     ]
