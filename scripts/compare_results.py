@@ -210,8 +210,10 @@ def shown(checkout: Checkout, library: str, others: str = "") -> dict[str, Any]:
     runs = json.loads(checkout.commands([["runs", "--json", *place]])[0][1])["runs"]
     figures = json.loads(checkout.commands([["rank", "--json", *place]])[0][1])["figures"]
     names = named(runs)
-    lines: dict[str, list[str]] = {" ".join(words): words for words in of_library(names, figures, place)}
-    lines |= {line: line.split() for line in others.splitlines() if line}
+    lines: dict[str, list[str]] = {}
+    for words in (*of_library(names, figures, place), *map(str.split, others.strip().splitlines())):
+        line = " ".join(words)
+        lines[f"{line} again" if line in lines else line] = words
     (checkout.home / "claims.toml").write_text(CLAIMS)
     found: dict[str, Any] = {}
     for line, (status, out, err) in zip(lines, checkout.commands(list(lines.values())), strict=True):
@@ -470,7 +472,10 @@ def compare(first: Any, again: Any, after: Any, found: Differences) -> None:  # 
         found.excused[rule] += sum(new != place for place, new in changed.items())
         one = {changed[place]: value for place, value in one.items()}
         two = {old.sub(rule.becomes, place): value for place, value in two.items()}
-    for place, value in one.items():
+    for place, first_value in one.items():
+        value = first_value
+        if place in two and place in other and is_text(place):
+            value, two[place], other[place] = repeated(value, two[place], other[place])
         if place not in two or repr(two[place]) != repr(value):
             found.unrepeated[general(place)] += 1
         elif place not in other:
@@ -483,6 +488,22 @@ def compare(first: Any, again: Any, after: Any, found: Differences) -> None:  # 
                 found.add("changed", place, f"{value!r} became {other[place]!r}", *pairs)
     for place in other.keys() - one.keys() - two.keys():
         found.add("added", place, repr(other[place]))
+
+
+def repeated(first: Any, again: Any, after: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401 - JSON
+    """Return texts of many lines without those that BEFORE did not repeat, such as one with a date."""
+    if not (isinstance(first, list) and isinstance(again, list) and isinstance(after, list)):
+        return first, again, after
+    if first == again or len(first) != len(again):
+        return first, again, after
+    kept = [one if one == two else None for one, two in zip(first, again, strict=True)]
+    other = list(after)
+    for _, a, b, c, d in difflib.SequenceMatcher(None, first, after, autojunk=False).get_opcodes():
+        if b - a == d - c:  # else who knows which of them is which
+            other[c:d] = [
+                None if old is None else new for old, new in zip(kept[a:b], after[c:d], strict=True)
+            ]
+    return kept, kept, other
 
 
 def changed_lines(old: Any, new: Any) -> list[tuple[str, str]]:  # noqa: ANN401 - JSON

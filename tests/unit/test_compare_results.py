@@ -94,6 +94,20 @@ def test_texts_are_told_by_their_keys_and_listed_apart(script: ModuleType) -> No
     }
 
 
+def test_of_many_lines_only_those_that_before_does_not_repeat_are_left_out(script: ModuleType) -> None:
+    def held(after: list[str]) -> Any:
+        differences = script.Differences()
+        script.compare(
+            *({"lines": each} for each in (["a", "at 9", "b"], ["a", "at 10", "b"], after)), differences
+        )
+        return differences
+
+    assert held(["a", "at 11", "b"]).same
+    assert held(["a", "at 9", "b"]).same
+    assert [(old, new) for old, new, _ in held(["a", "at 11", "c"]).sentences] == [("b", "c")]
+    assert not held(["a", "at 11", "more", "b"]).same
+
+
 def test_the_allow_list_excuses_what_it_names_and_tells_what_nothing_needed(script: ModuleType) -> None:
     gone = {name: value for name, value in RESULT.items() if name != "caveats"}
     after = {**gone, **with_figure(1, label="mean"), "extra": 1}
