@@ -121,7 +121,8 @@ def test_a_search_at_a_changed_load_says_so_and_is_not_merged_with_one_of_acts_o
     assert isinstance(own, ActSearchResult) and isinstance(changed, ActSearchResult)
     assert own.score == changed.score == 4
     assert (
-        "with" not in sentence(next(search_findings(own))) and own.scalars[0].label == "ACT score (6.x rule)"
+        "with" not in sentence(next(search_findings(own)))
+        and own.scalars[0].label == "ACT score, delivered (6.x rule)"
     )
     assert sentence(next(search_findings(changed))).startswith("4x with record-bytes 128 by ")
     assert all("record-bytes 128" in each.label for each in changed.scalars)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -62,3 +62,23 @@ def test_signatures_take_a_consent_of_their_own(device: tuple[Path, str]) -> Non
     assert "--destroy-all 1 --wipe-signatures" in done.err
     assert scene.run(*words, "--wipe-signatures").status == 0
     assert scene.checksum() != scene.before
+
+
+def test_of_a_device_that_can_be_reset_unseen_consent_is_asked_again(
+    make_zram: Callable[..., Path], tmp_path: Path
+) -> None:
+    zram = make_zram(4 << 20)
+    with zram.open("r+b") as filled:
+        filled.write(b"PRECIOUS" * (4 << 17))
+    scene = Scene(tmp_path, "root", str(zram))
+    plan, path = scene.plans["fills"], scene.home / "fills.json"
+    consent = ("--destroy-all", "1")
+    assert scene.run("fleet", "run", path, "--backend", "local", *consent).status == 0
+    shutil.rmtree(scene.library / plan.jobs[0].run_id)
+    written = scene.checksum()
+    resume = ("fleet", "resume", plan.plan_id, "--library", scene.library)
+    refused = scene.run(*resume)
+    assert (refused.status, scene.checksum()) == (2, written)
+    assert plan.jobs[0].serial in refused.err and "--destroy-all 1" in refused.err
+    assert scene.run(*resume, *consent).status == 0
+    assert scene.checksum() != written

@@ -243,6 +243,8 @@ CHANGEABLE: dict[str, tuple[Callable[[Scene], None], str]] = {
     "folder-of-another": (given_away(folder), "reads belongs to user 4242"),
     "logs-of-another": (given_away(logs), "logs belongs to user 4242"),
     "plan-of-another": (given_away(begun_file), "plan.json belongs to user 4242"),
+    "plan-of-a-group": (widen(begun_file, 0o664), "plan.json can be changed by its group"),
+    "plan-of-all": (widen(begun_file, 0o666), "plan.json can be changed by everybody"),
     "library-linked": (linked(library), "library belongs to user 4242"),
     "fleet-linked": (linked(fleet), ".fleet belongs to user 4242"),
     "folder-linked": (linked(folder), "is a link"),

@@ -157,15 +157,6 @@ def test_every_method_explains_itself(method) -> None:
         assert each.default != each.quick or each.name not in ("seconds", "ramp_seconds")
 
 
-@pytest.mark.parametrize("method", all_methods(), ids=lambda method: method.name)
-def test_a_method_is_about_a_page(method) -> None:
-    import inspect
-    import sys
-
-    module = sys.modules[method.params.__module__]
-    assert 40 <= len(inspect.getsource(module).splitlines()) <= 200
-
-
 @pytest.mark.parametrize(
     ("settings", "nearest"),
     [({"second": "3"}, "seconds"), ({"depth": "1"}, "depths"), ({"Engine": "uring"}, "engine")],

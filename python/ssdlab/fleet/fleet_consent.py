@@ -7,6 +7,7 @@ that folder, as the consent of a run is (`ssdlab.runs.consent_record`).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 CONSENT = "consent.json"
 _PURPOSE = "consent of a fleet"
+_CAN_BE_RESET = re.compile(r"/zram\d+ \(attachment ")
+"""A slot whose device can be emptied without the kernel's counting another attachment.
+
+Source: Documentation/admin-guide/blockdev/zram.rst, `reset`.
+"""
 
 
 class FleetConsent(Stored):
@@ -121,6 +127,9 @@ def _fault(found: FleetConsent, folder: HeldFolder, plan: FleetPlan) -> str:
         return f"{CONSENT} is of another plan"
     if (found.folder_inode, found.folder_birth_ns) != (folder.id.inode, folder.id.birth_ns):
         return f"its folder is a copy of the one that {CONSENT} was sealed for"
+    for job in plan.jobs:
+        if job.serial in found.destroyed and _CAN_BE_RESET.search(job.slot):
+            return f"{job.serial} may hold other data now: the kernel does not count a reset of zram"
     return ""
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -24,7 +25,7 @@ from pydantic import Field, StringConstraints, ValidationError
 from ssdlab.fleet.fields import BackendName, JobName, Line
 from ssdlab.fleet.fleet_plan import FleetPlan, parse_plan, read_plan
 from ssdlab.fleet.inventory import FLEET
-from ssdlab.fleet.private import private_folder
+from ssdlab.fleet.private import private_folder, read_private
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.programs import own_module
@@ -156,6 +157,9 @@ class FleetFolder:
             folder.check_plain(ATTEMPTS, LOGS)
             for name in (ATTEMPTS, LOGS):
                 private_folder(self.path / name).close()
+            for name in (PLAN, SUBMITTED):
+                with suppress(FileNotFoundError):
+                    read_private(folder, name)
 
     def check_plan(self, digest: str) -> None:
         """Refuse it unless it holds the very plan with this digest.

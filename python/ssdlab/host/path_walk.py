@@ -128,12 +128,12 @@ def check_private(status: os.stat_result, path: Path, *, shared: bool = False) -
     if stat.S_ISLNK(status.st_mode) or not mode & _BY_OTHERS or (shared and mode & stat.S_ISVTX):
         return
     by = "everybody" if mode & stat.S_IWOTH else f"its group ({status.st_gid})"
-    raise _not_private(
-        path,
-        f"{path} can be changed by {by}",
-        f"chmod go-w {shlex.quote(str(path))}"
-        + (", or chmod +t, which lets others change only what is theirs" if shared else ""),
-    )
+    advice = f"chmod go-w {shlex.quote(str(path))}"
+    if shared:
+        advice += ", or chmod +t, which lets others change only what is theirs"
+    elif mode & stat.S_ISVTX:  # everybody is to make files here, as in /tmp
+        advice = f"use a folder of your own below {path}"
+    raise _not_private(path, f"{path} can be changed by {by}", advice)
 
 
 def _not_private(path: Path, what: str, advice: str) -> Refused:

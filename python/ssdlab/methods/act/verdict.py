@@ -263,7 +263,8 @@ def act_result(data: RunData, p: LoadParams, step: Step | None = None) -> ActRes
         certified=passed and bool(completed) and not any(_short_of(p, load)) if asked_for else None,
         caveats=clauses((*_short_of(p, load), *own_threads(p))),
     )
-    figure = _scalar(load if passed and load else None, p, judged=result.judged)
+    did = "within the limits" if not result.judged else "passed in a trial" if result.trial else "passed"
+    figure = _scalar(load if passed and load else None, p, did)
     unjudged = "" if result.judged else UNJUDGED
     certified = result.certified and not result.trial
     return result.model_copy(update={"scalars": (figure,), "unjudged": unjudged, "certified": certified})
@@ -280,11 +281,11 @@ def _passed(verdicts: tuple[ActVerdict, ...], p: LoadParams) -> bool:
     return any(each.passed is True for each in verdicts if each.rule == p.rule)
 
 
-def _scalar(load: float | None, p: LoadParams, *, judged: bool) -> Scalar:
+def _scalar(load: float | None, p: LoadParams, did: str) -> Scalar:
     program = "act_index_load_passed" if p.program.program == "act_index" else "act_load_passed"
     return Scalar(
         name=program,
-        label=f"ACT load {'passed' if judged else 'within the limits'}, delivered ({rule_text(p)})",
+        label=f"ACT load {did}, delivered ({rule_text(p)})",
         value=None if load is None else float(load),
         unit="x",
         better="higher",

@@ -27,8 +27,9 @@ def findings(result: ActResult) -> Iterator[Claim]:
     for each in result.verdicts:
         why = " ({why})" if each.why else ""
         of = "by the rule of {rule}" if result.judged else "the limits of {rule} in {ran}"
+        short = ": a trial, as {trial}" if result.judged and result.trial else ""
         yield Claim(
-            f"{{load}} {{did}} {of}, {CLOCKS[each.rule]}{why}{'' if result.judged else _NOT_AN_HOUR}",
+            f"{{load}} {{did}} {of}, {CLOCKS[each.rule]}{why}{short if result.judged else _NOT_AN_HOUR}",
             evidence=shown,
             judged=result.judged,
             others={
@@ -37,6 +38,7 @@ def findings(result: ActResult) -> Iterator[Claim]:
                 "rule": each.rule,
                 "why": each.why,
                 "ran": Amount(result.covered_s, "s"),
+                "trial": result.trial,
             },
         )
     if result.delivery is not None:
@@ -67,7 +69,11 @@ def verdict_words(result: ActResult, verdict: ActVerdict) -> str:
     if verdict.passed is None:
         return f"by the rule of {verdict.rule}: not judged ({verdict.why})"
     word = verdict_word(verdict.passed, judged=result.judged)
-    return f"by the rule of {verdict.rule}: {word}{'' if result.judged else ' the limits, not judged'}"
+    if not result.judged:
+        word += " the limits, not judged"
+    elif result.trial:
+        word += ", in a trial"
+    return f"by the rule of {verdict.rule}: {word}"
 
 
 def delivered(delivery: ActDelivery) -> Claim:
@@ -158,7 +164,8 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     changed = ""
     if result.changed:
         changed, others["changed"] = " with {changed}", changed_text(result.changed)
-    says = f"{{figure}}{changed} by {{rule}}, and delivered (our own test)"
+    least = "At least " if result.lowest_failed is None else ""
+    says = f"{least}{{figure}}{changed} by {{rule}}, and delivered (our own test)"
     says += "" if result.judged else _NOT_AN_HOUR
     if result.score_by_rule != result.score:
         says += "; by the rule alone {alone}"

@@ -43,7 +43,7 @@ def cells(result: ReadUnderWritesResult) -> Table:
             numbers.latency(each.response_ns.get("p99")),
             numbers.plain(times(each, result.cell(each.read_pct, 0))),
             numbers.plain(each.mean_w),
-            numbers.words("yes" if each.held else f"saturated: {each.why}"),
+            numbers.words("yes" if each.held else f"{'no' if each.failed else 'saturated'}: {each.why}"),
         )
         for each in result.cells
     )
@@ -61,18 +61,34 @@ def _references(result: ReadUnderWritesResult) -> Claim:
     state = "in steady state" if result.in_steady_state else "in a state not shown to be steady"
     if result.in_steady_state and result.steady is not None and result.steady.brought_about:
         state = f"in a steady state {result.steady.brought_about}"
+    failed = {
+        f"{each.direction}s": f" (not judged: {each.failed})" if each.failed else ""
+        for each in (result.peak, result.steady_rate)
+    }
     return Claim(
-        "Alone and {state}, random reads peak at {figure} and random writes do {writes}",
+        "Alone and {state}, random reads peak at {figure}{of_reads} and random writes do {writes}{of_writes}",
         figure=Amount(result.peak.iops, "IOPS"),
         evidence=Evidence((result.peak.ordinal, result.steady_rate.ordinal)),
-        judged=result.in_steady_state,
-        others={"writes": Amount(result.steady_rate.iops, "IOPS"), "state": state},
+        judged=result.in_steady_state and not any(failed.values()),
+        others={
+            "writes": Amount(result.steady_rate.iops, "IOPS"),
+            "state": state,
+            "of_reads": failed["reads"],
+            "of_writes": failed["writes"],
+        },
     )
 
 
 def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
     load = f"Reads at {cell.read_pct} % beside writes at {cell.write_pct} %"
     shown = Evidence((cell.ordinal,))
+    if cell.failed:
+        return Claim(
+            "{load} are not judged: {why}",
+            evidence=shown,
+            judged=False,
+            others={"load": load, "why": cell.why},
+        )
     if not cell.held:
         return Claim(
             "{load} saturate the drive: {why}", evidence=shown, others={"load": load, "why": cell.why}
@@ -98,7 +114,7 @@ def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
 
 def saturated(cells: Sequence[LoadCell]) -> Iterator[Claim]:
     """Yield how many cells are saturated, and the lightest: none of the others asks for less of both."""
-    found = [each for each in cells if not each.held]
+    found = [each for each in cells if each.saturated]
     if not found:
         return
     lightest = [each for each in found if not any(_is_less(other, each) for other in found)]
@@ -124,7 +140,7 @@ def _unlike(result: ReadUnderWritesResult) -> Iterator[Claim]:
     found = [
         each
         for each in result.cells
-        if each.held and any(_is_less(other, each) for other in result.cells if not other.held)
+        if each.held and any(_is_less(other, each) for other in result.cells if other.saturated)
     ]
     if found:
         yield Claim(

@@ -14,12 +14,13 @@ from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.results.rate_limit import SHARE_DONE
 from ssdlab.methods.results.steady import caveats_of
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.basis import Basis
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.drive_states import AnyProof, SteadyProof
+from ssdlab.results.io_faults import faults_claim, why_faulty
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class Reference(Stored):
     in_flight: int = Field(description="I/Os in flight asked for, as threads of one")
     iops: float
     mean_w: float | None = None
+    failed: str | None = Field(
+        default=None, exclude_if=absent, description="I/Os that failed meanwhile; absent: none"
+    )
 
     @classmethod
     def of(cls, step: Step, direction: Side_) -> Self:
@@ -53,6 +57,7 @@ class Reference(Stored):
             in_flight=stream.in_flight,
             iops=float(step.measured.iops),
             mean_w=step.measured.mean_w,
+            failed=why_faulty([step]) or None,
         )
 
 
@@ -66,9 +71,14 @@ class LoadCell(Stored):
     write_rate: int
     read_iops: float = Field(description="done a second")
     write_iops: float
-    held: bool = Field(description="whether both rates were done without a growing backlog")
-    why: str = Field(default="", description="why it is saturated")
-    service_ns: Latencies = Field(default={}, description="of the reads; nothing of a saturated cell")
+    held: bool = Field(
+        description="whether both rates were done without a growing backlog, and no I/O failed"
+    )
+    why: str = Field(default="", description="why it was not held")
+    failed: bool | None = Field(
+        default=None, exclude_if=absent, description="whether that is failed I/O; absent: no"
+    )
+    service_ns: Latencies = Field(default={}, description="of the reads; nothing of a cell not held")
     response_ns: Latencies = Field(default={}, description="likewise, from the intended arrival")
     write_response_ns: Latencies = Field(default={}, description="of the writes")
     mean_w: float | None = None
@@ -82,7 +92,8 @@ class LoadCell(Stored):
             saturation(name, side, Course.of(rows, name, rate), step.ordinal)
             for (name, side), rate in zip(sides.items(), rates, strict=True)
         )
-        failed = next((claim for claim in found if claim is not None), None)
+        faults = faults_claim(step)
+        failed = faults or next((claim for claim in found if claim is not None), None)
         read, write = sides["read"], sides["write"]
         latencies: dict[str, Any] = {}
         if failed is None:
@@ -101,9 +112,15 @@ class LoadCell(Stored):
             write_iops=summary.iops_of("write"),
             held=failed is None,
             why="" if failed is None else clause(failed),
+            failed=faults is not None or None,
             mean_w=summary.mean_w,
             **latencies,
         )
+
+    @property
+    def saturated(self) -> bool:
+        """Whether the drive was too slow for it: a cell of failed I/O says nothing of that."""
+        return not self.held and not self.failed
 
     @property
     def shares(self) -> tuple[int, int]:
@@ -191,7 +208,7 @@ class ReadUnderWritesResult(ResultBase):
         """Yield what stands between these figures and the question."""
         if self.cells and not any(each.held for each in self.cells):
             tried = Evidence(tuple(each.ordinal for each in self.cells))
-            yield Claim("every cell was saturated, so no latency is given", evidence=tried, judged=False)
+            yield Claim("no cell was held, so no latency is given", evidence=tried, judged=False)
 
 
 def times(cell: LoadCell, alone: LoadCell | None, key: str = "p99") -> float | None:

@@ -170,6 +170,7 @@ def _of_the_others(
     """Yield where the drives stand that no sentence has named, each in the first figure that it has."""
     drives = [entry.style.short for entry in entries(runs)]
     left = [drive for drive in drives if len(drives) > 1 and drive not in named]
+    rest = ", those not named before" if named else ""
     for standing in found:
         own = [place for place in standing.places if place.shown.style.short in left]
         ranked = [place for place in own if place.rank is not None]
@@ -178,10 +179,10 @@ def _of_the_others(
             unranked = (*beyond, *(place for place in own if place.rank is None and place not in beyond))
             others = and_listed(list(_of_each_rank(standing, ranked))) + _beside(standing, unranked)
             own += beyond
-            yield _Finding(f"{titles[standing.name]}, those not named before: {others}", standing.name, ())
+            yield _Finding(f"{titles[standing.name]}{rest}: {others}", standing.name, ())
         elif own:
             others = and_listed([f"{place.shown.style.short} {place.text}" for place in own])
-            text = f"{titles[standing.name]}, those not named before and not ranked"
+            text = f"{titles[standing.name]}{rest}{' and' if rest else ','} not ranked"
             yield _Finding(f"{text} ({standing.why_not(own)}): {others}", standing.name, ())
         left = [drive for drive in left if drive not in _names(own)]
     again = [drive for drive in left if any(drive in _names(each.further) for each in found)]
