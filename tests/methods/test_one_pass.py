@@ -290,8 +290,9 @@ def test_measure_says_when_a_pass_did_not_show_its_spare(monkeypatch: pytest.Mon
     """The writes that show it take minutes: here they are told to have ended in full."""
     shown = preparing._write_after
 
-    def in_full(*args: Any, **facts: Any) -> tuple[Judged, bool]:
-        return shown(*args, **facts)[0], True
+    def in_full(*args: Any, **facts: Any) -> tuple[Judged, bool, int]:
+        found, _, failed = shown(*args, **facts)
+        return found, True, failed
 
     monkeypatch.setattr(preparing, "_write_after", in_full)
     options: dict[str, Any] = {"rw": "randwrite", "threads": 32, "seconds": 1, "destroy": SMALL}

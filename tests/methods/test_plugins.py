@@ -139,7 +139,7 @@ def test_a_result_of_its_own_is_read_and_shown_everywhere(brought: Brought, tmp_
     assert ran["result"]["kind"] == "after-writes" and list(ran["result"]["means_ns"]) == list(READS)
     means = ran["result"]["means_ns"]
     times = round(means["after writes"] / means["at rest"], 2)
-    said = f"After writes a read takes {figure_text(times, 'x')} its time at rest; unhurt is at most 1.10x."
+    said = f"After writes a read takes {figure_text(times, 'x')} its time at rest; unhurt is at most 1.1x."
     shown = tell(environment, "show", str(run))
     assert said in shown
     assert re.search(r"^When +Mean\nat rest ", shown, re.MULTILINE) and "no results of the kind" not in shown

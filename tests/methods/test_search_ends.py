@@ -48,7 +48,7 @@ def searched(name: str, *, failed: bool) -> Any:
 def test_a_search_without_a_failure_gives_a_bound_from_below(name: str, figure: str) -> None:
     for failed in (True, False):
         result = searched(name, failed=failed)
-        (own,) = [each for each in result.scalars if each.name.startswith(figure)]
+        own, *_ = [each for each in result.scalars if each.name.startswith(figure)]
         assert result.unshown(own) == ("" if failed else FROM_BELOW)
         assert result.shows(own) is failed
 
