@@ -48,14 +48,15 @@ def test_a_job_on_a_host_whose_clock_is_off_writes_nothing(
 ) -> None:
     plan = read_plan(make_plan(SELECTION, n1=["A1"], n2=["A2"]))
     folder = FleetFolder.make(plan)
-    done = ssdlab("fleet", "job", str(folder.path), "0002", host="n2", environment=ahead)
+    words = ("fleet", "job", str(folder.path), "0002", "--plan", plan.digest)
+    done = ssdlab(*words, host="n2", environment=ahead)
     assert done.returncode == 2
     sentence = f"the clock of n2 is +{AHEAD_S} s from that of the library's file system"
     assert sentence in done.stderr
     assert states()["A2"]["state"] == "refused"
     assert states()["A2"]["reason"] == sentence
     assert not list(library.glob("2*")), "no run was made"
-    again = ssdlab("fleet", "job", str(folder.path), "0002", host="n2")
+    again = ssdlab(*words, host="n2")
     assert again.returncode == 0, again.stderr
 
 

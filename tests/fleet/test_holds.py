@@ -123,16 +123,16 @@ def test_a_job_that_waits_for_another_plan_says_for_what(ssdlab: Callable[..., A
 def job_of(number: str, **fields: Any) -> FleetJob:
     given = {
         "name": number, "serial": f"A{number}", "model": "m", "host": host_name(), "drive": "sim:tiny-test",
-        "slot": "s", "consent": None, "run_id": f"r{number}", "words": ("qd1",), "writes": False,
-        "destroys": False, "cpus": 1, "seconds": (1.0, 2.0), "bytes_written": (0.0, 0.0), **fields,
+        "slot": "s", "consent_id": f"A{number}", "run_id": f"20260101-0000-qd1-aa{number}",
+        "task": {"run": "qd1"}, "cpus": 1, "seconds": (1.0, 2.0), "bytes_written": (0.0, 0.0), **fields,
     }  # fmt: skip
     return FleetJob.model_validate(given)
 
 
 def folder_of(library: Path, plan_id: str, *jobs: FleetJob) -> FleetFolder:
     library.mkdir(exist_ok=True)
-    fields = {"plan_id": plan_id, "created": "now", "version": "1", "library": str(library)}
-    more = {"library_token": "t", "at_once": 1, "jobs": jobs}
+    fields = {"plan_id": f"20260101-000000-{plan_id}", "created": "now", "version": "1", "library": str(library)}
+    more = {"library_token": "0" * 32, "at_once": 1, "jobs": jobs}
     return FleetFolder.make(FleetPlan.model_validate({**fields, **more}))
 
 
