@@ -32,7 +32,7 @@ WHERE = (
     "library",
     "meter",
 )
-OPTIONS = (*WHAT, *HOW, *WHEN, *WHERE)
+OPTIONS = (*WHAT, *HOW, *WHEN, *WHERE, "on-error")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

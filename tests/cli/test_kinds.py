@@ -9,10 +9,9 @@ from ssdlab.cli import main
 SERVE = ["sim", "serve", "tiny-test", "--tcp"]
 RUN = ["run", "qd1", "sim:tiny-test", "--dry-run", "--seed"]
 PLAN = ["plan", "qd1", "sim:tiny-test", "--repeat"]
-LOAD = ["act", "config", "/dev/null", "--load"]
 
 
-@pytest.mark.parametrize("words", [SERVE, RUN, PLAN, LOAD], ids=lambda words: words[-1])
+@pytest.mark.parametrize("words", [SERVE, RUN, PLAN], ids=lambda words: words[-1])
 @pytest.mark.parametrize("given", ["1.5", "0x10", "1e3", "nan", "", "٣", "9" * 5000])
 def test_only_a_whole_number_is_one(words: list[str], given: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, given]) == 2
@@ -26,7 +25,6 @@ def test_only_a_whole_number_is_one(words: list[str], given: str, capsys: pytest
     [
         (SERVE, "-1", "0 to 65535"),
         (SERVE, "65536", "0 to 65535"),
-        (LOAD, "0", "1 to 1000000"),
     ],
 )
 def test_a_number_out_of_range_is_told_the_range(

@@ -131,7 +131,12 @@ def job_of(number: str, **fields: Any) -> FleetJob:
 
 def folder_of(library: Path, plan_id: str, *jobs: FleetJob) -> FleetFolder:
     library.mkdir(exist_ok=True)
-    fields = {"plan_id": f"20260101-000000-{plan_id}", "created": "now", "version": "1", "library": str(library)}
+    fields = {
+        "plan_id": f"20260101-000000-{plan_id}",
+        "created": "now",
+        "version": "1",
+        "library": str(library),
+    }
     more = {"library_token": "0" * 32, "at_once": 1, "jobs": jobs}
     return FleetFolder.make(FleetPlan.model_validate({**fields, **more}))
 

@@ -36,7 +36,7 @@ def bundle(
     *,
     output: Path,
     device: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
-    tester: str | None = None,
+    tester: Annotated[str | None, Parameter(metavar="NAME")] = None,
     redact: bool = False,
     library: Path | None = None,
 ) -> None:

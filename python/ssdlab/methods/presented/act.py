@@ -164,8 +164,8 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     changed = ""
     if result.changed:
         changed, others["changed"] = " with {changed}", changed_text(result.changed)
-    least = "At least " if result.lowest_failed is None else ""
-    says = f"{least}{{figure}}{changed} by {{rule}}, and delivered (our own test)"
+    bound = "At least " if result.lowest_failed is None else ""
+    says = f"{bound}{{figure}}{changed} by {{rule}}, and delivered (our own test)"
     says += "" if result.judged else _NOT_AN_HOUR
     if result.score_by_rule != result.score:
         says += "; by the rule alone {alone}"
