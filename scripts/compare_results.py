@@ -460,7 +460,7 @@ def general(place: str) -> str:
 
 def is_text(place: str) -> bool:
     """Whether people alone read what stands there."""
-    return re.split(r"[.\[]", re.sub(r"\[[^\]]*\]", "", place))[-1] in TEXTS
+    return not place.endswith("[order]") and general(place).replace("[]", "").rpartition(".")[2] in TEXTS
 
 
 def compare(first: Any, again: Any, after: Any, found: Differences) -> None:  # noqa: ANN401 - JSON

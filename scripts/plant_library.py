@@ -54,7 +54,7 @@ SERVER = "sim:nvme-tlc-enterprise,scale=32"
 RATED = "sim:samsung-983-dct-960gb,scale=64"
 SHORT = "seconds=200ms ramp_seconds=0 size_seconds=50ms sizes=4k"
 FEW = "--quick depths=1,8,32 seconds=500ms"
-ONE = "--quick depths=1 seconds=50ms"
+ONE = "--quick depths=8 seconds=50ms"
 STEADY = "round_seconds=500ms least_seconds=1 most_seconds=120"
 BRIEF = (
     "round_seconds=200ms least_seconds=200ms overwrites=0.5 most_seconds=20 "

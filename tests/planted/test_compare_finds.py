@@ -14,8 +14,8 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-MADE = ["hot-reads"]
-SEEN = ["qd1", "hot-reads", "base", "new"]
+MADE = ["hot-reads", "few-samples"]
+SEEN = ["qd1", "hot-reads", "base", "new", "fleet-inventory", "fleet-plan", "fleet-run"]
 """Scenes of the library that is made by the changed tree, and of the one that is only read by it."""
 OTHERS = "show nonesuch\nmethods nonesuch\nmeasure sim:tiny-test --rw sideways"
 
@@ -43,7 +43,7 @@ RESULTS = {
 """Of what a run concludes."""
 SHOWN = {
     "order": Planted("library/ranking.py", '"DESC" if', '"ASC" if', ".lines[order]"),
-    "place": Planted("analysis/places.py", "LEVEL = 0.01", "LEVEL = 0.9", ".place"),
+    "place": Planted("analysis/places.py", "return value == best or", "return False and", ".place"),
     "unlike": Planted(
         "results/catalogue_columns.py", '"quick", "engine", "drive_kind"', '"engine", "drive_kind"', "json"
     ),

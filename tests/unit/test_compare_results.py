@@ -94,6 +94,14 @@ def test_texts_are_told_by_their_keys_and_listed_apart(script: ModuleType) -> No
     }
 
 
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [("x.a[7.5 GB].label", True), ("x.caveats", True), ("x.lines[order]", False), ("x.label.code", False)],
+)
+def test_an_order_is_no_text_whatever_is_ordered(script: ModuleType, place: str, text: bool) -> None:
+    assert script.is_text(place) is text
+
+
 def test_of_many_lines_only_those_that_before_does_not_repeat_are_left_out(script: ModuleType) -> None:
     def held(after: list[str]) -> Any:
         differences = script.Differences()
