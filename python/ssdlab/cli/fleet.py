@@ -49,7 +49,7 @@ def plan(
     library
         The library that all hosts share; by default ssdlab/runs in the XDG data folder.
     json
-        Print the plan as JSON, schema ssdlab.fleet-plan/1.
+        Print the plan as JSON, schema ssdlab.fleet-plan/2.
     """
     from ssdlab.fleet.fleet_plan import check_place
     from ssdlab.fleet.inventory import read_inventories, take

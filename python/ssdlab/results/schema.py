@@ -367,7 +367,7 @@ class PeakResult(ResultBase):
         return points_basis(figure, [self.points[self.chosen]], self.proofs, at)
 
     def decided_by(self, figure: Scalar) -> tuple[int, ...]:
-        """Return all of the sweep: a depth that seems slower than it is moves the choice to another."""
+        """Return all of the sweep: a point that is not what it seems moves the choice to another."""
         del figure
         return tuple(each.ordinal for each in self.points if each.ordinal is not None)
 

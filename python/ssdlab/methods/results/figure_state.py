@@ -32,9 +32,8 @@ def headline_label(result: ResultBase, figure: Scalar) -> str:
 def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
     """Return a result whose headline figures say of themselves what the library ranks them by.
 
-    That is what was not shown of their state, and the load that they were taken at. One of steps in which
-    heat slowed the drive shows how it was cooled, one that the host limited or in which ssdlab stood still
-    shows the host, and one of failed I/Os shows the others, whatever the method asks for.
+    That is what was not shown of their state, and the load that they were taken at. Failed I/O, heat, a host
+    that was the limit and a time in which ssdlab stood still mark a figure whatever its method asks for.
     """
     from ssdlab.results.host_part import HOST_LIMITED, PREPARING, host_made  # only a run that ends needs it
     from ssdlab.results.io_faults import faulty_state, faulty_states
@@ -48,11 +47,12 @@ def with_states(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
 
     def stamped(figure: Scalar) -> Scalar:
         basis = result.basis_of(figure)
+        decided = result.decided_by(figure)
         heat = THROTTLED if hot.intersection(basis.steps or measured) else ""
-        pause = PAUSED if still.intersection(result.decided_by(figure) or measured) else ""
+        pause = PAUSED if still.intersection(decided or measured) else ""
         # In how many steps is told beside it: the library puts figures together that have one text.
         host = HOST_LIMITED if host_made(basis, steps) else ""
-        failed = faulty_state(faulty, basis.steps or figured)
+        failed = faulty_state(faulty, decided or figured)
         unshown = failed or result.unshown(figure) or heat or pause or host or None
         return figure.model_copy(update={"unshown": unshown, "taken_at": basis.at or None})
 
