@@ -131,6 +131,6 @@ def test_ten_drives_through_all_methods(
     try:
         run = quick_run(name, tmp_path)
     except LabError as error:  # where none of the reads that wake it went well
-        assert error.facts.get("reason") == "failed-ios", error
+        assert error.facts.get("reason") == "no-reads", error
         return
     check_nothing_good(run, capsys)

@@ -45,7 +45,7 @@ def bundle(
     A summary to read (summary.txt), the configuration (act.conf), the log by ACT's clock (act.log), both
     verdicts with and without the delivery test (verdicts.json), the host and the drive (host.json), and the
     digests of these files and of the run (SHA256SUMS, and the seal in verdicts.json). A test of less than
-    24 h, or that lacks one of their hours, is a trial: limits were kept, and no drive passed.
+    24 h, or with an hour without reads, is a trial, which passes nothing.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _title(result: ActResult) -> str:
 
 def _slices(result: ActResult) -> Iterator[str]:
     """Yield the shares of slow reads in each slice by both rules, and the limits."""
-    yield f"% of reads that took so long or longer, in slices of {span_text(result.slice_s)}"
+    yield f"% of reads that took the column's time or longer, in slices of {span_text(result.slice_s)}"
     heads = ["slice", *(f"{rule}: {ms} ms" for rule in ("2019", "6.x") for ms in LIMITS), "reads/s", "done"]
     rows = [
         (

@@ -47,8 +47,8 @@ def _times(_: object, tokens: Sequence[Token]) -> float:
     number = float(given) if re.fullmatch(r"[0-9]{1,9}([.][0-9]{1,9})?", given) else 0.0
     if not 0 < number <= _MAX_TIMES:
         raise UsageError(
-            f"{tokens[0].keyword or 'the number'} is {excerpt(given)!r}, no number of times",
-            f"give one above 0, up to {_MAX_TIMES}: 30, or 0.5",
+            f"{tokens[0].keyword or 'the number'} is {excerpt(given)!r}, which is no multiple of 1x",
+            f"give a number above 0, up to {_MAX_TIMES}: 30, or 0.5",
             given=excerpt(given),
         )
     return int(number) if number.is_integer() else number

@@ -54,7 +54,7 @@ def suite_order(
     like = order(suite.parts[0].method, drive, (), quick=quick or suite.quick, **options)
     made = SuiteOrder(suite, params, like, repeat)
     if made.drive != like.drive:
-        say(f"{suite.name} asks for its own size or write cache of the drive: it is {made.drive}")
+        say(f"{suite.name} sets size or write cache of the simulated drive itself: it runs on {made.drive}")
     return made
 
 

@@ -178,8 +178,8 @@ def check_drive(
         return job.drive
     here, fault = drive_fault(job.serial, slot or job.slot, host_name(), drives)
     if not fault and here and here.identity and here.identity.consent_id != job.consent_id:
-        fault = f"drive {job.serial} goes by the identifier {here.identity.consent_id} (consent_id), and by "
-        fault += f"{job.consent_id} in the plan"
+        own = here.identity.consent_id
+        fault = f"drive {job.serial} has consent_id {own} here, and {job.consent_id} in the plan"
     if fault or here is None or here.identity is None:
         raise Refused(
             fault,

@@ -53,7 +53,7 @@ def drive_fault(
         return None, f"drive {serial} is not attached to {host}{instead}"
     if _slot(here) != slot:
         if _slot(here).partition(" (")[0] == slot.partition(" (")[0]:
-            return here, f"drive {serial} is only a name, and what has it was attached since it was planned"
+            return here, f"drive {serial} is only a name, whose device was attached since it was planned"
         now_there = "nothing" if there is None else there
         return here, f"drive {serial} hangs elsewhere than it did, and {now_there} is in its slot"
     guard = here.writing

@@ -59,7 +59,7 @@ def _checked(check: Callable[[str], None]) -> AfterValidator:
 
 def _one_line(text: str) -> str:
     if len(text) > _MAX_CHARACTERS or not text.isprintable():
-        raise ValueError(f"not one line of at most {_MAX_CHARACTERS} printable characters")
+        raise ValueError(f"over {_MAX_CHARACTERS} characters, or with a line break or the like")
     return text
 
 
@@ -83,13 +83,13 @@ def _check_simulated(text: str) -> None:
     if _PROFILE.fullmatch(path) is None and not (
         path.startswith("/") and path.endswith(".toml") and os.path.normpath(path) == path
     ):
-        raise ValueError("its profile is neither a name nor a whole path that ends with .toml")
+        raise ValueError("its profile must be a name, or an absolute path that ends in .toml")
 
 
 def _check_meter(text: str) -> None:
     use, _, _ = text.partition(",")
     if _METER.fullmatch(use) is None or _METER_SETTINGS.fullmatch(text[len(use) :]) is None:
-        raise ValueError("no meter that a fleet reads; a recording (csv:FILE) is of one run by itself")
+        raise ValueError("a fleet reads no such meter; a recording (csv:FILE) is of one run by itself")
     try:
         MeterText.parse(text)
     except LabError as error:
@@ -105,7 +105,7 @@ def _check_run(text: str) -> None:
 
 def _check_path(text: str) -> None:
     if not text.startswith("/") or os.path.normpath(text) != text:
-        raise ValueError("not a whole path without . and ..")
+        raise ValueError("it must be an absolute path without . and ..")
 
 
 BackendName = Literal["local", "slurm"]
@@ -124,10 +124,14 @@ MethodName = Annotated[str, _formed(r"[a-z0-9][a-z0-9-]{0,63}", "no name of a me
 """No path: a declaration of a user's own could be another one by the time it is run."""
 SettingName = Annotated[str, _formed(r"[a-z0-9][A-Za-z0-9._-]{0,127}", "no name of a parameter")]
 SettingValue = Annotated[
-    str, _formed(r"[A-Za-z0-9 .,:;%+*=_-]{0,200}", "no value of a parameter, which has no / and no quotes")
+    str, _formed(r"[A-Za-z0-9 .,:;%+*=_-]{0,200}", "a value may have no / and no quotes")
 ]
 Held = Annotated[
-    str, _checked(_one_line), _formed(r"(drive|meter|shared|link|host):.+", "nothing that a job has alone")
+    str,
+    _checked(_one_line),
+    _formed(
+        r"(drive|meter|shared|link|host):.+", "it must be drive:, meter:, shared:, link: or host: and a name"
+    ),
 ]
 Amount = Annotated[float, Field(ge=0)]
 Bounds = tuple[Amount, Amount]

@@ -195,8 +195,7 @@ class _Asked:
         except ValidationError as error:
             raise UsageError(
                 f"a fleet cannot do the work {excerpt(work.run)}: {misfit_text(error)}",
-                "name methods and suites as `ssdlab methods` does, and no files; a run of a file of your own "
-                "is begun by itself: ssdlab run",
+                "name methods and suites as ssdlab methods lists them; do runs that take files by ssdlab run",
             ) from error
 
     @property

@@ -121,8 +121,8 @@ def check_private(status: os.stat_result, path: Path, *, shared: bool = False) -
     if status.st_uid not in {0, os.geteuid()}:
         raise _not_private(
             path,
-            f"{path} belongs to user {status.st_uid}, who could put something else there",
-            "work in a folder on the way to which all is yours or root's",
+            f"{path} belongs to user {status.st_uid}, who could replace it",
+            "use a folder that you own, with all folders above it yours or root's",
         )
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISLNK(status.st_mode) or not mode & _BY_OTHERS or (shared and mode & stat.S_ISVTX):

@@ -100,7 +100,7 @@ class PacedBurstParams(Params):
         REVIEW_DEPTH, "I/Os in flight; the review has 4 at most", unit="I/Os", ge=1, le=REVIEW_DEPTH
     )
     depth_of: Literal["both", "each"] = param(
-        "both", "inferred: reads and writes have so many together, half of it each, or each so many"
+        "both", "both: reads and writes share the depth, half each; each: either has all of it; inferred"
     )
     rest_seconds: Seconds = param(
         30.0, "before each load: a cache is emptied in it", unit="s", quick=0.1, ge=0, le=86_400
@@ -129,7 +129,7 @@ class PacedBurstParams(Params):
     def _one_each(self) -> Self:
         if self.side_depth < 1:
             raise UsageError(
-                f"a depth of {self.depth} for reads and writes together leaves none for one of them",
+                f"depth {self.depth} is shared by reads and writes, and leaves one of them none",
                 "set depth to 2 or more, or depth_of=each",
             )
         return self

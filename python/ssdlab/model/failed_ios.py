@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OnError = Literal["stop", "continue"]
 FAILED_SHARE = 0.001
-"""Share of failed I/Os beyond which a run stops: p99.9, the tail of reviews, is then of other I/Os."""
+"""Share of failed I/Os beyond which a run stops: more than the slowest 0.1 % are then missing from p99.9."""
 FAILED_MIN = 10
 """So many tell a share: of fewer it may be chance, as of samples beyond a percentile."""
 TOO_MANY = "failed-ios"
@@ -41,8 +41,8 @@ class ErrorOptions(NamedOptions):
 
     on_error: OnError = Field(
         "stop",
-        description=f"where over {fixed_share_text(FAILED_SHARE)} of a step's I/Os fail: stop, or continue "
-        "to its end; figures of steps with any failed I/O are marked and not ranked",
+        description=f"stop or continue where over {fixed_share_text(FAILED_SHARE)} of a step's I/Os fail, "
+        "ten at least; figures of steps with any failed I/O are not ranked",
     )
 
 

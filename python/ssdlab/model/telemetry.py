@@ -102,7 +102,7 @@ class DriveHealth(Stored):
     nand_written_bytes: int | None = None
     media_errors: int | None = None
     error_log_entries: int | None = None
-    link_errors: int | None = Field(default=None, description="transfers that the link got wrong")
+    link_errors: int | None = Field(default=None, description="that the drive counts: SATA CRC")
     link_retrains: int | None = None
     throttle_events: int | None = None
     throttled_s: float | None = None

@@ -22,9 +22,9 @@ class Entry:
 
 CATALOGUE: dict[str, Entry] = {
     "paused": Entry(
-        "ssdlab itself stood still {times}, for {length} in all, first {when}: that is in the figures",
-        "a stop, a frozen cgroup, a suspended host or a paused virtual machine: what is due or in flight is "
-        "slow, late or dropped by it, and the drive rests",
+        "ssdlab stood still {times}, {length} in all, first {when}; the figures include it",
+        "a stop, a frozen cgroup, a suspended host or a paused virtual machine: I/Os become slow, late or "
+        "dropped, and the drive rests",
         "measure again without a Ctrl-Z or a debugger, on a host that stays awake (systemd-inhibit)",
         in_step="run it again without a Ctrl-Z or a debugger, on a host that stays awake (systemd-inhibit)",
     ),
@@ -256,17 +256,17 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "link-errors": Entry(
         "{what}",
-        "a transfer that the link got wrong is sent again, and its I/O waits for that",
+        "the link sends a broken transfer again, and its I/O waits for that",
         "check cable, slot and riser, and measure again",
     ),
     "drive-error": Entry(
         "{what}",
-        "the kernel tells of errors of the drive, be it that a repeat of the command went well",
+        "the kernel logged an error of the drive, even where its retry succeeded",
         "look at the kernel log and at the drive's health before trusting any figure",
     ),
     "unprepared": Entry(
         "the drive was not prepared as asked: {what}",
-        "what a failed write left out holds what was there before, so the state of the drive is not known",
+        "where a write failed the old data stands, so the state of the drive is not known",
         "prepare it again, and see the kernel log and the drive's health",
     ),
     "link-changed": Entry(

@@ -139,9 +139,7 @@ def judge_pauses(pauses: Sequence[Pause], zero_ns: int) -> list[Warning]:
     words = {
         "times": "once" if len(pauses) == 1 else counted(len(pauses), "time"),
         "length": span_text(length_ns / NS_PER_S),
-        "when": f"{span_text(after_ns / NS_PER_S)} after its beginning"
-        if after_ns > 0
-        else "before it began",
+        "when": f"{span_text(after_ns / NS_PER_S)} after the start" if after_ns > 0 else "before the start",
     }
     return [Warning.of("paused", words, length_ns=length_ns, after_ns=after_ns, count=len(pauses))]
 

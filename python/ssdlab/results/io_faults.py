@@ -141,7 +141,8 @@ def with_io_faults(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
         return result
     several = f"in {counted(len(faulty), 'step')}" if len(faulty) > 1 else "in a step"
     claim = Claim(
-        "I/O failed or was repaired {several}, so no figure of them is ranked, rated or compared: {why}",
+        "I/O failed, or drive or link had errors, {several}; figures of that are not ranked, rated or "
+        "compared: {why}",
         evidence=Evidence(tuple(step.ordinal for step in faulty)),
         judged=False,
         others={"several": several, "why": why_faulty(faulty)},

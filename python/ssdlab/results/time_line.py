@@ -23,7 +23,7 @@ _SENTENCES = {
     "link-errors": "errors of the link {count} in {steps}: {first}",
     "link-changed": "the link changed {count} in {steps}: {first}",
     "drive-reset": "the kernel tells of resets or timeouts {count} in {steps}: {first}",
-    "drive-error": "the kernel tells of errors of the drive {count} in {steps}: {first}",
+    "drive-error": "the kernel logged errors of the drive {count} in {steps}: {first}",
     "kernel-log": "the kernel wrote of the drive {count} in {steps}: {first}",
     "drive-failing": "{first}",
     "worn-out": "{first}",

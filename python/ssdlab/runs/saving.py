@@ -20,6 +20,7 @@ from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Scalar, S
 from ssdlab.results.step_log import log_name, spread_of
 from ssdlab.results.step_power import power_name
 from ssdlab.results.store import make_run_folder, new_run_id, write_manifest
+from ssdlab.results.warned_steps import PAUSED, paused
 from ssdlab.runs.provenance import drive_info, host_context, metered_by, tool
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _manifest(
 ) -> Manifest:
     summary = step.measured
     unprepared = any(each.code == "unprepared" for each in step.result.warnings)
-    unshown = faulty_states([step]).get(0) or (UNPROVEN if unprepared else None)
+    unshown = faulty_states([step]).get(0) or (UNPROVEN if unprepared else PAUSED if paused(step) else None)
     scalars = tuple(
         each.model_copy(update={"unshown": unshown})
         for each in (

@@ -72,8 +72,8 @@ class SimulatedDrive(Closing):
     """
 
     deadline: _core.Deadline | None = None
-    on_error: OnError = "stop"  # none of its I/Os fail
     """Nobody else can write it: a lost lease shows when a run looks up from its work."""
+    on_error: OnError = "stop"  # none of its I/Os fail
 
     def __init__(
         self,

@@ -116,8 +116,8 @@ def _link_errors(before: DriveHealth | None, after: DriveHealth | None, end_ns: 
     """Yield what the drive's own count of transfers that its link got wrong has grown by."""
     grown = changes_between(before, after).get("link_errors", 0)
     if grown > 0:
-        noun = "transfer" if grown == 1 else "transfers"
-        yield Mark(code="link-errors", at_ns=end_ns, what=f"{grown:g} {noun} got wrong by the link")
+        noun = "link error" if grown == 1 else "link errors"
+        yield Mark(code="link-errors", at_ns=end_ns, what=f"{grown:g} {noun} counted by the drive")
 
 
 def _flags(before: DriveHealth | None, after: DriveHealth | None, end_ns: int) -> Iterator[Mark]:

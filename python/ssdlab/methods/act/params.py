@@ -45,7 +45,12 @@ class LoadParams(Params):
     judged: ClassVar[Mapping[Rule, tuple[str, ...]]] = {"2019": (SERVICE,), "6.x": (SERVICE,)}
     """Streams whose reads a rule counts."""
 
-    load: Times = param(1, "N of Nx: the two rates below, so many times, to 0.001", ge=0.001, le=10_000)
+    load: Times = param(
+        1,
+        "N of Nx: multiplies the two rates below; in steps of 0.001 at ACT's own rates",
+        ge=0.001,
+        le=10_000,
+    )
     arrivals: Arrivals = param(
         "act6",
         "of small I/Os: act6 as ACT 6 (all threads tick together), act2019 as ACT before it (one even "

@@ -304,7 +304,7 @@ def not_acts_own(p: LoadParams) -> Iterator[Claim]:
     changed.pop(_THREADS, None)
     if changed:
         yield Claim(
-            "{changed}: this is not ACT's own load of that name, nor comparable with it",
+            "{changed}: not ACT's own load, and not comparable with it",
             judged=False,
             others={"changed": and_listed([_instead(p, *each) for each in changed.items()])},
         )
@@ -314,7 +314,7 @@ def own_threads(p: LoadParams) -> Iterator[Claim]:
     """Yield that the threads are not so many as elsewhere: ACT's own number is of the host."""
     if (threads := p.changed().get(_THREADS)) is not None:
         yield Claim(
-            "{changed}: so many I/Os can be in flight, and come together where all threads tick",
+            "{changed}: this bounds the I/Os in flight, and how many come at one tick",
             judged=False,
             others={"changed": _instead(p, _THREADS, threads)},
         )

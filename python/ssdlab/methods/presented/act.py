@@ -27,7 +27,7 @@ def findings(result: ActResult) -> Iterator[Claim]:
     for each in result.verdicts:
         why = " ({why})" if each.why else ""
         of = "by the rule of {rule}" if result.judged else "the limits of {rule} in {ran}"
-        short = ": a trial, as {trial}" if result.judged and result.trial else ""
+        short = ": a trial, for {trial}" if result.judged and result.trial else ""
         yield Claim(
             f"{{load}} {{did}} {of}, {CLOCKS[each.rule]}{why}{short if result.judged else _NOT_AN_HOUR}",
             evidence=shown,
@@ -155,7 +155,7 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     rule = f"the rule of {result.rule}, arrivals {result.arrivals}"
     if result.score is None:
         by_rule = result.score_by_rule
-        alone = "" if by_rule is None else ", and was delivered (our own test); by the rule alone {alone}"
+        alone = "" if by_rule is None else " was delivered (our own test); by the rule alone {alone}"
         says = "No load held by {rule}" + alone + ("" if result.judged else _NOT_AN_HOUR)
         named: dict[str, Amount | str] = {"rule": rule, "alone": f"{by_rule}x"}
         yield Claim(says, evidence=tried, judged=result.judged, others=named)

@@ -21,7 +21,7 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
     paced = result.loads[0]
     shown = Evidence((paced.ordinal,))
     yield Claim(
-        "{reads} took {figure} with a read in flight beside the writes, {service} of service times summed",
+        "{reads} beside the writes: {figure} with a read in flight, {service} as the sum of service times",
         figure=Amount(result.load_s, "s"),
         evidence=shown,
         others={

@@ -151,14 +151,14 @@ def idle_caveats(samples: PtsSamples, waits: Sequence[PtsWait]) -> Iterator[Clai
     if (first := first_after_cut(waits)) is not None:
         before = ", ".join(str(Amount(wait.idle_s, "s")) for wait in waits[: waits.index(first)])
         yield Claim(
-            "interrupted, cut before rests of {cut}: the drive rested and was preconditioned again; the "
-            "baseline is of that, and the bursts with rests of {before} were done before it",
+            "interrupted before rests of {cut}: the drive rested and was preconditioned again; the "
+            "baseline is after that, bursts with rests of {before} are before it",
             others={"cut": Amount(first.idle_s, "s"), "before": before},
         )
 
 
 def first_after_cut(waits: Sequence[PtsWait]) -> PtsWait | None:
-    """Return the bursts that began the last sitting of an interrupted run; None where all are of one."""
+    """Return the bursts that came first after the last interruption; None where there was none."""
     return next((wait for wait in reversed(waits) if wait.cut), None)
 
 

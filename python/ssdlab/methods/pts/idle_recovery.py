@@ -68,7 +68,7 @@ class PtsIdleRecoveryParams(PtsParams):
     left_open: ClassVar[tuple[str, ...]] = (
         "thread count and depth: here those recommended for IOPS",
         "which minute of a half hour of the preconditioning counts: here as sample says",
-        "whether the mean of a wait state has its first burst, which no rest precedes: here it has not",
+        "whether the mean of a wait state includes its first burst, which no rest precedes: here it does not",
         "the plots of 2.0, and the number of the section",
     )
     # A buffer and the delay before idle work are as large in a simulated drive of any scale.
@@ -94,7 +94,11 @@ class PtsIdleRecoveryParams(PtsParams):
         (1, 2, 3, 5, 10), "length of the rests (wait states)", unit="bursts", min_length=1
     )
     bursts: int = param(
-        360, "bursts with rests of one length, the first of which follows none", quick=4, ge=2, le=100_000
+        360,
+        "bursts for each length of rest; the first follows no rest and is in no mean",
+        quick=4,
+        ge=2,
+        le=100_000,
     )
     return_seconds: Seconds = param(
         1800.0, "of writes without rests after them", unit="s", quick=0.5, gt=0, le=86_400

@@ -103,8 +103,8 @@ def _none(value: object) -> bool:
 CHANGED: dict[str, JsonValue] = Field(
     default={},
     exclude_if=_none,
-    description="what makes the load another than ACT's own of that Nx, or judges it otherwise: options that "
-    "have not its default, and arrivals or a number of threads of its own",
+    description="options that differ from ACT's defaults, by name; also arrivals, rates and service threads "
+    "that are not ACT's",
 )
 
 
@@ -176,17 +176,17 @@ class ActResult(ResultBase):
     def trial(self) -> str:
         """Why a test so long certifies nothing, whatever it found; empty: it is a day of whole hours."""
         if self.asked_s < DAY_S:
-            return f"it was to run for {span_text(self.asked_s)}, and a certificate is of 24 h"
+            return f"{span_text(self.asked_s)} were asked for, and a certificate takes 24 h"
         if self.slice_s != JUDGED_S:
-            return f"its slices are of {span_text(self.slice_s)}, and a certificate's of an hour"
+            return f"slices are {span_text(self.slice_s)} long, and a certificate's an hour"
         if not self.completed:
             return UNEXPLAINED if self.stopped.startswith(UNEXPLAINED) else ""
         numbers = {each.number for each in self.slices if all(each.ios.values())}
         hours = range(1, round(self.asked_s / JUDGED_S) + 1)
         missing = [str(hour) for hour in hours if hour not in numbers]
-        return (
-            f"of {len(hours)} hours {len(missing)} have no reads, first hour {missing[0]}" if missing else ""
-        )
+        if not missing:
+            return ""
+        return f"{len(missing)} of {len(hours)} hours without reads, the first hour {missing[0]}"
 
     @property
     def load_text(self) -> str:

@@ -38,7 +38,7 @@ class PartText(Frozen):
     settings: dict[str, Setting] = Field({}, alias="set", description="parameters, as --set gives them")
     full_size: bool = Field(
         False,
-        description="whether a simulated drive is not made smaller, unless it is quick: sizes are absolute",
+        description="simulate the drive in full size, whatever scale= says; not with --quick",
     )
     inferred: tuple[str, ...] = Field(
         (), description="parameters that the published text does not give; the page says so"
@@ -115,7 +115,7 @@ class Declaration(Frozen):
     quick: bool = Field(False, description="whether parts take their quick presets in any case")
     span: Bytes | None = Field(None, gt=0, description="no more of the drive is used: 8GiB")
     quick_span: Bytes = Field(
-        QUICK_SPAN_BYTES, gt=0, description="no more of the drive is used with --quick: 64GB by default"
+        QUICK_SPAN_BYTES, gt=0, description="most of the drive that is used with --quick: 64GB by default"
     )
     scaled_times: bool = Field(
         False, description="whether times are so much shorter as a simulated drive is smaller"
@@ -220,9 +220,7 @@ def inferred_of(part: PartText | Part) -> str:
     """Return which parameters of a part the published text does not give; empty: it gives them all."""
     if not part.inferred:
         return ""
-    return (
-        f"Inferred, for the published text does not give them: {and_listed(part.inferred)} of {part.method}."
-    )
+    return f"Inferred, not in the published text: {and_listed(part.inferred)} of {part.method}."
 
 
 def _once(what: str, names: Iterable[str]) -> None:

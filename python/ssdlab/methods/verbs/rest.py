@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 from ssdlab.methods.verbs.bounds import STEP_MAX_S, Bounds, Planned, Planning
 from ssdlab.methods.verbs.verb import Facts, Verb
 from ssdlab.model.errors import DriveError
-from ssdlab.model.failed_ios import TOO_MANY
 from ssdlab.model.summary import Summary
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.records import StepResult
@@ -85,11 +84,12 @@ class Rest(Verb):
         failed = len(wake_ns) + len(awake_ns) - len(woken) - len(awake)
         if not woken or not awake:
             raise DriveError(
-                f"{failed} of {2 * self.reads} reads that wake {at.drive.identity.path} failed",
+                f"{failed} of {2 * self.reads} single reads of {at.drive.identity.path} after rests failed",
                 "see the kernel log and the drive's health, then resume the run",
-                reason=TOO_MANY,
+                reason="no-reads",
                 operation="read",
                 failed=failed,
+                asked=2 * self.reads,
             )
         facts = RestFacts(wake_ns=woken, awake_ns=awake).model_dump(mode="json")
         return rested.model_copy(update={"facts": {**facts, **({"failed": failed} if failed else {})}})

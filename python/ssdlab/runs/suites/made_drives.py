@@ -61,12 +61,12 @@ def drive_of_part(text: str, part: Part, *, quick: bool) -> str:
     own = SimulatedText.parse(in_full_size(text) if has_whole(part, quick=quick) else text)
     if own.scale > 1 and has_whole(part, quick=quick):
         raise UsageError(
-            "its stimuli have a size of their own, and the drive that the file keeps is scaled down",
+            "its stimuli have a size of their own, and the state file holds a scaled-down drive",
             "leave state= or scale= out",
         )
     asked = Variant.model_validate(dict(part.variant))
     if own.state is not None and asked != AS_IT_IS:
-        raise UsageError("the drive that the file keeps is not the variant", "leave state= out")
+        raise UsageError("the state file holds another drive than the variant", "leave state= out")
     if asked.usable_bytes is not None:  # of the drive in its full size
         asked = asked.model_copy(update={"usable_bytes": asked.usable_bytes // own.scale})
     return on_text(str(own), asked)
