@@ -20,7 +20,7 @@ from ssdlab.results.basis import taken_apart
 from ssdlab.results.catalogue_columns import LIKE, LIKE_FIGURES
 from ssdlab.results.host_part import HOST_LIMITED
 from ssdlab.results.io_faults import FAILED_IO
-from ssdlab.results.warned_steps import THROTTLED
+from ssdlab.results.warned_steps import PAUSED, THROTTLED
 
 if TYPE_CHECKING:
     from ssdlab.library.choosing import Choice
@@ -227,6 +227,8 @@ def _until_shown(index: Index, group: Columns) -> str:
         return "measure with the drive cooled"
     if state == FAILED_IO:
         return "see the kernel log and the drive's health: ssdlab show names the steps"
+    if state == PAUSED:
+        return "measure again without a stop, on a host that stays awake"
     query = "SELECT quick FROM entries WHERE folder = ? LIMIT 1"
     if index.ask(query, [group["example"]]) == [(True,)]:
         return "measure until it is shown: without --quick"

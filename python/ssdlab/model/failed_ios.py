@@ -7,6 +7,7 @@ compared, so one of them spoils no hours of other steps: a run ends where there 
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
@@ -30,6 +31,8 @@ FAILED_SHARE = 0.001
 """Share of failed I/Os beyond which a run stops: more than the slowest 0.1 % are then missing from p99.9."""
 FAILED_MIN = 10
 """So many tell a share: of fewer it may be chance, as of samples beyond a percentile."""
+GONE = frozenset({errno.ENODEV, errno.ENXIO, errno.EBADF})
+"""What ends a run whatever the policy: the drive is not there any more."""
 TOO_MANY = "failed-ios"
 """The `reason` among the facts of the error."""
 
@@ -94,7 +97,8 @@ def _explain(error: DriveError, device: str) -> None:
     """Say in an error that ended a workload, by failed I/Os, how many of how many had failed."""
     measured = error.measurement
     of_io = error.facts.get("operation") in ("read", "write", "trim")
-    if measured is None or not (of_io or error.facts.get("reason") == TOO_MANY):
+    gone = error.facts.get("errno") in GONE
+    if measured is None or gone or not (of_io or error.facts.get("reason") == TOO_MANY):
         return
     summary = Summary.model_validate(measured.as_dict())
     # The measurement leaves the ramp out, and a tick is older than the end.

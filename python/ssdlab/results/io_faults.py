@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import counted
+from ssdlab.model.units import NS_PER_S, counted, span_text
 from ssdlab.results.claim import Claim, Evidence, clause
 from ssdlab.results.host_part import PREPARING
 
@@ -69,8 +69,10 @@ def io_faults(step: Step) -> IoFaults | None:
             first = summary.first_failure.words
             if not failed:  # in the ramp, which counts for nothing else
                 failed, asked = 1, asked + 1
-    if isinstance(before := facts.get("failed"), int):  # of the attempts that this one goes on from
-        failed, asked = failed + before, asked + before
+    if isinstance(before := facts.get("failed"), int):  # of attempts that this one goes on from, or of a rest
+        failed += before
+        done, of = facts.get("ios"), facts.get("asked")
+        asked = of if isinstance(of, int) else failed + (done if isinstance(done, int) else asked)
     marks = () if telemetry is None else telemetry.marks
     telling = HIDDEN - {"drive-error"} if failed else HIDDEN  # of each failed I/O the kernel's log has a line
     hidden = tuple(dict.fromkeys(mark.what for mark in marks if mark.code in telling))
@@ -82,12 +84,19 @@ def why_faulty(steps: Iterable[Step]) -> str:
     return next((f"{step.label}: {found.words}" for step in steps if (found := io_faults(step))), "")
 
 
-def faults_claim(step: Step) -> Claim | None:
-    """Return what went wrong in a step, as why what it was to show is not shown; None: nothing."""
+def disturbance(step: Step) -> str:
+    """Return why a load says nothing of the drive: failed I/O, or that ssdlab stood still; empty: neither."""
     found = io_faults(step)
-    if found is None:
-        return None
-    return Claim("{faults}", evidence=Evidence((step.ordinal,)), others={"faults": found.words})
+    if found is not None:
+        return found.words
+    still_s = sum(each.length_ns for each in step.result.pauses) / NS_PER_S
+    return f"ssdlab stood still for {span_text(still_s)}" if still_s else ""
+
+
+def disturbance_claim(step: Step) -> Claim | None:
+    """Return the same as why what the load was to show is not shown; None: nothing disturbed it."""
+    why = disturbance(step)
+    return Claim("{why}", evidence=Evidence((step.ordinal,)), others={"why": why}) if why else None
 
 
 def unprepared(steps: Iterable[Step], before: int) -> str:

@@ -116,11 +116,13 @@ def _prepared(
     how = options.precondition
     if how != "one-pass" and how != "analytic":
         return {}
+    from ssdlab.runs.heartbeat import Heartbeat
     from ssdlab.runs.preparing import prepare
 
     watcher.phase("preconditioning", duration_ns=None, size_bytes=None)
-    with _preparing("preconditioning"):
-        return prepare(
+    beats = not held.capabilities.virtual_time
+    with Heartbeat(beats=beats) as heartbeat, _preparing("preconditioning"):
+        prepared = prepare(
             held,
             how,
             whole=_writes_all_or_nothing(held, workload),
@@ -128,6 +130,9 @@ def _prepared(
             seed=workload.seed,
             watcher=watcher,
         )
+        if heartbeat.pauses():  # in rounds of which nobody knows what they would have been
+            prepared["steady"] = False
+        return prepared
 
 
 def _writes_all_or_nothing(held: Drive, workload: Workload) -> bool:

@@ -34,7 +34,7 @@ from ssdlab.methods.verbs.idle import Idle
 from ssdlab.methods.verbs.verb import Facts
 from ssdlab.model.units import NS_PER_S, and_listed, fixed_share_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
-from ssdlab.results.io_faults import unprepared, why_faulty
+from ssdlab.results.io_faults import disturbance, unprepared, why_faulty
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def verdict_of(
         passed, why = None, "the load has no reads, and the limits are theirs"
     if passed and (faulty := why_faulty([step]) or failed):
         passed, why = None, f"I/O failed: {faulty}"
+    elif passed is not None and step.result.pauses:  # whatever it found may be the pause's
+        passed, why = None, disturbance(step)
     return ActVerdict(rule=rule, passed=passed, worst=worst, why=why)
 
 
@@ -232,8 +234,8 @@ def act_result(data: RunData, p: LoadParams, step: Step | None = None) -> ActRes
     overrun = None if stress is None else given_up(data, stress, p)
     asked_for = stress is not None or any(each.label == DAY_VERDICT for each in data.steps)
     streams = workload_of(step).streams
-    if stress is not None and overrun is None and (faulty := why_faulty([stress])):
-        overrun = GivenUp(ran_s(stress, p), f"I/O failed: {faulty}")
+    if stress is not None and overrun is None and (disturbed := disturbance(stress)):
+        overrun = GivenUp(ran_s(stress, p), disturbed)
     completed = None if stress is None else overrun is None
     result = ActResult(
         quick=data.quick,
@@ -380,7 +382,8 @@ def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
     for step in data.steps:
         if (number := loads.get(step.ordinal)) is not None:
             load = thousandths(number * p.unit_load)
-            tries.append(try_of(data, step, load, p, state, data.written_before(step)))
+            unready = unprepared(data.steps, step.ordinal)
+            tries.append(try_of(data, step, load, p, state, data.written_before(step), unready))
             state = f"after {tries[-1].load}x"
         elif step.verb == "precondition":
             state = "prepared"
@@ -390,11 +393,17 @@ def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
 
 
 def try_of(
-    data: Tables, step: Step, load: int | float, p: LoadParams, state: str = "", written: int = 0
+    data: Tables,
+    step: Step,
+    load: int | float,
+    p: LoadParams,
+    state: str = "",
+    written: int = 0,
+    unready: str = "",
 ) -> ActTry:
     """Judge one load by the rule that its name goes by, and whether it was delivered."""
     stopped, slices = given_up(data, step, p, early=True), slices_of(data, step, p)
-    verdict, delivery = verdict_of(data, step, p, p.rule, slices, stopped), delivery_of(slices)
+    verdict, delivery = verdict_of(data, step, p, p.rule, slices, stopped, unready), delivery_of(slices)
     return ActTry(
         load=load,
         ordinal=step.ordinal,

@@ -18,7 +18,7 @@ from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import NS_PER_S, bytes_text, capacity_text, counted
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
-from ssdlab.results.io_faults import faults_claim
+from ssdlab.results.io_faults import disturbance_claim
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -203,8 +203,8 @@ def _judge(step: Step, rate: int, unloaded_ns: float | None, maximum: int) -> Pa
     service = side.service_ns
     # Of too few I/Os for a p99 the longest stands for it: it cannot be shorter.
     p99_ns = service.get("max") if service.get("p99") is None else service.get("p99")
-    faults, shown = faults_claim(step), Evidence((step.ordinal,))
-    failed = faults or _failure(side.dropped, p99_ns, unloaded_ns, shown) or _not_kept_up(step)
+    disturbed, shown = disturbance_claim(step), Evidence((step.ordinal,))
+    failed = disturbed or _failure(side.dropped, p99_ns, unloaded_ns, shown) or _not_kept_up(step)
     return PacedRate(
         rate=rate,
         ordinal=step.ordinal,
@@ -213,7 +213,7 @@ def _judge(step: Step, rate: int, unloaded_ns: float | None, maximum: int) -> Pa
         max_ns=service.get("max"),
         held=failed is None,
         why="" if failed is None else clause(failed),
-        failed=faults is not None or None,
+        disturbed=disturbed is not None or None,
     )
 
 

@@ -8,6 +8,7 @@ from ssdlab.methods.results.trim import LbaPlot, going_on
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.results.io_faults import unprepared
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -59,4 +60,5 @@ def write_on(lab: Lab, name: str, min_seconds: float) -> None:
 def lba_plot(data: RunData, name: str, sustained_s: float, max_parts: int) -> LbaPlot:
     """Return what `write_on` found, with the mean of its first seconds."""
     steps = [step for label in (name, going_on(name)) if (step := data.step(label)) is not None]
-    return LbaPlot.of(name, [(step, data.rows(step)) for step in steps], sustained_s, max_parts)
+    unready = unprepared(data.steps, steps[0].ordinal)
+    return LbaPlot.of(name, [(step, data.rows(step)) for step in steps], sustained_s, max_parts, unready)

@@ -43,7 +43,7 @@ def cells(result: ReadUnderWritesResult) -> Table:
             numbers.latency(each.response_ns.get("p99")),
             numbers.plain(times(each, result.cell(each.read_pct, 0))),
             numbers.plain(each.mean_w),
-            numbers.words("yes" if each.held else f"{'no' if each.failed else 'saturated'}: {each.why}"),
+            numbers.words("yes" if each.held else f"{'no' if each.disturbed else 'saturated'}: {each.why}"),
         )
         for each in result.cells
     )
@@ -82,7 +82,7 @@ def _references(result: ReadUnderWritesResult) -> Claim:
 def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
     load = f"Reads at {cell.read_pct} % beside writes at {cell.write_pct} %"
     shown = Evidence((cell.ordinal,))
-    if cell.failed:
+    if cell.disturbed:
         return Claim(
             "{load} are not judged: {why}",
             evidence=shown,

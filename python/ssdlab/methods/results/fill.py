@@ -8,8 +8,10 @@ from pydantic import Field
 
 from ssdlab.model.stored import absent
 from ssdlab.results.basis import Basis
+from ssdlab.results.io_faults import FAILED_IO, UNPROVEN
 from ssdlab.results.rated_shares import WITHIN_CACHE
 from ssdlab.results.schema import ResultBase, Scalar
+from ssdlab.results.warned_steps import PAUSED
 
 LAST_BYTES = 16 * 10**9
 """As the review has it: what a drive does at its end."""
@@ -68,7 +70,8 @@ class FillResult(ResultBase):
         if self.purged is False:
             return ()
         own = super().rated_as(figure)
-        if figure.name != "fill_mb_s" or self.before_mb_s is None:
+        disturbed = figure.unshown in (FAILED_IO, UNPROVEN, PAUSED)  # heat may come after the fall
+        if figure.name != "fill_mb_s" or self.before_mb_s is None or disturbed:
             return own
         return (
             *own,

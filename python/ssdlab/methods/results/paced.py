@@ -138,8 +138,10 @@ class PacedRate(Stored):
     max_ns: float | None = None
     held: bool
     why: str = Field(default="", description="why it did not hold")
-    failed: bool | None = Field(
-        default=None, exclude_if=absent, description="whether that is failed I/O; absent: no"
+    disturbed: bool | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whether that is failed I/O or a pause of ssdlab, not the drive; absent: no",
     )
 
 
@@ -223,7 +225,7 @@ class PacedBurstResult(ResultBase):
                 evidence=tried,
                 judged=False,
             )
-        if self.safe_mb_s is None and not any(each.failed for each in self.rates):
+        if self.safe_mb_s is None and not any(each.disturbed for each in self.rates):
             yield Claim("not even the lowest rate of writing was done in time", evidence=tried)
         if self.cache_bytes is not None and not self.beyond:
             yield Claim(
@@ -281,6 +283,12 @@ class PacedBurstResult(ResultBase):
         failed = min((each.rate for each in tried if not each.held), default=None)
         steps = tuple(each.ordinal for each in tried if each.rate in (figure.value, failed))
         return Basis(steps, varies=of_search(figure.value, failed))
+
+    def decided_by(self, figure: Scalar) -> tuple[int, ...]:
+        """Return the lowest rate too, of a safe rate: all others are held against its p99."""
+        own = self.basis_of(figure).steps
+        searched = figure.name in ("paced_safe_mb_s", "paced_safe_beyond_mb_s")
+        return (*own, self.rates[0].ordinal) if searched and self.rates else own
 
     def _headlines(self) -> tuple[Scalar, ...]:
         """Return the figures that it is ranked by."""

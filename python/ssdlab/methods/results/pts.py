@@ -402,3 +402,9 @@ class DemandResult(PtsSeriesResult):
                     ),
                 )
         return super().basis_of(figure)
+
+    def decided_by(self, figure: Scalar) -> tuple[int, ...]:
+        """Return the reported rounds of all demands: a figure is of the one that was chosen among them."""
+        del figure
+        first, last = self.rounds.reported
+        return tuple(step for each in self.cells for step in each.ordinals[first - 1 : last])

@@ -12,7 +12,7 @@ from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import count_text, counted, counted_were
 from ssdlab.results.basis import Basis, of_search
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
-from ssdlab.results.io_faults import faults_claim
+from ssdlab.results.io_faults import disturbance_claim
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -34,8 +34,10 @@ class OfferedLoad(Stored):
     mean_w: float | None = None
     held: bool = Field(description="whether the rate was done and the percentile stayed under the bound")
     why: str = Field(default="", description="why it did not hold")
-    failed: bool | None = Field(
-        default=None, exclude_if=absent, description="whether that is failed I/O; absent: no"
+    disturbed: bool | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whether that is failed I/O or a pause of ssdlab, not the drive; absent: no",
     )
 
     @classmethod
@@ -57,8 +59,8 @@ class OfferedLoad(Stored):
             latency_ns, what = worst["max"], f"the longest of {counted(ios, 'I/O')} took"
         requested, dropped = sum(side.requested for side in sides), sum(side.dropped for side in sides)
         done = ios / requested if requested else None
-        faults = faults_claim(step)
-        failed = faults or failure_of(
+        disturbed = disturbance_claim(step)
+        failed = disturbed or failure_of(
             done, dropped, Amount(latency_ns, "ns"), what, bound_ns, Evidence((step.ordinal,))
         )
         return cls(
@@ -70,7 +72,7 @@ class OfferedLoad(Stored):
             mean_w=summary.mean_w,
             held=failed is None,
             why="" if failed is None else clause(failed),
-            failed=faults is not None or None,
+            disturbed=disturbed is not None or None,
         )
 
     def by_longest(self, percentile: str) -> bool:
@@ -132,7 +134,7 @@ class RateLimitResult(ResultBase):
     def limits(self) -> Iterator[Claim]:
         """Yield what stands between these figures and the question."""
         tried = Evidence(tuple(each.ordinal for each in self.tries))
-        if self.highest_held is None and not any(each.failed for each in self.tries):
+        if self.highest_held is None and not any(each.disturbed for each in self.tries):
             yield Claim(
                 "no rate held: the lowest tried was too high, or the bound is below what one I/O takes",
                 evidence=tried,

@@ -20,7 +20,7 @@ from ssdlab.model.units import NS_PER_S
 from ssdlab.results.basis import Basis
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.drive_states import AnyProof, SteadyProof
-from ssdlab.results.io_faults import faults_claim, why_faulty
+from ssdlab.results.io_faults import disturbance_claim, why_faulty
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -75,8 +75,10 @@ class LoadCell(Stored):
         description="whether both rates were done without a growing backlog, and no I/O failed"
     )
     why: str = Field(default="", description="why it was not held")
-    failed: bool | None = Field(
-        default=None, exclude_if=absent, description="whether that is failed I/O; absent: no"
+    disturbed: bool | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whether that is failed I/O or a pause of ssdlab, not the drive; absent: no",
     )
     service_ns: Latencies = Field(default={}, description="of the reads; nothing of a cell not held")
     response_ns: Latencies = Field(default={}, description="likewise, from the intended arrival")
@@ -92,8 +94,8 @@ class LoadCell(Stored):
             saturation(name, side, Course.of(rows, name, rate), step.ordinal)
             for (name, side), rate in zip(sides.items(), rates, strict=True)
         )
-        faults = faults_claim(step)
-        failed = faults or next((claim for claim in found if claim is not None), None)
+        disturbed = disturbance_claim(step)
+        failed = disturbed or next((claim for claim in found if claim is not None), None)
         read, write = sides["read"], sides["write"]
         latencies: dict[str, Any] = {}
         if failed is None:
@@ -112,15 +114,15 @@ class LoadCell(Stored):
             write_iops=summary.iops_of("write"),
             held=failed is None,
             why="" if failed is None else clause(failed),
-            failed=faults is not None or None,
+            disturbed=disturbed is not None or None,
             mean_w=summary.mean_w,
             **latencies,
         )
 
     @property
     def saturated(self) -> bool:
-        """Whether the drive was too slow for it: a cell of failed I/O says nothing of that."""
-        return not self.held and not self.failed
+        """Whether the drive was too slow for it: a disturbed cell says nothing of that."""
+        return not self.held and not self.disturbed
 
     @property
     def shares(self) -> tuple[int, int]:
@@ -178,6 +180,10 @@ class ReadUnderWritesResult(ResultBase):
         shares = [(reads, writes), *([(reads, 0)] if figure.unit == "times" else [])]
         found = [cell for each in shares if (cell := self.cell(*each)) is not None]
         return Basis(tuple(cell.ordinal for cell in found))
+
+    def decided_by(self, figure: Scalar) -> tuple[int, ...]:
+        """Return the two references too: the rates of the cells are shares of theirs."""
+        return (*self.basis_of(figure).steps, self.peak.ordinal, self.steady_rate.ordinal)
 
     @property
     def in_steady_state(self) -> bool:

@@ -62,9 +62,17 @@ class LbaPlot(Stored):
 
     @classmethod
     def of(
-        cls, name: str, passes: Sequence[tuple[Step, Columns]], sustained_s: float, max_parts: int
+        cls,
+        name: str,
+        passes: Sequence[tuple[Step, Columns]],
+        sustained_s: float,
+        max_parts: int,
+        unprepared: str = "",
     ) -> Self:
-        """Return the plot of a pass over all blocks, and of what was written on after it, with their rows."""
+        """Return the plot of a pass over all blocks, and of what was written on after it, with their rows.
+
+        `unprepared` says what failed in the writes that made the drive's state before.
+        """
         step, rows = passes[0]
         speeds, part_bytes = speeds_over(rows, max_parts)
         summary = step.measured
@@ -79,7 +87,7 @@ class LbaPlot(Stored):
             real_s=None if summary.engine == "sim" else float(summary.elapsed_s),
             limited="; ".join(_limits_of(step)),
             throttled=any(throttled(each) for each, _ in passes),
-            failed=why_faulty(each for each, _ in passes) or None,
+            failed=why_faulty(each for each, _ in passes) or unprepared or None,
         )
 
     def ends_within(self, seconds: float) -> bool:

@@ -92,7 +92,9 @@ class Rest(Verb):
                 asked=2 * self.reads,
             )
         facts = RestFacts(wake_ns=woken, awake_ns=awake).model_dump(mode="json")
-        return rested.model_copy(update={"facts": {**facts, **({"failed": failed} if failed else {})}})
+        return rested.model_copy(
+            update={"facts": {**facts, **({"failed": failed, "asked": 2 * self.reads} if failed else {})}}
+        )
 
     def _send(self, at: StepContext) -> None:
         if self.sent_to is None:

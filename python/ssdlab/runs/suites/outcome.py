@@ -78,7 +78,7 @@ def spans_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> I
     }
     for span_bytes in sorted(used):
         yield Claim(
-            "only the first {used} of the drive were used: the rest is spare, and a cache may hold all of that",
+            "only the first {used} of the drive were used: the rest is spare, and a cache may hold all that",
             others={"used": Amount(span_bytes, "bytes")},
             judged=False,
         )
