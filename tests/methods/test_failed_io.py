@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from methods.failing_drive import failing
-from methods.on_simulated import SMALL
+from methods.on_simulated import parts_of, quick_run
 from ssdlab.cli import main
-from ssdlab.methods import REGISTRY, find_method
+from ssdlab.methods import REGISTRY
 from ssdlab.methods.results.figure_state import state_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import LabError
 from ssdlab.results.host_part import PREPARING
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.order import Order
-from ssdlab.runs.session import start
 
 SHARES = (0.5, 1e-2, 1e-3, 1e-4, 1e-5)
 TEN = [(direction, share) for share in SHARES for direction in ("write", "read")]
 PROVEN = ("n steady state after", "steady from", "steady in round", "ended by steady state", "held the rule")
 """What is said of a state that was shown."""
 FAILED = {"failed I/O", "state not shown"}
-
-
-def quick_run(name: str, library: Path) -> RunFolder:
-    method = find_method(name)
-    params = method.params.build(quick=True)
-    return RunFolder(start(Order(method, params, SMALL, quick=True, destroy=SMALL, seed=1), library))
 
 
 def spoilt_steps(run: RunFolder) -> tuple[set[int], set[int]]:
@@ -52,14 +43,6 @@ def spoilt_steps(run: RunFolder) -> tuple[set[int], set[int]]:
         elif step.verb in PREPARING and failed:
             unproven = True
     return faulty, after
-
-
-def parts_of(value: Any) -> Iterator[dict[str, Any]]:
-    """Every part of a result, as it is stored."""
-    if isinstance(value, dict):
-        yield value
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from parts_of(inner)
 
 
 def check_nothing_good(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> int:
