@@ -96,7 +96,7 @@ def test_what_the_host_limited_or_was_too_short_is_not_judged() -> None:
     busy = judge_trim(clean, before, level(500, name="after TRIM", limited="the CPUs were 97.0 % busy"))
     assert (busy.verdict, busy.why) == (
         "not judged",
-        "the host was the limit of the pass 'after TRIM': the CPUs were 97.0 % busy",
+        "the pass 'after TRIM' shows the host, not the drive: the CPUs were 97.0 % busy",
     )
     short = judge_trim(clean, before, level(500, real_s=0.4))
     assert short.verdict == "not judged"

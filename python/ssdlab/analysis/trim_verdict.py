@@ -165,7 +165,7 @@ def _disturbed(passes: Sequence[Pass]) -> Iterator[str]:
     """Yield why passes cannot be compared."""
     for each in passes:
         if each.limited:
-            yield f"the host was the limit of the pass {each.name!r}: {each.limited}"
+            yield f"the pass {each.name!r} shows the host, not the drive: {each.limited}"
         if each.failed:
             yield f"I/O failed: {each.failed}"
     if hot := [repr(each.name) for each in passes if each.throttled]:

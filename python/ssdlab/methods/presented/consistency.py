@@ -45,7 +45,7 @@ def _state(entry: ConsistencyEntry) -> str:
     if entry.failed:
         return "whether it was steady is not judged, as I/O failed ({failed})"
     if entry.by_host:
-        return "whether it was steady is not judged, as the host, not the drive, was the limit ({by_host})"
+        return "whether it was steady is not judged, as that shows the host, not the drive ({by_host})"
     if not entry.judged and (entry.capacities or 0.0) < MIN_CAPACITIES:
         return "whether it was steady is not judged, as {written} were written over"
     if not entry.judged:

@@ -16,7 +16,7 @@ TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
 """Why nothing can be said of the state; the names are those of `lasted`."""
 TOO_HOT = "the drive throttled itself for heat meanwhile, and a drive that does is as even as its cooling"
 FAILED = "I/O failed: {failed}"
-BY_HOST = "the host, not the drive, was the limit meanwhile: {by_host}"
+BY_HOST = "what was measured shows the host, not the drive: {by_host}"
 
 
 def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
@@ -160,7 +160,7 @@ def check_claim(check: StateCheck) -> Claim:
     if check.failed:
         verdict = "not judged, as I/O failed ({failed})"
     elif check.by_host:
-        verdict = "not judged, as the host, not the drive, was the limit ({by_host})"
+        verdict = "not judged, as it shows the host, not the drive ({by_host})"
     else:
         verdict = "within a fifth of each other" if check.held else "the drive's state moved"
     return Claim(
