@@ -17,7 +17,7 @@ from typing import Any
 from machine.forked import NOBODY, Done, run_forked
 from ssdlab.drives import look
 from ssdlab.fleet.fleet_plan import FleetPlan, parse_plan
-from ssdlab.fleet.inventory import FleetDrive, Inventory, own_version, plain_identity, slot_of
+from ssdlab.fleet.inventory import Inventory, drive_found, own_version
 from ssdlab.results.seal import seal_document
 
 HOST = "n1"
@@ -111,16 +111,7 @@ class Scene:
         assert not list(self.library.glob("2*")), "a run was begun"
 
     def _fill(self) -> None:
-        looked = look(self.device)
-        found = looked.identity
-        assert found is not None
-        drive = FleetDrive(
-            serial=f"{HOST}-{found.name}",
-            text=found.path,
-            slot=slot_of(Path("/sys/class/block") / found.name, found),
-            signatures=tuple(each.kind for each in looked.signatures),
-            identity=plain_identity(found),
-        )
+        drive = drive_found(look(self.device), HOST)
         inventory = Inventory(
             host=HOST,
             version=own_version(),

@@ -24,6 +24,7 @@ from ssdlab.fleet.inventory import (
     inventories_in,
     own_version,
 )
+from ssdlab.fleet.private import private_folder, read_private
 from ssdlab.fleet.task import cap_words
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused, excerpt
@@ -78,6 +79,9 @@ def command_of(folder: FleetFolder, job: FleetJob, drive: str, consent: tuple[st
         place = ("--library", str(folder.library), "--run-id", job.run_id)
         method, *words = job.task.words()
         return Command(("run", method, drive, *words, *consent, *place))
+    if consent:  # what the run was begun with is what consent is for
+        with private_folder(run) as held:
+            read_private(held, MANIFEST)
     found = RunFolder(run)
     if found.manifest.status == "finished" and not found.lacks_tables:
         return Command(())

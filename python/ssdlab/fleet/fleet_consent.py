@@ -7,7 +7,6 @@ that folder, as the consent of a run is (`ssdlab.runs.consent_record`).
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
 
 CONSENT = "consent.json"
 _PURPOSE = "consent of a fleet"
-_CAN_BE_RESET = re.compile(r"/zram\d+ \(attachment ")
-"""A slot whose device can be emptied without the kernel's counting another attachment.
-
-Source: Documentation/admin-guide/blockdev/zram.rst, `reset`.
-"""
 
 
 class FleetConsent(Stored):
@@ -64,6 +58,11 @@ def check_consent(plan: FleetPlan, destroy_all: int | None, *, wipe_signatures: 
             f"the plan {loses}, and {given}",
             f"look at the serials, then say{plan.consent_words()}" if count else "leave --destroy-all out",
             serials=list(plan.destroyed),
+        )
+    if wipe_signatures and not plan.wiped:
+        raise Refused(
+            "no drive whose data the plan loses carries a file system or the like",
+            "leave --wipe-signatures out",
         )
     if plan.wiped and not wipe_signatures:
         carried = "; ".join(f"{serial}: {', '.join(kinds)}" for serial, kinds in plan.wiped.items())
@@ -128,8 +127,8 @@ def _fault(found: FleetConsent, folder: HeldFolder, plan: FleetPlan) -> str:
     if (found.folder_inode, found.folder_birth_ns) != (folder.id.inode, folder.id.birth_ns):
         return f"its folder is a copy of the one that {CONSENT} was sealed for"
     for job in plan.jobs:
-        if job.serial in found.destroyed and _CAN_BE_RESET.search(job.slot):
-            return f"{job.serial} may hold other data now: the kernel does not count a reset of zram"
+        if job.serial in found.destroyed and job.resettable:
+            return f"{job.serial} may hold other data now, as the kernel does not count its resets"
     return ""
 
 

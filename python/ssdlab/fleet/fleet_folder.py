@@ -185,7 +185,8 @@ class FleetFolder:
         words = [str(self.path), job.name, f"--plan={self.plan.digest}"]
         if self.consent is not None and job.serial in self.consent.destroyed and job.writes:
             words.append(f"--destroy={job.serial}")
-            words += ["--wipe-signatures"] if self.consent.wipe_signatures else []
+            wipe = self.consent.wipe_signatures and job.serial in self.plan.wiped
+            words += ["--wipe-signatures"] if wipe else []
         return own_module("ssdlab", "fleet", "job", *words)
 
     @property

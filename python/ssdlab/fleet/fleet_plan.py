@@ -56,6 +56,7 @@ class FleetJob(Stored):
     host: HostName
     drive: DriveText = Field(description="how a command named it on its host when the plan was made")
     slot: Line = Field(description="where it hung then")
+    resettable: bool = Field(False, description="whether it can be emptied unseen, as zram can")
     consent_id: Line = Field(description="its identifier, as its host judges consent")
     signatures: tuple[Line, ...] = Field((), description="file systems and the like that it carried then")
     run_id: RunId = Field(description="of its run in the library")

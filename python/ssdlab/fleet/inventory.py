@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import secrets
 import time
 from dataclasses import asdict
@@ -28,6 +27,7 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.identity import Identity
 from ssdlab.host.pci import pci_device_of
 from ssdlab.host.state_folder import library_words
+from ssdlab.host.sysfs import there
 from ssdlab.model.errors import Refused, UsageError, check_schema, excerpt
 from ssdlab.model.stored import Stored
 from ssdlab.results.journal import boot_id
@@ -52,6 +52,7 @@ MAX_FROM_FILES_S = MAX_CLOCK_S / 2
 """Of one clock from that of the library's file system, which all hosts share: so two of them keep the bound,
 though neither sees the other."""
 _IDENTITY = TypeAdapter(Identity)
+_HOST: TypeAdapter[str] = TypeAdapter(HostName)
 
 
 class FleetDrive(Stored):
@@ -60,6 +61,7 @@ class FleetDrive(Stored):
     serial: Serial = Field(description="what the fleet calls it; of a drive without one, its host and name")
     text: DriveText = Field(description="how a command names it on its host")
     slot: Line = Field(description="where it hangs: another drive there is another drive")
+    resettable: bool = Field(False, description="whether it can be emptied unseen, as zram can")
     link: Line = Field(default="", description="what it shares with others on the way to the host, if known")
     signatures: tuple[Line, ...] = Field(default=(), description="file systems and the like that it carries")
     identity: dict[str, JsonValue]
@@ -123,17 +125,19 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, 
         The library cannot be written.
     """
     name = host or host_name()
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", name):
+    try:
+        _HOST.validate_python(name)
+    except ValidationError as error:
         raise UsageError(
             f"{excerpt(name)!r} is no name of a host", "give one with --host: letters, digits, dots, hyphens"
-        )
+        ) from error
     looks = [each for each in list_drives() if each.identity is not None]
     refused = {each.identity.path: why for each in looks if each.identity and (why := _guarded(each))}
     drives: list[FleetDrive] = []
     for each in looks:
         if not _guarded(each):
             try:
-                drives.append(_of_look(each, name))
+                drives.append(drive_found(each, name))
             except ValidationError as error:
                 assert each.identity is not None
                 refused[each.identity.path] = f"{each.identity.path}: {misfit_text(error)}"
@@ -195,7 +199,7 @@ def inventories_in(library: Path, *, private: bool = False) -> tuple[Inventory, 
     """
     path = library / FLEET / INVENTORY
     try:
-        folder = private_folder(path) if private else HeldFolder(path)
+        folder = private_folder(path, writing=False) if private else HeldFolder(path)
     except FileNotFoundError:
         return ()
     with library_errors(path), folder:
@@ -265,7 +269,8 @@ def _guarded(found: Look) -> str:
     return "" if guard is None or guard.reason == "no-consent" else guard.what
 
 
-def _of_look(found: Look, host: str) -> FleetDrive:
+def drive_found(found: Look, host: str) -> FleetDrive:
+    """Return what a fleet knows of a drive that is there."""
     who = found.identity
     assert who is not None  # what is listed is there
     node = Path("/sys/class/block") / who.name.replace("/", "!")
@@ -273,6 +278,7 @@ def _of_look(found: Look, host: str) -> FleetDrive:
         serial=serial_on(host, who),
         text=who.path,
         slot=slot_of(node, who),
+        resettable=there(node / "reset"),
         link=_link_of(node, who.transport),
         signatures=tuple(dict.fromkeys(each.kind for each in found.signatures)),
         identity=plain_identity(who),
@@ -376,7 +382,7 @@ def check_ahead(host: str, ahead_s: float) -> None:
 def _read(folder: HeldFolder, name: str, *, private: bool) -> Inventory:
     path = folder.path / name
     try:
-        data = read_private(folder, name) if private else folder.read_bytes(name)
+        data = read_private(folder, name, own=False) if private else folder.read_bytes(name)
         fields, _ = read_document(data, SCHEMA)
         check_schema(fields.get("schema"), SCHEMA, path)
         return Inventory.model_validate(fields)

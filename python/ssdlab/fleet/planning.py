@@ -147,6 +147,7 @@ class _Planner:
                 host=placed.host,
                 drive=drive.text,
                 slot=drive.slot,
+                resettable=drive.resettable,
                 consent_id=who.consent_id,
                 signatures=drive.signatures,
                 run_id=new_run_id(asked.run_name),
@@ -191,6 +192,7 @@ class _Asked:
                 variant=variant,
                 endurance_cap=None if work.endurance_cap is None else endurance_cap(work.endurance_cap),
                 meter=work.meter,
+                on_error=work.on_error,
             )
         except ValidationError as error:
             raise UsageError(

@@ -34,8 +34,8 @@ def private_folder(path: Path, *, make: bool = False, writing: bool = True) -> H
     return HeldFolder.of_descriptor(found, path, writing=writing)
 
 
-def read_private(folder: HeldFolder, name: str) -> bytes:
-    """Read a file of ours that nobody else can change, whole and once.
+def read_private(folder: HeldFolder, name: str, *, own: bool = True) -> bytes:
+    """Read a file that nobody else can change, whole and once: of ours, or where not `own` of root too.
 
     Raises
     ------
@@ -44,6 +44,6 @@ def read_private(folder: HeldFolder, name: str) -> bytes:
     OSError
         It cannot be read.
     """
-    with folder.opened(name, own=True) as descriptor, open(descriptor, "rb", closefd=False) as file:
+    with folder.opened(name, own=own) as descriptor, open(descriptor, "rb", closefd=False) as file:
         check_private(os.fstat(descriptor), folder.path / name)
         return read_whole(file, folder.path / name)

@@ -29,6 +29,7 @@ from pydantic import Field, StringConstraints
 
 from ssdlab.host.documents import parse_toml, read_document, user_path
 from ssdlab.model.errors import UsageError
+from ssdlab.model.failed_ios import OnError
 from ssdlab.model.frozen import Frozen
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Work(Frozen):
     )
     endurance_cap: str | None = Field(None, alias="endurance-cap", description="as of `ssdlab run`")
     wipe_signatures: bool = Field(False, alias="wipe-signatures", description="as of `ssdlab run`")
+    on_error: OnError = Field("stop", alias="on-error", description="as of `ssdlab run`")
     meter: Text | None = Field(None, description="power meter on the drive; no two runs use one at a time")
     shares: tuple[Text, ...] = Field(
         (), description="what no two runs use at a time: a power budget, a chamber; licences on Slurm"

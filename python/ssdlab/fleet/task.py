@@ -14,6 +14,7 @@ from pydantic import Field
 from ssdlab.fleet.fields import MeterSpec, MethodName, SettingName, SettingValue
 from ssdlab.model.drive_options import Endurance
 from ssdlab.model.errors import UsageError
+from ssdlab.model.failed_ios import OnError
 from ssdlab.model.frozen import Metavar
 from ssdlab.model.meter_text import MeterText
 from ssdlab.model.stored import Stored
@@ -41,6 +42,7 @@ class Task(Stored):
     variant: Variant = Field(AS_IT_IS, description="what the drive is to be")
     endurance_cap: Endurance | None = Field(None, gt=0, description="a share, or whole bytes")
     meter: MeterSpec | None = None
+    on_error: OnError = "stop"
     seed: int | None = Field(None, ge=0, lt=2**64)
 
     def words(self) -> tuple[str, ...]:
@@ -56,6 +58,8 @@ class Task(Stored):
         for name, given in variant.items():
             found += [f"--{name.replace('_', '-')}", str(given)]
         found += cap_words(self.endurance_cap)
+        if self.on_error != "stop":
+            found += ["--on-error", self.on_error]
         for flag, option in (("--meter", self.meter), ("--seed", self.seed)):
             if option is not None:
                 found += [flag, str(option)]
@@ -93,6 +97,7 @@ class Task(Stored):
             quick=self.quick,
             variant=self.variant,
             endurance_cap=self.endurance_cap,
+            on_error=self.on_error,
             meter=None if self.meter is None else MeterText.parse(self.meter),
             **own,
         )
