@@ -20,6 +20,8 @@ import pytest
 
 from machine import blkio, memory_disk, mounts, sharing, tracing
 
+pytest_plugins = ["methods.quick_runs"]
+
 MIB = 1 << 20
 GIB = 1 << 30
 

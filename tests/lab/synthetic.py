@@ -244,7 +244,11 @@ def make_finished_run(
     """Write a finished run of `method` into the new folder `folder/ID` and return that folder."""
     run = Run(seed, seconds, latency_ns, cap_iops)
     result = _qd1(run) if method == "qd1" else _peak(run, "random" if "random" in method else "sequential")
-    run.records.append(VoidRecord(ordinal=0, attempt=0, why="interrupted at the first attempt", at=AT))
+    at, first = next((at, each) for at, each in enumerate(run.records) if isinstance(each, BeginRecord))
+    run.records[at:at] = [
+        first.model_copy(update={"attempt": 0}),
+        VoidRecord(ordinal=0, attempt=0, why="interrupted at the first attempt", at=AT),
+    ]
     run_id = f"20261121-0900-{method}-{seed:08d}"
     return run.write(folder / run_id, _manifest(run_id, method, seconds, result.model_dump(mode="json")))
 

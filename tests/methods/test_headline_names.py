@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
+from methods.quick_runs import METHODS
 from ssdlab.methods import REGISTRY
 from ssdlab.methods.headline_names import NAMES, is_named, names_of
 from ssdlab.methods.suites import all_suites
 from ssdlab.report.sections.tiles import USUAL
-
-RECORDED = [path for path in sorted(Path(__file__).parent.glob("recorded/*.json")) if path.stem in REGISTRY]
+from ssdlab.results.run_folder import RunFolder
 
 
 def test_every_method_is_in_the_table() -> None:
     assert list(NAMES) == list(REGISTRY)
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_figures_of_recorded_results_are_named(path: Path) -> None:
-    figures = json.loads(path.read_text())["result"]["scalars"]
-    assert [one["name"] for one in figures if not is_named(one["name"], NAMES[path.stem])] == []
+@pytest.mark.parametrize("name", METHODS)
+def test_figures_of_a_run_are_named(name: str, quick_run: Callable[[str], RunFolder]) -> None:
+    figures = quick_run(name).manifest.result["scalars"]
+    assert [one["name"] for one in figures if not is_named(one["name"], NAMES[name])] == []
 
 
 def test_what_pages_ask_for_is_named() -> None:

@@ -101,7 +101,7 @@ def _verdicts(folder: RunFolder, result: ActResult, tester: str | None) -> dict[
         "tester": tester or noted,
         "begin": manifest.sessions[0].started,
         "end": manifest.sessions[-1].ended,
-        "simulated": manifest.drive.kind == "sim",
+        "simulated": manifest.drive.capabilities.virtual_time,
         "tests": _times(folder.journal(), result.ordinal),
         "program": f"{result.program} {result.act_version}",
         "load": result.load or None,
