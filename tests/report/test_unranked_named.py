@@ -104,6 +104,8 @@ DRIVES = st.lists(
 @example(drives=[One(2e4), One(3e4), One(1e4, "limited by the host")], better="lower")
 @example(drives=[One(6e4), One(6e4), One(6e4), One(7e4, "throttled by heat")], better="higher")
 @example(drives=[One(6e4), One(5e4, again=9e4), One(4e4)], better="higher")
+@example(drives=[One(1e4), One(1e4), One(2e4), One(1e4, again=20_001.0)], better="higher")
+@example(drives=[One(1e4), One(2e4), One(1e4, again=20_001.0)], better="lower")
 @example(
     drives=[One(9e4), *(One(n * 1e4) for n in range(2, 6)), One(3.5e4, "x"), One(1e4, "x")], better="higher"
 )
@@ -120,7 +122,8 @@ def test_who_has_a_place_has_it_beside_the_better_ones_without(
         if not PLACE.search(sentence):
             continue
         named = names_in(sentence, standing)
-        placed = [each for each in standing.ranked if each.shown.style.short in named]
+        of_places = names_in(sentence.partition("not ranked: ")[0], standing)
+        placed = [each for each in standing.ranked if each.shown.style.short in of_places]
         placed = placed or list(standing.sharing(standing.ranked[0]))  # "all three are level" names none
         last = LAST.search(sentence) is not None
         assert not last or len(placed) == 1

@@ -97,8 +97,9 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
             every = len(behind) > 2 and len(behind) == len(places) - 1
             whom = f"the {len(behind)} others" if every else and_listed(_names(behind))
             share = f", who share {ordinal(places[1].rank or 2)} place" if len(behind) > 1 else ""
-            wins = "is first of those ranked" if unranked_beyond(standing, first) else "wins"
-            others = unranked_beyond(standing, behind[-1])
+            better = unranked_beyond(standing, first)
+            wins = "is first of those ranked" if better else "wins"
+            others = (*better, *(one for one in unranked_beyond(standing, behind[-1]) if one not in better))
             text = f"{_names([first])[0]} {wins} with {first.text}, {lead} {whom} ({_texts(behind)}){share}"
             named = _names([first] if every else [first, *behind])
             text += _beside(standing, others)
