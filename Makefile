@@ -4,8 +4,6 @@
 VENV := .venv
 PYTHON ?= $(shell scripts/prerequisites.sh --print-python)
 BIN := $(VENV)/bin
-# Rust tests that need root and zram are ignored without them, and counted as such.
-RUST_TEST_FLAGS := $(shell [ "$$(id -u)" = 0 ] && [ -d /sys/class/zram-control ] && echo --include-ignored)
 # Arguments for a verb: make test ARGS="-k until", make demo ARGS="--on /mnt/scratch.bin"
 ARGS ?=
 
@@ -29,7 +27,7 @@ BUILD = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=scripts $(INTERPRETER) -c 'imp
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo articles profiles test test-guest test-wheel test-slow check bench wheel sdist format clean prerequisites
+.PHONY: help setup build demo articles profiles test test-all test-slow check bench wheel sdist format clean prerequisites
 
 help: ## what each verb does
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -48,15 +46,11 @@ articles: setup ## the five reviews on simulated drives, resumable, into article
 profiles: setup ## docs/profiles.md: what each simulated drive does beside what it is rated for, some minutes; ARGS=--quick
 	$(INTERPRETER) scripts/profiles_page.py $(ARGS)
 
-test: setup ## Rust and Python tests; what this machine cannot run is skipped, visibly and counted
-	cargo test --locked --quiet -- $(RUST_TEST_FLAGS)
-	scripts/test $(BIN)/pytest $(ARGS)
+test: setup ## before every commit: all that a built tree is enough for, in some minutes; ARGS="-k until" for some
+	scripts/test quick $(ARGS)
 
-test-guest: setup ## NVMe, SATA and virtio drives of a virtual machine: needs qemu and busybox, no KVM
-	$(BIN)/pytest tests/guest -n 2 --dist worksteal --durations=20 --durations-min=10 -m "not slow" $(ARGS)
-
-test-wheel: setup wheel sdist ## the packages: what is in them, and the wheel in an empty environment without root
-	$(BIN)/pytest tests/package -m "wheel and not slow" $(ARGS)
+test-all: setup wheel sdist ## the rest but campaigns: long, devices, guest, wheel; what the machine lacks is skipped
+	scripts/test all $(ARGS)
 
 test-slow: setup ## the campaigns: kill tests, agreement with fio, long runs
 	$(BIN)/pytest -m slow $(ARGS)

@@ -18,24 +18,12 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from machine import blkio, memory_disk, mounts, sharing, tracing
+from machine import blkio, memory_disk, mounts, orphans, sharing, tables_here, tracing
 
 pytest_plugins = ["methods.quick_runs"]
 
 MIB = 1 << 20
 GIB = 1 << 30
-
-# A test that asks for one of these fixtures gets its marker, so that `-m "not zram"` works.
-MARKER_OF_FIXTURE = {
-    "zram": "zram",
-    "make_zram": "zram",
-    "throttled": "throttle",
-    "bpf": "bpf",
-    "block_trace": "bpf",
-    "fio": "fio",
-    "chromium": "browser",
-}
-
 
 # How long it takes to think of an example, or to try it, says how busy the host is.
 hypothesis.settings.register_profile(
@@ -51,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for kind in ("CONFIG", "DATA", "STATE"):
         os.environ[f"XDG_{kind}_HOME"] = str(Path(homes.name) / kind.lower())
     sharing.watch_programs_here()
+    tables_here.install()
     # A shell without job control starts what it puts in the background with SIGINT ignored, nohup with SIGHUP
     # ignored, and children inherit that: a test of such a signal would wait for ever.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -66,11 +55,10 @@ CAMPAIGN_TIMEOUT_S = 3600
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     config.stash[sharing.COLLECTED] = list(items)
     for item in items:
-        for fixture in getattr(item, "fixturenames", ()):
-            if fixture in MARKER_OF_FIXTURE:
-                item.add_marker(MARKER_OF_FIXTURE[fixture])
         if sharing.shares(item):
             item.add_marker(sharing.MARKER)
+        if sharing.wants_outside(item):
+            item.add_marker(sharing.OUTSIDE)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(CAMPAIGN_TIMEOUT_S))
 
@@ -78,6 +66,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report: pytest.TestReport = yield
+    if report.failed:
+        orphans.end_orphans()
     if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("SSDLAB_NO_SKIP") == "1":
         reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         report.outcome = "failed"
@@ -87,6 +77,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 def tool(name: str, package: str) -> str:
     """Path of a program, or a skip that says which package has it."""
+    sharing.outside(f"needs {name}")
     path = shutil.which(name)
     if path is None:
         pytest.skip(f"{name} is not installed (apt install {package})")
@@ -94,6 +85,7 @@ def tool(name: str, package: str) -> str:
 
 
 def need_root() -> None:
+    sharing.outside("needs root")
     if os.geteuid() != 0:
         pytest.skip("needs root")
 

@@ -42,6 +42,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return run("act", tmp_path_factory.mktemp("day"), FLAT, **LOW)
 
 
+@pytest.mark.long
 def test_a_day_of_whole_hours_passes(day: RunFolder, tmp_path: Path) -> None:
     found = bundled(day.path, tmp_path / "b")
     assert (found["trial"], found["why_trial"]) == (False, "")
@@ -57,6 +58,7 @@ def test_a_day_of_whole_hours_passes(day: RunFolder, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "shorter", [{"test_duration_sec": "3600"}, {"test_duration_sec": "10", "slice_sec": "5"}]
 )
+@pytest.mark.long
 def test_what_is_no_day_of_whole_hours_is_a_trial(tmp_path: Path, shorter: dict[str, str]) -> None:
     found = bundled(run("act", tmp_path, FLAT, **(LOW | shorter)).path, tmp_path / "b")
     assert found["trial"] is True and found["why_trial"]
@@ -91,6 +93,7 @@ def test_a_day_without_one_of_its_hours_is_a_trial(day: RunFolder) -> None:
         assert str(hour + 1) in result.model_copy(update={"slices": slices}).trial
 
 
+@pytest.mark.long
 def test_slices_of_more_than_an_hour_are_not_judged(tmp_path: Path) -> None:
     """A slow hour is lost in a slice of a day."""
     result = read_result(run("act", tmp_path, FLAT, slice_sec="7200", test_duration_sec="7200", **LOW))
@@ -105,6 +108,7 @@ def test_a_trial_that_fails_an_hour_has_failed_it(tmp_path: Path) -> None:
     assert all(each["verdict"] == "trial, limits not kept" and each["why"] for each in found["verdicts"])
 
 
+@pytest.mark.long
 def test_the_loads_of_a_search_pass_nothing(tmp_path: Path) -> None:
     loads = {"load": "8", "most": "8", "test_duration_sec": "2", "slice_sec": "2", "day_sec": "4"}
     folder = run("act-certify", tmp_path, FLAT, prepare="no", arrivals="act6", **loads)

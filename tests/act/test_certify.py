@@ -43,6 +43,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return run("act-certify", tmp_path_factory.mktemp("held"), "sim:xpoint,scale=64", **SEARCH)
 
 
+@pytest.mark.long
 def test_the_load_of_the_search_runs_for_a_day_and_twice_of_it_for_another(held: RunFolder) -> None:
     labels = [step.label for step in held.steps() if step.verb == "run"]
     assert labels == ["load 8x", "test", "stress, twice the load"]
@@ -63,6 +64,7 @@ def test_where_no_load_holds_there_is_no_day(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("recorded", [True, False], ids=["now", "before 0.2.0"])
+@pytest.mark.long
 def test_a_try_has_its_load_from_its_verdict_and_once_had_it_from_its_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: bool
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_changed_load_is_told_in_sentence_label_caveat_and_bundle(tmp_path: Pa
     assert words in (tmp_path / "b" / "summary.txt").read_text()
 
 
+@pytest.mark.long
 def test_a_search_at_a_changed_load_says_so_and_is_not_merged_with_one_of_acts_own(tmp_path: Path) -> None:
     loads = {"load": "4", "most": "4", "coarse": "4", "fine": "4", "arrivals": "act6"}
     plain, other = (
@@ -157,6 +158,7 @@ def test_a_load_that_makes_no_whole_rates_is_refused_by_its_name(load: str) -> N
 @pytest.mark.parametrize(
     "asked", [{"load": "0.5"}, {"read_reqs_per_sec": "1000", "write_reqs_per_sec": "500"}]
 )
+@pytest.mark.long
 def test_half_of_1x_is_half_of_1x(tmp_path: Path, asked: dict[str, str]) -> None:
     folder = run("act", tmp_path, FLAT, **asked, **SHORT)
     result = act(folder)

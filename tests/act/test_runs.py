@@ -34,6 +34,7 @@ def done(folder: RunFolder, label: str = "test") -> dict[str, int]:
     }
 
 
+@pytest.mark.long
 def test_a_test_within_the_limits_passes_by_both_rules_and_asks_for_what_act_derives(tmp_path: Path) -> None:
     folder = run("act", tmp_path, FLAT, test_duration_sec="4", slice_sec="2", prepare="no", load="10")
     result = result_of(folder)
@@ -49,6 +50,7 @@ def test_a_test_within_the_limits_passes_by_both_rules_and_asks_for_what_act_der
     assert any("certify nothing" in caveat for caveat in result.caveats)
 
 
+@pytest.mark.long
 def test_a_drive_that_is_too_slow_fails_with_the_limit_and_the_slice(tmp_path: Path) -> None:
     settings = {"test_duration_sec": "4", "slice_sec": "2", "load": "60", "record_bytes": "131072"}
     slow = result_of(run("act", tmp_path, SLOW, prepare="no", **settings))
@@ -78,6 +80,7 @@ def test_a_load_that_is_not_delivered_passes_acts_rules_and_fails_ours(tmp_path:
     assert result.held is False
 
 
+@pytest.mark.long
 def test_a_certification_ends_with_its_first_day_if_that_fails(tmp_path: Path) -> None:
     settings = {"test_duration_sec": "2", "slice_sec": "2", "load": "60", "record_bytes": "131072"}
     folder = run("act", tmp_path, SLOW, prepare="no", certify="yes", **settings)
@@ -87,6 +90,7 @@ def test_a_certification_ends_with_its_first_day_if_that_fails(tmp_path: Path) -
     assert min(result.slices[0].given.values()) < 0.9
 
 
+@pytest.mark.long
 def test_a_test_ends_when_a_thread_is_too_late(tmp_path: Path) -> None:
     settings = {"slice_sec": "5", "prepare": "no", "load": "300", "read_reqs_per_sec": "30"}
     late = result_of(run("act", tmp_path, SLOW, test_duration_sec="40", max_lag_sec="3", **settings))
@@ -121,6 +125,7 @@ def test_preparation_is_zeroes_and_then_salt_over_the_whole_drive(tmp_path: Path
         assert capacity - shape["span"]["length"] < 1 << 20
 
 
+@pytest.mark.long
 def test_a_certificate_needs_the_stress_test_to_reach_its_end(tmp_path: Path) -> None:
     settings = {
         "test_duration_sec": "6",

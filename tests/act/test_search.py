@@ -20,6 +20,8 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.claim import sentence
 
+pytestmark = pytest.mark.long
+
 FLAT = "sim:xpoint,scale=64"
 SECONDS = 2
 HIGHEST = 6

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bindings.workloads import stop, stream, workload
+from conftest import need_root
 from machine.targets import open_target
 from ssdlab import _core
 from ssdlab.drives.simulated.profiles import profile_text
@@ -69,8 +70,7 @@ def test_without_proc_the_error_says_so(
     written_file: Path, need_tool: Callable[[str], str], covered: str
 ) -> None:
     """No /proc, and one whose descriptors lead elsewhere: that of another namespace, or worse."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    need_root()
     other = written_file.with_name("other")
     other.write_bytes(written_file.read_bytes())
     script = f"""

@@ -81,6 +81,7 @@ def interrupt(file: Path, number: signal.Signals, log: Path, **changes: Any) -> 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("engine", ["sync", "uring"])
+@pytest.mark.long
 def test_a_signal_gives_what_was_measured(
     written_file: Path, tmp_path: Path, number: signal.Signals, engine: str
 ) -> None:

@@ -147,6 +147,7 @@ def everything(place: Path) -> dict[str, bytes | None]:
 
 
 @pytest.mark.parametrize(("line", "what", "advice"), BAD, ids=[line for line, _, _ in BAD])
+@pytest.mark.long
 def test_bad_input(
     place: Path, capsys: pytest.CaptureFixture[str], line: str, what: str, advice: str
 ) -> None:

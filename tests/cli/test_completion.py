@@ -84,11 +84,13 @@ def test_methods_and_suites_are_offered(command: str) -> None:
 
 
 @pytest.mark.parametrize("words", [["show"], ["report"], ["rm"], ["compare", "a"]])
+@pytest.mark.long
 def test_runs_are_offered(command: str, words: list[str], tmp_path: Path) -> None:
     made = {run(tmp_path, number).name for number in (1, 2)}
     assert asked(command, *words, "--library", str(tmp_path), "") == {"last", *made}
 
 
+@pytest.mark.long
 def test_drives_are_offered_whole_or_behind_their_colon(command: str) -> None:
     assert {f"sim:{name}" for name in profiles()} == asked(command, "run", "qd1", "si")
     for rest in (["sim:"], ["sim", ":"], ["sim", ":", "ti"], ["/dev/sdx", "sim", ":", "ti"]):
@@ -116,6 +118,7 @@ def test_files_are_offered_where_no_word_is_known(bash_script: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
+@pytest.mark.long
 def test_other_shells_know_every_command(command: str, shell: str) -> None:
     text = script(command, shell)
     assert all(word in text for name in COMMANDS for word in name.split())

@@ -40,6 +40,7 @@ MODULES = ("ssdlab.cli", "ssdlab.cli.failures", "cyclopts", "ssdlab.results.sche
 @pytest.mark.parametrize(
     ("module", "number"), [*((each, signal.SIGTERM) for each in MODULES), (MODULES[3], signal.SIGINT)]
 )
+@pytest.mark.long
 def test_a_signal_while_a_module_is_loaded(module: str, number: int, tmp_path: Path) -> None:
     code = WITHIN.format(module=module, number=int(number), library=str(tmp_path))
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)

@@ -17,6 +17,8 @@ from hypothesis import strategies as some
 
 from machine.bounded import CPU_S, MEMORY_BYTES, check, ssdlab
 
+pytestmark = pytest.mark.long
+
 SIM = "sim:tiny-test"
 NUMBERS = (
     *("0", "1", "-1", "4096", "4k", "1e3", "1e300", "1e999", "inf", "nan", "9" * 30, "9" * 400, "9" * 5000),
@@ -302,7 +304,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.timeout(600)
 def test_generated_inputs(place: Path) -> None:
     ended = campaign(150, place)
     done = sum(count for how, count in ended.items() if how.endswith(" 0"))
@@ -310,7 +311,6 @@ def test_generated_inputs(place: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 def test_a_thousand_generated_inputs(place: Path) -> None:
     ended = campaign(1000, place)
     assert ended.total() >= 1000

@@ -41,6 +41,7 @@ def pairs_of_lines(text: str) -> Iterator[tuple[str, str, int]]:
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("name", EVERY)
+@pytest.mark.long
 def test_text_is_wrapped_once(
     name: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

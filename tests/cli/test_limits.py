@@ -12,6 +12,8 @@ import pytest
 from machine.bounded import MEMORY_BYTES, check, ssdlab
 from ssdlab.model.limits import DOCUMENT_BYTES, LINE_CHARACTERS, NESTING, STEPS
 
+pytestmark = pytest.mark.long
+
 STEP = '[[step]]\ndo = "run"\nbytes = "4k"\n'
 SIM = "sim:tiny-test"
 COLUMNS = "time:1:us,op:2,offset:3,length:4"

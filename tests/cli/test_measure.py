@@ -85,6 +85,7 @@ def test_an_open_loop_shows_both_clocks(file: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize("rw", ["read", "write", "rw", "randread", "randwrite", "randrw", "trim", "randtrim"])
+@pytest.mark.long
 def test_every_direction(file: Path, capsys: pytest.CaptureFixture[str], rw: str) -> None:
     summary = measured(capsys, str(file), *SIZE, "--rw", rw, "--bytes", "512k")
     done = {name: summary[name]["ios"] for name in ("read", "write", "trim") if summary[name]}
@@ -169,6 +170,7 @@ def start(*words: str, cwd: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.long
 def test_a_signal_ends_it_with_what_was_measured(file: Path, number: signal.Signals) -> None:
     ssdlab.measure(file, bytes="4k", size="8MiB")
     process = start(str(file), "--seconds", "60", "--rate", "1000", cwd=file.parent)
@@ -202,6 +204,7 @@ def test_json_of_a_signal_holds_the_measurement(file: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [(), ("--save",)])
+@pytest.mark.long
 def test_a_stopped_measurement_says_that_it_is_not_saved(file: Path, words: tuple[str, ...]) -> None:
     ssdlab.measure(file, bytes="4k", size="8MiB")
     library = file.parent / "library"
@@ -256,6 +259,7 @@ def test_a_stopped_preparation_is_not_the_measurement(
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.long
 def test_a_full_disk_under_the_output_is_told(file: Path, form: list[str]) -> None:
     command = [sys.executable, "-m", "ssdlab", "measure", str(file), *SIZE, "--bytes", "4k", *form]
     with Path("/dev/full").open("w") as full:

@@ -86,6 +86,7 @@ def test_options_are_those_that_the_parser_takes(command: str) -> None:
     assert taken == options_of(command) - {"help"}
 
 
+@pytest.mark.long
 def test_every_option_that_a_text_names_is_one_of_some_command() -> None:
     every = frozenset().union(*(options_of(command) for command in COMMANDS), {"version", "meter", "release"})
     found = texts()
@@ -119,6 +120,7 @@ def rust_texts() -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.long
 def test_every_command_that_a_text_names_exists() -> None:
     written = [
         (str(path.relative_to(PACKAGE)), text)
@@ -140,6 +142,7 @@ def test_every_option_that_the_crates_name_is_one_of_some_command() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.long
 def test_a_text_in_own_words_a_command_names_its_own_options(command: str) -> None:
     """What it lacks is said in its own words, or with the commands that have it."""
     words = [*command.split(), "steady-random-write"]

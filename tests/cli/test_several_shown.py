@@ -21,6 +21,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 A, B = "sim:tiny-test", "sim:tiny-test,serial=B2,seed=9"
 
 
+@pytest.mark.long
 def test_one_method_on_two_drives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--library", str(tmp_path)]
     words = ["--set", "depths=1,8", "--set", "seconds=0.05", "--set", "ramp_seconds=0", "--set", "fill=true"]
@@ -64,6 +65,7 @@ def test_one_method_on_two_drives(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert len(named) == 3 and created == sorted(created, reverse=True)
 
 
+@pytest.mark.long
 def test_a_dash_of_one_drive_has_its_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

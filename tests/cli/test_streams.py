@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 SIM = "sim:tiny-test"
 RUN = ("run", "peak-random-read", SIM, "--quick", "--set", "depths=1", "--set", "seconds=10ms",
        "--set", "ramp_seconds=0")  # fmt: skip

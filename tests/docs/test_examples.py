@@ -45,6 +45,7 @@ def place(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return scratch
 
 
+@pytest.mark.long
 def test_the_commands_of_measure(place: Path) -> None:
     ran = 0
     for block in blocks("measure.md"):
@@ -133,8 +134,8 @@ def test_the_errors_of_the_document_are_those_of_the_package() -> None:
     assert told == ours
 
 
-@pytest.mark.timeout(400)  # some thirty commands, each of which starts Python
 @pytest.mark.parametrize(("page", "at_least"), [("simulated.md", 3), ("library.md", 10)])
+@pytest.mark.long
 def test_the_commands_of_pages_that_need_no_drive(place: Path, page: str, at_least: int) -> None:
     examples = [
         line[2:]
@@ -149,6 +150,7 @@ def test_the_commands_of_pages_that_need_no_drive(place: Path, page: str, at_lea
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
+@pytest.mark.long
 def test_the_commands_of_power(place: Path) -> None:
     examples = [
         example.partition("\n")
@@ -165,6 +167,7 @@ def test_the_commands_of_power(place: Path) -> None:
     assert "mean_w" in (place / "watts.txt").read_text()
 
 
+@pytest.mark.long
 def test_the_examples_of_telemetry(place: Path) -> None:
     commands = [
         line[2:]

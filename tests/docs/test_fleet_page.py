@@ -33,6 +33,7 @@ def test_the_selection_shows_every_option() -> None:
     assert Selection.model_fields.keys() == {"name", "drives", "work", "limits"}
 
 
+@pytest.mark.long
 def test_the_commands_do_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

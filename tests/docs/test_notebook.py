@@ -12,6 +12,8 @@ import pytest
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
 
+pytestmark = pytest.mark.long
+
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "library.ipynb"
 
 
@@ -36,7 +38,6 @@ def test_the_notebook_is_stored_without_outputs() -> None:
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
 
 
-@pytest.mark.timeout(600)  # twenty runs, each with a simulated drive laid out anew
 def test_twenty_drives_five_figures_one_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = executed()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conftest import need_root
 from machine.fake_drive import FakeAta, FakeNvme, FakeScsi
 from machine.purge_rig import Make, PurgeRig
 from ssdlab.drives.purge.ledger import Ledger
@@ -84,8 +84,7 @@ def host(tmp_path: Path) -> FakeHost:
 @pytest.fixture
 def loop(scratch: Path) -> Iterator[Callable[..., Path]]:
     """Attaches a loop device to a new file of 64 MiB: ``loop() -> /dev/loopN``; detached afterwards."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    need_root()
     if not Path("/dev/loop-control").exists():
         pytest.skip("no loop devices in this kernel")
     made: list[Path] = []

@@ -213,6 +213,7 @@ def test_what_attempts_wrote_counts_whether_they_stand_or_not(scratch: Path) -> 
     assert after(folder, Before(bytes_written=7)).bytes_written == 7 + cut_short + (64 << 20)
 
 
+@pytest.mark.long
 def test_a_suite_counts_what_its_drive_counts_ramps_too(tmp_path: Path) -> None:
     """The next run is held against the endurance that is left; the model's counter knows of no ramp."""
     made = suite(Part("mixed-random", "any"), Part("peak-random-read", "any"))

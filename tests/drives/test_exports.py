@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need_root
 from ssdlab.drives.guard.device_facts import device_tables
 from ssdlab.drives.guard.judge import Intent, judge_device
 from ssdlab.drives.guard.usage import read_tables, servers_of
@@ -65,9 +66,9 @@ def test_blanks_at_the_end_of_a_path_are_part_of_it(host) -> None:
     assert servers_of(read_tables(host.files), (status.st_dev, status.st_ino)) == (export,)
 
 
+@pytest.mark.outside
 def test_a_controller_passed_through_serves_all_its_namespaces(host) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to make a node")
+    need_root()
     controller = host.root / "sys/devices/pci/nvme/nvme0"
     host.write(controller, {"dev": "240:200"})
     one = host.disk("nvme0n1", under="pci/nvme/nvme0")
@@ -80,9 +81,9 @@ def test_a_controller_passed_through_serves_all_its_namespaces(host) -> None:
     assert objection(host, other) is None
 
 
+@pytest.mark.outside
 def test_a_namespace_with_several_paths_leads_to_their_controllers(host) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to make a node")
+    need_root()
     head = host.disk("nvme0n1", under="virtual/nvme-subsystem/nvme-subsys0")
     (head / "device").symlink_to(head.parent)
     controller = host.root / "sys/devices/pci/nvme/nvme3"

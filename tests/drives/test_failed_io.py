@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need_root
 from ssdlab.cli import main
 from ssdlab.model.failed_ios import FAILED_MIN, FAILED_SHARE, too_many
 from ssdlab.model.warning_texts import CATALOGUE
@@ -39,8 +40,9 @@ def fails_reads(loop: Callable[..., Path], scratch: Path) -> Failing:
 @pytest.fixture
 def fails_writes(tmp_path: Path) -> Iterator[Failing]:
     """A loop device on a full file system: the kernel fails writes to the holes of its file."""
-    if os.geteuid() != 0 or not Path("/dev/loop-control").exists():
-        pytest.skip("needs root and loop devices")
+    need_root()
+    if not Path("/dev/loop-control").exists():
+        pytest.skip("no loop devices in this kernel")
     folder, devices = tmp_path / "full", []
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "none", str(folder)], check=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need_root
 from ssdlab.drives import look, open_drive
 from ssdlab.drives.guard.file_guard import FileFacts, file_facts, judge_file
 from ssdlab.drives.guard.judge import Intent
@@ -217,9 +218,9 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.outside
 def test_a_user_without_privilege() -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to become somebody else")
+    need_root()
     with tempfile.TemporaryDirectory() as folder:
         open_to_all = Path(folder)
         open_to_all.chmod(0o755)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need_root
 from ssdlab.drives import open_drive
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
@@ -37,8 +37,7 @@ def made(scratch: Path) -> Path:
 
 @contextmanager
 def loop_on(path: Path) -> Iterator[str]:
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    need_root()
     words = ["losetup", "--find", "--show", str(path)]
     device = subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
     try:
@@ -106,6 +105,7 @@ AFFAIRS = [
 
 @pytest.mark.parametrize(("affair", "reason"), AFFAIRS)
 @pytest.mark.parametrize("consent", [{}, {"destroy": "scratch.img"}])
+@pytest.mark.long
 def test_what_came_about_between_two_steps_stops_the_next(
     made: Path, affair: Callable[[Path], object], reason: str, consent: dict[str, str]
 ) -> None:
@@ -179,8 +179,7 @@ def test_a_file_that_is_mounted_in_an_idle_step(
     scratch: Path, need_tool: Callable[[str], str], tmp_path: Path
 ) -> None:
     """The run stops with the loop device's name, and does not go on over what is in the file now."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    need_root()
     for tool in ("mkfs.ext4", "mount", "umount"):
         need_tool(tool)
     path, point = scratch / "scratch.img", tmp_path / "point"

@@ -72,6 +72,7 @@ def made(scratch: Path) -> Path:
 
 @pytest.mark.parametrize("percent", [0, 1, 50, 90, 95])
 @pytest.mark.parametrize("block", [4096, 512, 128 << 10])
+@pytest.mark.long
 def test_all_that_the_engine_writes_is_known_as_drawn(made: Path, percent: int, block: int) -> None:
     with open_drive(made, writing=True) as drive:
         size = max(block, drive.logical_block_bytes)
@@ -174,6 +175,7 @@ AFTERWARDS = [letters, smaller, hole, file_system, file_system_without_discard, 
 
 
 @pytest.mark.parametrize("then", AFTERWARDS)
+@pytest.mark.long
 def test_nor_does_the_run_go_on_over_what_came_after_it(
     scratch: Path, need_tool: Callable[[str], str], then: Callable[[Path], None]
 ) -> None:
@@ -200,6 +202,7 @@ def test_killed_in_a_step_that_only_reads_it_stays_ours(made: Path) -> None:
 
 
 @pytest.mark.parametrize("then", [None, letters, hole])
+@pytest.mark.long
 def test_a_first_layout_that_was_cut_short(
     scratch: Path, need_tool: Callable[[str], str], then: Callable[[Path], None] | None
 ) -> None:
@@ -228,6 +231,7 @@ def written_by(process: subprocess.Popen[bytes]) -> int:
     return int(fields[fields.index("write_bytes:") + 1])
 
 
+@pytest.mark.long
 def test_a_command_that_was_killed_leaves_its_file_to_consent(command: str, scratch: Path) -> None:
     """`measure` has nothing to resume: its next run cannot prove that it is the same."""
     path = scratch / "scratch.img"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need_root
 from ssdlab.drives.guard.lease import only_read_elsewhere, probe
 
 
@@ -94,9 +95,9 @@ def test_who_only_reads_is_told_from_who_writes(descriptor: int, scratch: Path) 
     assert not only_read_elsewhere(descriptor), "our own descriptor may write"
 
 
+@pytest.mark.outside
 def test_a_file_of_somebody_else_cannot_be_told() -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to become somebody else")
+    need_root()
     with tempfile.TemporaryFile() as file:
         child = os.fork()
         if child == 0:

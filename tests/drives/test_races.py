@@ -218,24 +218,20 @@ def test_run_and_resume_as_commands(scene: Scene, environment: dict[str, str], t
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 def test_measure_a_thousand_times(scene: Scene, environment: dict[str, str]) -> None:
     measure(scene, MANY, environment)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 def test_run_a_thousand_times(scene: Scene, tmp_path: Path) -> None:
     run(scene, MANY, tmp_path / "library")
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 def test_resume_a_thousand_times(scene: Scene, tmp_path: Path) -> None:
     go_on(scene, MANY, tmp_path / "library")
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 def test_purge_a_thousand_times(scene: Scene, environment: dict[str, str]) -> None:
     purge(scene, MANY, environment)

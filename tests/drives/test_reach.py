@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need_root
 from machine.racing import NOBODY
 from ssdlab.drives import open_drive
 from ssdlab.drives.admin.port import KernelPort
@@ -96,9 +97,9 @@ def strangers_link(folder: Path, leads_to: Path) -> Path:
     return link
 
 
+@pytest.mark.outside
 def test_a_stranger_s_link_leads_into_no_folder_but_their_own(tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    need_root()
     private, theirs = tmp_path / "private", tmp_path / "theirs"
     private.mkdir()
     theirs.mkdir()

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from conftest import need_root
 from fleet.slurm_cluster import PROGRAMS, Cluster
 
 DRIVE = "sim:tiny-test,scale=4"
@@ -80,8 +81,7 @@ def states(library: Path, ssdlab: Callable[..., Any]) -> Callable[..., dict[str,
 @pytest.fixture
 def make_slurm() -> Iterator[Callable[..., Cluster]]:
     """Starts a Slurm: ``make_slurm({"n1": ["A1", "A2"], "n2": ["A3"]})``; ended afterwards."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    need_root()
     for program, package in PROGRAMS.items():
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed (apt install {package})")

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from conftest import need_root
 from machine.forked import NOBODY, Done, run_forked
 from ssdlab.drives import look
 from ssdlab.fleet.fleet_plan import FleetPlan, parse_plan
@@ -29,6 +30,7 @@ Fields = dict[str, Any]
 @contextmanager
 def a_device() -> Iterator[tuple[Path, str]]:
     """Attach a loop device to a file full of data; gives a folder that all may enter, and the device."""
+    need_root()
     with tempfile.TemporaryDirectory(prefix="forged-") as name:
         root = Path(name)
         root.chmod(0o755)

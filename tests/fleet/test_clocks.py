@@ -15,6 +15,8 @@ from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.fleet.fleet_plan import read_plan
 from ssdlab.model.errors import Refused
 
+pytestmark = pytest.mark.long
+
 SELECTION = '[[drives]]\nmodel = "tiny-test"\n[[work]]\nrun = "peak-random-read"\nquick = true\n'
 AHEAD_S = 2.5
 

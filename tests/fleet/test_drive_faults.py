@@ -16,7 +16,7 @@ import pytest
 from fleet.test_slurm import until
 from ssdlab.results.seal import seal_document
 
-pytestmark = [pytest.mark.machine, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.machine
 MIB = 1 << 20
 SELECTION = """
 [[drives]]

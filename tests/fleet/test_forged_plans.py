@@ -23,7 +23,7 @@ from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.model.errors import Refused
 from ssdlab.results.seal import seal_document
 
-pytestmark = [pytest.mark.machine, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
+pytestmark = pytest.mark.machine
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import ssdlab.fleet
 from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.fleet.fleet_plan import read_plan
 from ssdlab.fleet.holds import hold
+
+pytestmark = pytest.mark.long
 
 SELECTION = '[[drives]]\nmodel = "tiny-test"\n[[work]]\nrun = "peak-random-read"\nquick = true\n'
 PACKAGE = Path(ssdlab.fleet.__file__).parents[1]

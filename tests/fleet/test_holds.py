@@ -86,6 +86,7 @@ def begun(path: Path) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.long
 def test_two_plans_side_by_side_never_share_a_thing(ssdlab: Callable[..., Any], tmp_path: Path) -> None:
     paths = [
         made_plan(ssdlab, tmp_path, name, serials)
@@ -105,6 +106,7 @@ def test_two_plans_side_by_side_never_share_a_thing(ssdlab: Callable[..., Any], 
         assert ended <= next_began
 
 
+@pytest.mark.long
 def test_a_job_that_waits_for_another_plan_says_for_what(ssdlab: Callable[..., Any], tmp_path: Path) -> None:
     path = made_plan(ssdlab, tmp_path, "one", ("A1",))
     taken = hold(["shared:chamber"], "job 0007 of plan 2026-two")

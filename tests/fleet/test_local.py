@@ -23,6 +23,8 @@ from ssdlab.host.identity import Identity
 from ssdlab.model.errors import Refused
 from ssdlab.results.run_folder import RunFolder, read_manifest
 
+pytestmark = pytest.mark.long
+
 ALL = '[[drives]]\nmodel = "tiny-test"\n'
 SHORT = '[[work]]\nrun = "peak-random-read"\nquick = true\n'
 LONG = '[[work]]\nrun = "steady-random-write"\nset = { seconds = "3000s" }\n'

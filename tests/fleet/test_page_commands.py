@@ -15,7 +15,8 @@ import pytest
 from fleet import slurm_cluster
 from fleet.slurm_cluster import Cluster, free_ports
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.long
+
 PAGE = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
 SECTION = PAGE[PAGE.index("## With Slurm") : PAGE.index("## The page of a model")]
 NODES = ("rack1-01", "rack1-02")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from library.made import run
 from ssdlab.fleet.drift import drifts
@@ -67,6 +68,7 @@ def write(library: Path, found: Sequence[Row]) -> None:
         catalogue_files.replace_all(made, [each.model_dump(mode="json", by_alias=True) for each in found], [])
 
 
+@pytest.mark.long
 def test_the_queries_of_the_page_take_two_seconds_of_ten_thousand_runs(library: Path) -> None:
     write(library, rows())
     begun = time.process_time()

@@ -47,6 +47,7 @@ def test_a_plan_names_every_serial_host_hour_and_byte(library: Path) -> None:
     assert not any((library / job.run_id).exists() for job in plan.jobs)
 
 
+@pytest.mark.long
 def test_the_table_tells_the_time_of_simulated_drives_from_ours(
     make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path, tmp_path: Path
 ) -> None:
@@ -191,6 +192,7 @@ def test_a_variant_and_repeats_stand_in_the_command(library: Path) -> None:
     assert words[8] == "--seed"
 
 
+@pytest.mark.long
 def test_a_plan_edited_to_name_another_serial_is_refused(
     make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path
 ) -> None:
@@ -204,6 +206,7 @@ def test_a_plan_edited_to_name_another_serial_is_refused(
 
 
 @pytest.mark.parametrize("count", [None, "0", "2"])
+@pytest.mark.long
 def test_consent_is_the_number_of_drives(
     count: str | None, make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path
 ) -> None:

@@ -14,7 +14,8 @@ import pytest
 from ssdlab.fleet.fleet_plan import read_plan
 from ssdlab.results.run_folder import read_manifest
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.long
+
 ALL = '[[drives]]\nmodel = "tiny-test"\n'
 SHORT = '[[work]]\nrun = "peak-random-read"\nquick = true\n'
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from conftest import need_root
 from fleet.slurm_cluster import Cluster
 
-pytestmark = [pytest.mark.machine, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.machine
 SELECTION = '[[drives]]\nmodel = "tiny-test"\n[[work]]\nrun = "peak-random-read"\nquick = true\n'
 
 
@@ -38,8 +38,7 @@ def test_a_node_that_does_not_see_the_library_is_named(
     library: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    need_root()
     drives = {"n1": ["A1"], "n2": ["A2"]}
     path = make_plan(SELECTION, **drives)
     monkeypatch.setattr(Apart, "library", library, raising=False)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from guest.machine import NVME_SERIAL, Done
 from ssdlab.results.run_folder import RunFolder
 
@@ -51,7 +49,6 @@ def now(guest, drive: str) -> dict[str, str | None]:
     return {name: setting["value"] for name, setting in told["settings"].items()}
 
 
-@pytest.mark.timeout(900)  # under emulation, and beside other work
 def test_a_method_on_a_variant_with_other_blocks_and_no_cache(guest) -> None:
     """`peak-random-read --quick`: 4 KiB blocks, cache off, and all put back; the neighbour is untouched."""
     neighbour = guest.must("head -c 8M /dev/urandom | tee /dev/nvme0n2 | sha256sum")
@@ -74,7 +71,6 @@ def test_a_method_on_a_variant_with_other_blocks_and_no_cache(guest) -> None:
     assert guest.must("head -c 8M /dev/nvme0n2 | sha256sum") == neighbour
 
 
-@pytest.mark.timeout(900)  # under emulation, and beside other work
 def test_sata_write_cache_and_back(guest) -> None:
     done = guest.python(RUN, SATA, SATA_JOB, limit_s=400)
     assert done.status == 0, done

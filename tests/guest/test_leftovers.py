@@ -114,7 +114,6 @@ def test_killed_at_three_moments(drive: Guest) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)  # under emulation, and beside other work
 def test_killed_at_twenty_moments(drive: Guest) -> None:
     left = campaign(drive, 20)
     print(left)

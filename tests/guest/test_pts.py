@@ -12,7 +12,6 @@ NVME = "/dev/nvme0n1"
 SHORT = {"parameter-seconds", "parameter-most_rounds", "parameter-overwrites"}
 
 
-@pytest.mark.timeout(1800)  # under emulation, and beside other work
 @pytest.mark.parametrize(
     ("name", "cells"), [pytest.param("pts-iops", 56, marks=pytest.mark.slow), ("pts-latency", 9)]
 )

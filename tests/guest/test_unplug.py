@@ -74,7 +74,6 @@ def test_unplugged_in_mid_run(boot, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "did not reach its end" in (tmp_path / "page.html").read_text()
 
 
-@pytest.mark.timeout(900)
 def test_unplugged_while_idle(boot) -> None:
     """Nothing is in flight: what is asked of it next, a write too, finds that it is gone and not replaced."""
     guest = boot()

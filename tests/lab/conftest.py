@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lab.damaged import UNSEALED, DamagedRun, make_runs
+from ssdlab.results import finishing
+
+
+@pytest.fixture
+def as_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have tables written by a program, as users do."""
+    monkeypatch.setattr(finishing, "subprocess", subprocess)
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,8 @@ from ssdlab.methods import REGISTRY, SUITES
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
 
+pytestmark = pytest.mark.long
+
 TINY = ["--set", "depths=1,4", "--set", "seconds=100ms", "--set", "ramp_seconds=0"]
 
 

@@ -27,6 +27,8 @@ from ssdlab.runs.order import Order
 from ssdlab.runs.saving import save_measurement
 from ssdlab.runs.session import RunEnvironment, start
 
+pytestmark = pytest.mark.usefixtures("as_a_program")
+
 JOB = """
 [[step]]
 do = "run"
@@ -66,6 +68,7 @@ def finish(folder: Path):
         lock.release()
 
 
+@pytest.mark.long
 def test_tables_hold_exactly_what_the_logs_held(uncompacted: Path) -> None:
     logs = {
         int(path.name[:4]): _core.read_log(path, keep_interval_histograms=True).measurement
@@ -168,6 +171,7 @@ def test_a_sum_of_waits_beyond_64_bits_is_no_hindrance() -> None:
     assert found["count"].sum() == 7 * (1 << 26), "three directions by two clocks, and the row"
 
 
+@pytest.mark.long
 def test_the_runner_never_loads_duckdb(scratch: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from ssdlab.runs.order import Order\n"

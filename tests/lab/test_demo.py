@@ -55,6 +55,7 @@ def manifests(place: Path, names: list[str]) -> list[Manifest]:
     return [RunFolder(library(place) / name).manifest for name in names]
 
 
+@pytest.mark.long
 def test_a_simulated_drive_is_reviewed_by_default(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     shown = capsys.readouterr()
@@ -77,6 +78,7 @@ def test_every_chapter_of_the_review_can_be_ordered() -> None:
         assert ordered.quick
 
 
+@pytest.mark.long
 def test_a_file_that_is_not_there_is_a_scratch_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--on", "scratch.bin", "--json"]) == 0
     found = manifests(place, json.loads(capsys.readouterr().out)["runs"])
@@ -99,6 +101,7 @@ def test_a_profile_that_is_not_there_is_said(place: Path, capsys: pytest.Capture
     assert "tiny-test" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_foreign_file_is_only_read(place: Path) -> None:
     foreign = place / "foreign.img"
     foreign.write_bytes(os.urandom(8 << 20))

@@ -22,6 +22,7 @@ def fenced(text: str, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["runs.md", "methods.md"])
+@pytest.mark.long
 def test_every_command_shown_works(scratch: Path, name: str) -> None:
     text = (DOCS / name).read_text(encoding="utf-8")
     jobs = fenced(text, "toml")

@@ -31,6 +31,8 @@ from ssdlab.results.step_log import log_name, read_progress
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import RunEnvironment, resume, start
 
+pytestmark = pytest.mark.long
+
 SEED = 20_261_121
 SETTINGS = {"depths": "1,2,4,8", "seconds": "40ms", "ramp_seconds": "5ms"}
 KILLS = 20
@@ -138,7 +140,6 @@ def spread_over_the_run(found: Counter) -> bool:
     return len(found) >= 4
 
 
-@pytest.mark.timeout(400)
 def test_killed_at_twenty_seeded_moments(scratch: Path) -> None:
     found = campaign(scratch, KILLS)
     print("finished steps at the kill:", dict(found))
@@ -147,7 +148,6 @@ def test_killed_at_twenty_seeded_moments(scratch: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 def test_killed_at_a_hundred_and_ten_other_moments(scratch: Path) -> None:
     found = campaign(scratch, 110, SEED + 1)
     print("finished steps at the kill:", dict(found))

@@ -152,6 +152,7 @@ def test_another_host_that_renews_its_lease_is_left_alone(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.long
 def test_a_lease_of_another_host_that_is_not_renewed_is_taken_after_two_t(
     tmp_path: Path, child: Callable[..., Child], number: int
 ) -> None:
@@ -179,6 +180,7 @@ def test_a_lease_of_another_host_that_is_not_renewed_is_taken_after_two_t(
         assert ended["error"] == LeaseLost.__name__ and ended["exit"] == 3
 
 
+@pytest.mark.long
 def test_only_one_of_several_successors_takes_a_lease_over(
     tmp_path: Path, child: Callable[..., Child]
 ) -> None:
@@ -252,6 +254,7 @@ def test_a_renewal_that_is_under_way_writes_into_no_other_file(
     assert not is_running(run)
 
 
+@pytest.mark.long
 def test_a_stopped_run_that_another_host_went_on_with_issues_no_more_when_it_wakes(
     scratch: Path, tmp_path: Path, child: Callable[..., Child], monkeypatch: pytest.MonkeyPatch
 ) -> None:

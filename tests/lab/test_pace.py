@@ -221,6 +221,7 @@ def test_an_earlier_run_of_the_drive_says_how_fast_it_is(tmp_path: Path) -> None
     assert ANY_DRIVE.of(in_order).high > 10 * speed.high
 
 
+@pytest.mark.long
 def test_a_probe_without_consent_reads_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The file is as it was to the byte; a plan of reads then knows them."""
     made = tmp_path / "scratch.bin"

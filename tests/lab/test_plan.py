@@ -109,6 +109,7 @@ def which_point_is_open(label: str) -> str:
 
 
 @pytest.mark.parametrize("method", all_methods(), ids=lambda method: method.name)
+@pytest.mark.long
 def test_a_plan_has_the_steps_of_the_run(method: Method, tmp_path: Path) -> None:
     text = "sim:tiny-test,scale=4"
     shorter = {"seconds": "0.05"} if method.name.startswith("pts-") else {}
@@ -172,6 +173,7 @@ STEADY = {"overwrites": "0", "least_seconds": "100ms", "most_seconds": "300ms", 
 
 
 @pytest.mark.parametrize("name", ["peak-random-read", "qd1"])
+@pytest.mark.long
 def test_the_run_falls_inside_what_the_plan_said(scratch: Path, name: str) -> None:
     method = find_method(name)
     settings = {"seconds": "200ms", "ramp_seconds": "20ms"}

@@ -26,6 +26,8 @@ from ssdlab.runs.pace import pace_of
 from ssdlab.runs.probe import probe
 from ssdlab.runs.session import start
 
+pytestmark = pytest.mark.long
+
 AT_MOST = 3.0
 """The upper bound of a plan, to what the run takes."""
 DRIVES = (
@@ -84,7 +86,6 @@ def test_a_run_on_a_simulated_drive_falls_inside_its_plan(tmp_path: Path, name: 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("text", DRIVES)
 def test_eleven_methods_on_each_profile_fall_inside_their_plans(tmp_path: Path, text: str) -> None:
     """The range of the time left holds in 9 of 10 looks at all runs of a drive."""
@@ -242,7 +243,6 @@ ON_LOOP = {
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", ON_LOOP)
 def test_a_run_on_a_throttled_loop_device_falls_inside_its_plan(
     tmp_path: Path, loop: Path, throttled: Callable[..., blkio.Throttle], name: str

@@ -382,6 +382,7 @@ def replace_streams(workload):
     return workload.model_copy(update={"streams": (stream, stream.model_copy(update={"name": "b"}))})
 
 
+@pytest.mark.long
 def test_every_listed_method_is_resumed_from_each_of_its_steps(tmp_path: Path) -> None:
     method = find_method("qd1")
     params = method.params.build({"sizes": "4k,8k", "steady": "false"})

@@ -27,6 +27,7 @@ from ssdlab.results.tables import HIST, SERIES
 
 
 @pytest.mark.parametrize("which", ["finished", "measured", "killed"])
+@pytest.mark.long
 def test_a_flipped_bit_is_refused_or_changes_nothing(
     make_damaged: Callable[[str], DamagedRun], which: str
 ) -> None:
@@ -35,7 +36,6 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("which", "count"), [("finished", 4000), ("measured", 2000), ("killed", 4000)])
 def test_ten_thousand_flipped_bits(make_damaged: Callable[[str], DamagedRun], which: str, count: int) -> None:
     came_to = campaign(make_damaged(which), count)
@@ -96,6 +96,7 @@ def test_a_journal_with_lines_removed_doubled_or_moved(
 
 
 @pytest.mark.parametrize("which", ["finished", "measured", "killed"])
+@pytest.mark.long
 def test_cut_at_any_place(make_damaged: Callable[[str], DamagedRun], which: str) -> None:
     damaged = make_damaged(which)
     finished = read_manifest(damaged.folder).status == "finished"

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import pytest
 
+from conftest import need_root
 from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab.cli import main
 from ssdlab.methods import find_method
@@ -255,8 +256,7 @@ def test_another_file_in_the_place_of_the_runs_own_is_refused(scratch: Path) -> 
 @pytest.fixture
 def small_library(scratch: Path) -> Iterator[Path]:
     """A library on a file system of 640 KiB."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
+    need_root()
     folder = scratch / "small"
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=640k", "tmpfs", str(folder)], check=True)
@@ -309,6 +309,7 @@ def test_a_library_full_at_the_first_write_keeps_no_empty_run(scratch: Path, sma
     assert RunFolder(start(order, small_library)).manifest.status == "finished"
 
 
+@pytest.mark.outside
 def test_a_full_library_at_the_very_end_keeps_the_result(
     scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,6 +327,7 @@ def test_a_full_library_at_the_very_end_keeps_the_result(
     assert len(RunFolder(folder).manifest.tables) == 2
 
 
+@pytest.mark.long
 def test_a_drive_of_odd_size_is_reviewed_like_any_other(scratch: Path) -> None:
     for name, settings in (
         ("peak-sequential-read", {"depths": "1,8"}),

@@ -37,6 +37,7 @@ def under(files: int, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("files", range(5, 13))
+@pytest.mark.long
 def test_too_few_open_files_are_no_damage(made: dict[str, Path], tmp_path: Path, files: int) -> None:
     """Which file is one too many is for the system to say: each limit is refused as such, or is enough."""
     library = tmp_path / "library"

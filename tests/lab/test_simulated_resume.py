@@ -128,9 +128,9 @@ def folder_in(library: Path) -> Path | None:
     return next((path.parent for path in library.glob("*/manifest.json")), None)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("snapshots", ["by-cost", "often", "never"])
 @pytest.mark.parametrize("kept", [False, True], ids=["made-anew", "kept-in-a-file"])
+@pytest.mark.long
 def test_killed_at_seeded_moments_a_run_gives_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshots: str, kept: bool
 ) -> None:

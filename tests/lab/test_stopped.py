@@ -15,11 +15,14 @@ from uuid import uuid4
 
 import pytest
 
+from conftest import need_root
 from machine import sharing
 from machine.nbd_server import Server
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.warned_steps import PAUSED
+
+pytestmark = pytest.mark.long
 
 MIB = 1 << 20
 ENGINES = {"sync": [], "uring": ["--engine", "uring", "--depth", "8"]}
@@ -218,8 +221,7 @@ STARVING = {
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_process_without_a_cpu_was_not_stopped(command: str, written: Path, engine: str, how: str) -> None:
     sharing.alone("takes all processors")
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    need_root()
     process = measuring(command, written, *ENGINES[engine], seconds=4)
     wait_until_busy(process)
     with hogs(2 * (os.cpu_count() or 1), *STARVING[how]):

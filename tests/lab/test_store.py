@@ -106,6 +106,7 @@ def test_a_newer_run_is_refused_and_says_so(library: Path) -> None:
         ({"surprise": 1}, "surprise"),
     ],
 )
+@pytest.mark.long
 def test_a_damaged_manifest_is_refused_with_the_place(library: Path, changes: dict, words: str) -> None:
     folder = store.find_run("00000023", library)
     edited(folder, **changes)

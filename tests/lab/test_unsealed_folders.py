@@ -70,6 +70,7 @@ def test_an_old_table_is_held_against_the_hash_that_was_always_there(
 
 
 @pytest.mark.parametrize("which", ["finished", "measured", "killed"])
+@pytest.mark.long
 def test_damage_to_an_old_folder_is_never_our_own_fault(
     make_damaged: Callable[[str], DamagedRun], which: str
 ) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 from lab import damaged
 from ssdlab.cli import main
 from ssdlab.model.errors import HostError, Interrupted, Refused
-from ssdlab.results import catalogue, compaction
+from ssdlab.results import catalogue, compaction, finishing
 from ssdlab.results.compaction import compact
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import STEPS, RunFolder, read_manifest
@@ -116,6 +115,7 @@ def all_away(log: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [flip, cut, Path.unlink, all_away])
+@pytest.mark.long
 def test_damage_to_the_logs_is_seen(stopped: Path, harm: Callable[[Path], None]) -> None:
     assert verify_run(stopped).seal == "unfinished"
     harm(sorted((stopped / STEPS).glob("*.log"))[-1])
@@ -132,7 +132,7 @@ def interrupted(*_: object, **__: object) -> Any:
 
 def test_a_signal_meanwhile_says_how_to_go_on(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(subprocess, "run", interrupted)
+        patched.setattr(finishing.subprocess, "run", interrupted)
         with pytest.raises(Interrupted, match="all rows are kept") as error:
             resume(stopped)
     assert error.value.advice == f"continue with: ssdlab resume {stopped}"

@@ -11,6 +11,8 @@ from ssdlab.cli import main
 from ssdlab.library.choosing import Choice
 from ssdlab.library.listing import list_runs
 
+pytestmark = pytest.mark.long
+
 DRIVE = "sim:tiny-test"
 QUICK = ("--quick", "--set", "depths=1", "--set", "seconds=20ms")
 

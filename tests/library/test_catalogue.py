@@ -55,6 +55,7 @@ def test_the_columns_are_those_of_a_row() -> None:
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.long
 def test_what_was_entered_one_by_one_is_what_a_rebuild_finds(tmp_path: Path) -> None:
     figures = {"qd1_random_read_iops": 1.5, "qd1_random_read_p99_ns": None}
     folders = [run(tmp_path, number, figures, quick=number % 3 == 0) for number in range(70)]

@@ -125,6 +125,7 @@ def test_a_folder_that_is_not_there_is_no_empty_library(tmp_path: Path) -> None:
         "SET threads = 2",
     ],
 )
+@pytest.mark.long
 def test_a_library_is_read_only(library: Path, statement: str) -> None:
     with ssdlab.library(library, form="numpy") as opened:
         with pytest.raises(ssdlab.UsageError, match="read only"):

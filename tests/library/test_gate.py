@@ -57,6 +57,7 @@ def asked(library: Path, capsys: pytest.CaptureFixture[str], *words: str, status
         ("tag:slow", [], 0, []),
     ],
 )
+@pytest.mark.long
 def test_rules_and_exit_statuses(
     library: Path, capsys: pytest.CaptureFixture[str], new: str, rules: list[str], status: int, outcomes: list
 ) -> None:
@@ -239,6 +240,7 @@ def test_drives_of_a_review_are_not_one_set(library: Path, capsys: pytest.Captur
         (("tag:base", "zz"), "no run 'zz'", "newest"),
     ],
 )
+@pytest.mark.long
 def test_wrong_words_say_what_is_right(
     library: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], what: str, advice: str
 ) -> None:

@@ -285,6 +285,7 @@ class Tagger(suites.Watcher):
 
 
 @pytest.mark.parametrize("told", [(), (TAGS,)], ids=["new", "as earlier manifests"])
+@pytest.mark.long
 def test_tags_of_before_the_end_can_still_be_changed(tmp_path: Path, told: tuple[str, ...]) -> None:
     library, other = tmp_path / "a", tmp_path / "b"
     parts = (Part("peak-random-read", "any"), Part("peak-sequential-read", "any"))

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from conftest import need_root
 from machine.forked import Done, run_forked
 from machine.situations import Situation
 from machine.staging import Stage
@@ -20,8 +19,7 @@ from machine.staging import Stage
 
 def make_stage(scratch: Path, need_tool: Callable[[str], str]) -> Iterator[Stage]:
     """Yield a stage that clears itself away; to be made a fixture."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
+    need_root()
     made = Stage(scratch, need_tool)
     with made.ended:
         yield made

@@ -1,8 +1,12 @@
-"""Tests that share the machine run one by one; all others run beside each other, in processes of their own.
+"""What a test needs says in which part of the tests it is run.
 
-A test shares the machine if it has a fixture that makes devices, mounts, traces or limits of the kernel, or
+Tests that share the machine run one by one; all others run beside each other, in processes of their own. A
+test shares the machine if it has a fixture that makes devices, mounts, traces or limits of the kernel, or
 that starts a program which wants the processors for itself. None can do so unmarked: in a process that runs
 tests beside others, what makes such things refuses to.
+
+What runs before every commit needs a built tree alone: in that part (`SSDLAB_PART=quick`) what asks for root
+or for a program fails.
 """
 
 from __future__ import annotations
@@ -15,6 +19,9 @@ from pathlib import Path
 import pytest
 
 MARKER = "machine"
+OUTSIDE = "outside"
+OUTSIDE_FIXTURES = frozenset({"chromium", "need_tool", "make_slurm"})
+"""A test that asks for one of these needs what a built tree does not have, and gets that marker."""
 FIXTURES = frozenset(
     {"make_zram", "zram", "loop", "stage", "small_library"}  # devices and mounts
     | {"throttled", "bpf", "block_trace", "event_log", "traced"}  # the kernel's limits and traces
@@ -24,12 +31,23 @@ FIXTURES = frozenset(
 
 COLLECTED = pytest.StashKey[list[pytest.Item]]()
 """Every test that was collected, whether it is run or not."""
+QUICK = os.environ.get("SSDLAB_PART") == "quick"
 PROGRAMS = frozenset({"losetup", "mount", "umount", "swapon", "swapoff", "modprobe", "bpftrace", "fio"})
 
 
 def shares(item: pytest.Item) -> bool:
     """Whether a test has one of the fixtures."""
     return not FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+def wants_outside(item: pytest.Item) -> bool:
+    """Whether a test has one of the fixtures that need root or a program."""
+    return not OUTSIDE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+def outside(what: str) -> None:
+    """Fail in the part that needs a built tree alone."""
+    assert not QUICK, f"{what}: the test wants pytest.mark.{OUTSIDE}"
 
 
 def alone(what: str) -> None:

@@ -9,13 +9,18 @@ import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ssdlab.methods import REGISTRY, find_method
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
+
+QuickRun = Callable[[str], RunFolder]
+QuickResult = Callable[[str], Any]
 
 DRIVE = "sim:nvme-tlc-enterprise,scale=128"
 SEED = 7
@@ -32,7 +37,7 @@ def make(name: str, library: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def quick_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], RunFolder]:
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> QuickRun:
     """Give the run of a method, by its name."""
     base = tmp_path_factory.getbasetemp()
     place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "quick-runs"
@@ -46,3 +51,9 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], RunFo
             return RunFolder(found[0].parent if found else make(name, library))
 
     return of
+
+
+@pytest.fixture(scope="session")
+def quick_result(quick_run: QuickRun) -> QuickResult:
+    """Give the result of that run."""
+    return lambda name: read_result(quick_run(name))

@@ -240,6 +240,7 @@ def test_the_safe_rate_is_what_is_folded_away(within: tuple[RunFolder, PacedBurs
     )
 
 
+@pytest.mark.long
 def test_the_safe_rate_is_measured_beyond_a_cache_that_holds_the_span(tmp_path: Path) -> None:
     """Within the span the rate is that of the cache; over twice the cache it is what the slow cells take."""
     found = run("paced-burst", tmp_path, cached(tmp_path, 500.0, capacity_bytes=8 << 30), **WITHIN_THE_CACHE)
@@ -324,6 +325,7 @@ def test_depth_is_that_of_both_or_of_each(settings: dict[str, str], streams: tup
     assert (writes.depth, reads.depth, layout.writes().depth) == streams
 
 
+@pytest.mark.long
 def test_more_in_flight_than_the_review_has_is_a_departure(tmp_path: Path) -> None:
     drive = cached(tmp_path, 500.0, capacity_bytes=8 << 30)
     short = {**WITHIN_THE_CACHE, "beyond_seconds": "0", "first": "4000"}

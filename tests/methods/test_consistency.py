@@ -121,6 +121,7 @@ def test_what_falls_later_was_not_steady_and_little_writing_is_not_judged() -> N
     assert not ConsistencyResult.model_construct(entries=(little,)).shows(ranked)
 
 
+@pytest.mark.long
 def test_more_spare_area_makes_it_faster_and_both_runs_begin_fresh(tmp_path: Path) -> None:
     folder = run("consistency", tmp_path, seconds="60", round_seconds="2")
     result = read_result(folder)

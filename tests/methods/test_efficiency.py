@@ -64,6 +64,7 @@ def scalar(name: str, value: float | None, unit: str = "IOPS") -> Scalar:
     return Scalar(name=name, label=name, value=value, unit=unit, better="higher")
 
 
+@pytest.mark.long
 def test_no_meter_means_none_on_a_simulated_drive_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,7 @@ def of(name: str, folder: RunFolder) -> float:
 
 
 @pytest.mark.parametrize("job", ["reads", "fill", "trace"])
+@pytest.mark.long
 def test_the_energy_is_that_of_the_drives_own_samples(tmp_path: Path, job: str) -> None:
     folder = run("energy-per-job", tmp_path, DRIVE, job=job, amount=str(64 * MIB))
     result = read_result(folder)
@@ -42,6 +43,7 @@ def test_the_energy_is_that_of_the_drives_own_samples(tmp_path: Path, job: str) 
     assert Told(folder.path).faults() == []
 
 
+@pytest.mark.long
 def test_a_job_of_a_trace_tells_what_became_of_the_trace(tmp_path: Path) -> None:
     """As `trace` does of its own: on a drive that is smaller than the one recorded, I/Os are wrapped."""
     trace = tmp_path / "t.log"

@@ -15,7 +15,7 @@ from methods.inside_plan import check_inside
 from ssdlab.methods import REGISTRY, find_method
 from ssdlab.methods.headline_names import NAMES, is_named
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 SIZE = "64MiB"
 

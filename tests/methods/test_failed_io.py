@@ -18,6 +18,8 @@ from ssdlab.model.errors import LabError
 from ssdlab.results.host_part import PREPARING
 from ssdlab.results.run_folder import RunFolder
 
+pytestmark = pytest.mark.long
+
 SHARES = (0.5, 1e-2, 1e-3, 1e-4, 1e-5)
 TEN = [(direction, share) for share in SHARES for direction in ("write", "read")]
 PROVEN = ("n steady state after", "steady from", "steady in round", "ended by steady state", "held the rule")
@@ -99,7 +101,6 @@ def test_half_of_its_reads(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", REGISTRY)
 @pytest.mark.parametrize(("direction", "share"), TEN)
 def test_ten_drives_through_all_methods(

@@ -89,6 +89,7 @@ def test_the_lowest_percent_needs_ten_rows_below_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["qd1", "steady-random-write", "mixed-random"])
+@pytest.mark.long
 def test_a_figure_whose_state_was_not_shown_is_nowhere_told_without_that(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

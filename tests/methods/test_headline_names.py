@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from methods.quick_runs import METHODS
+from methods.quick_runs import METHODS, QuickRun
 from ssdlab.methods import REGISTRY
 from ssdlab.methods.headline_names import NAMES, is_named, names_of
 from ssdlab.methods.suites import all_suites
 from ssdlab.report.sections.tiles import USUAL
-from ssdlab.results.run_folder import RunFolder
 
 
 def test_every_method_is_in_the_table() -> None:
@@ -19,7 +16,7 @@ def test_every_method_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_figures_of_a_run_are_named(name: str, quick_run: Callable[[str], RunFolder]) -> None:
+def test_figures_of_a_run_are_named(name: str, quick_run: QuickRun) -> None:
     figures = quick_run(name).manifest.result["scalars"]
     assert [one["name"] for one in figures if not is_named(one["name"], NAMES[name])] == []
 

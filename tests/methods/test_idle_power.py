@@ -110,6 +110,7 @@ def test_a_drive_with_nothing_to_rest_in_says_what_it_lacks(
 
 
 @pytest.mark.parametrize("name", [NVME, SATA, "samsung-860-dct-960gb"])
+@pytest.mark.long
 def test_the_plan_names_the_states_that_the_drive_has(name: str, tmp_path: Path) -> None:
     """It went by a usual drive, with states and an APST that this one lacks."""
     folder, _ = rested(name, tmp_path)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from methods.quick_runs import DRIVE, METHODS
+from methods.quick_runs import DRIVE, METHODS, QuickRun
 from ssdlab.cli import main
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.methods.results.outcome import read_result
@@ -19,7 +19,6 @@ from ssdlab.results.run_folder import RunFolder, Step
 DIRECTIONS = ("read", "write", "trim")
 PERCENTILES = ("min", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
 TIMES = ("service_ns", "response_ns")
-Quick = Callable[[str], RunFolder]
 
 
 def measured(run: RunFolder) -> Iterator[tuple[Step, dict[str, Any]]]:
@@ -37,7 +36,7 @@ def streams(summary: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]
 
 
 @pytest.fixture(params=METHODS)
-def run(request: pytest.FixtureRequest, quick_run: Quick) -> RunFolder:
+def run(request: pytest.FixtureRequest, quick_run: QuickRun) -> RunFolder:
     return quick_run(request.param)
 
 
@@ -145,7 +144,7 @@ def test_show_says_what_the_run_stored(run: RunFolder, capsys: pytest.CaptureFix
     assert set(shown["states"]) <= {each["name"] for each in shown["result"]["scalars"]}
 
 
-def test_every_kind_of_result_is_among_them(quick_run: Quick) -> None:
+def test_every_kind_of_result_is_among_them(quick_run: QuickRun) -> None:
     kinds = {(quick_run(name).manifest.result or {})["kind"] for name in METHODS}
     assert set(KINDS) - kinds == {"suite", "job", "measure"}
 
@@ -157,7 +156,7 @@ def test_a_caveat_of_a_quick_run_says_what_to_do(run: RunFolder) -> None:
 
 @pytest.mark.parametrize("name", ["peak-random-read", "rate-limit", "paced-burst"])
 def test_a_seed_gives_the_same_run(
-    name: str, quick_run: Quick, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+    name: str, quick_run: QuickRun, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["run", name, DRIVE, "--quick", "--seed", "7", "--destroy", DRIVE]
     assert main([*words, "--library", str(tmp_path), "--json"]) == 0

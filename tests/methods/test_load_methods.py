@@ -26,6 +26,7 @@ def test_a_fill_is_as_fast_as_its_steps_say_and_finds_no_cache_where_there_is_no
     assert not result.caveats, "it was purged before"
 
 
+@pytest.mark.long
 def test_the_limit_of_a_loose_bound_is_the_peak_of_the_closed_loop(tmp_path: Path) -> None:
     """A queue that may be long is stable up to the drive's capacity c, and grows by r - c a second beyond it.
 
@@ -41,6 +42,7 @@ def test_the_limit_of_a_loose_bound_is_the_peak_of_the_closed_loop(tmp_path: Pat
     assert limit.highest_held < limit.lowest_failed
 
 
+@pytest.mark.long
 def test_a_tighter_bound_allows_less(tmp_path: Path) -> None:
     settings = {"seconds": "0.5", "ramp_seconds": "0", "first": "50000", "resolution": "0.05"}
     held = []

@@ -69,6 +69,7 @@ def placed(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return steady(tmp_path_factory.mktemp("placed"), precondition="analytic")
 
 
+@pytest.mark.long
 def test_one_pass_leaves_what_the_full_procedure_does(full: RunFolder, passed: RunFolder) -> None:
     for found, expected in zip(figures(passed)[:2], figures(full)[:2], strict=True):
         assert found == pytest.approx(expected, rel=0.05)
@@ -80,6 +81,7 @@ def test_one_pass_leaves_what_the_full_procedure_does(full: RunFolder, passed: R
 
 
 @pytest.mark.parametrize("wrong", [0.7, 1.3])
+@pytest.mark.long
 def test_a_wrong_spare_is_never_called_steady_with_an_error(
     wrong: float, full: RunFolder, tmp_path: Path
 ) -> None:
@@ -125,6 +127,7 @@ def test_what_stands_for_the_full_procedure_says_so(
 
 
 @pytest.mark.parametrize("name", ["steady-random-write", "mixed-random", "read-under-writes"])
+@pytest.mark.long
 def test_a_placed_state_is_called_prepared_wherever_it_is_told(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -382,7 +385,6 @@ def test_measure_says_that_it_writes_over_as_in_full(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("drive", ["samsung-983-dct-960gb", "nvme-tlc-enterprise"])
 def test_one_pass_and_theory_on_larger_drives(drive: str, tmp_path: Path) -> None:
     # Dies that differ fall apart at full load, for 80 s on the second drive, and the tail grows meanwhile.
@@ -398,7 +400,6 @@ def test_one_pass_and_theory_on_larger_drives(drive: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 def test_a_drive_of_960_gb_is_made_and_placed_within_30_s_of_cpu() -> None:
     """CPU time, so that what else the machine does is left out: 20 s where this was written."""
     drive_text = profile_text("samsung-983-dct-960gb")

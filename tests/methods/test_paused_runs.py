@@ -15,6 +15,8 @@ from ssdlab.results.records import StepResult
 from ssdlab.runs import runner
 from ssdlab.runs.step_executor import StepExecutor
 
+pytestmark = pytest.mark.long
+
 PAUSE = Pause(start_ns=0, end_ns=1 << 62, length_ns=10**9)
 """In all of any step: simulated drives keep a time of their own, in which nothing can stand still."""
 QUICK = ("act", "rate-limit", "paced-burst", "read-under-writes", "trim-validation")

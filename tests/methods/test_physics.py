@@ -48,7 +48,6 @@ def test_more_spare_area_makes_writes_faster_and_reads_no_slower(tmp_path: Path)
     assert much.points[0].mb_s == pytest.approx(little.points[0].mb_s, rel=0.02)
 
 
-@pytest.mark.timeout(1800)
 def test_a_limit_of_10_w_holds_and_never_beats_the_drive_without_it(tmp_path: Path) -> None:
     drive = "sim:memblaze-pblaze5-c916-6.4tb,scale=128"
     # What fills its buffer of 128 MiB in one mix is programmed in the next, at that one's cost: a good part

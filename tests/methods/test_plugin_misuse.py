@@ -221,6 +221,7 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("fault", GIVEN)
+@pytest.mark.long
 def test_what_does_not_fit_is_told_with_its_line(
     site: Path, capsys: pytest.CaptureFixture[str], fault: str
 ) -> None:
@@ -257,6 +258,7 @@ def test_the_template_itself_is_right(site: Path, capsys: pytest.CaptureFixture[
         ("XyChart((view,)), ()", "XyChart((view,)), (Table('t', ('a',), ((),)),)", "row 0 has 0 columns"),
     ],
 )
+@pytest.mark.long
 def test_a_section_that_cannot_be_drawn_is_told(
     site: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, why: str
 ) -> None:
@@ -358,6 +360,7 @@ CHANGED = {
 
 
 @pytest.mark.parametrize("change", CHANGED)
+@pytest.mark.long
 def test_a_result_that_its_package_no_longer_reads_opens(
     site: Path, capsys: pytest.CaptureFixture[str], change: str
 ) -> None:

@@ -67,6 +67,7 @@ CASES = [(part, fault, why, command) for part, fault, why, commands in FAULTS fo
 
 
 @pytest.mark.parametrize(("part", "fault", "why", "command"), CASES)
+@pytest.mark.long
 def test_a_failure_in_showing_names_package_and_line(
     made: tuple[Path, Path], tmp_path: Path, part: str, fault: str, why: str, command: str
 ) -> None:

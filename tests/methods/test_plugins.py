@@ -33,6 +33,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_method_of_the_document_works_as_it_says(site: Path, scratch: Path) -> None:
     text = fenced("python")
     code = text.partition('"""\n\n')[2]
@@ -134,6 +135,7 @@ def tell(environment: dict[str, str], *words: str) -> str:
 Brought = tuple[dict[str, str], Path, dict[str, Any]]
 
 
+@pytest.mark.long
 def test_a_result_of_its_own_is_read_and_shown_everywhere(brought: Brought, tmp_path: Path) -> None:
     environment, run, ran = brought
     assert ran["result"]["kind"] == "after-writes" and list(ran["result"]["means_ns"]) == list(READS)
@@ -161,6 +163,7 @@ def test_without_its_package_the_same_run_opens(brought: Brought) -> None:
     assert json.loads(tell(without, "show", str(run), "--json"))["result"] == ran["result"]
 
 
+@pytest.mark.long
 def test_the_file_of_the_document_is_typed(tmp_path: Path) -> None:
     file = tmp_path / "after_writes.py"
     file.write_text(with_own_result())
@@ -177,6 +180,7 @@ FAILS = {
 
 
 @pytest.mark.parametrize("fault", FAILS)
+@pytest.mark.long
 def test_a_method_that_fails_is_named_with_its_line(fault: str, tmp_path: Path) -> None:
     right, wrong, why = FAILS[fault]
     text = fenced("python").replace(right, wrong, 1)
@@ -232,6 +236,7 @@ def conclude(data, p):
 """
 
 
+@pytest.mark.long
 def test_a_run_whose_package_is_absent_shows_its_figures_and_says_so(site: Path, scratch: Path) -> None:
     own = "\n\nMETHOD = Method(\n    result=ssdlab.plugin.ResultKind('after-writes', OwnResult),"
     text = fenced("python").replace("METHOD = Method(", OWN_KIND + own)
@@ -336,6 +341,7 @@ def test_a_method_of_another_package_is_marked(site: Path, capsys: pytest.Captur
         ("conclude", "{}['x']", "KeyError: 'x'"),
     ],
 )
+@pytest.mark.long
 def test_a_method_that_fails_is_its_packages_fault(
     site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str, fault: str, said: str
 ) -> None:

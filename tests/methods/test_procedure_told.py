@@ -37,6 +37,7 @@ def told(folder: RunFolder) -> tuple[str, ...]:
     return what_was_done(folder.steps(), folder.manifest.drive.capacity_bytes)
 
 
+@pytest.mark.long
 def test_every_time_that_is_told_was_measured(done: RunFolder) -> None:
     steps = done.steps()
     allowed = {span_text(float(step.measured.elapsed_s)) for step in steps if step.summary is not None}
@@ -47,6 +48,7 @@ def test_every_time_that_is_told_was_measured(done: RunFolder) -> None:
     assert set(times) <= allowed
 
 
+@pytest.mark.long
 def test_every_measured_step_is_told_once(done: RunFolder) -> None:
     told_of = 0
     for line in told(done):

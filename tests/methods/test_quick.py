@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from methods.quick_runs import QuickResult
 from ssdlab.methods import find_method
 from ssdlab.methods.parts.steady import writes_less
-from ssdlab.methods.results.outcome import parse_result, read_result
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.paced import BURST_BYTES, SPAN_BYTES, PacedBurstResult
 from ssdlab.methods.results.quick import ROUGH_TAILS, Cut, quick_claims
 from ssdlab.methods.results.trim import quick_reason
@@ -19,7 +19,6 @@ from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 
 DRIVE = "sim:tiny-test,scale=4"
-RECORDED = Path(__file__).parent / "recorded"
 TELLING = {
     "rate-limit": {"seconds": "30", "ramp_seconds": "2"},
     "peak-random-read": {"seconds": "60", "ramp_seconds": "2"},
@@ -53,6 +52,7 @@ def test_nothing_is_said_where_nothing_is_shorter() -> None:
 
 
 @pytest.mark.parametrize("name", TELLING)
+@pytest.mark.long
 def test_a_quick_run_with_all_its_time_has_no_caveat_of_it(name: str, tmp_path: Path) -> None:
     """It said "60 s at each depth instead of 60 s, so the spread between runs is wider"."""
     few = {"rate-limit": {"most": "1000"}, "low-depths": {"depths": "1", "most_bytes": "1MiB"}}
@@ -68,10 +68,9 @@ def test_reads_under_writes_say_that_their_tails_are_rough(tmp_path: Path) -> No
     )
 
 
-def test_bursts_of_full_size_are_no_quick_ones() -> None:
+def test_bursts_of_full_size_are_no_quick_ones(quick_result: QuickResult) -> None:
     """A span and a burst are cut to whole blocks: 40 MB is no multiple of 4 KiB."""
-    kept = json.loads((RECORDED / "paced-burst.json").read_text())["result"]
-    small = parse_result(kept)
+    small = quick_result("paced-burst")
     assert isinstance(small, PacedBurstResult) and small.quick and small.is_cut
     sizes = {"span_bytes": SPAN_BYTES // 4096 * 4096, "burst_bytes": BURST_BYTES // 4096 * 4096}
     full = small.model_copy(update=sizes)

@@ -38,6 +38,7 @@ def result(loaded: RunFolder) -> ReadUnderWritesResult:
     return found
 
 
+@pytest.mark.long
 def test_the_map_is_taken_from_most_writes_to_none_in_one_state(loaded: RunFolder) -> None:
     measured = [step for step in loaded.steps() if step.result.measurement is not None]
     assert [step.label for step in measured][2:] == [

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from methods.quick_runs import QuickResult
 from ssdlab.methods.presented.paced import rate_beyond, safe_rate
-from ssdlab.methods.results.outcome import parse_result
 from ssdlab.results.claim import sentence
 
-RECORDED = Path(__file__).parent / "recorded"
 FROM_BELOW = "at least: none failed"
 
 
-def recorded(name: str) -> Any:
-    return parse_result(json.loads((RECORDED / f"{name}.json").read_text())["result"], name)
+Searched = Callable[..., Any]
 
 
-def searched(name: str, *, failed: bool) -> Any:
-    """A result of a search that met a load that failed, or none."""
-    result = recorded(name)
+@pytest.fixture
+def searched(quick_result: QuickResult) -> Searched:
+    """Make a result of a search that met a load that failed, or none: `searched(name, failed=True)`."""
+    return lambda name, *, failed: ended(quick_result(name), name, failed=failed)
+
+
+def ended(result: Any, name: str, *, failed: bool) -> Any:
     if name == "paced-burst":
         tries = tuple(each.model_copy(update={"held": True}) for each in result.rates)
         highest = tries[-1].model_copy(update={"held": False, "why": "late"})
@@ -45,7 +46,9 @@ def searched(name: str, *, failed: bool) -> Any:
     ("name", "figure"),
     [("paced-burst", "paced_safe_mb_s"), ("rate-limit", "rate_under"), ("act-search", "act_score")],
 )
-def test_a_search_without_a_failure_gives_a_bound_from_below(name: str, figure: str) -> None:
+def test_a_search_without_a_failure_gives_a_bound_from_below(
+    name: str, figure: str, searched: Searched
+) -> None:
     for failed in (True, False):
         result = searched(name, failed=failed)
         own, *_ = [each for each in result.scalars if each.name.startswith(figure)]
@@ -53,7 +56,7 @@ def test_a_search_without_a_failure_gives_a_bound_from_below(name: str, figure: 
         assert result.shows(own) is failed
 
 
-def test_each_safe_rate_is_named_with_the_span_that_it_was_measured_over() -> None:
+def test_each_safe_rate_is_named_with_the_span_that_it_was_measured_over(searched: Searched) -> None:
     spans = {"span_bytes": 4_000_000, "beyond_span_bytes": 72_000_000_000}
     ended = searched("paced-burst", failed=True).model_copy(update=spans)
     labels = {each.name: each.label for each in ended._headlines()}
@@ -61,13 +64,13 @@ def test_each_safe_rate_is_named_with_the_span_that_it_was_measured_over() -> No
     assert labels["paced_safe_beyond_mb_s"] == "safe sustained write rate beyond the cache within 72.0 GB"
 
 
-def test_the_sentences_of_paced_bursts_say_at_least() -> None:
+def test_the_sentences_of_paced_bursts_say_at_least(searched: Searched) -> None:
     below, found = searched("paced-burst", failed=False), searched("paced-burst", failed=True)
     assert all("up to at least" in sentence(claim(below)) for claim in (safe_rate, rate_beyond))
     assert not any("at least" in sentence(claim(found)) for claim in (safe_rate, rate_beyond))
 
 
-def test_a_quick_safe_rate_is_not_told_as_one_beyond_a_cache() -> None:
+def test_a_quick_safe_rate_is_not_told_as_one_beyond_a_cache(searched: Searched) -> None:
     """Its span is a few megabytes: a drive that writes 280 MB/s was called safe at 384."""
     result = searched("paced-burst", failed=True).model_copy(update={"quick": True})
     (own,) = [each for each in result.scalars if each.name == "paced_safe_mb_s"]

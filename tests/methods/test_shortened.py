@@ -43,6 +43,7 @@ def test_a_run_that_set_made_short_says_so(tmp_path: Path) -> None:
     assert said == f"{SHORT}: time 0.5 s instead of 60 s, ramp time 0 s instead of 2 s"
 
 
+@pytest.mark.long
 def test_a_quick_run_tells_by_itself_but_of_what_is_shorter_still(tmp_path: Path) -> None:
     assert caveats("peak-random-read", tmp_path / "a", quick=True) == []
     (said,) = caveats("peak-random-read", tmp_path / "b", quick=True, seconds="0.1")

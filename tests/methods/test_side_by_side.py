@@ -55,6 +55,7 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Any:
     return processors
 
 
+@pytest.mark.long
 def test_points_side_by_side_are_those_of_one_after_the_other(on: Any, tmp_path: Path) -> None:
     runs = []
     for count in (1, 3):
@@ -128,6 +129,7 @@ def killed(tmp_path: Path) -> RunFolder:
     return RunFolder(folder)
 
 
+@pytest.mark.long
 def test_killed_while_points_are_worked_out(killed: RunFolder, tmp_path: Path) -> None:
     """What lies there of points that nobody took is no log of a step, and is gone when the run goes on."""
     found = written_by_run(killed.path)

@@ -12,6 +12,8 @@ from ssdlab.cli import main
 from ssdlab.methods import REGISTRY
 from ssdlab.results.claim import Amount, Claim, Evidence
 
+pytestmark = pytest.mark.long
+
 PROFILES = (
     "tiny-test,scale=4",
     "samsung-883-dct-960gb,scale=128",
@@ -126,7 +128,6 @@ def test_a_quick_run_says_nothing_that_it_has_not_shown(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "profile", "seed"), draws(QUICK_RUNS, 16))
 def test_quick_runs_say_nothing_that_they_have_not_shown(
     name: str, profile: str, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -157,7 +158,6 @@ def test_a_placed_state_is_written_upon_for_five_rounds(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", FULL)
 def test_full_suites_say_nothing_that_they_have_not_shown(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

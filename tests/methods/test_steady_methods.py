@@ -64,6 +64,7 @@ def test_the_steady_rate_is_what_the_flash_can_do(steady: RunFolder) -> None:
     assert summary["iops"] == pytest.approx(bound, rel=0.05)
 
 
+@pytest.mark.long
 def test_a_time_bound_ends_what_is_never_steady_and_the_result_says_so(tmp_path: Path) -> None:
     brief = {**BRIEF, "most_seconds": "2"}
     result = read_result(run("steady-random-write", tmp_path, **brief))
@@ -93,6 +94,7 @@ def test_sequential_writes_are_prepared_sequentially(tmp_path: Path) -> None:
     assert read_result(folder).steady.reached
 
 
+@pytest.mark.long
 def test_mixes_go_from_reads_to_writes_and_give_no_latency(tmp_path: Path) -> None:
     settings = {name: value for name, value in BRIEF.items() if name != "depths"}
     result = read_result(run("mixed-random", tmp_path, **{**settings, "seconds": "2", "ramp_seconds": "0"}))
@@ -112,6 +114,7 @@ def test_mixes_go_from_reads_to_writes_and_give_no_latency(tmp_path: Path) -> No
     assert not any("ns" in name for name in result.points[0].model_fields_set)
 
 
+@pytest.mark.long
 def test_writes_of_one_io_are_taken_in_steady_state(tmp_path: Path) -> None:
     settings = {name: value for name, value in BRIEF.items() if name != "depths"}
     brief = {**settings, "seconds": "2", "size_seconds": "0.2", "ramp_seconds": "0", "sizes": "4k"}

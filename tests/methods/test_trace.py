@@ -66,6 +66,7 @@ def test_with_gaps_no_io_is_late_and_totals_are_those_of_the_trace(tmp_path: Pat
     )
 
 
+@pytest.mark.long
 def test_faster_is_shorter_and_max_is_a_closed_loop(tmp_path: Path, gaps: Path) -> None:
     faster = replayed(tmp_path / "a", gaps, speed="10")
     assert faster.recording.duration_ns == 99 * GAP_US * 100

@@ -85,7 +85,7 @@ class Installed:
 def built(pattern: str) -> Path:
     """Return the one package of a kind that was built."""
     found = sorted(DIST.glob(pattern))
-    assert len(found) == 1, f"dist/{pattern}: {len(found)} files; make test-wheel builds what is tested"
+    assert len(found) == 1, f"dist/{pattern}: {len(found)} files; make test-all builds what is tested"
     return found[0]
 
 

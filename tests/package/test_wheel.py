@@ -16,7 +16,7 @@ import pytest
 import ssdlab
 from package.conftest import BUNDLE, ROOT, Installed
 
-pytestmark = [pytest.mark.wheel, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.wheel
 
 MIB = 1 << 20
 

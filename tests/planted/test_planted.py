@@ -87,6 +87,7 @@ def test_all_of_it_is_whole_and_is_listed(manifests: dict[str, dict[str, Any]], 
     assert [each for each in verified["runs"] if each["damage"]] == []
 
 
+@pytest.mark.long
 def test_each_run_is_shown(manifests: dict[str, dict[str, Any]], library: Path, told: Any) -> None:
     for run, stored in manifests.items():
         if stored["member"] is None:

@@ -17,6 +17,8 @@ from ssdlab.cli import main
 from ssdlab.results.metered import meter_of
 from ssdlab.results.run_folder import RunFolder
 
+pytestmark = pytest.mark.long
+
 JOB = """
 [[step]]
 do = "fill"
@@ -116,7 +118,6 @@ def test_a_kill_whose_meter_is_gone_guesses_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_every_run_of_a_suite_is_metered(
     scratch: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,8 @@ from ssdlab.methods.verbs.marks import MarksFacts
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
 
+pytestmark = pytest.mark.long
+
 OFFSET_S, PPM, HZ = 23.456, 80.0, 100
 BASE_W, LOAD_W, MEASURED_W = 1.0, 4.0, 6.5
 PEAK = ["--set", "depths=1,4", "--set", "seconds=0.5", "--set", "ramp_seconds=0"]

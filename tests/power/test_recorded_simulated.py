@@ -66,6 +66,7 @@ class Logger:
         (12.5, 60.0, 10),
     ],
 )
+@pytest.mark.long
 def test_planted_offsets_are_found_and_the_energy_is_the_simulators_own(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

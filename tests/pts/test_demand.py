@@ -336,6 +336,7 @@ def result_of(folder: RunFolder) -> DemandResult:
     return result
 
 
+@pytest.mark.long
 def test_a_run_comes_to_its_points_within_its_plan(short: RunFolder) -> None:
     result = result_of(short)
     assert_inside_its_plan(short)

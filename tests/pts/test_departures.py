@@ -122,6 +122,7 @@ def test_a_drive_whose_write_cache_nobody_knows_departs(tmp_path: Path) -> None:
         ({"logical_block_bytes": 4096}, {"sector-size"}),
     ],
 )
+@pytest.mark.long
 def test_what_the_drive_is_and_how_it_is_purged(
     tmp_path: Path, changes: dict[str, Any], expected: set[str]
 ) -> None:
@@ -147,6 +148,7 @@ def test_what_the_drive_is_and_how_it_is_purged(
         ({"reported": "four-after"}, {"parameter-reported"}),
     ],
 )
+@pytest.mark.long
 def test_what_the_operator_sets(tmp_path: Path, settings: dict[str, str], expected: set[str]) -> None:
     assert codes(run(drive_of(), tmp_path, **settings)) == expected
 
@@ -212,6 +214,7 @@ def test_an_interruption_is_told(tmp_path: Path) -> None:
     assert only.code == "interrupted" and "1 time; done again: " in only.what and "WIPC, 1 MiB" in only.what
 
 
+@pytest.mark.long
 def test_a_limit_of_the_lbas_and_a_simulated_drive(tmp_path: Path) -> None:
     method = find_method("pts-throughput")
     short = method.params.build({"seconds": "0.02", "overwrites": "1", "most_rounds": "5"})

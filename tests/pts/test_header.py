@@ -117,6 +117,7 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 
 @pytest.mark.parametrize("name", TESTS)
+@pytest.mark.long
 def test_every_page_has_all_that_is_asked_for(name: str, tmp_path: Path) -> None:
     """And what a profile knows is not unknown: tiny-test names no NAND, but the bits of its cells."""
     _, section = pages_of(name, tmp_path)

@@ -46,6 +46,7 @@ def stopped_in(library: Path, name: str, *runs: int, **settings: str) -> Path:
 
 
 @pytest.mark.parametrize("number", range(2, 9))
+@pytest.mark.long
 def test_cut_in_a_round_the_window_begins_anew(tmp_path: Path, number: int) -> None:
     """Ten rounds in any case; the second cell of one of them is stopped."""
     name = "pts-throughput"
@@ -62,6 +63,7 @@ def test_cut_in_a_round_the_window_begins_anew(tmp_path: Path, number: int) -> N
 @pytest.mark.parametrize(
     "name", [each if each != "pts-iops" else pytest.param(each, marks=pytest.mark.slow) for each in SETTINGS]
 )
+@pytest.mark.long
 def test_a_resume_costs_the_preparation_and_the_rounds_to_the_first_window(tmp_path: Path, name: str) -> None:
     """Stopped in round 4 of 5: the session after it needs five rounds at the least, and does no more.
 
@@ -92,6 +94,7 @@ def test_each_interruption_cuts(tmp_path: Path) -> None:
     assert mixed_rounds(folder) == []
 
 
+@pytest.mark.long
 def test_a_histogram_cut_off_needs_a_steady_state_of_its_own(tmp_path: Path) -> None:
     """Writing the drive over is no steady state: the rounds go on until there is one again."""
     stop = run_of_cell("pts-latency", 6, 1)
@@ -122,6 +125,7 @@ def test_a_return_of_idle_recovery_follows_its_own_bursts(tmp_path: Path) -> Non
     assert again == {"bursts, 0.100 s apart", "after rests of 0.100 s", "WDPC"}
 
 
+@pytest.mark.long
 def test_the_page_and_the_table_mark_the_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stop = run_of_cell("pts-throughput", 4, 2)
     folder = stopped_in(tmp_path, "pts-throughput", stop, fixed_rounds="true", most_rounds="5")

@@ -108,7 +108,6 @@ def test_a_kill_in_a_round_cuts_there(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # some thousand cells, each with its own record on the disk
 @pytest.mark.parametrize("number", range(2, 9))
 @pytest.mark.parametrize("name", sorted(SETTINGS))
 def test_killed_in_each_round_no_window_holds_both_sides(

@@ -19,6 +19,8 @@ from ssdlab.report.source import read_run
 from ssdlab.results import compaction
 from ssdlab.results.run_folder import RunFolder
 
+pytestmark = pytest.mark.long
+
 QUICK = ("--quick", "--set", "seconds=0.01")
 
 

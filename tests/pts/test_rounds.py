@@ -168,6 +168,7 @@ def test_sequential_minutes_go_on_where_the_last_stopped() -> None:
 
 
 @pytest.mark.parametrize("name", ["pts-throughput", "pts-latency"])
+@pytest.mark.long
 def test_on_a_simulated_drive_latency_of_one_io_is_the_inverse_of_its_rate(tmp_path: Path, name: str) -> None:
     settings = {"seconds": "0.2", "most_rounds": "5", "overwrites": "1"}
     if name == "pts-latency":

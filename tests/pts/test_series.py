@@ -457,6 +457,7 @@ def test_the_terminal_says_what_came_of_it(short: RunFolder, capsys: pytest.Capt
         assert "RND 8 KiB 0/100" in printed
 
 
+@pytest.mark.long
 def test_rests_give_back_what_the_drive_collects_in_them(tmp_path: Path) -> None:
     """Longer rests give back more to a drive that collects while idle, and nothing to one that does not."""
     plain = profiles()["tiny-test"]

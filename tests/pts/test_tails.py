@@ -34,6 +34,7 @@ def below(count: int, samples: int, percent: Fraction) -> Fraction:
 
 @pytest.mark.parametrize("percent", [Fraction(50), Fraction(99)])
 @pytest.mark.parametrize("samples", [1, 2, 5, 6, 20, 100, 299, 368, 369, 400])
+@pytest.mark.long
 def test_the_bounds_are_the_tightest_that_a_binomial_count_allows(samples: int, percent: Fraction) -> None:
     """By whole fractions: each side errs at most 2.5 %, and the next rank inwards errs more."""
     low, high = bounding_ranks(percent, samples)
@@ -90,6 +91,7 @@ def latency(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return run("pts-latency", tmp_path_factory.mktemp("tails"), **settings)
 
 
+@pytest.mark.long
 def test_five_nines_are_of_the_pooled_ios_of_the_window(latency: Any) -> None:
     """Against all I/Os of the five rounds, put together here from the buckets that the run keeps."""
     result, shown = read_result(latency), source.read_run(latency.path)

@@ -12,7 +12,7 @@ from report.conftest import METHODS, invented
 from ssdlab.cli import main
 from ssdlab.results.store import find_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.outside
 
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 GRAVE = ("serious", "critical")

@@ -20,6 +20,7 @@ def open_drawn(browser: Browser, path: Path, **how: object) -> None:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (1200, "dark"), (390, "light")])
+@pytest.mark.long
 def test_every_chart_is_drawn_and_nothing_is_said_or_asked(
     web_browser: Browser, built: Path, width: int, scheme: str
 ) -> None:

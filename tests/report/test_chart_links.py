@@ -12,6 +12,8 @@ from ssdlab.report import page, source
 from ssdlab.report.body import body_of, placed_of
 from ssdlab.report.chart_links import ChartLink, chart_links
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> source.Run:
@@ -27,7 +29,7 @@ def test_a_figure_leads_to_the_chart_and_button_that_draw_its_value(measured: so
     assert links["qd1_random_read_mean_ns"] == ChartLink("qd1-qos")
 
 
-@pytest.mark.browser
+@pytest.mark.outside
 def test_a_clause_presses_the_button_that_shows_its_figure(
     web_browser: Browser, measured: source.Run, tmp_path: Path
 ) -> None:

@@ -34,6 +34,7 @@ def test_a_drive_keeps_its_colour_whatever_stands_beside_it(make_run: Callable[.
     assert placed(hazel, elm)[0].style.colour != alone
 
 
+@pytest.mark.long
 def test_eight_drives_have_eight_colours_and_a_ninth_is_still_drawn(make_run: Callable[..., Path]) -> None:
     folders = [make_run(drive={"id": f"S{n}", "name": f"Drive {n}"}, seconds=2) for n in range(9)]
     colours = [one.style.colour for one in placed(*folders)]
@@ -139,6 +140,7 @@ def of_review(make_run: Callable[..., Path], method: str, review: str, minute: i
     return source.read_run(make_run(method, drive=ELM, member=member, created=created, **changes))
 
 
+@pytest.mark.long
 def test_parts_of_a_review_are_one_column_whenever_each_began(make_run: Callable[..., Path]) -> None:
     first, second = "20261125-2321-round-aaaaaa", "20261125-2326-round-bbbbbb"
     runs = [
@@ -167,6 +169,7 @@ def test_parts_of_a_review_are_one_column_whenever_each_began(make_run: Callable
         ({"review": "20261125-2321-round-aaaaaa", "part": "qd1 #2"}, ["repeat 1", "repeat 2"]),
     ],
 )
+@pytest.mark.long
 def test_columns_of_one_drive_are_named_by_review_or_repeat(
     make_run: Callable[..., Path], others: dict[str, str], labels: list[str]
 ) -> None:
@@ -195,6 +198,7 @@ def test_a_review_over_several_drives_is_named_by_itself(make_run: Callable[...,
         ((1, 1), 0, []),
     ],
 )
+@pytest.mark.long
 def test_what_is_smaller_or_shorter_is_said_at_the_top(
     make_run: Callable[..., Path], scales: tuple[int, int], quick: int, badges: list[str]
 ) -> None:

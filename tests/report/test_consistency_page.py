@@ -86,6 +86,7 @@ def press(browser: Browser, graph: str, group: str, index: int) -> None:
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.long
 def test_buttons_choose_drive_and_spare_area_and_the_axes_stay(
     web_browser: Browser, built: Path, graph: str
 ) -> None:

@@ -62,6 +62,7 @@ def columns(run: Path) -> dict[str, list[tuple[str, list[float], list[float]]]]:
     return found
 
 
+@pytest.mark.long
 def test_the_pause_lies_between_the_steps_and_the_drive_cools_in_it(run: Path) -> None:
     found = columns(run)
     (hot, hot_ends, heat), (cool, cool_ends, cooled) = found["temperature_c"]
@@ -92,6 +93,7 @@ def test_where_heat_slowed_it_is_shaded_and_said(run: Path, capsys: pytest.Captu
     assert told["findings"][0] == {"says": section.lead[0], "steps": [1]}
 
 
+@pytest.mark.long
 def test_the_time_line_is_drawn(run: Path, tmp_path: Path, web_browser: Browser) -> None:
     page.write([source.read_run(run)], tmp_path / "page.html")
     web_browser.open(tmp_path / "page.html")

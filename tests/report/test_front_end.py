@@ -179,6 +179,7 @@ def test_what_is_no_count_is_refused(bad: list[float]) -> None:
 
 
 @pytest.mark.parametrize("quantity", ["s", "iops", "mb_s", "ns", "bytes", "capacity", "plain"])
+@pytest.mark.long
 def test_neighbouring_ticks_are_told_apart(node, quantity: str) -> None:
     """Neighbours are 1400 and 1402 where a view is enlarged: three digits named both 1400."""
     ticks = [1400 + step for step in range(0, 20, 2)]

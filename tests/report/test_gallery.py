@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import struct
 import subprocess
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from conftest import tool
 from report.conftest import invented
 from ssdlab.cli import main
 from ssdlab.report import gallery, source
@@ -22,6 +22,8 @@ from ssdlab.report.page import contents
 from ssdlab.report.pictures import Painter, Pressed
 from ssdlab.report.runs import Shown
 from ssdlab.report.view import Figure, Section
+
+pytestmark = pytest.mark.long
 
 SERIES = "Northwind Enterprise Data Centre Series NX"
 NAMES = [f"{SERIES}{4100 + 17 * at} 3.84 TB" for at in range(8)]
@@ -86,9 +88,7 @@ def test_a_png_has_the_size_asked_for(eight: list[Path], tmp_path: Path, size: s
 
 def test_eight_alike_names_are_read_off_the_picture(eight: list[Path], tmp_path: Path) -> None:
     """By optical character recognition, at the size of a social network's card."""
-    program = shutil.which("tesseract")
-    if program is None:
-        pytest.skip("tesseract is not installed")
+    program = tool("tesseract", "tesseract-ocr")
     chart = "peak-random-read-bars"
     assert ssdlab("figures", *eight, "-o", tmp_path, "--chart", chart, "--size", "1200x675") == 0
     line = [program, tmp_path / f"{chart}.png", "-", "--psm", "11"]
@@ -97,9 +97,7 @@ def test_eight_alike_names_are_read_off_the_picture(eight: list[Path], tmp_path:
 
 
 def test_words_stay_words_in_a_pdf(eight: list[Path], tmp_path: Path) -> None:
-    program = shutil.which("pdftotext")
-    if program is None:
-        pytest.skip("pdftotext is not installed")
+    program = tool("pdftotext", "poppler-utils")
     assert ssdlab("figures", *eight, "-o", tmp_path, "--format", "pdf") == 0
     for file in tmp_path.iterdir():
         text = subprocess.run([program, file, "-"], capture_output=True, text=True, check=True).stdout

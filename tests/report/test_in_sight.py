@@ -14,7 +14,7 @@ from ssdlab.report.claims import UserClaim
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.outside
 
 WIDTHS = (390, 1400)
 DRIVE = "sim:tiny-test,scale=4"

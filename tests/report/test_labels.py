@@ -47,8 +47,9 @@ def told(web_browser: Browser, figure: str) -> list[str]:
     )
 
 
-@pytest.mark.browser
+@pytest.mark.outside
 @pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.long
 def test_no_two_bars_of_a_workload_have_one_label(web_browser: Browser, eight: Path, width: int) -> None:
     web_browser.open(eight, width=width)
     web_browser.drawn()
@@ -63,7 +64,7 @@ def test_no_two_bars_of_a_workload_have_one_label(web_browser: Browser, eight: P
             assert all(any(str(4100 + 17 * at) in name for at in range(8)) for name in names)
 
 
-@pytest.mark.browser
+@pytest.mark.outside
 def test_bars_are_grouped_by_interface_and_the_best_comes_first(web_browser: Browser, eight: Path) -> None:
     """SN0, SN3 and SN6 are on PCIe; a higher number is a slower drive."""
     web_browser.open(eight, width=1400)
@@ -81,7 +82,7 @@ def test_no_line_begins_with_what_stands_behind_a_name(eight: Path) -> None:
     assert 'class="whose bare"' not in html
 
 
-@pytest.mark.browser
+@pytest.mark.outside
 def test_a_table_on_a_phone_shows_more_than_the_names_of_its_runs(web_browser: Browser, eight: Path) -> None:
     """The first column leaves at least half of the screen to what the runs did."""
     web_browser.open(eight, width=390)
@@ -112,7 +113,7 @@ BROKEN_WORDS = """(() => {
 })()"""
 
 
-@pytest.mark.browser
+@pytest.mark.outside
 def test_a_name_in_a_table_on_a_phone_breaks_between_words(web_browser: Browser, eight: Path) -> None:
     web_browser.open(eight, width=390)
     web_browser.drawn()
@@ -120,7 +121,7 @@ def test_a_name_in_a_table_on_a_phone_breaks_between_words(web_browser: Browser,
     assert web_browser.run(BROKEN_WORDS) == []
 
 
-@pytest.mark.browser
+@pytest.mark.outside
 def test_a_long_choice_leaves_a_phone_its_width(web_browser: Browser, eight: Path) -> None:
     web_browser.open(eight, width=390)
     web_browser.drawn()
@@ -132,7 +133,8 @@ def test_a_long_choice_leaves_a_phone_its_width(web_browser: Browser, eight: Pat
     assert web_browser.run("document.documentElement.scrollWidth") <= 390
 
 
-@pytest.mark.browser
+@pytest.mark.outside
+@pytest.mark.long
 def test_every_chart_says_in_words_what_it_draws(web_browser: Browser, built: Path) -> None:
     web_browser.open(built)
     web_browser.drawn()
@@ -150,7 +152,7 @@ def test_every_chart_says_in_words_what_it_draws(web_browser: Browser, built: Pa
     assert all("points, from" in line and "reported" in line for line in lines)
 
 
-@pytest.mark.browser
+@pytest.mark.outside
 def test_iops_of_two_block_sizes_never_share_a_chart(web_browser: Browser, built: Path) -> None:
     web_browser.open(built)
     web_browser.drawn()
@@ -220,6 +222,7 @@ ENDS = """(() => {
 })()"""
 
 
+@pytest.mark.long
 def test_no_line_of_prose_ends_between_a_figure_and_its_unit(web_browser: Browser, built: Path) -> None:
     for width in range(340, 440, 10):
         web_browser.open(built, width=width)

@@ -71,6 +71,7 @@ print(os.environ["OPENBLAS_NUM_THREADS"])
 """
 
 
+@pytest.mark.long
 def test_pictures_are_asked_for_before_what_is_loaded_to_put_the_page_together(
     make_run: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -92,6 +93,7 @@ def test_pictures_are_asked_for_before_what_is_loaded_to_put_the_page_together(
 
 
 @pytest.mark.parametrize(("given", "found"), [(None, "1"), ("3", "3")])
+@pytest.mark.long
 def test_linear_algebra_has_one_thread_unless_the_user_says_otherwise(
     given: str | None, found: str, make_run: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -114,6 +116,7 @@ def test_a_page_loads_no_kind_of_result_that_it_has_not(
     assert not done.stderr  # the engine's threads ended before Python did
 
 
+@pytest.mark.long
 def test_where_addresses_are_few_a_page_has_no_pictures_and_is_written(
     make_run: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -198,6 +201,7 @@ def test_who_has_lost_its_engine_gets_another() -> None:
     assert Painter([run_style()]).svg(lines(1, 3), BARE) == before
 
 
+@pytest.mark.long
 def test_nobody_waits_for_pictures_once_a_command_ends() -> None:
     """Ctrl-C: a command that asked for sixty pictures ends without most of them."""
     code = """

@@ -185,6 +185,7 @@ def test_the_drives_of_a_review_and_their_variants_are_told_apart() -> None:
         assert least >= (20.0 if len(names) <= COLOURS else APART)
 
 
+@pytest.mark.long
 def test_the_marker_does_not_follow_the_colour(tmp_path: Path) -> None:
     """A reader who sees no colour has another cue, and not the same one again."""
     found = {looks(tmp_path / str(at), 1 + at)[-1] for at in range(12)}

@@ -89,6 +89,7 @@ def written(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_the_command_marks_claims_as_the_page_does(
     compared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -319,6 +320,7 @@ def test_chapters_contents_and_permalinks_lead_to_what_there_is(written: Path) -
     assert html.count(">What was run ") == 1
 
 
+@pytest.mark.long
 def test_runs_that_are_not_alike_are_not_ranked(compared: Path, tmp_path: Path) -> None:
     words = ["run", "peak-random-read", "sim:tiny-test,scale=4,seed=9", "--quick", "--library", str(tmp_path)]
     assert main(words) == 0
@@ -386,6 +388,7 @@ def test_a_bound_is_held_in_the_unit_that_it_has(bound: str, value: float, unit:
     assert parse_bound(bound).keeps(value, unit) is kept
 
 
+@pytest.mark.long
 def test_the_address_keeps_every_pressed_button_and_brings_it_back(
     written: Path, web_browser: Browser
 ) -> None:

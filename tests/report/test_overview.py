@@ -43,6 +43,7 @@ def written(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page
 
 
+@pytest.mark.long
 def test_it_is_small_and_leads_to_a_page_of_each_drive(written: Path) -> None:
     html = written.read_text()
     assert len(html.encode()) < LARGEST
@@ -83,8 +84,9 @@ def test_no_row_of_any_run_is_read_for_it(
     assert "</html>" in overview.overview_html(runs, tmp_path / "drives.html")
 
 
-@pytest.mark.browser
+@pytest.mark.outside
 @pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.long
 def test_it_is_drawn_and_every_drive_has_its_own_label(
     web_browser: Browser, written: Path, width: int
 ) -> None:

@@ -165,6 +165,7 @@ def test_the_size_of_a_page_is_that_of_the_library_and_little_more(
     assert size - library < 400_000
 
 
+@pytest.mark.long
 def test_what_leads_a_page_are_figures_and_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], html: Callable[..., str]
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import tool
 from report.browser import Browser
 from report.conftest import invented
 from ssdlab.cli import main
@@ -29,13 +30,12 @@ from ssdlab.results.numbers import Table, words
 
 def text_of(pdf: Path) -> str:
     """The letters of a PDF, in the order in which they were set."""
-    program = shutil.which("pdftotext")
-    if program is None:
-        pytest.skip("pdftotext is not installed")
+    program = tool("pdftotext", "poppler-utils")
     found = subprocess.run([program, "-raw", pdf, "-"], capture_output=True, text=True, check=True).stdout
     return "".join(found.split())
 
 
+@pytest.mark.long
 def test_paper_has_every_view_table_and_closed_part(
     make_run: Callable[..., Path], tmp_path: Path, chromium: str
 ) -> None:
@@ -84,7 +84,8 @@ def test_without_chromium_it_is_refused_and_nothing_is_read(
     assert "install the package chromium" in said[1].lower()
 
 
-@pytest.mark.browser
+@pytest.mark.outside
+@pytest.mark.long
 def test_what_is_closed_is_printed_from_a_browser_too(web_browser: Browser, built: Path) -> None:
     web_browser.open(built)
     web_browser.drawn()
@@ -124,6 +125,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> list[source.Run]:
     ]
 
 
+@pytest.mark.long
 def test_of_many_runs_long_tables_and_all_facts_stay_in_the_page(many: list[source.Run]) -> None:
     _, sections = page.contents(many)
     html = unescape(page.render(many, printed=True))
@@ -155,6 +157,7 @@ def test_a_table_that_stood_before_is_referred_to() -> None:
     assert (other.tables, other.left) == ((), ("Rates: as under Depths.",))
 
 
+@pytest.mark.long
 def test_paper_asks_for_no_click_and_its_first_sheet_is_full(
     many: list[source.Run], tmp_path: Path, chromium: str
 ) -> None:
@@ -237,6 +240,7 @@ def test_a_table_on_paper_names_a_run_so_that_its_row_is_one_line(make_run: Call
     assert html.count("The method in full: as of ") == 1
 
 
+@pytest.mark.long
 def test_no_row_of_a_table_stands_alone_on_a_sheet(tmp_path: Path, chromium: str) -> None:
     """Tables of 40 to 90 rows, each from the head of a sheet on: some would leave one row over."""
     tables = "".join(
@@ -247,9 +251,7 @@ def test_no_row_of_a_table_stands_alone_on_a_sheet(tmp_path: Path, chromium: str
     )
     file = tmp_path / "rows.pdf"
     file.write_bytes(paper._printed(chromium, f"<style>{static('report.css')}</style>{tables}"))
-    program = shutil.which("pdftotext")
-    if program is None:
-        pytest.skip("pdftotext is not installed")
+    program = tool("pdftotext", "poppler-utils")
     sheets = subprocess.run([program, file, "-"], capture_output=True, text=True, check=True).stdout.split(
         "\f"
     )

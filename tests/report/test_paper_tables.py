@@ -93,7 +93,8 @@ def test_a_long_list_of_a_step_is_told_by_its_count_and_range() -> None:
     assert text([1, 2, 3]) == "1, 2, 3"
 
 
-@pytest.mark.browser
+@pytest.mark.outside
+@pytest.mark.long
 def test_nothing_on_paper_is_wider_than_the_sheet(
     web_browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

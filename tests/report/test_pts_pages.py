@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conftest import tool
 from pts.scripted import Scripted
 from report.reading import Page
 from ssdlab.methods import find_method
@@ -47,6 +47,7 @@ def section(folder: Path) -> Section:
     return pts.section(shown([source.read_run(folder)]))
 
 
+@pytest.mark.long
 def test_every_page_has_the_standards_header(section: Section) -> None:
     pages = len(section.figures)
     assert pages == 4
@@ -139,15 +140,14 @@ def test_sectors_of_4_kib_leave_a_row_empty_with_the_reason() -> None:
 
 def sheets_of_paper(folder: Path, place: Path) -> list[str]:
     """The letters on each sheet of the printed page."""
-    program = shutil.which("pdftotext")
-    if program is None:
-        pytest.skip("pdftotext is not installed")
+    program = tool("pdftotext", "poppler-utils")
     file = place / "page.pdf"
     paper.write_pdf([source.read_run(folder)], file)
     text = subprocess.run([program, "-raw", file, "-"], capture_output=True, text=True, check=True).stdout
     return ["".join(sheet.split()) for sheet in text.split("\f")]
 
 
+@pytest.mark.long
 def test_a_header_its_title_and_its_chart_share_a_sheet_of_paper(
     folder: Path, section: Section, tmp_path: Path, chromium: str
 ) -> None:
@@ -163,6 +163,7 @@ def test_a_header_its_title_and_its_chart_share_a_sheet_of_paper(
             assert "".join(line.split()) in own[0], line
 
 
+@pytest.mark.long
 def test_every_mandatory_line_is_on_paper(
     folder: Path, section: Section, tmp_path: Path, chromium: str
 ) -> None:

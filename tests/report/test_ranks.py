@@ -224,6 +224,7 @@ def test_one_rating_is_told_as_one_and_ratings_without_a_figure_are_told_too(mak
     )
 
 
+@pytest.mark.long
 def test_those_that_share_a_place_are_named_together(make_run: Make) -> None:
     """Four shared the second place; one was named for 0.05 IOPS, and another as the only other drive."""
     speeds = (200_000.0, 100_003.0, 100_002.0, 100_001.0)

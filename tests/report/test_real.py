@@ -6,8 +6,12 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from report.browser import Browser
 from report.reading import Page
+
+pytestmark = pytest.mark.long
 
 JOB = """
 [[step]]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
-from ssdlab.methods.results.outcome import parse_result
+from methods.quick_runs import QuickResult
 from ssdlab.report.sections import act, pts_demand, steady
-
-RECORDED = Path(__file__).parents[1] / "methods" / "recorded"
 
 
 class Shown:
@@ -17,16 +13,14 @@ class Shown:
     label = "a drive"
 
 
-def recorded(name: str) -> Any:
-    return parse_result(json.loads((RECORDED / f"{name}.json").read_text())["result"], name)
-
-
 def ringed(dots: Any) -> int:
     return sum(bool(dot.chosen) for dot in dots)
 
 
-def test_the_window_of_a_proof_that_judges_nothing_has_no_rings_and_no_mean() -> None:
-    (quick, *_) = recorded("mixed-random").proofs
+def test_the_window_of_a_proof_that_judges_nothing_has_no_rings_and_no_mean(
+    quick_result: QuickResult,
+) -> None:
+    (quick, *_) = quick_result("mixed-random").proofs
     judged = quick.model_copy(update={"capacities": 3.0, "first": len(quick.rounds_mb_s) - 5})
     little = judged.model_copy(update={"capacities": 0.1})
     for proof, rings, rules in ((judged, 5, 1), (little, 0, 0)):
@@ -35,16 +29,18 @@ def test_the_window_of_a_proof_that_judges_nothing_has_no_rings_and_no_mean() ->
         assert (ringed(view.lines[0].points), len(view.rules)) == (rings, rules)
 
 
-def test_a_window_of_samples_and_a_score_that_were_not_judged_have_none() -> None:
+def test_a_window_of_samples_and_a_score_that_were_not_judged_have_none(
+    quick_result: QuickResult,
+) -> None:
     shown: Any = Shown()
-    result = recorded("pts-demand-intensity")
+    result = quick_result("pts-demand-intensity")
     full = result.model_copy(update={"samples": result.samples.model_copy(update={"fills": 3.0})})
     part = result.model_copy(
         update={"samples": result.samples.model_copy(update={"fills": 0.3, "steady": False})}
     )
     assert ringed(pts_demand._samples(shown, full).points) == 5
     assert ringed(pts_demand._samples(shown, part).points) == 0
-    search = recorded("act-search")
+    search = quick_result("act-search")
     search = search.model_copy(update={"score": search.tries[0].load})
     whole = search.model_copy(update={"seconds": 86_400.0, "slice_s": 3600.0})
     assert not search.judged and whole.judged

@@ -21,6 +21,8 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Child
 from ssdlab.results.store import find_run
 
+pytestmark = pytest.mark.long
+
 DRIVES = ("sim:tiny-test,scale=4", "sim:nvme-tlc-client,scale=64")
 REVIEW = """
 schema = "ssdlab.review/1"

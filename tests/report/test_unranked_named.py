@@ -20,6 +20,8 @@ from ssdlab.report.source import Run
 from ssdlab.report.standings import Standing, standings
 from ssdlab.results.schema import Scalar
 
+pytestmark = pytest.mark.long
+
 FIGURE = "peak_random_read_iops"
 PLACE = re.compile(r"\b(wins|first|last|level|\d+(st|nd|rd|th))\b", re.IGNORECASE)
 LAST = re.compile(r"\blast (in|of)\b", re.IGNORECASE)

@@ -17,6 +17,8 @@ import pytest
 from conftest import need_root
 from machine.forked import NOBODY, run_forked
 
+pytestmark = pytest.mark.long
+
 MIB = 1 << 20
 DESCRIBES = (
     "/sys/kernel",

@@ -273,6 +273,7 @@ def no_key(path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [readable, given_away, a_link, two_names, no_key])
+@pytest.mark.outside
 def test_a_key_that_others_may_know_is_refused(spoil: Callable[[Path], None], run: Path) -> None:
     spoil(key_file())
     with pytest.raises(Refused) as refused:

@@ -176,10 +176,12 @@ def runs(place: Place) -> list[Path]:
     return sorted(place.library.glob("2*-job-*"))
 
 
+@pytest.mark.long
 def test_root_in_folders_of_somebody_else(place: Place) -> None:
     review(place)
 
 
+@pytest.mark.outside
 def test_so_by_the_module_where_python_is_told_to_be_careful(place: Place) -> None:
     job = place.target / "job.toml"
     job.write_text(made.JOB)
@@ -196,6 +198,7 @@ def test_so_by_the_module_where_python_is_told_to_be_careful(place: Place) -> No
     assert not place.marker.exists()
 
 
+@pytest.mark.outside
 def test_what_is_imported_later_does_not_come_from_the_working_folder(place: Place) -> None:
     """`python -m` looks there first; from the first line of ours on that is over, and in every child."""
     for module in MODULES.split():
@@ -231,6 +234,7 @@ def test_tools_of_a_device(place: Place, make_zram: Callable[..., Path]) -> None
     assert not place.marker.exists(), place.marker.read_text()
 
 
+@pytest.mark.outside
 def test_where_programs_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_root()
     foreign = tmp_path / "foreign"

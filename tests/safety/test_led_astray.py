@@ -68,6 +68,7 @@ def words_of(name: str, place: Place, scratch: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", WAYS)
+@pytest.mark.outside
 def test_a_stranger_s_link_into_a_folder_of_another(
     name: str, place: Place, scratch: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_stranger_s_link_into_a_folder_of_another(
 
 @pytest.mark.parametrize("name", ["the library of a measurement", "a report", "a simulated drive's state"])
 @pytest.mark.parametrize("whose", ["the stranger's own folder", "our own link"])
+@pytest.mark.long
 def test_a_link_that_gives_nobody_power_is_followed(
     name: str, whose: str, place: Place, scratch: Path
 ) -> None:
@@ -96,6 +98,7 @@ def test_a_link_that_gives_nobody_power_is_followed(
     assert list(to.iterdir())
 
 
+@pytest.mark.outside
 def test_the_state_folder(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """As with `sudo -E`: no key, no record and no ledger where somebody else's link leads."""
     monkeypatch.setenv("XDG_STATE_HOME", str(place.link))
@@ -106,6 +109,7 @@ def test_the_state_folder(place: Place, monkeypatch: pytest.MonkeyPatch) -> None
     assert made.fingerprint(place.victim) == before
 
 
+@pytest.mark.outside
 def test_a_file_s_record_in_a_state_folder_of_somebody_else(
     place: Place, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +167,7 @@ def test_what_a_recording_finds_in_its_place(
     assert {name: facts[-1] for name, facts in after.items()} == {n: f[-1] for n, f in before.items()}
 
 
+@pytest.mark.outside
 def test_a_link_is_faster_than_the_folder(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a part was missing and a link takes its place before it is made."""
     made_here = path_walk._made
@@ -178,6 +183,7 @@ def test_a_link_is_faster_than_the_folder(place: Place, monkeypatch: pytest.Monk
     assert made.fingerprint(place.victim) == before
 
 
+@pytest.mark.outside
 def test_what_others_put_into_a_state_folder_that_is_open_to_them(
     scratch: Path,
 ) -> None:

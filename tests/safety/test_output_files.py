@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need_root
 from ssdlab.cli import main
 from ssdlab.formats.traces import capture
 from ssdlab.host.output_files import OutputFile, followed, write_new
@@ -79,11 +80,11 @@ def test_a_file_of_another_kind_is_left_as_it_is(
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.outside
 def test_a_stranger_s_link_leads_no_file_of_ours_anywhere(
     writing: dict[str, Writing], way: str, tmp_path: Path
 ) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to make a link of somebody else")
+    need_root()
     private, theirs = tmp_path / "private", tmp_path / "theirs"
     private.mkdir()
     theirs.mkdir()

@@ -83,6 +83,7 @@ def check(scene: made.Scene, place: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("scene", EVERY[::7], ids=lambda scene: scene.name)
+@pytest.mark.long
 def test_a_spoilt_folder_changes_nothing_outside(scene: made.Scene, place: Path) -> None:
     check(scene, place)
 
@@ -108,6 +109,7 @@ def test_every_spoilt_folder_changes_nothing_outside(
 
 
 @pytest.mark.parametrize("scene", list(made.given_away()), ids=lambda scene: scene.name)
+@pytest.mark.outside
 def test_what_belongs_to_somebody_else_is_read_and_not_written(
     scene: made.Scene, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_fall_is_told_as_it_was_seen_for_a_fill_does_not_know_its_cause(tmp_pa
         ("samsung-850-evo-4tb", 96),
     ],
 )
+@pytest.mark.long
 def test_elsewhere_the_page_says_that_there_is_none(
     name: str, scale: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +93,7 @@ def test_elsewhere_the_page_says_that_there_is_none(
     assert "no end of a cache was found" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_where_heat_has_begun_to_slow_the_drive_no_cache_is_told(tmp_path: Path) -> None:
     """Its flash is faster than its link without a cache; its controller gets hot while it is filled."""
     result = filled("samsung-950-pro-512gb", 4, tmp_path)

@@ -160,6 +160,7 @@ def within_cache(metric: str, value: float, span_gb: float = 10.0, **fields: obj
     ],
 )
 @pytest.mark.parametrize("effort", [QUICK, FULL])
+@pytest.mark.long
 def test_a_cache_that_is_written_before_the_ramp_ends_is_measured(
     metric: str, value: float, tolerance: float, effort: Effort
 ) -> None:
@@ -176,6 +177,7 @@ def test_a_cache_that_is_written_before_the_ramp_ends_is_measured(
         ("depth_1_write_us", 0.1, "too short to measure"),
     ],
 )
+@pytest.mark.long
 def test_what_a_span_is_too_small_for_is_not_judged(
     metric: str, span_gb: float, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

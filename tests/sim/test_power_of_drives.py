@@ -15,6 +15,8 @@ from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.runs.rating_check import scale_for
 
+pytestmark = pytest.mark.long
+
 MAXIMA = {
     name: max(watts)
     for name, text in shipped_ratings().items()
@@ -77,7 +79,6 @@ def test_reads_draw_the_fixed_power_and_their_energy(name: str) -> None:
     assert watts == pytest.approx(energy.working_w + iops * energy.read_4k_uj / 1e6, rel=0.02)
 
 
-@pytest.mark.timeout(3600)  # a drive with a cache is written eight times over, four times
 @pytest.mark.parametrize("name", slow_but(["nvme-tlc-enterprise", "samsung-840-pro-512gb"], UNHEATED))
 def test_under_a_limit_work_falls_with_the_power_left_for_it(name: str) -> None:
     """Steady random writes. A 40th of what the limit leaves is there for heavier work behind lighter work."""

@@ -22,6 +22,8 @@ from ssdlab.runs.write_cliff import write_cliff
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+pytestmark = pytest.mark.long
+
 CLASSES = [
     "dramless-client",
     "nvme-qlc-client",

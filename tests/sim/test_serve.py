@@ -59,6 +59,7 @@ def test_fio_finds_what_it_wrote(serve: Callable[..., Server], fio: str) -> None
     assert record["refused"] == record["violations"] == record["broken"] == 0
 
 
+@pytest.mark.long
 def test_copies_come_back_the_same(
     serve: Callable[..., Server], need_tool: Callable[[str], str], scratch: Path
 ) -> None:
@@ -116,6 +117,7 @@ def test_qemu_writes_discards_and_reads(
     assert record["flushes"] >= 1
 
 
+@pytest.mark.long
 def test_a_drive_is_taken_up_as_its_file_keeps_it_and_kept_again(
     serve: Callable[..., Server], command: str, tmp_path: Path
 ) -> None:
@@ -299,6 +301,7 @@ def test_figures_of_a_host_that_is_late_are_not_trusted(serve: Callable[..., Ser
     assert "after the drive's own moment" in server.said[-1]
 
 
+@pytest.mark.long
 def test_a_file_keeps_contents_for_the_next_server(
     serve: Callable[..., Server], command: str, tmp_path: Path
 ) -> None:
@@ -320,6 +323,7 @@ def test_a_file_keeps_contents_for_the_next_server(
         assert client.read(5 * MIB, 4 * KIB) == bytes(4 * KIB)
 
 
+@pytest.mark.long
 def test_seeded_contents_stay_the_same_and_forget_writes(
     serve: Callable[..., Server],
 ) -> None:
@@ -349,6 +353,7 @@ def test_memory_that_is_full_fails_the_write(serve: Callable[..., Server]) -> No
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.long
 def test_a_signal_ends_it_and_the_socket_goes(serve: Callable[..., Server], by: signal.Signals) -> None:
     server = serve("--allow-unwritten")
     assert stat.S_IMODE(server.socket.stat().st_mode) & 0o077 == 0

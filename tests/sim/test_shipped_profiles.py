@@ -172,6 +172,7 @@ def test_the_older_memblaze_has_more_spare_than_its_successor() -> None:
 
 
 @pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.long
 def test_it_works(name: str) -> None:
     text = SimulatedText(name, scale=scale_for(name, 2 << 30))
     drive = SimulatedDrive(text, writing=True, allow_unwritten=True)

@@ -256,6 +256,7 @@ def _until_held(file: Path) -> None:
     time.sleep(1)
 
 
+@pytest.mark.long
 def test_a_killed_command_leaves_what_it_found_and_a_stopped_one_what_it_did(tmp_path: Path) -> None:
     file = tmp_path / "drive.sim"
     _open(_text(file)).close()

@@ -16,6 +16,8 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.read_under_writes import ReadUnderWritesResult
 from ssdlab.runs.rating_check import scale_for
 
+pytestmark = pytest.mark.long
+
 LINKS = ["samsung-983-dct-960gb", "samsung-860-dct-960gb", "samsung-950-pro-512gb", "intel-p4510-8tb"]
 """Of each link and NAND one."""
 UNIT, UNITS = 4096, 32
@@ -149,7 +151,6 @@ def beside(name: str, library: Path) -> list[Any]:
     return [steps[f"reads 5 %, writes {share} %"].measured.read.service_ns for share in shares]
 
 
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", slow_but(["tiny-test", "nvme-qlc-client"], FLASH))
 def test_reads_of_each_drive_wait_longer_the_more_is_written(name: str, tmp_path: Path) -> None:
     """In cells of 10 s or more, each after the method's own 10 s: with less, writes from before still wait.

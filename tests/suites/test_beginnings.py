@@ -24,6 +24,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("suite", all_suites(), ids=lambda suite: suite.name)
 @pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.long
 def test_each_part_of_our_reviews_brings_about_what_is_declared(suite: Suite, quick: bool) -> None:
     for part in suite.parts:
         method = suite.method(part)

@@ -28,6 +28,8 @@ from ssdlab.runs.suites.ordering import SuiteOrder, groups, planned_children, sh
 from ssdlab.runs.suites.outcome import sizes_of_parts
 from suites.made import BRIEF, SMALL, children, run, suite
 
+pytestmark = pytest.mark.long
+
 STEADY = suite(Part("steady-random-write", "random-steady"), Part("mixed-random", "random-steady"))
 
 

@@ -128,6 +128,7 @@ def test_the_write_cache_of_a_simulated_drive_is_as_all_parts_ask(
         assert len({SimulatedText.parse(each.child.drive).write_cache for each in planned}) == 1
 
 
+@pytest.mark.long
 def test_where_the_write_cache_cannot_be_set_that_is_a_departure(tmp_path: Path) -> None:
     made = suite(Part("latency-qd32", "fresh"))
     quick = {"seconds": "0.05", "overwrites": "1", "most_rounds": "5"}

@@ -90,6 +90,7 @@ def parts(folder: RunFolder) -> list[dict[str, bool]]:
     return found
 
 
+@pytest.mark.long
 def test_a_declaration_is_run_on_several_drives_and_reported_on_one_page(
     tmp_path: Path, review: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +181,7 @@ def test_an_identifier_may_have_a_slash_and_a_path_is_none(
 
 
 @pytest.mark.parametrize("finished", [0, 3])
+@pytest.mark.long
 def test_killed_between_and_within_drives_nothing_finished_is_done_twice(
     tmp_path: Path, review: str, finished: int
 ) -> None:

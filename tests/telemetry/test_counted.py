@@ -9,6 +9,8 @@ import pytest
 from methods.on_simulated import run
 from ssdlab.results.time_line import changes_of
 
+pytestmark = pytest.mark.long
+
 SHORT = {"seconds": "0.5", "ramp_seconds": "0", "precondition": "analytic"}
 
 

@@ -112,6 +112,7 @@ def test_a_slow_clock_of_rows_does_not_slow_the_samples() -> None:
     assert len(found) >= 25
 
 
+@pytest.mark.long
 def test_a_run_keeps_them_in_a_sealed_table(
     hot_text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need_root
 from machine import tracing
 from ssdlab.cli import main
 from ssdlab.drives import open_drive
@@ -35,8 +36,7 @@ PAGE = 4096
 @pytest.fixture
 def traced() -> None:
     """The kernel's tracing files; skipped where they are not to be had."""
-    if os.geteuid() != 0:
-        pytest.skip("recording needs root")
+    need_root()
     try:
         tracing.mount_tracefs()
     except (OSError, subprocess.CalledProcessError):

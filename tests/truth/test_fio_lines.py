@@ -336,7 +336,6 @@ def test_what_is_no_device_yet_is_not_made(fio: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", [*EXACT, *DRAWN, *TIMED])
 def test_each_kind_with_100_seeds(bench: Bench, name: str) -> None:
     if name in EXACT:
@@ -348,6 +347,5 @@ def test_each_kind_with_100_seeds(bench: Bench, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 def test_no_file_grows_with_any_seed(fio: str, scratch: Path) -> None:
     check_file(fio, scratch, on_file(), many("on a file")[:10])

@@ -34,7 +34,6 @@ SLOW = {"sync-8-threads", "uring"}
 Throttled = Callable[..., blkio.Throttle]
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     "engine", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in ENGINES]
 )
@@ -67,7 +66,6 @@ def test_each_second_says_it_too(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [

@@ -33,6 +33,7 @@ def test_a_time_is_written_alike_whatever_its_unit(value_us: float) -> None:
     }
 
 
+@pytest.mark.long
 def test_a_demand_test_has_no_table_of_a_cpu_that_has_no_part(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -153,6 +153,7 @@ def test_the_design_document_has_every_room_and_folder() -> None:
     assert {path.name for path in folders} <= set(re.findall(r"\b(\w+)/", tree)) | {"nvme"}, "not in the tree"
 
 
+@pytest.mark.long
 def test_imports_between_folders_go_down() -> None:
     assert not against_the_order(imports())
 

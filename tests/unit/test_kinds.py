@@ -44,6 +44,7 @@ def _names_kind(node: ast.AST) -> bool:
     return any(isinstance(each, ast.Constant) and each.value in KINDS for each in ast.walk(node))
 
 
+@pytest.mark.long
 def test_nobody_outside_drives_asks_for_the_kind() -> None:
     found = [
         f"{path.relative_to(PACKAGE)}, line {line}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from machine import blkio, memory_disk, sharing, tracing
+from machine import blkio, memory_disk, orphans, sharing, tracing
 from machine.staging import Stage
 
 TESTS = Path(__file__).parents[1]
@@ -28,6 +28,7 @@ def test_every_test_that_shares_the_machine_is_marked(request: pytest.FixtureReq
     assert not unmarked
 
 
+@pytest.mark.long
 def test_a_fixture_marks_its_tests() -> None:
     """One of the 16 tests of one file asks for fio."""
     words = ["--collect-only", "--quiet", "-p", "no:cacheprovider", "-m", sharing.MARKER]
@@ -64,32 +65,48 @@ def test_no_state_of_the_user_is_used() -> None:
     assert all("ssdlab-homes-" in home for home in homes)
 
 
+PARTS = ("(long or outside)", "machine", "tests/guest", "tests/package")
+"""By what the call of each part of `all` is known."""
+
+
 @pytest.mark.parametrize(
-    ("beside", "alone", "words", "status"),
+    ("statuses", "words", "status"),
     [
-        (0, 0, [], 0),
-        (1, 0, [], 1),
-        (0, 1, [], 1),
-        (2, 1, [], 2),
-        (5, 0, [], 5),
-        (0, 5, [], 5),
-        (5, 0, ["-k", "zram"], 0),
-        (0, 5, ["-k", "units"], 0),
-        (5, 1, ["-k", "zram"], 1),
-        (1, 5, ["-k", "units"], 1),
-        (5, 5, ["-k", "nothing"], 5),
+        ((0, 0, 0, 0), [], 0),
+        ((1, 0, 0, 0), [], 1),
+        ((0, 2, 0, 0), [], 2),
+        ((0, 0, 5, 0), [], 5),
+        ((5, 0, 5, 5), ["-k", "zram"], 0),
+        ((5, 1, 0, 5), ["-k", "zram"], 1),
+        ((5, 5, 5, 5), ["-k", "nothing"], 5),
     ],
 )
-def test_both_calls_count(beside: int, alone: int, words: list[str], status: int, tmp_path: Path) -> None:
-    """A call that finds no test is a failure, unless the words given leave it none."""
-    pytest_stub = tmp_path / "pytest"
-    pytest_stub.write_text(
-        f'#!/bin/sh\necho "with $*"\ncase "$*" in *"not machine"*) exit {beside};; *) exit {alone};; esac\n'
-    )
-    pytest_stub.chmod(0o755)
+def test_every_part_counts(
+    statuses: tuple[int, ...], words: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part that finds no test is a failure, unless the words given leave it none."""
+    cases = " ".join(f"*'{part}'*) exit {status};;" for part, status in zip(PARTS, statuses, strict=True))
+    for name in ("pytest", "cargo"):
+        stub = tmp_path / name
+        stub.write_text(f'#!/bin/sh\necho "{name} $*"\ncase "$*" in {cases} esac\n')
+        stub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTEST", str(tmp_path / "pytest"))
     script = TESTS.parent / "scripts" / "test"
-    done = subprocess.run([script, pytest_stub, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run([script, "all", *words], capture_output=True, text=True, check=False)
     assert done.returncode == status
-    calls = done.stdout.splitlines()
-    assert ["-n " in call for call in calls] == [True, False]
+    calls = [line for line in done.stdout.splitlines() if line.startswith("pytest ")]
+    assert ["-n " in call for call in calls] == [True, False, True, False]
     assert all(call.endswith(" ".join(words)) for call in calls)
+
+
+def test_orphans_of_a_failed_test_are_ended_and_children_are_not() -> None:
+    child = subprocess.Popen(["sleep", "60"])
+    line = subprocess.run(
+        ["sh", "-c", "sleep 60 >&- 2>&- & echo $!"], capture_output=True, text=True, check=True
+    )
+    orphan = int(line.stdout)
+    assert orphan in orphans.end_orphans()
+    assert child.poll() is None
+    child.kill()
+    child.wait()
