@@ -309,7 +309,7 @@ def test_a_library_full_at_the_first_write_keeps_no_empty_run(scratch: Path, sma
     assert RunFolder(start(order, small_library)).manifest.status == "finished"
 
 
-@pytest.mark.outside
+@pytest.mark.usefixtures("as_a_program")
 def test_a_full_library_at_the_very_end_keeps_the_result(
     scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
