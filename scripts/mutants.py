@@ -110,7 +110,7 @@ def cover(tree: Path) -> int:
     """Run what `make test` runs of Python, and keep which test reaches which line."""
     words = ["-m", QUICK, "--cov=ssdlab", "--cov-context=test", "--cov-report=", "--junitxml=.quick.xml"]
     return subprocess.run(
-        [*_pytest(tree), "-n", str(os.cpu_count()), *words], cwd=tree, check=False
+        [*_pytest(tree), "-n", str(os.cpu_count()), *words], cwd=tree, check=False, env=_environment(tree)
     ).returncode
 
 
