@@ -33,7 +33,7 @@ help: ## what each verb does
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
 # What it does is said as it does it; what is built already is not built again, and not spoken of.
-setup: $(EXTENSION) $(BYTECODE) $(PAGE) ## everything from a clean clone, in about two minutes; the command is then .venv/bin/ssdlab
+setup: $(EXTENSION) $(BYTECODE) $(PAGE) ## everything from a clean clone, in about two and a half minutes; the command is then .venv/bin/ssdlab
 
 build: setup ## compile again what changed
 
