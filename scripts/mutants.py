@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 ROOMS = {
     "keeping": [
@@ -128,10 +129,10 @@ def _pytest(tree: Path) -> list[str]:
 def tests_of(tree: Path) -> dict[tuple[str, int], list[str]]:
     """Return the tests that reach each line of each file, fastest first."""
     took = {}
-    for case in re.finditer(
-        r'<testcase classname="([^"]*)" name="([^"]*)" time="([\d.]+)"', (tree / ".quick.xml").read_text()
-    ):
-        took[f"{case[1].replace('.', '/')}.py::{case[2]}"] = float(case[3])
+    for case in ElementTree.parse(tree / ".quick.xml").getroot().iter("testcase"):
+        if case.find("failure") is None and case.find("error") is None:
+            place = case.attrib["classname"].replace(".", "/")
+            took[f"{place}.py::{case.attrib['name']}"] = float(case.attrib["time"])
     found: dict[tuple[str, int], list[str]] = {}
     with sqlite3.connect(tree / ".coverage") as kept:
         rows = kept.execute(
@@ -140,12 +141,12 @@ def tests_of(tree: Path) -> dict[tuple[str, int], list[str]]:
         )
         for path, context, bits in rows:
             test = context.partition("|")[0]
-            if "::" in test:
+            if test in took:
                 for line in (
                     at * 8 + bit for at, byte in enumerate(bits) for bit in range(8) if byte >> bit & 1
                 ):
                     found.setdefault((path, line), []).append(test)
-    return {place: sorted(set(tests), key=lambda test: took.get(test, 1.0)) for place, tests in found.items()}
+    return {place: sorted(set(tests), key=took.__getitem__) for place, tests in found.items()}
 
 
 def killed_by(tree: Path, tests: list[str]) -> str | None:
