@@ -224,3 +224,11 @@ def test_no_line_of_one_drive_looks_like_another_drive(node) -> None:
         others = [(each["colour"], each["shape"]) for each in runs if each is not own]
         looks = [(each["colour"], each["shape"]) for each in lines]
         assert not set(looks) & set(others) and len({colour for colour, _ in looks}) == 8
+
+
+@pytest.mark.parametrize(
+    ("scale", "value", "place"),
+    [("linear", 7.5, 7.5), ("log", 1000, 3), ("log", 0.01, -2), ("nines", 0.999, 3), ("nines", 0.9, 1)],
+)
+def test_a_value_has_its_place_on_an_axis(node, scale: str, value: float, place: float) -> None:
+    assert node(f"web.axes.place({{ scale: '{scale}' }}, {value})") == pytest.approx(place)
