@@ -1,13 +1,11 @@
 """Plant seeded faults in a copy of the sources, one at a time, and say which the tests do not see.
 
-    git worktree add /elsewhere/copy                      # never the tree that you work in
-    .venv/bin/python scripts/mutants.py cover /elsewhere/copy
-    .venv/bin/python scripts/mutants.py run /elsewhere/copy --room analysis --count 30 --seed 1
+    git clone . /elsewhere/copy                      # and make setup there: never the tree that you work in
+    .venv/bin/python scripts/mutants.py /elsewhere/copy --room analysis --count 30 --seed 1
 
-`cover` notes which test of `make test` reaches which line; it needs `pip install coverage pytest-cov`. `run`
-draws faults among the lines that a test reaches, and runs the tests of each line, fastest first. A line of
-JSON each: file, line, before, after, and the test that failed, or null. What survives is a test that is
-missing, or a fault without an effect. Of `--room simulator` all of the crate's own tests are run.
+A fault is looked for by those of the tests of `make test` that import its module; with --whole by all. A line of JSON
+each: file, line, before, after, and the test that failed, or null. What survives is a test that is missing,
+or a fault without an effect. Of the simulator all of the crate's own tests are run.
 """
 
 from __future__ import annotations
@@ -19,15 +17,12 @@ import json
 import os
 import random
 import re
-import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree import ElementTree
 
 ROOMS = {
     "keeping": [
@@ -43,7 +38,9 @@ ROOMS = {
     "simulator": ["crates/sim/src/*"],
 }
 QUICK = "not (long or outside or machine or guest or wheel or slow)"
-MOST_TESTS, LIMIT_S = 40, 240
+LIMIT_S = 1800
+NO_TEST = 5
+"""What pytest ends with where none is selected."""
 COMPARED = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -107,14 +104,6 @@ def _rust_faults(text: str) -> Iterator[Fault]:
                 yield Fault(at + 1, line.strip(), new.strip(), "".join(whole))
 
 
-def cover(tree: Path) -> int:
-    """Run what `make test` runs of Python, and keep which test reaches which line."""
-    words = ["-m", QUICK, "--cov=ssdlab", "--cov-context=test", "--cov-report=", "--junitxml=.quick.xml"]
-    return subprocess.run(
-        [*_pytest(tree), "-n", str(os.cpu_count()), *words], cwd=tree, check=False, env=_environment(tree)
-    ).returncode
-
-
 def _environment(tree: Path) -> dict[str, str]:
     """Let the copy's own package be imported, wherever the environment is that its `.venv` leads to."""
     known = os.environ.get("PYTHONPATH")
@@ -126,32 +115,19 @@ def _pytest(tree: Path) -> list[str]:
     return [str(tree / ".venv/bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
 
-def tests_of(tree: Path) -> dict[tuple[str, int], list[str]]:
-    """Return the tests that reach each line of each file, fastest first."""
-    took = {}
-    for case in ElementTree.parse(tree / ".quick.xml").getroot().iter("testcase"):
-        if case.find("failure") is None and case.find("error") is None:
-            place = case.attrib["classname"].replace(".", "/")
-            took[f"{place}.py::{case.attrib['name']}"] = float(case.attrib["time"])
-    found: dict[tuple[str, int], list[str]] = {}
-    with sqlite3.connect(tree / ".coverage") as kept:
-        rows = kept.execute(
-            "select path, context, numbits from line_bits"
-            " join file on file.id = file_id join context on context.id = context_id"
-        )
-        for path, context, bits in rows:
-            test = context.partition("|")[0]
-            if test in took:
-                for line in (
-                    at * 8 + bit for at, byte in enumerate(bits) for bit in range(8) if byte >> bit & 1
-                ):
-                    found.setdefault((path, line), []).append(test)
-    return {place: sorted(set(tests), key=took.__getitem__) for place, tests in found.items()}
+def _importing(tree: Path, path: Path) -> list[str]:
+    """Return the files of tests that import a module, or something of it."""
+    folder, name = ".".join(path.relative_to(tree / "python").parts[:-1]), path.stem
+    wanted = re.compile(
+        rf"from {folder}\.{name} import|from {folder} import [^#]*?\b{name}\b|import {folder}\.{name}\b"
+    )
+    tests = sorted((tree / "tests").rglob("test_*.py"))
+    return [str(each.relative_to(tree)) for each in tests if wanted.search(each.read_text())]
 
 
-def killed_by(tree: Path, tests: list[str]) -> str | None:
+def _killed_by(tree: Path, tests: list[str]) -> str | None:
     """Return the first test that fails, or what else ended them; None: all passed."""
-    words = [*_pytest(tree), "-x", *tests]
+    words = [*_pytest(tree), "-x", "-n", str(os.cpu_count()), "-m", QUICK, *tests]
     try:
         done = subprocess.run(
             words,
@@ -164,10 +140,16 @@ def killed_by(tree: Path, tests: list[str]) -> str | None:
         )
     except subprocess.TimeoutExpired:
         return "no end"
-    if done.returncode == 0:
+    if done.returncode in (0, NO_TEST):
         return None
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
     return failed[1] if failed else done.stdout.strip().splitlines()[-1]
+
+
+def _of_python(tree: Path, path: Path, *, whole: bool) -> str | None:
+    near = _importing(tree, path)
+    killer = _killed_by(tree, near) if near else None
+    return killer or (_killed_by(tree, []) if whole or not near else None)
 
 
 def _of_rust(tree: Path) -> str | None:
@@ -182,7 +164,7 @@ def _of_rust(tree: Path) -> str | None:
     return (failed[1] or failed[2]) if failed else "does not compile"
 
 
-def run(tree: Path, room: str, count: int, seed: int) -> None:
+def run(tree: Path, room: str, count: int, seed: int, *, whole: bool) -> None:
     """Plant faults of a room, one after the other, and print what became of each."""
     draw, rust = random.Random(seed), room == "simulator"
     place = tree if rust else tree / "python/ssdlab"
@@ -190,7 +172,6 @@ def run(tree: Path, room: str, count: int, seed: int) -> None:
         path for path in place.rglob("*.rs" if rust else "*.py")
         if any(fnmatchcase(str(path.relative_to(place)), pattern) for pattern in ROOMS[room])
     )  # fmt: skip
-    reached = {} if rust else tests_of(tree)
     done = 0
     while done < count:
         path = draw.choice(files)
@@ -199,13 +180,10 @@ def run(tree: Path, room: str, count: int, seed: int) -> None:
         if not faults:
             continue
         fault = draw.choice(faults)
-        tests = reached.get((str(path), fault.line), [])[:MOST_TESTS]
-        if not rust and not tests:
-            continue
         began = time.monotonic()
         try:
             path.write_text(fault.text)
-            killer = _of_rust(tree) if rust else killed_by(tree, tests)
+            killer = _of_rust(tree) if rust else _of_python(tree, path, whole=whole)
         finally:
             path.write_text(text)
         told = {
@@ -222,14 +200,12 @@ def run(tree: Path, room: str, count: int, seed: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("verb", choices=("cover", "run"))
     parser.add_argument("tree", type=Path)
     parser.add_argument("--room", choices=ROOMS, default="analysis")
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--whole", action="store_true", help="try what survives with all of `make test` too")
     given = parser.parse_args()
     if given.tree.resolve() == Path(__file__).resolve().parents[1]:
         parser.error("that is the tree of this script: make a copy")
-    if given.verb == "cover":
-        sys.exit(cover(given.tree.resolve()))
-    run(given.tree.resolve(), given.room, given.count, given.seed)
+    run(given.tree.resolve(), given.room, given.count, given.seed, whole=given.whole)
