@@ -3,9 +3,9 @@
     git clone . /elsewhere/copy                      # and make setup there: never the tree that you work in
     .venv/bin/python scripts/mutants.py /elsewhere/copy --room analysis --count 30 --seed 1
 
-A fault is looked for by those of the tests of `make test` that import its module; with --whole by all. A line of JSON
-each: file, line, before, after, and the test that failed, or null. What survives is a test that is missing,
-or a fault without an effect. Of the simulator all of the crate's own tests are run.
+A fault is looked for by those of the tests of `make test` that import its module; with --whole by all. A line
+of JSON each: file, line, before, after, and the test that failed, or null. What survives is a test that is
+missing, or a fault without an effect. Of the simulator all of the crate's own tests are run.
 """
 
 from __future__ import annotations
