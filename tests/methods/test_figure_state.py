@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from methods.on_simulated import SMALL
+from methods.quick_runs import METHODS, QuickRun
 from ssdlab.cli import main
+from ssdlab.methods.results.figure_state import with_states
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts_verdict import Judgement
 from ssdlab.model.units import figure_text
+from ssdlab.results.host_part import PREPARING
+from ssdlab.results.run_folder import Step
 
 
 def told(
@@ -28,6 +35,32 @@ def told(
     place = library / "page.html"
     assert main(["report", found["folder"], "-o", str(place)]) == 0
     return found, shown, place.read_text(encoding="utf-8")
+
+
+def failing(step: Step) -> Step:
+    """The same step with one read or write that failed."""
+    measurement = deepcopy(step.result.measurement)
+    assert measurement is not None
+    side = next(measurement[each] for each in ("read", "write", "trim") if measurement[each])
+    side["failed"] += 1
+    return replace(step, result=step.result.model_copy(update={"measurement": measurement}))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_failed_io_marks_the_figures_that_its_step_decided_and_no_others(
+    name: str, quick_run: QuickRun
+) -> None:
+    run = quick_run(name)
+    result, steps = read_result(run), run.steps()
+    assert result is not None
+    measured = {at for at, step in enumerate(steps) if step.result.measurement and step.verb not in PREPARING}
+    figured = {step.ordinal for step in steps if step.verb not in PREPARING}
+    chosen = sorted(measured)
+    for at in {*chosen[:: len(chosen) // 5 + 1], *chosen[-1:]}:
+        spoilt = with_states(result, [*steps[:at], failing(steps[at]), *steps[at + 1 :]])
+        for figure in spoilt.scalars:
+            decided = set(result.decided_by(figure)) or figured
+            assert (figure.unshown == "failed I/O") is (steps[at].ordinal in decided), (figure.name, at)
 
 
 def test_seconds_of_act_pass_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

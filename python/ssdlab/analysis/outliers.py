@@ -84,7 +84,7 @@ def far(count: int, alpha: float) -> float:
     """Return how many robust standard deviations off a value is far, of `count` values.
 
     >>> round(far(200, 0.01), 1)
-    4.4
+    4.3
     """
     single = alpha / (2 * count)
     freedom = EFFICIENCY * (count - 1)

@@ -118,7 +118,7 @@ def labelled(values: Sequence[float], words: Words) -> list[tuple[float, str]]:
     """Return ticks with their labels, of which no two are alike where digits tell them apart.
 
     >>> labelled([47_900, 47_950], lambda value, digits: f"{value:.{digits}g}")
-    [(47900, '4.79e+04'), (47950, '4.795e+04')]
+    [(47900, '4.79e+04'), (47950, '4.8e+04')]
     """
     texts: list[str] = []
     for digits in _DIGITS:
