@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from methods.on_simulated import run
+from methods.quick_runs import QuickResult
 from methods.test_client_methods import assert_inside_its_plan
 from ssdlab import _core
 from ssdlab.analysis.demand import Chosen, Demand, choose, unwritten_reads
@@ -409,3 +410,15 @@ def test_the_grid_is_that_of_the_specification() -> None:
     assert len(params.grid) == 49 and params.shape == (32, 32)
     with pytest.raises(UsageError):
         PtsDemandIntensityParams.build({"depths": "4,2"})
+
+
+@pytest.mark.parametrize("name", ["pts-demand-intensity", "pts-composite"])
+def test_a_latency_says_at_which_demand_it_is_and_a_rate_is_of_its_own(
+    name: str, quick_result: QuickResult
+) -> None:
+    """Each drive has its own demand: latencies of two drives compare at it, rates are what was chosen by."""
+    result = quick_result(name)
+    points = {point.name.lower(): f"TC{point.threads} QD{point.depth}" for point in result.points}
+    for figure in result.scalars:
+        own = figure.name.removesuffix("_art").rpartition("_")[2]
+        assert result.basis_of(figure).at == (points[own] if figure.unit == "µs" else "")
