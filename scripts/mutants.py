@@ -172,14 +172,15 @@ def run(tree: Path, room: str, count: int, seed: int, *, whole: bool) -> None:
         path for path in place.rglob("*.rs" if rust else "*.py")
         if any(fnmatchcase(str(path.relative_to(place)), pattern) for pattern in ROOMS[room])
     )  # fmt: skip
-    done = 0
-    while done < count:
+    drawn: set[tuple[Path, str]] = set()
+    while len(drawn) < count:
         path = draw.choice(files)
         text = path.read_text()
         faults = list((_rust_faults if rust else _python_faults)(text))
-        if not faults:
+        fault = draw.choice(faults) if faults else None
+        if fault is None or (path, fault.text) in drawn:
             continue
-        fault = draw.choice(faults)
+        drawn.add((path, fault.text))
         began = time.monotonic()
         try:
             path.write_text(fault.text)
@@ -195,7 +196,6 @@ def run(tree: Path, room: str, count: int, seed: int, *, whole: bool) -> None:
         print(
             json.dumps({**told, "killed_by": killer, "seconds": round(time.monotonic() - began)}), flush=True
         )
-        done += 1
 
 
 if __name__ == "__main__":
