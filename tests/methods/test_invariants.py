@@ -131,6 +131,26 @@ def test_figures_rest_on_steps_that_were_measured(run: RunFolder) -> None:
         assert proof.ordinal in ordinals
 
 
+OF_A_STEP = {"IOPS": "iops", "MB/s": "mb_s"}
+NOT_OF_A_MEAN = {
+    *("consistency", "trim-validation", "rate-limit", "paced-burst", "pts-write-saturation", "trace")
+}
+"""Methods whose rates are of a part of a step, or what was asked for."""
+
+
+def test_a_rate_of_one_step_is_what_that_step_did(run: RunFolder) -> None:
+    if run.manifest.method.name in NOT_OF_A_MEAN:
+        return
+    result: Any = read_result(run)
+    summaries = {step.ordinal: summary for step, summary in measured(run)}
+    for figure in result.scalars:
+        steps = result.basis_of(figure).steps
+        if len(steps) == 1 and figure.unit in OF_A_STEP and figure.value is not None:
+            rate, summary = OF_A_STEP[figure.unit], summaries[steps[0]]
+            of_parts = [summary[each][rate] for each in DIRECTIONS if summary[each]]
+            assert figure.value in [pytest.approx(each) for each in (summary[rate], *of_parts)], figure.name
+
+
 def test_the_journal_counts_each_step_once(run: RunFolder) -> None:
     ordinals = [step.ordinal for step in run.steps()]
     assert ordinals == list(range(len(ordinals)))
