@@ -122,6 +122,7 @@ def test_a_growing_queue_is_told_from_a_long_one() -> None:
     assert not backlog_grows(list(random.exponential(50e6, 120))), "long, and not growing"
     assert not backlog_grows(list(1e3 * np.arange(120))), "microseconds are the host's"
     assert not backlog_grows([1e9, 2e9, 3e9]), "too few rows to tell"
+    assert not backlog_grows([1e9, 4e9, 4e9, 9e9]), "a quarter in which it stood still"
 
 
 def rows(done_a_second: int, waits_ns: Sequence[float], ramp: int = 2) -> dict[str, np.ndarray]:
