@@ -109,7 +109,7 @@ def test_the_verdict_has_three_words() -> None:
     assert Judgement(steady=False, fills=3.0).verdict == "NOT ACHIEVED"
     assert Judgement(steady=False, fills=0.543).verdict == "not judged after 0.543 user capacities"
     held_back = Judgement(steady=False, fills=3.0, by_host="the CPUs were 99.0 % busy")
-    assert held_back.verdict == "not judged by host-limited figures"
+    assert held_back.verdict == "not judged by figures that the host disturbed"
 
 
 def test_the_lowest_percent_needs_ten_rows_below_it(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_rounds_that_the_host_limited_are_no_proof_either_way() -> None:
     """What is not tracked decides nothing, and so its steps do not count."""
     for host_in, steady, verdict in (
         ("5/95 8 KiB", True, "achieved"),
-        ("0/100 4 KiB", False, "not judged by host-limited figures"),
+        ("0/100 4 KiB", False, "not judged by figures that the host disturbed"),
     ):
         scripted = Scripted(lambda label: 1000.0 + round_of(label))
         procedure(scripted.lab(), PtsIopsParams())

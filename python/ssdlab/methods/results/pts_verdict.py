@@ -50,7 +50,7 @@ class Judgement(Stored):
         if self.failed:
             return "not judged, as I/O failed"
         why = [f"after {significant(self.fills)} user capacities"] if self.fills < MIN_CAPACITIES else []
-        why += ["by host-limited figures"] if self.by_host else []
+        why += ["by figures that the host disturbed"] if self.by_host else []
         return f"not judged {' and '.join(why)}"
 
 
