@@ -32,7 +32,7 @@ ROOMS = {
         *("results/unwritten_tables.py", "fleet/fleet_consent.py", "fleet/private.py"),
     ],
     "analysis": [
-        *("analysis/*", "methods/results/*", "library/*", "pts/*"),
+        *("analysis/*", "methods/results/*", "library/*"),
         *("results/doubt.py", "results/io_faults.py"),
     ],
     "simulator": ["crates/sim/src/*"],

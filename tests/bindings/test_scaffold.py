@@ -187,8 +187,9 @@ def test_every_locked_requirement_has_hashes() -> None:
 
 def test_ci_runs_every_part() -> None:
     script, parts = (ROOT / ".ci" / "run").read_text(), (ROOT / "scripts" / "test").read_text()
-    (every,) = re.findall(r'^every="check (.*)"$', script, re.MULTILINE)
-    assert every.split() == re.findall(r"^    (\w+)\)", parts, re.MULTILINE)
-    assert "make check" in script
+    (every,) = re.findall(r'^every="check test (.*)"$', script, re.MULTILINE)
+    assert ["quick", *every.split()] == re.findall(r"^    (\w+)\)", parts, re.MULTILINE)
+    assert "make check ||" in script and "make test 2>&1" in script
+    assert "scripts/test quick" in (ROOT / "Makefile").read_text()
     assert "SSDLAB_NO_SKIP=1" in script
     assert os.access(ROOT / ".ci" / "run", os.X_OK)

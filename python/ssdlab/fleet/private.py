@@ -35,7 +35,7 @@ def private_folder(path: Path, *, make: bool = False, writing: bool = True) -> H
 
 
 def read_private(folder: HeldFolder, name: str, *, own: bool = True) -> bytes:
-    """Read a file that nobody else can change, whole and once: of ours, or where not `own` of root too.
+    """Read a file that nobody else can change, whole and once: one of ours, or with `own=False` of root.
 
     Raises
     ------
