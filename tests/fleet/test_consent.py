@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from fleet.forged_scene import Scene, a_device
+from ssdlab.fleet.fleet_consent import FleetConsent
+from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.results.run_folder import read_manifest
 
 pytestmark = pytest.mark.machine
@@ -81,3 +83,39 @@ def test_of_a_device_that_can_be_reset_unseen_consent_is_asked_again(
     assert plan.jobs[0].serial in refused.err and "--destroy-all 1" in refused.err
     assert scene.run(*resume, *consent).status == 0
     assert scene.checksum() != written
+
+
+def test_consent_to_signatures_that_no_drive_carries_is_refused(device: tuple[Path, str]) -> None:
+    scene = Scene(device[0], "root", device[1])
+    words = ("fleet", "run", scene.home / "fills.json", "--backend", "local", "--destroy-all", "1")
+    scene.check_refused(scene.run(*words, "--wipe-signatures"), "--wipe-signatures out")
+
+
+def test_a_job_wipes_signatures_only_where_its_plan_names_them(device: tuple[Path, str]) -> None:
+    commands = []
+    for signed in (False, True):
+        if signed:
+            subprocess.run(["mkswap", device[1]], check=True, capture_output=True)
+        (place := device[0] / str(signed)).mkdir()
+        scene = Scene(place, "root", device[1], leave="wipe-signatures = true\n")
+        plan = scene.plans["fills"]
+        folder = FleetFolder(scene.folder(plan))
+        given = {"destroyed": plan.destroyed, "wipe_signatures": True}
+        folder.consent = FleetConsent.model_construct(**given)
+        commands.append(folder.job_command(plan.jobs[0]))
+    assert ["--wipe-signatures" in command for command in commands] == [False, True]
+    assert all(f"--destroy={plan.jobs[0].serial}" in command for command in commands)
+
+
+def test_a_run_that_others_can_change_is_not_resumed_with_its_consent(device: tuple[Path, str]) -> None:
+    scene = Scene(device[0], "root", device[1])
+    plan = scene.plans["fills"]
+    run = scene.library / plan.jobs[0].run_id
+    words = ("fleet", "run", scene.home / "fills.json", "--backend", "local", "--destroy-all", "1")
+    assert scene.run(*words).status == 0
+    assert run.stat().st_mode & 0o022 == 0
+    written = scene.checksum()
+    run.chmod(0o777)
+    done = scene.job(plan, f"--destroy={plan.jobs[0].serial}")
+    assert (done.status, scene.checksum()) == (2, written)
+    assert plan.jobs[0].run_id in done.err and "can be changed by everybody" in done.err

@@ -319,3 +319,13 @@ def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(Refused):
             read_plan(path)
+
+
+def test_what_a_run_does_on_errors_is_asked_of_a_selection_and_said_to_its_run(library: Path) -> None:
+    take(library, drives("A1"), "n1")
+    for asked, words in (("", []), ('on-error = "continue"\n', ["--on-error", "continue"])):
+        selection = parse_selection(A1 + QD1 + asked, "x")
+        (job,) = plan_fleet(selection, read_inventories(library), library).jobs
+        assert [word for word in job.task.words() if word in ("--on-error", "continue")] == words
+    with pytest.raises(UsageError, match="on-error"):
+        parse_selection(A1 + QD1 + 'on-error = "ignore"\n', "x")
