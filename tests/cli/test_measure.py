@@ -65,7 +65,7 @@ def test_a_file_gets_other_draws_each_time_and_the_same_by_the_seed_shown(file: 
 def test_what_a_reader_sees(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measure", str(file), *SIZE, "--threads", "2", "--bytes", "16m"]) == 0
     shown = capsys.readouterr().out
-    assert f"{file}  file on " in shown
+    assert f"{file}  file" in shown
     assert re.search(r"^random read, 4 KiB, 2 threads \(sync\), closed loop, seed \d+$", shown, re.MULTILINE)
     assert "4096 I/Os" in shown
     assert "latency" in shown

@@ -99,11 +99,20 @@ def test_a_signal_ends_an_idle_step(tmp_path: Path) -> None:
     from ssdlab.methods.job import read_job
 
     job = find_method("job")
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    begun = threading.Event()
+
+    def signalled() -> None:
+        begun.wait()
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=signalled, daemon=True).start()
+    drive = FakeDrive(before_run=lambda _: begun.set())
+    steps = '[[step]]\ndo = "run"\nrw = "randread"\nseconds = 1\n[[step]]\ndo = "idle"\nseconds = 300'
     began = time.monotonic()
     with pytest.raises(Interrupted):
-        run_on(FakeDrive(), job, read_job('[[step]]\ndo = "idle"\nseconds = 30', "x"), tmp_path)
-    assert time.monotonic() - began < 5
+        run_on(drive, job, read_job(steps, "x"), tmp_path)
+    assert time.monotonic() - began < 250
 
 
 @pytest.fixture

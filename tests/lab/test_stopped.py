@@ -200,13 +200,13 @@ def group_of(controller: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def hogs(count: int, *how: str) -> Iterator[list[int]]:
-    """Processes that never sleep, started by a command such as `nice`, and end themselves after 20 s of a CPU."""
+    """Processes that never sleep, started by a command such as `nice`; 20 s of a CPU end each."""
     found = [subprocess.Popen([*how, "sh", "-c", "ulimit -t 20; while :; do :; done"]) for _ in range(count)]
     try:
         yield [each.pid for each in found]
     finally:
-        # All of them, before the first is waited for: of two of one real-time priority on a CPU, the waiting one
-        # cannot even die before the other one has.
+        # All of them, before the first is waited for: of two of one real-time priority on a CPU, the one that
+        # waits cannot even die before the other one has.
         for each in found:
             each.kill()
         for each in found:

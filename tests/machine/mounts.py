@@ -1,7 +1,9 @@
-"""Which file system a path lies on."""
+"""Which file system a path lies on, and what it can do."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 
@@ -19,3 +21,13 @@ def file_system_type(path: Path) -> str | None:
         except OSError:
             continue
     return None
+
+
+def takes_direct_io(folder: Path) -> bool:
+    """Whether a file made there can be opened past the page cache."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder) as made:
+            os.close(os.open(made.name, os.O_RDWR | os.O_DIRECT))
+    except OSError:
+        return False
+    return True

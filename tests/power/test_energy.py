@@ -48,5 +48,12 @@ def test_a_gap_stands_for_nothing() -> None:
     assert trace.drawn(120_000_000, 180_000_000) is None
 
 
+@pytest.mark.parametrize("rails", [(), (1,), (2,)])
+def test_a_meter_that_said_nothing_has_a_trace(rails: tuple[int, ...]) -> None:
+    trace = PowerTrace.of_points(np.empty(0), np.empty((0, *rails)))
+    assert trace.watts.shape == (0, *(rails or (1,)))
+    assert trace.drawn(0, 10) is None
+
+
 def test_one_sample_is_no_time() -> None:
     assert PowerTrace.of_points(np.array([5]), np.array([1.0])).drawn(0, 10) is None

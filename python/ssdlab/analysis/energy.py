@@ -54,9 +54,10 @@ class PowerTrace:
 
     @classmethod
     def of_points(cls, time_ns: Array, watts: Array) -> Self:
-        """Return the trace of samples at rising times, shape (n,) and (n, rails)."""
+        """Return the trace of samples at rising times, shape (n,) and (n,) or (n, rails)."""
         times = np.asarray(time_ns, dtype=np.int64)
-        shaped = np.asarray(watts, dtype=np.float64).reshape(len(times), -1)
+        shaped = np.asarray(watts, dtype=np.float64)
+        shaped = shaped[:, None] if shaped.ndim == 1 else shaped
         if len(times) < 2:
             return cls(times[:0], times[:0], shaped[:0])
         steps = np.diff(times)
