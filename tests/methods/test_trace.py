@@ -58,6 +58,7 @@ def test_with_gaps_no_io_is_late_and_totals_are_those_of_the_trace(tmp_path: Pat
     # Nothing overlaps: busy time is the sum of the services, and the last I/O ends the run.
     waited = sum(done.service_ns[name]["mean"] * ios for name, ios in (("read", 75), ("write", 25)))
     assert done.busy_s * 1e9 == pytest.approx(waited, rel=1e-5)
+    assert done.in_flight == pytest.approx(done.busy_s / done.seconds, rel=1e-5)
     assert done.service_mean_ns == pytest.approx(waited / 100, rel=1e-5)
     assert done.mb_s == pytest.approx((75 * 4096 + 25 * 16384) / done.busy_s / 1e6)
     assert 0 < done.seconds * 1e9 - 99 * GAP_US * 1000 <= max(s["max"] for s in done.service_ns.values())
@@ -100,7 +101,7 @@ def test_gaps_are_cut_and_io_beyond_the_end_is_wrapped(tmp_path: Path) -> None:
     result = replayed(tmp_path, trace, gap_most="25ms")
     assert (result.laid.gaps_cut, result.recording.duration_ns) == (1, 25_000_000)
     assert (result.laid.wrapped, result.laid.extent_bytes) == (1, (1 << 42) + 4096)
-    assert any("wrapped" in caveat for caveat in result.caveats)
+    assert any("1 I/O beyond the drive's end was wrapped" in caveat for caveat in result.caveats)
     assert any("1 I/O was left out: not in whole logical blocks" in caveat for caveat in result.caveats)
 
 
