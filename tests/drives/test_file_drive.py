@@ -13,6 +13,7 @@ import pytest
 
 from ssdlab.drives import open_drive
 from ssdlab.drives.file.extents import gaps
+from ssdlab.drives.guard.mark import read_mark
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.workload import Mix, Sequential, Stop, Stream, Workload
 
@@ -59,6 +60,29 @@ def test_ours_may_be_written_again_without_consent(made: Path) -> None:
     for _ in range(2):
         with open_drive(made, writing=True) as drive:
             assert drive.run(stream(0)).summary()["write"]["ios"] == 64
+
+
+def test_its_mark_is_durable_before_the_first_write_and_once_it_is_closed(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+    durably = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        mark = read_mark(descriptor, made)
+        assert mark is not None
+        flushed.append("being written" if mark.written_ns is None else "written")
+        durably(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with open_drive(made) as drive:
+        drive.run(stream(100))
+    assert flushed == [], "what is only read has no mark to keep"
+    with open_drive(made, writing=True) as drive:
+        for _ in range(2):  # between them the drive is not made to flush
+            drive.run(stream(0))
+            assert flushed == ["being written"]
+    assert flushed == ["being written", "written"]
 
 
 def test_what_something_else_changed_may_not(made: Path) -> None:
