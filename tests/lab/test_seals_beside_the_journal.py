@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lab.damaged import REFUSED, SEED, DamagedRun
@@ -24,8 +25,11 @@ from ssdlab.results.run_folder import (
     RunFolder,
     read_manifest,
 )
+from ssdlab.results.samples import samples_name, write_samples
 from ssdlab.results.seal import open_document
 from ssdlab.results.step_log import log_name
+from ssdlab.results.step_power import StepPower, power_name, write_power
+from ssdlab.results.verifying import verify_run
 from ssdlab.runs.conditions.ledger import Ledger, change_of, read_ledger
 
 # --- notes ---
@@ -144,3 +148,29 @@ def test_the_recording_that_a_replay_was_made_of_is_sealed(make_damaged: Callabl
     assert whole.shown()[0] == 0
     (whole.folder / "trace-0001.records").write_bytes(bytes(99) + b"x")
     assert whole.shown()[0] == REFUSED
+
+
+def test_every_file_beside_the_logs_of_a_finished_step_is_sealed(
+    make_damaged: Callable[[str], DamagedRun],
+) -> None:
+    damaged = make_damaged("killed")
+    power = StepPower(("12 V",), np.arange(3), np.arange(3) + 1, np.ones((3, 1)))
+    with HeldFolder(damaged.folder / STEPS, writing=True) as steps:
+        write_power(steps, power_name(0, 1), power)
+        write_samples(steps, samples_name(0, 1), [])
+        names = [name for name in steps.names() if not name.endswith(".log")]
+    assert {power_name(0, 1), samples_name(0, 1), samples_name(1, 1)} <= {*names}
+    assert RunFolder(damaged.folder).verify() == "unfinished"
+    for name in names:
+        path = damaged.folder / STEPS / name
+        data = path.read_bytes()
+        for bit in random.Random(SEED).sample(range(8 * len(data)), min(8 * len(data), 150)):
+            flipped = bytearray(data)
+            flipped[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(bytes(flipped))
+            assert name in (verify_run(damaged.folder).damage or ""), bit
+        for shorter in (data[:-1], data[: len(data) // 2]):
+            path.write_bytes(shorter)
+            assert name in (verify_run(damaged.folder).damage or "")
+        path.write_bytes(data)
+    assert verify_run(damaged.folder).damage is None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,15 +30,15 @@ from ssdlab.results import tables
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.records import pauses_of
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, read_manifest, step_logs
-from ssdlab.results.samples import read_samples, sample_files
+from ssdlab.results.samples import read_samples, sample_files, samples_name
 from ssdlab.results.schema import TableInfo
 from ssdlab.results.seal import file_digest
 from ssdlab.results.step_log import log_name
-from ssdlab.results.step_power import power_columns
+from ssdlab.results.step_power import power_columns, power_name, read_power
 from ssdlab.results.store import write_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import ssdlab._core as _core
     from ssdlab.model.pauses import Pause
@@ -71,7 +72,7 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     series = tables.concatenate([part for each in attempts for part in _series(each)], tables.SERIES_COLUMNS)
     hist = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
     ios = tables.concatenate([part for each in attempts for part in _ios(each)], tables.IO_COLUMNS)
-    _check_steps(path, attempts, series)
+    _check_steps(held, attempts, series)
     wanted = [
         (tables.SERIES, series, tables.SERIES_COLUMNS, "ordinal, attempt, row, stream, direction"),
         (tables.HIST, hist, tables.HIST_COLUMNS, "ordinal, attempt, row, stream, direction, clock, low_ns"),
@@ -356,10 +357,19 @@ def rows_fault(step: Step, series: tables.Columns) -> str | None:
     return None
 
 
-def _check_steps(folder: Path, attempts: Sequence[_Attempt], series: tables.Columns) -> None:
-    """See that the log of each finished step is whole, and its rows add up to what its record states."""
+def _check_beside(steps: HeldFolder, step: Step) -> None:
+    """See that what a finished step keeps beside its log is whole: samples of the drive, and of power."""
+    read_samples(steps, samples_name(step.ordinal, step.attempt), ended=True)
+    if steps.exists(name := power_name(step.ordinal, step.attempt)):
+        read_power(steps, name)
+
+
+def _check_steps(folder: HeldFolder, attempts: Sequence[_Attempt], series: tables.Columns) -> None:
+    """See that all that is kept of each finished step is whole, and its rows add up to its record."""
     ended = {(each.ordinal, each.attempt): each for each in attempts}
-    for step in RunFolder(folder).steps():
+    steps = folder.folder(STEPS)
+    for step in RunFolder(folder.path).steps():
+        _check_beside(steps, step)
         if (log := ended.get((step.ordinal, step.attempt))) is not None:
             log.check_whole()
         if (fault := rows_fault(step, series)) is not None:
@@ -384,20 +394,31 @@ def check_logs(run: RunFolder) -> None:
     measured = [step for step in run.steps() if step.result.measurement is not None]
     with HeldFolder(run.path) as folder:
         kept = set(step_logs(folder))
-        if measured and run.manifest.status == "finished" and not folder.exists(STEPS):
+        if folder.exists(STEPS):
+            with folder.folder(STEPS) as steps, _damage_refused():
+                for step in run.steps():
+                    _check_beside(steps, step)
+        elif measured and run.manifest.status == "finished":
             raise _no_rows(run.path)
         for step in measured:
             if (name := log_name(step.ordinal, step.attempt)) not in kept:
                 path = run.path / STEPS / name
                 what = f"{path} is gone: step {step.ordinal + 1} is finished, and its rows were in it"
                 raise Refused(what, RESTORE, path=str(path))
-            try:
+            with _damage_refused():
                 fault = rows_fault(step, rows_of_logs(folder, step))
-            except HostError as error:
-                raise_shortage(error)
-                raise Refused(error.what, RESTORE, **error.facts) from error
             if fault is not None:
                 raise Refused(f"the logs in {run.path / STEPS} are damaged: {fault}", RESTORE)
+
+
+@contextmanager
+def _damage_refused() -> Iterator[None]:
+    """Let damage to a log, or to what lies beside it, refuse the run."""
+    try:
+        yield
+    except HostError as error:
+        raise_shortage(error)
+        raise Refused(error.what, RESTORE, **error.facts) from error
 
 
 def _no_rows(folder: Path) -> Refused:

@@ -1,7 +1,8 @@
 """The samples of one attempt at a step, until the run is compacted: `steps/NNNN-A.samples`.
 
 One line for each: a checksum, and the figures as JSON. A drive that is sampled as it works adds a line each
-second, so that a kill loses one; a reader stops at the first line that is not whole.
+second, so that a kill loses one; a reader stops at the first line that is not whole. The file of an attempt
+that ended its step has a last line, a checksum over all before it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.model.errors import Refused
 from ssdlab.model.telemetry import FIGURES, Sample
+from ssdlab.results.lines import RESTORE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
 
 _ENDING = ".samples"
+_END = b"end"
 
 
 def samples_name(ordinal: int, attempt: int) -> str:
@@ -41,7 +45,8 @@ def sample_files(steps: HeldFolder) -> list[tuple[int, int, str]]:
 
 def write_samples(steps: HeldFolder, name: str, samples: Iterable[Sample]) -> None:
     """Put the samples of a finished attempt into its file, durably, in place of what was kept meanwhile."""
-    steps.replace(name, b"".join(map(_line, samples)))
+    lines = b"".join(map(_line, samples))
+    steps.replace(name, lines + b"%08x %s\n" % (zlib.crc32(lines), _END))
 
 
 @contextmanager
@@ -71,19 +76,36 @@ def kept_as_taken(steps: HeldFolder, name: str) -> Iterator[Callable[[Sample], N
                 os.close(descriptor)
 
 
-def read_samples(steps: HeldFolder, name: str) -> list[Sample]:
-    """Return the samples of a file, up to the first line that is not whole; none if there is no file."""
+def read_samples(steps: HeldFolder, name: str, *, ended: bool = False) -> list[Sample]:
+    """Return the samples of a file, up to the first line that is not whole; none if there is no file.
+
+    Raises
+    ------
+    Refused
+        The attempt `ended` its step, and the file is not whole. One from before there were last lines is.
+    """
     try:
         content = steps.read_bytes(name)
     except FileNotFoundError:
         return []
     found = []
-    for line in content.split(b"\n")[:-1]:
+    lines, _, torn = content.rpartition(b"\n")
+    at, whole = 0, not torn
+    for line in lines.split(b"\n") if lines else ():
         checksum, _, text = line.partition(b" ")
-        if checksum != b"%08x" % zlib.crc32(text):
+        is_end = text == _END
+        if not whole or checksum != b"%08x" % zlib.crc32(content[:at] if is_end else text):
+            whole = False
             break
-        at_ns, *figures = json.loads(text)
-        found.append(Sample(at_ns, **dict(zip(FIGURES, figures, strict=False))))
+        at += len(line) + 1
+        if is_end:
+            whole = at == len(content)
+        else:
+            at_ns, *figures = json.loads(text)
+            found.append(Sample(at_ns, **dict(zip(FIGURES, figures, strict=False))))
+    if ended and not whole:
+        path = str(steps.path / name)
+        raise Refused(f"{path} is damaged: it is not what was sealed", RESTORE, path=path)
     return found
 
 

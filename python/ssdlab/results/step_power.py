@@ -1,7 +1,7 @@
 """The power samples of a step: a file beside its log until the run is compacted.
 
-A line of JSON (rails, samples, SHA-256 of what follows), then the columns: start and end in ns since the
-start of the step's measurement, or of the step where it measures nothing, and W for each rail.
+A sealed line of JSON (rails, samples, SHA-256 of what follows), then the columns: start and end in ns since
+the start of the step's measurement, or of the step where it measures nothing, and W for each rail.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ssdlab.model.errors import HostError
+from ssdlab.results.seal import Chain
 
 if TYPE_CHECKING:
     from ssdlab.analysis.energy import Array
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 SUFFIX = ".power"
+_HEAD = ("rails", "samples", "sha256")
 
 
 class StepPower(NamedTuple):
@@ -47,12 +49,9 @@ def write_power(steps: HeldFolder, name: str, power: StepPower) -> None:
     """
     columns = (power.start_ns.astype("<i8"), power.end_ns.astype("<i8"), power.watts.astype("<f8"))
     body = b"".join(np.ascontiguousarray(each).tobytes() for each in columns)
-    head = {
-        "rails": list(power.rails),
-        "samples": len(power.start_ns),
-        "sha256": hashlib.sha256(body).hexdigest(),
-    }
-    steps.replace(name, json.dumps(head).encode() + b"\n" + body)
+    stated = (list(power.rails), len(power.start_ns), hashlib.sha256(body).hexdigest())
+    head = dict(zip(_HEAD, stated, strict=True))
+    steps.replace(name, Chain().write(json.dumps(head)) + body)
 
 
 def read_power(steps: HeldFolder, name: str) -> StepPower:
@@ -65,9 +64,10 @@ def read_power(steps: HeldFolder, name: str) -> StepPower:
     """
     head, _, body = steps.read_bytes(name).partition(b"\n")
     try:
-        stated = json.loads(head)
+        stated = json.loads(Chain().read(head))
         rails, count = tuple(stated["rails"]), int(stated["samples"])
-        whole = stated["sha256"] == hashlib.sha256(body).hexdigest()
+        # With more in it than that, it is a line with a seal that is none any more.
+        whole = len(stated) == len(_HEAD) and stated["sha256"] == hashlib.sha256(body).hexdigest()
     except (ValueError, KeyError, TypeError):
         whole = False
     if not whole:

@@ -27,7 +27,7 @@ from ssdlab.results.sealing import sealed_of
 from ssdlab.results.unwritten_tables import lacks_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ssdlab.results.schema import ActualStatus, Manifest
 
@@ -200,9 +200,19 @@ def run_folders(library: Path) -> list[Path]:
     return sorted(path for path in library.iterdir() if (path / MANIFEST).is_file())
 
 
+def newest_first(names: Iterable[str]) -> list[str]:
+    """Sort names that begin with the moment they were given at, newest first.
+
+    Those of a moment to come were given by a clock that was wrong: they stand behind the others.
+    """
+    present = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return sorted(names, key=lambda name: (name[: len(present)] <= present, name), reverse=True)
+
+
 def find_run(text: str, library: Path) -> Path:
     """Return the folder that RUN means: a path, `last`, or the beginning of a run's id or last letters.
 
+    A path has a slash: what lies in the working folder is never taken for a run of the library.
     `last` is the run that was begun last; the runs of a suite are not meant, but the suite.
 
     Raises
@@ -212,10 +222,10 @@ def find_run(text: str, library: Path) -> Path:
     Refused
         `last`, and one of the newest folders is damaged, or a newer ssdlab wrote it.
     """
-    path = Path(text)
-    if ("/" in text or path.exists()) and (path / MANIFEST).is_file():
-        return path.resolve()
     if "/" in text:
+        path = Path(text)
+        if (path / MANIFEST).is_file():
+            return path.resolve()
         raise UsageError(
             f"{text} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id"
         )
@@ -254,7 +264,7 @@ def _folder_names(library: Path) -> list[str]:
 
 def _newest_first(library: Path) -> Iterator[Path]:
     """Yield runs by the minute in their ids, and those of a minute by their manifests."""
-    for _, names in groupby(reversed(_folder_names(library)), key=lambda name: name[:_STAMP_CHARACTERS]):
+    for _, names in groupby(newest_first(_folder_names(library)), key=lambda name: name[:_STAMP_CHARACTERS]):
         yield from sorted((library / name for name in names), key=_begun, reverse=True)
 
 
@@ -267,14 +277,18 @@ def _begun(folder: Path) -> str:
 
 
 def _last(library: Path) -> Path | None:
-    """Return the run that was begun last, by the minute in its id and then by its manifest."""
+    """Return the run that was begun last, by the minute in its id and then by its manifest.
+
+    One begun later than now, by a clock that was wrong, is taken where there is no other.
+    """
+    present = now()
     stamped = [name for name in _folder_names(library) if _STAMP.match(name)]
-    for _, names in groupby(reversed(stamped), key=lambda name: name[:_STAMP_CHARACTERS]):
+    for _, names in groupby(newest_first(stamped), key=lambda name: name[:_STAMP_CHARACTERS]):
         folders = [library / name for name in names if (library / name / MANIFEST).is_file()]
         begun = [(RunFolder(folder).manifest, folder) for folder in folders]
         own = [(manifest.created, folder) for manifest, folder in begun if manifest.member is None]
         if own:
-            return max(own)[1]
+            return max(own, key=lambda each: (each[0] <= present, *each))[1]
     return None
 
 
