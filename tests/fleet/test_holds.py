@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
+from ssdlab.fleet.fleet_folder import Attempt, FleetFolder, find_fleet
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, read_plan
 from ssdlab.fleet.holds import NO_CPU, Hold, hold, holder
 from ssdlab.fleet.local import Local
 from ssdlab.fleet.slurm import _options
+from ssdlab.model.errors import LabError
 from ssdlab.results.lease import host_name
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 
@@ -131,16 +132,31 @@ def job_of(number: str, **fields: Any) -> FleetJob:
     return FleetJob.model_validate(given)
 
 
-def folder_of(library: Path, plan_id: str, *jobs: FleetJob) -> FleetFolder:
+def folder_of(library: Path, plan_id: str, *jobs: FleetJob, stamp: str = "20260101-000000") -> FleetFolder:
     library.mkdir(exist_ok=True)
     fields = {
-        "plan_id": f"20260101-000000-{plan_id}",
+        "plan_id": f"{stamp}-{plan_id}",
         "created": "now",
         "version": "1",
         "library": str(library),
     }
     more = {"library_token": "0" * 32, "at_once": 1, "jobs": jobs}
     return FleetFolder.make(FleetPlan.model_validate({**fields, **more}))
+
+
+def test_a_plan_is_looked_up_in_the_library_before_where_the_command_stands(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans = [folder_of(library, name, job_of("0001")) for name in ("a", "b")]
+    to_come = folder_of(library, "c", job_of("0001"), stamp="29990101-000000")
+    monkeypatch.chdir(tmp_path)
+    for name in ("last", plans[0].path.name):
+        Path(name).write_text("no plan")
+    assert find_fleet("last", library).path == plans[1].path, "not one of a clock that was wrong"
+    assert find_fleet(plans[0].path.name, library).path == plans[0].path
+    assert find_fleet("2999", library).path == to_come.path
+    with pytest.raises(LabError):
+        find_fleet("./last", library)
 
 
 def test_jobs_that_are_resumed_wait_though_they_were_begun_before(library: Path) -> None:

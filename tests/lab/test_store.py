@@ -45,6 +45,24 @@ def test_a_run_is_found_by_path_id_prefix_or_last_letters(library: Path) -> None
     assert [path.name[-2:] for path in store.run_folders(library)] == ["23", "11", "12"]
 
 
+def test_a_folder_where_the_command_stands_is_no_run_of_the_library(
+    library: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`cd` into one library, and the runs of another that was named were those of the first."""
+    peak = library / "20261121-0900-peak-random-read-00000023"
+    here = tmp_path_factory.mktemp("another")
+    other = make_finished_run(here, "qd1", seed=23, seconds=5)
+    monkeypatch.chdir(here)
+    for name in (peak.name, "00000023", "last"):
+        other.rename(here / name)
+        other = here / name
+        assert store.find_run(name, library).parent == library
+        assert store.find_run(f"./{name}", library) == other
+    (here / "2026").symlink_to(other)
+    with pytest.raises(UsageError, match="means 3 runs"):
+        store.find_run("2026", library)
+
+
 def test_an_ambiguous_prefix_lists_the_runs(library: Path) -> None:
     with pytest.raises(UsageError) as raised:
         store.find_run("0000001", library)

@@ -23,6 +23,7 @@ from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Child, Member, Sealed, VariantInfo
 from ssdlab.results.store import begin_run, find_run, run_folders, write_manifest
+from ssdlab.runs.suites.standing import _runs_of
 
 Ask = Callable[..., Any]
 
@@ -149,6 +150,22 @@ def test_last_is_the_run_that_was_begun_last_and_no_part_of_a_suite(library: Pat
     assert named == ["000003", "000002", "000004"], "the newest first"
     with pytest.raises(Exception, match="no run 'last'"):
         find_run("last", library / "none")
+
+
+def test_a_run_of_a_time_to_come_is_last_where_there_is_no_other(tmp_path: Path) -> None:
+    """A host whose clock is wrong takes part in a library: its run was `last` for years."""
+    later = run(tmp_path, 5, at="2999-01-01T00:00:00.000Z")
+    catalogue.add(tmp_path, later)
+    assert find_run("last", tmp_path) == later
+    first = run(tmp_path, 1, {"qd1_random_read_iops": 1.0}, at="2019-01-01T00:00:00.000Z", drive_id="SER1")
+    catalogue.add(tmp_path, first)
+    assert find_run("last", tmp_path) == first
+    id_of_now = run(tmp_path, 2, at="2019-01-01T00:00:59.000Z")
+    wrong = RunFolder(id_of_now).manifest.model_copy(update={"created": "2999-01-01T00:00:00.000Z"})
+    write_manifest(id_of_now, wrong)
+    assert find_run("last", tmp_path) == first, "the clock was set between its id and its record"
+    catalogue.add(tmp_path, run(tmp_path, 6, {"x": 1.0}, at="2999-01-01T00:00:00.000Z", drive_id="SER1"))
+    assert next(_runs_of(tmp_path, "SER1", None)).path == first, "what stands in a review"
 
 
 def test_tags_are_sealed_lines_beside_the_run(ask: Ask, library: Path) -> None:

@@ -32,6 +32,7 @@ from ssdlab.host.programs import own_module
 from ssdlab.host.state_folder import library_words
 from ssdlab.model.errors import Refused, UsageError, of_os, unknown
 from ssdlab.model.stored import Stored
+from ssdlab.results.store import LAST, newest_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -260,7 +261,9 @@ class FleetFolder:
 
 
 def find_fleet(text: str, library: Path) -> FleetFolder:
-    """Return the folder that PLAN means: the file of a plan, its id, the beginning of its id, or `last`.
+    """Return the folder that PLAN means: an id in the library, its beginning, `last`, or the file of a plan.
+
+    A file of the working folder is meant where no id fits, or where it is written as a path: `./x`.
 
     Raises
     ------
@@ -269,13 +272,13 @@ def find_fleet(text: str, library: Path) -> FleetFolder:
     """
     root = library / FLEET
     known = sorted(path.parent.name for path in root.glob(f"*/{PLAN}"))
-    if "/" in text or Path(text).is_file():
+    fits = newest_first(known)[:1] if text == LAST else [name for name in known if name.startswith(text)]
+    if "/" in text or (not fits and Path(text).is_file()):
         plan = read_plan(Path(text))
         path = Path(plan.library) / FLEET / plan.plan_id
         if not (path / PLAN).is_file():
             raise UsageError(f"plan {plan.plan_id} was not begun", f"begin it: {plan.run_command(text)}")
         return FleetFolder(path)
-    fits = known[-1:] if text == "last" else [name for name in known if name.startswith(text)]
     if len(fits) > 1 and text not in fits:
         raise UsageError(f"{text!r} means {len(fits)} plans", f"give more letters: {', '.join(fits[:8])}")
     if not fits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.library.index import Index
+from ssdlab.results.journal import now
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.runs.conditions.variant import Variant
 
@@ -67,14 +68,15 @@ def _asked(manifest: Manifest) -> dict[str, object]:
 
 
 def _runs_of(library: Path, drive_id: str, method: str | None) -> Iterator[RunFolder]:
-    """Yield the finished runs of a drive, newest first."""
+    """Yield the finished runs of a drive, newest first, and behind them those begun later than now."""
     if not library.is_dir():
         return
     more = "" if method is None else " AND method = ?"
     with Index(library) as index:
         folders = index.ask(
-            f"SELECT folder FROM runs WHERE drive_id = ? AND status = 'finished'{more} ORDER BY created DESC",
-            [drive_id, *([] if method is None else [method])],
+            f"SELECT folder FROM runs WHERE drive_id = ? AND status = 'finished'{more} "
+            "ORDER BY created <= ? DESC, created DESC",
+            [drive_id, *([] if method is None else [method]), now()],
         )
     for (folder,) in folders:
         if (library / folder / MANIFEST).is_file():
