@@ -3,9 +3,10 @@
     git clone . /elsewhere/copy                      # and make setup there: never the tree that you work in
     .venv/bin/python scripts/mutants.py /elsewhere/copy --room analysis --count 30 --seed 1
 
-A fault is looked for by those of the tests of `make test` that import its module; with --whole by all. A line
-of JSON each: file, line, before, after, and the test that failed, or null. What survives is a test that is
-missing, or a fault without an effect. Of the simulator all of the crate's own tests are run.
+A fault is looked for by those of the tests of `make test` that import its module (where none does: of its
+folder); with --whole by all. A line of JSON each: file, line, before, after, and the test that failed, or
+null. What survives is a test that is missing, or a fault without an effect. Of the simulator all of the
+crate's own tests are run. A crash of pytest, or a call that it does not understand, ends this too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import json
 import os
 import random
 import re
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -37,10 +39,12 @@ ROOMS = {
     ],
     "simulator": ["crates/sim/src/*"],
 }
-QUICK = "not (long or outside or machine or guest or wheel or slow)"
 LIMIT_S = 1800
-NO_TEST = 5
-"""What pytest ends with where none is selected."""
+NO_END = 124
+"""What `timeout` ends with after that."""
+PASSED, NO_TEST = 0, 5
+FAILED = (1, 2)
+"""What pytest ends with at the first failure: 2 where workers run it, which other stops are too."""
 COMPARED = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -66,6 +70,8 @@ def _python_faults(text: str) -> Iterator[Fault]:
     tree = ast.parse(text)
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for at, node in enumerate(ast.walk(tree)):
+        if not isinstance(node, ast.Compare | ast.BinOp | ast.BoolOp | ast.Constant):
+            continue
         other = copy.deepcopy(tree)
         changed = list(ast.walk(other))[at]
         before = ""
@@ -111,39 +117,31 @@ def _environment(tree: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _pytest(tree: Path) -> list[str]:
-    return [str(tree / ".venv/bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-
-
 def _importing(tree: Path, path: Path) -> list[str]:
-    """Return the files of tests that import a module, or something of it."""
+    """Return the files of tests that import a module or something of it; where none does, of its folder."""
     folder, name = ".".join(path.relative_to(tree / "python").parts[:-1]), path.stem
-    wanted = re.compile(
-        rf"from {folder}\.{name} import|from {folder} import [^#]*?\b{name}\b|import {folder}\.{name}\b"
-    )
-    tests = sorted((tree / "tests").rglob("test_*.py"))
-    return [str(each.relative_to(tree)) for each in tests if wanted.search(each.read_text())]
+    module = rf"from {folder}\.{name} import|from {folder} import [^#]*?\b{name}\b|import {folder}\.{name}\b"
+    tests = {each: each.read_text() for each in sorted((tree / "tests").rglob("test_*.py"))}
+    for wanted in (module, rf"(?:from|import) {folder}\b"):
+        if found := [str(each.relative_to(tree)) for each, text in tests.items() if re.search(wanted, text)]:
+            return found
+    return []
 
 
 def _killed_by(tree: Path, tests: list[str]) -> str | None:
-    """Return the first test that fails, or what else ended them; None: all passed."""
-    words = [*_pytest(tree), "-x", "-n", str(os.cpu_count()), "-m", QUICK, *tests]
-    try:
-        done = subprocess.run(
-            words,
-            cwd=tree,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            env=_environment(tree),
-        )
-    except subprocess.TimeoutExpired:
+    """Return the first test that fails, or that they did not end; None: all passed."""
+    words = ["timeout", str(LIMIT_S), "scripts/test", "quick", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(
+        words, cwd=tree, check=False, capture_output=True, text=True, env=_environment(tree)
+    )
+    if done.returncode == NO_END:
         return "no end"
-    if done.returncode in (0, NO_TEST):
+    if done.returncode in (PASSED, NO_TEST):
         return None
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-    return failed[1] if failed else done.stdout.strip().splitlines()[-1]
+    if done.returncode not in FAILED or failed is None:
+        raise SystemExit(f"{shlex.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return failed[1]
 
 
 def _of_python(tree: Path, path: Path, *, whole: bool) -> str | None:
