@@ -98,6 +98,15 @@ def test_words_and_markdown_say_the_same(library: Path, capsys: pytest.CaptureFi
     assert lines[-1].startswith("* `p99 > +5%`: **failed**")
 
 
+def test_what_a_drive_says_is_no_markup(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figures = {"odd|<b>figure</b>": 1.0}
+    names = [run(library, number, figures, drive_id=f"[{number}](//a)\n# b").name for number in (400, 401)]
+    assert main(["compare", *names, "--library", str(library), "--markdown"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith(r"on Model of \[400\](\//a) # b")
+    assert lines[5].startswith(r"| odd\|\<b\>figure\</b\> |")
+
+
 def test_two_single_runs_are_compared_and_not_judged(
     library: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import shutil
@@ -25,7 +26,7 @@ def node(tmp_path_factory: pytest.TempPathFactory):
     program, bundler = shutil.which("node"), WEB / "node_modules" / ".bin" / "esbuild"
     if program is None or not bundler.exists():
         pytest.skip("the front end's tools are not installed: make setup")
-    names = ("numbers", "axes", "cloud", "unpack", "columns", "theme")
+    names = ("numbers", "axes", "cloud", "unpack", "columns", "theme", "downloads")
     modules = "".join(f"import * as {name} from './{name}';" for name in names)
     modules += f"globalThis.web = {{ {', '.join(names)} }};"
     line = [bundler, "--bundle", "--format=esm", "--loader=ts", f"--sourcefile={WEB}/src/all.ts"]
@@ -41,6 +42,13 @@ def node(tmp_path_factory: pytest.TempPathFactory):
         return json.loads(done.stdout)
 
     return run
+
+
+def test_a_cell_of_csv_is_no_formula_and_a_number_stays_one(node) -> None:
+    formulas = ["=1+1", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://x","y")', "-", "-a"]
+    others = ["-5", "+3.21 %", "-1e-05", "+1\u2009048\u2009576", "-0.5", "a=1", "", "Model, of '=1'", "5-2"]
+    written = node(f"{json.dumps([*formulas, *others])}.map(web.downloads.quoted).join(',')")
+    assert next(csv.reader([written], strict=True)) == ["'" + each for each in formulas] + others
 
 
 VALUES = [

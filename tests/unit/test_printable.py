@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from ssdlab.drives.guard.judge import DeviceFacts, Intent, Use, judge_device
 from ssdlab.host.openers import Opener
 from ssdlab.model.errors import LabError
-from ssdlab.model.printable import printable, quoted, shell_word
+from ssdlab.model.printable import in_markdown, printable, quoted, shell_word, styled
 
 HOSTILE = [
     "plain",
@@ -62,3 +66,46 @@ def test_runs_of_blanks_stay_in_a_name() -> None:
     error = LabError("what", "--destroy 'two  blanks'")
     assert error.advice == "--destroy 'two  blanks'"
     assert LabError("one\n  line\tmore", "").what == "one line more"
+
+
+MARKED = [
+    "# a",
+    "+ a",
+    "1. a",
+    "12) a",
+    "- a",
+    "*a* _a_ ~~a~~ `a`",
+    "a_b_c",
+    "![a](b)",
+    "<a href='b'>",
+    "&lt;",
+]
+MARKED += [
+    "https://a.example",
+    "www.a.example",
+    "a | b",
+    "||",
+    "\\",
+    "a\\",
+    "\n\n# a",
+    "    a",
+    "---",
+    "=",
+    "> a",
+]
+
+
+@given(st.one_of(st.text(), st.sampled_from(MARKED), st.text(alphabet="#+-=*_`[]()<>|~&$!:/\\.aw1 \n")))
+def test_markdown_shows_what_is_said_and_nothing_else(said: str) -> None:
+    """Held against a parser of CommonMark with GitHub's tables."""
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    written, shown = in_markdown(said), re.sub("[ \t\n]+", " ", styled(said)).strip()
+    for line in (f"* {written}", written, f"| a | b |\n| --- | --- |\n| {written} | 1 |"):
+        tokens = parser.parse(line)
+        inline = [token.children or [] for token in tokens if token.type == "inline"]
+        texts = ["".join(each.content for each in children) for children in inline]
+        assert texts == (["a", "b", shown, "1"] if line.startswith("| a") else [shown] * bool(shown))
+        assert {each.type for children in inline for each in children} <= {"text", "text_special"}
+        blocks = {token.type.partition("_")[0] for token in tokens} - {"inline"}
+        assert blocks <= {"bullet", "list", "paragraph", "table", "thead", "tbody", "tr", "th", "td"}
+    assert not re.search(r"(?<!\\)//|www\.", written), "GitHub makes it a link"

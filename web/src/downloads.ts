@@ -24,8 +24,12 @@ function cell(element: HTMLTableCellElement): string {
   return quoted(element.dataset["value"] ?? element.textContent.trim());
 }
 
-function quoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+const NUMBER = /^[-+]?[\d.][\d.,\s]*([eE][-+]?\d+)?\s*%?$/;
+
+/** A cell: what users and drives are called is no formula of a spreadsheet, which the apostrophe tells it; numbers are as they are. */
+export function quoted(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 /** Every interval of every track of a time series. */

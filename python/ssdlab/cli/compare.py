@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from ssdlab.cli.completers import RunName
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table
+from ssdlab.model.printable import in_markdown
 from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
 
 if TYPE_CHECKING:
@@ -108,15 +109,15 @@ def _print(found: Comparison) -> None:
 
 def _print_markdown(found: Comparison) -> None:
     for name, side in (("base", found.base), ("new", found.new)):
-        print_line(f"* {name}: {side.words}")
+        print_line(f"* {name}: {in_markdown(side.words)}")
     print_line()
     rows = [_TITLES, ("---", "---:", "---:", "---:", "---:", "---:", "---", "---")]
-    for row in (*rows, *map(_cells, found.figures)):
-        print_line(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |")
-    remarks = [f"* {each}" for each in (*_unlike(found), *_on_both(found))]
-    remarks += [f"* not compared: {each}" for each in _unshown(found)]
-    remarks += [f"* {few}" for few in _too_few(found)]
-    remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {each.why}" for each in found.judged]
+    rows += [tuple(in_markdown(str(cell)) for cell in _cells(each)) for each in found.figures]
+    for row in rows:
+        print_line(f"| {' | '.join(row)} |")
+    said = [*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unshown(found))]
+    remarks = [f"* {in_markdown(each)}" for each in (*said, *_too_few(found))]
+    remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {in_markdown(each.why)}" for each in found.judged]
     if remarks:
         print_line()
     for line in remarks:

@@ -9,6 +9,12 @@ _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 _KEY = os.urandom(8).hex()
 """Of this process alone: by it our own colours are told from those in words that others wrote."""
 _OWN_STYLE = re.compile(rf"\x1b\[{_KEY};([0-9]+)m")
+_MARKDOWN = re.compile(
+    r"[\\`*\[\]<>|~&$]"
+    r"|(?<![^\W_])_|_(?![^\W_])"  # within a word it is a letter
+    r"|/(?=/)|(?<=www)\."  # an address is made a link
+    r"|^[#+-]|(?<=\d)[.)](?=\s|$)"  # a heading or a list
+)
 _LAYOUT = frozenset("\n\t\u00a0\u2009\u202f")
 """Line ends, and the spaces that figures are set with."""
 _KEPT = re.compile(rf"(\x1b\[{_KEY};[0-9]+m|[{''.join(sorted(_LAYOUT))}])")
@@ -68,6 +74,15 @@ def quoted(name: str) -> str:
 def shell_word(name: str) -> str:
     """Return a name as a shell takes it: in quotes where it needs them."""
     return name if _PLAIN_WORD.fullmatch(name) else quoted(name)
+
+
+def in_markdown(text: str) -> str:
+    r"""Return text on one line that Markdown shows as it is, in a table too, with no markup of its own.
+
+    >>> in_markdown("qd1_iops of [a|b](//c) <i> *x*")
+    'qd1_iops of \\[a\\|b\\](\\//c) \\<i\\> \\*x\\*'
+    """
+    return _MARKDOWN.sub(r"\\\g<0>", re.sub("[ \t\n]+", " ", styled(text)).strip())
 
 
 def _visible(character: str) -> str:
