@@ -111,7 +111,7 @@ def _print_markdown(found: Comparison) -> None:
     for name, side in (("base", found.base), ("new", found.new)):
         print_line(f"* {name}: {in_markdown(side.words)}")
     print_line()
-    rows = [_TITLES, ("---", "---:", "---:", "---:", "---:", "---:", "---", "---")]
+    rows: list[tuple[str, ...]] = [_TITLES, ("---", "---:", "---:", "---:", "---:", "---:", "---", "---")]
     rows += [tuple(in_markdown(str(cell)) for cell in _cells(each)) for each in found.figures]
     for row in rows:
         print_line(f"| {' | '.join(row)} |")
