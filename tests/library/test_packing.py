@@ -79,6 +79,7 @@ def test_the_same_runs_make_the_same_archive(tmp_path: Path) -> None:
     assert first == second
 
 
+PLANTED = Path(__file__).parents[1] / "planted" / "library.tar.xz"
 Change = Callable[[tarfile.TarInfo], None]
 
 
@@ -227,6 +228,48 @@ def test_redacted_runs_hold_no_serial_and_no_host_and_say_so(tmp_path: Path) -> 
     assert made[0].manifest.result == RunFolder(folders[0]).manifest.result
     with pytest.raises(Refused, match="another run"):
         unpack(archive, library)
+
+
+@pytest.mark.parametrize("host", ["series", "finished", "ssdlab", "seal", "peak-random-read", "a", "qd1"])
+def test_a_host_called_as_a_word_of_ours_breaks_nothing(tmp_path: Path, host: str) -> None:
+    identity = {
+        "kind": "block", "serial": "S4CV NX0T1", "wwid": "naa.5002538e40b3fbb2",
+        "links": ["ata-Some_SSD_S4CV_NX0T1", "wwn-0x5002538e40b3fbb2"],
+        "path": "/dev/disk/by-id/ata-Some_SSD_S4CV_NX0T1",
+    }  # fmt: skip
+    environment: Any = {"machine": {"hostname": host}, "storage": {"identity": identity}}
+    made = make_finished_run(tmp_path / "a", seed=1, seconds=3)
+    before = RunFolder(made).manifest
+    write_manifest(made, before.model_copy(update={"environment": environment}))
+    add_note(made, "the drive wwn-0x5002538e40b3fbb2, one of a series")
+    archive = packed([made], tmp_path / "x", redact=True)
+    held = gzip.decompress(archive.read_bytes())
+    assert all(each not in held for each in (b"NX0T1", b"5002538e40b3fbb2"))
+    (name,) = unpack(archive, tmp_path / "b").written
+    assert [each.seal for each in verify_library(tmp_path / "b")] == ["sealed"]
+    after = RunFolder(tmp_path / "b" / name)
+    told = after.manifest.environment["machine"]
+    assert isinstance(told, dict) and str(told["hostname"]).startswith("redacted-")
+    assert after.notes()[0].text.endswith("one of a series")
+    assert after.manifest.model_dump(
+        exclude={"environment", "sealed", "drive", "sessions"}
+    ) == before.model_dump(exclude={"environment", "sealed", "drive", "sessions"})
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_what_is_made_of_runs_of_runs_comes_out_whole(tmp_path: Path, redact: bool) -> None:
+    """The planted library has suites, repeats and a review of several drives."""
+    with tarfile.open(PLANTED) as stored:
+        stored.extractall(tmp_path, filter="data")
+    library, other = tmp_path / "library", tmp_path / "other"
+    whole = [folder for folder in run_folders(library) if RunFolder(folder).manifest.children]
+    assert any(RunFolder(folder).manifest.member for folder in whole), "no suite is part of a review"
+    archive = packed(
+        [folder for folder in whole if not RunFolder(folder).manifest.member], tmp_path / "x", redact=redact
+    )
+    done = unpack(archive, other)
+    assert {folder.name for folder in whole} <= {*done.written}
+    assert {each.seal for each in verify_library(other)} == {"sealed"}
 
 
 def test_a_redacted_suite_and_a_run_with_tables_hold_together(tmp_path: Path) -> None:

@@ -117,10 +117,11 @@ def unpack(archive: Path, library: Path) -> Unpacked:
 
 
 def _parts(folder: Path) -> list[Path]:
+    """Return the runs that a run is made of, over all levels, each before what is made of it."""
     children = RunFolder(folder).manifest.children
     names = [child.run_id for child in children if _PART.fullmatch(child.run_id) and child.run_id[0] != "."]
     found = [folder.parent / name for name in names if (folder.parent / name / MANIFEST).is_file()]
-    return [*found, *(part for each in found if each != folder for part in _parts(each))]
+    return [part for each in found if each != folder for part in (*_parts(each), each)]
 
 
 def _check_packable(folder: Path) -> None:

@@ -1,8 +1,9 @@
 """A run without serial numbers and host names, sealed anew, with a note that says so.
 
 What is to go is collected from the run itself: the values of the fields `PRIVATE`, and the drive's identifier
-where it is a real one. Each is replaced wherever it stands, in paths and links too, by a word made of it and
-of a secret of the archive: two runs of one drive still show that they are, and nobody can look it up.
+where it is a real one. It is replaced by field, for a host may be called as a word of ours: `PRIVATE` ones
+whole, and in `OPEN` ones what can be no word. In its place stands a word made of it and of a secret of the
+archive: two runs of one drive still show that they are, and nobody can look it up.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.held_folder import HeldFolder
@@ -36,14 +38,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PRIVATE = frozenset(
-    ("serial", "wwid", "eui64", "nguid", "uuid", "subnqn", "hostname", "machine_id", "boot_id")
+    ("serial", "wwid", "eui64", "nguid", "uuid", "subnqn", "links", "hostname", "machine_id", "boot_id")
 )
 """Fields whose values name one drive or one host."""
+PLACES = frozenset(("path", "backing", "source", "mount_point", "file", "library", "config"))
+SENTENCES = frozenset(("text", "what", "why", "advice", "caveats", "cause", "gone"))
+DRIVES = frozenset(("id", "consent_id", "drive", "destroy", "device"))
+OPEN = DRIVES | PLACES | SENTENCES
+"""Fields that may tell of a drive or a host among other things."""
+NAMED = frozenset(("drive", "identity", "children"))
+"""Within these `name` and `title` are a drive's."""
 LEFT_OUT = (CONSENT, LIVE)
 """Files of the host alone, which no figure rests on."""
 NOTE = "serial numbers and host names were redacted, and the run was sealed anew"
-_WHOLE_WORDS_BELOW = 6
-"""Shorter values are replaced as whole words only: a host may be called `a`."""
+_NO_WORD = re.compile(r"(?=.*\d).{6,}")
+"""What can be no word of a sentence and no part of a path: a host may be called `series`."""
+
+
+@dataclass(frozen=True)
+class _Private:
+    """What is to go, with what stands in its place: the identifier of the drive, and parts of a text."""
+
+    drive: Mapping[str, str]
+    within: Mapping[str, str]
 
 
 class Redaction:
@@ -88,14 +105,12 @@ class Redaction:
         """Return files that were made of a run, by name, text or JSON, without what is private of the run."""
         with HeldFolder(run.path) as held:
             private = self._private(run, held)
-        return {name: _without(each, private) for name, each in content.items()}
+        return {name: self._without(each, private, "text") for name, each in content.items()}
 
-    def _of(
-        self, run: RunFolder, held: HeldFolder, private: Mapping[str, str]
-    ) -> Iterator[tuple[str, bytes | None]]:
+    def _of(self, run: RunFolder, held: HeldFolder, private: _Private) -> Iterator[tuple[str, bytes | None]]:
         sealed = run.manifest.sealed
         assert sealed is not None
-        journal, chain = _chained(held, JOURNAL, private, Chain(run.manifest.run_id))
+        journal, chain = self._chained(held, JOURNAL, private, Chain(run.manifest.run_id))
         yield JOURNAL, journal
         names = [name for name in held.names() if name not in (JOURNAL, MANIFEST, NOTES, *LEFT_OUT)]
         files: dict[str, str] = {}
@@ -103,77 +118,86 @@ class Redaction:
             if name.startswith(".") or not held.is_file(name):
                 continue
             if name == TAGS:
-                yield name, _chained(held, name, private, Chain())[0]
+                yield name, self._chained(held, name, private, Chain())[0]
             elif name == CONDITIONS:
-                yield name, _document(held.read_bytes(name), private).encode()
+                yield name, self._document(held.read_bytes(name), private).encode()
             else:
                 yield name, None
                 if name in sealed.files and name not in APART:
                     files[name] = file_digest(held, name)
-        notes, last = _chained(held, NOTES, private, Chain())
+        notes, last = self._chained(held, NOTES, private, Chain())
         yield NOTES, notes + last.write(Note(at=now(), text=NOTE).model_dump_json())
         runs = {run_id: self.seals.get(run_id, seal) for run_id, seal in sealed.runs.items()}
         changed = sealed.model_copy(update={"journal_seal": chain.seal, "files": files, "runs": runs})
-        manifest = _document(held.read_bytes(MANIFEST), private, {"sealed": changed.model_dump()})
+        manifest = self._document(held.read_bytes(MANIFEST), private, {"sealed": changed.model_dump()})
         self.seals[run.manifest.run_id] = str(json.loads(manifest)["seal"])
         yield MANIFEST, manifest.encode()
 
-    def _private(self, run: RunFolder, held: HeldFolder) -> dict[str, str]:
-        """Return what is to go, longest first, with what stands in its place."""
-        drive = run.manifest.drive
+    def _private(self, run: RunFolder, held: HeldFolder) -> _Private:
         values = set(_values(json.loads(open_document(held.read_bytes(MANIFEST))[0])))
-        if capabilities_of(drive.identity.get("kind"), drive.kind).block_device:
-            values.add(drive.id)
-        kept = sorted((value for value in values if value.strip()), key=lambda value: (-len(value), value))
-        return {value: self._word(value) for value in kept}
+        drive = run.manifest.drive
+        is_real = capabilities_of(drive.identity.get("kind"), drive.kind).block_device
+        ids = {drive.id} if is_real and drive.id.strip() else set()
+        # Of `naa.5002...` a link has `wwn-0x5002...`; what udev makes links of has no blanks.
+        parts = {
+            part
+            for value in values | ids
+            for part in (value, value.partition(".")[2], "_".join(value.split()))
+        }
+        within = sorted(
+            (part for part in parts if _NO_WORD.fullmatch(part)), key=lambda part: (-len(part), part)
+        )
+        return _Private(
+            {value: self._word(value) for value in ids}, {part: self._word(part) for part in within}
+        )
 
     def _word(self, value: str) -> str:
         digest = hashlib.blake2b(value.encode(), key=self._secret, digest_size=5).hexdigest()
         return f"redacted-{digest}"
+
+    def _without(self, stored: Any, private: _Private, field: str = "") -> Any:  # noqa: ANN401 - any JSON
+        """Return JSON of a field, or of one beneath it, with what is private replaced."""
+        if isinstance(stored, dict):
+            names = {name: name for name in stored} | (
+                dict.fromkeys(("name", "title"), "drive") if field in NAMED else {}
+            )
+            return {name: self._without(value, private, names[name]) for name, value in stored.items()}
+        if isinstance(stored, list):
+            return [self._without(value, private, field) for value in stored]
+        if not isinstance(stored, str):
+            return stored
+        if field in PRIVATE:
+            return self._word(stored) if stored.strip() else stored
+        if field in OPEN:
+            stored = private.drive.get(stored, stored)
+            for value, word in private.within.items():
+                stored = stored.replace(value, word)
+        return stored
+
+    def _document(self, data: bytes, private: _Private, more: Mapping[str, object] | None = None) -> str:
+        """Return a sealed document without what is private, sealed anew."""
+        stored = self._without(json.loads(open_document(data)[0]), private) | dict(more or {})
+        return seal_document(json.dumps(stored, ensure_ascii=False, indent=1))
+
+    def _chained(self, held: HeldFolder, name: str, private: _Private, chain: Chain) -> tuple[bytes, Chain]:
+        """Return a file of sealed lines without what is private, sealed anew, and its chain."""
+        try:
+            data = held.read_bytes(name)
+        except FileNotFoundError:
+            return b"", chain
+        old = chain.copy()
+        lines = [json.loads(old.read(line)) for line in data.split(b"\n")[:-1]]
+        new = [chain.write(json.dumps(self._without(line, private), ensure_ascii=False)) for line in lines]
+        return b"".join(new), chain
 
 
 def _values(stored: object) -> Iterator[str]:
     """Yield the texts under `PRIVATE` names."""
     if isinstance(stored, dict):
         for name, value in stored.items():
-            if name in PRIVATE and isinstance(value, str):
-                yield value
-            else:
-                yield from _values(value)
+            listed = value if isinstance(value, list) else [value]
+            yield from (each for each in listed if name in PRIVATE and isinstance(each, str))
+            yield from _values(value)
     elif isinstance(stored, list):
         for value in stored:
             yield from _values(value)
-
-
-def _without(stored: Any, private: Mapping[str, str]) -> Any:  # noqa: ANN401 - any JSON
-    """Return JSON with private texts replaced, in names and in values."""
-    if isinstance(stored, str):
-        for value, word in private.items():
-            if len(value) < _WHOLE_WORDS_BELOW:
-                stored = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", word, stored)
-            else:
-                stored = stored.replace(value, word)
-        return stored
-    if isinstance(stored, dict):
-        return {_without(name, private): _without(value, private) for name, value in stored.items()}
-    if isinstance(stored, list):
-        return [_without(value, private) for value in stored]
-    return stored
-
-
-def _document(data: bytes, private: Mapping[str, str], more: Mapping[str, object] | None = None) -> str:
-    """Return a sealed document without what is private, sealed anew."""
-    stored = _without(json.loads(open_document(data)[0]), private) | dict(more or {})
-    return seal_document(json.dumps(stored, ensure_ascii=False, indent=1))
-
-
-def _chained(held: HeldFolder, name: str, private: Mapping[str, str], chain: Chain) -> tuple[bytes, Chain]:
-    """Return a file of sealed lines without what is private, sealed anew, and its chain."""
-    try:
-        data = held.read_bytes(name)
-    except FileNotFoundError:
-        return b"", chain
-    old = chain.copy()
-    lines = [json.loads(old.read(line)) for line in data.split(b"\n")[:-1]]
-    new = [chain.write(json.dumps(_without(line, private), ensure_ascii=False)) for line in lines]
-    return b"".join(new), chain
