@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from ssdlab.drives import open_drive
 from ssdlab.drives.file.extents import gaps
 from ssdlab.drives.guard.mark import read_mark
-from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.errors import DriveError, Refused, UsageError
 from ssdlab.model.workload import Mix, Sequential, Stop, Stream, Workload
 
 MIB = 1 << 20
@@ -212,6 +213,33 @@ def test_a_file_replaced_while_it_is_held_is_not_written(made: Path) -> None:
             drive.run(stream(0))
         assert caught.value.facts["reason"] == "replaced"
     assert made.read_bytes() == precious
+
+
+@pytest.mark.parametrize("size", [4 * MIB, 8 * MIB + 4096], ids=["shrunk", "grown"])
+@pytest.mark.parametrize("read_pct", [0, 100], ids=["writes", "reads"])
+def test_a_file_that_grows_or_shrinks_ends_the_run(made: Path, size: int, read_pct: int) -> None:
+    """Between steps, and within one: by a look while it goes on, or when it is over."""
+    whole = made.read_bytes()
+    with open_drive(made, writing=True) as drive:
+
+        def change(_: object = None) -> None:
+            os.truncate(made, size)
+
+        def seen(seconds: float, on_tick: Callable[[object], None] | None = None) -> None:
+            stop = Stop(time_ns=int(seconds * 1e9))
+            with pytest.raises(DriveError) as caught:
+                drive.run(Workload.of(Stream(ops=Mix(read_pct=read_pct), stop=stop)), on_tick=on_tick)
+            assert caught.value.facts["reason"] == "changed"
+            assert caught.value.facts["size_bytes"] == size or not read_pct
+            made.write_bytes(whole)
+
+        began = time.monotonic()
+        seen(30, change)
+        assert time.monotonic() - began < 15, "it is seen while the step goes on"
+        if read_pct:  # writes fill the rest anew
+            seen(0.07, change)
+        change()
+        seen(0.07)
 
 
 def test_a_workload_beyond_the_file_is_refused(made: Path) -> None:

@@ -20,16 +20,18 @@ from ssdlab.host.identity import Identity, block_identity
 from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.statx import file_details
 from ssdlab.host.sysfs import HostFiles, device_number
-from ssdlab.model.errors import Refused
+from ssdlab.model.errors import DriveError, Refused
 from ssdlab.model.queue_settings import Conditions
 from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:
     import ssdlab._core as _core
-    from ssdlab.drives.base import OnTick
+    from ssdlab.drives.base import OnTick, Until
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.drives.guard.judge import Intent
     from ssdlab.host.reach import Place
+    from ssdlab.model.measurement import Measurement
+    from ssdlab.model.workload import Workload
 
 
 class FileDrive(RealDrive):
@@ -98,6 +100,24 @@ class FileDrive(RealDrive):
         """What could not be looked at when it was judged."""
         return self._unseen
 
+    def run(
+        self,
+        workload: Workload,
+        *,
+        log_path: Path | None = None,
+        on_tick: OnTick | None = None,
+        until: Until | None = None,
+        header: str | None = None,
+    ) -> Measurement:
+        """Run a workload; see `Drive.run`. One that grows or shrinks has the reason `changed`."""
+        try:
+            measured = super().run(workload, log_path=log_path, on_tick=on_tick, until=until, header=header)
+        except DriveError as error:
+            self._check_size(error)
+            raise
+        self._check_size()
+        return measured
+
     def conditions(self) -> Conditions | None:
         """Read the settings of the block device beneath its file system; None if there is none."""
         node = self._beneath()
@@ -129,6 +149,7 @@ class FileDrive(RealDrive):
 
     def _hold(self, facts: FileFacts, on_tick: OnTick | None) -> None:
         intent = self._intent
+        self._size_bytes = facts.size_bytes
         consented = intent.writing and intent.destroy is not None
         # One that we made and others changed is ours again, once all that is in it may be lost.
         self._ours = facts.ownership == "ours" or (facts.ownership != "foreign" and consented)
@@ -173,15 +194,15 @@ class FileDrive(RealDrive):
         if (rating := rating_of(self._identity, self._cap)) is not None:
             rating.check(self._identity.path, self._counted)
 
-    def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick | None:
-        """Return a tick that ends the run at the cap on bytes written."""
-        if not writing:
-            return on_tick
+    def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick:
+        """Return a tick that ends the run when the file grows or shrinks, and at the cap on bytes written."""
         before = self._counted
 
         def tick(snapshot: _core.Snapshot) -> None:
-            self._counted = before + snapshot.bytes
-            self._check_cap()
+            self._check_size()
+            if writing:
+                self._counted = before + snapshot.bytes
+                self._check_cap()
             if on_tick is not None:
                 on_tick(snapshot)
 
@@ -248,6 +269,21 @@ class FileDrive(RealDrive):
             now = None
         if now is None or (now.st_dev, now.st_ino) != (held.st_dev, held.st_ino):
             raise replaced(self._path)
+        self._check_size()
+
+    def _check_size(self, cause: DriveError | None = None) -> None:
+        """Raise if the file has grown or shrunk: places of it are no longer those that were laid out."""
+        now_bytes = os.fstat(self._descriptor).st_size
+        if now_bytes == self._size_bytes:
+            return
+        raise DriveError(
+            f"{self._path} changed its size in mid-run: it has {now_bytes} bytes, it had {self._size_bytes}",
+            "see who changes it; the steps before are kept, and resume goes on when it has its size again",
+            measurement=None if cause is None else cause.measurement,
+            reason="changed",
+            device=str(self._path),
+            size_bytes=now_bytes,
+        ) from cause
 
     def _note(self, *, writing: bool, trims: bool = False, durable: bool = True) -> None:
         """Keep the mark of our own file up to date; while writing, without a time of last write."""
