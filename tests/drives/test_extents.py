@@ -53,9 +53,22 @@ def test_only_the_range_asked_for_counts(descriptor: int) -> None:
     assert gaps(descriptor, 312 * KIB, 16 * KIB) == (Gap(320 * KIB, 8 * KIB, "hole"),)
 
 
+@pytest.fixture(params=["fiemap", "seek"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of asking, whatever the file system has."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "no FIEMAP")
+
+    if request.param == "seek":
+        monkeypatch.setattr(extents.fcntl, "ioctl", fail)
+
+
+@pytest.mark.usefixtures("either_way")
 def test_beyond_the_end_is_a_hole(descriptor: int) -> None:
     os.pwrite(descriptor, b"x" * 64 * KIB, 0)
     assert gaps(descriptor, 0, 128 * KIB) == (Gap(64 * KIB, 64 * KIB, "hole"),)
+    assert gaps(descriptor, 96 * KIB, 32 * KIB) == (Gap(96 * KIB, 32 * KIB, "hole"),)
 
 
 def test_more_extents_than_one_answer_holds(descriptor: int) -> None:
@@ -67,16 +80,8 @@ def test_more_extents_than_one_answer_holds(descriptor: int) -> None:
     assert [gap.start for gap in found] == [index * 8 * KIB + 4 * KIB for index in range(count)]
 
 
-@pytest.mark.parametrize("without_fiemap", [False, True], ids=["fiemap", "seek"])
-def test_both_ways_agree_on_holes(
-    descriptor: int, monkeypatch: pytest.MonkeyPatch, without_fiemap: bool
-) -> None:
-    if without_fiemap:
-
-        def fail(*_: object) -> None:
-            raise OSError(errno.EOPNOTSUPP, "no FIEMAP")
-
-        monkeypatch.setattr(extents.fcntl, "ioctl", fail)
+@pytest.mark.usefixtures("either_way")
+def test_both_ways_agree_on_holes(descriptor: int) -> None:
     os.ftruncate(descriptor, 2 * MIB)
     os.pwrite(descriptor, b"x" * 128 * KIB, 512 * KIB)
     assert gaps(descriptor, 0, 2 * MIB) == (
@@ -103,6 +108,23 @@ def test_an_error_is_not_taken_for_an_answer(descriptor: int, monkeypatch: pytes
         raise OSError(errno.EIO, "broken")
 
     monkeypatch.setattr(extents.fcntl, "ioctl", fail)
+    with pytest.raises(OSError, match="broken"):
+        gaps(descriptor, 0, MIB)
+
+
+@pytest.mark.parametrize("failing", [os.SEEK_HOLE, os.SEEK_DATA])
+@pytest.mark.parametrize("either_way", ["seek"], indirect=True)
+@pytest.mark.usefixtures("either_way")
+def test_nor_is_one_of_the_other_way(descriptor: int, monkeypatch: pytest.MonkeyPatch, failing: int) -> None:
+    seek = os.lseek
+
+    def fail(number: int, at: int, whence: int) -> int:
+        if whence == failing:
+            raise OSError(errno.EIO, "broken")
+        return seek(number, at, whence)
+
+    os.ftruncate(descriptor, MIB)
+    monkeypatch.setattr(os, "lseek", fail)
     with pytest.raises(OSError, match="broken"):
         gaps(descriptor, 0, MIB)
 

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from ssdlab.drives.admin.port import ToolReply
 from ssdlab.drives.guard import device_facts as gathering
 from ssdlab.drives.guard import usage
 from ssdlab.drives.guard.device_facts import device_facts, device_tables, held_facts
 from ssdlab.drives.guard.judge import DeviceFacts, Intent, Refusal, judge_device
-from ssdlab.drives.guard.signatures import Signature
+from ssdlab.drives.guard.signatures import Signature, read_signatures
 from ssdlab.drives.guard.usage import Use
 from ssdlab.host.loops import Loop
 from ssdlab.host.openers import Opened, Opener
-from ssdlab.model.errors import Refused
+from ssdlab.model.errors import DriveError, Refused
 
 FREE = DeviceFacts(
     path="/dev/nvme0n1", name="nvme0n1", disk="nvme0n1", consent_id="S64GNE0R", capacity_bytes=1 << 30
@@ -329,6 +330,57 @@ def test_signatures_are_not_looked_for_where_nothing_is_written(host, monkeypatc
     monkeypatch.setattr(gathering, "read_signatures", never)
     node = host.disk("sda")
     device_facts(host.files, "/dev/null", node, READ)
+
+
+class Told:
+    """A drive of which `wipefs` says what it is told to."""
+
+    def __init__(self, output: str, status: int = 0) -> None:
+        self.output, self.status = output, status
+
+    def tool(self, *arguments: str, limit_s: float) -> ToolReply:
+        assert arguments[0] == "wipefs" and arguments[-1] == "/dev/sda" and limit_s > 0
+        return ToolReply(arguments, self.status, self.output)
+
+
+# What util-linux 2.38 tells of a disk with a GPT, and a file system that was there before.
+ON_A_DISK = """{"signatures": [
+  {"offset": "0x200", "length": 8, "type": "gpt", "usage": "partition-table", "label": null},
+  {"offset": "0x7ffe00", "length": 8, "type": "gpt", "usage": "partition-table", "label": null},
+  {"offset": "0x1fe", "length": 2, "type": "PMBR", "usage": "partition-table", "label": null},
+  {"offset": "0x438", "length": 2, "type": "ext4", "usage": "filesystem", "label": "backup"}
+]}"""
+
+
+def test_signatures_are_those_that_wipefs_tells_of_the_weightiest_first() -> None:
+    assert read_signatures(Path("/dev/sda"), Told(ON_A_DISK)) == (
+        Signature("ext4", "filesystem", 1080, 2, "backup"),
+        Signature("gpt", "partition-table", 512, 8),
+        Signature("gpt", "partition-table", 0x7FFE00, 8),
+        Signature("PMBR", "partition-table", 510, 2),
+    )
+
+
+@pytest.mark.parametrize("nothing", ["", '{"signatures": []}'])
+def test_a_drive_without_signatures_has_none(nothing: str) -> None:
+    assert read_signatures(Path("/dev/sda"), Told(nothing)) == ()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Told(ON_A_DISK, 1),
+        Told("{"),
+        Told('{"signatures": [{"offset": "0x200"}]}'),
+        Told('{"signatures": null}'),
+        Told("[1]"),
+    ],
+    ids=["status", "cut", "less", "null", "other"],
+)
+def test_an_answer_that_makes_no_sense_is_not_taken_for_none(reply: Told) -> None:
+    with pytest.raises(DriveError) as caught:
+        read_signatures(Path("/dev/sda"), reply)
+    assert caught.value.facts["reason"] == "signatures-unknown"
 
 
 def seen(host, *openers: Opener, number: int = 0) -> usage.Seen:
