@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ssdlab.fleet.fleet_consent import CONSENT, record_consent, standing_consent
 from ssdlab.fleet.fleet_plan import read_plan
 from ssdlab.fleet.inventory import FleetDrive, Inventory, plain_identity, read_inventories, take
 from ssdlab.fleet.planning import plan_fleet
@@ -218,6 +220,39 @@ def test_consent_is_the_number_of_drives(
     assert "--destroy-all 1" in done.stderr
     assert "A1" in done.stdout
     assert not list(library.glob("2*"))
+
+
+def test_consent_that_was_given_stands_for_its_plan_in_its_folder_alone(
+    library: Path, tmp_path: Path
+) -> None:
+    take(library, drives("A1", "A2"), "n1")
+    plan, other = (
+        plan_fleet(
+            parse_selection(A1.replace("A1", serial) + QD1, "x.toml"), read_inventories(library), library
+        )
+        for serial in ("A1", "A2")
+    )
+    folder = tmp_path / "plan"
+    folder.mkdir()
+    with pytest.raises(Refused, match="no consent to that was given"):
+        standing_consent(folder, plan)
+    given = record_consent(folder, plan, wipe_signatures=False)
+    assert given.destroyed == ("A1",)
+    assert standing_consent(folder, plan) == given
+    with pytest.raises(Refused, match=f"{CONSENT} is of another plan"):
+        standing_consent(folder, other)
+    with pytest.raises(Refused, match="its folder is a copy"):
+        standing_consent(shutil.copytree(folder, tmp_path / "copy"), plan)
+    kept = folder / CONSENT
+    kept.write_text(kept.read_text().replace('"wipe_signatures": false', '"wipe_signatures": true'))
+    with pytest.raises(Refused, match="was not sealed by this user"):
+        standing_consent(folder, plan)
+    resettable = plan.model_copy(
+        update={"jobs": tuple(job.model_copy(update={"resettable": True}) for job in plan.jobs)}
+    )
+    record_consent(folder, resettable, wipe_signatures=False)
+    with pytest.raises(Refused, match="A1 may hold other data now"):
+        standing_consent(folder, resettable)
 
 
 def _changed(library: Path, host: str, **fields: object) -> None:
