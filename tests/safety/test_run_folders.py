@@ -15,6 +15,7 @@ import pytest
 from conftest import need_root
 from safety import run_folders as made
 from ssdlab.cli import main
+from ssdlab.fleet.private import private_folder
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.results.run_folder import RunFolder
@@ -198,6 +199,15 @@ def test_a_folder_that_is_put_in_its_place_gets_nothing(scratch: Path) -> None:
     assert not list((scratch / "other").iterdir())
     with pytest.raises(Refused, match="is a link"):
         HeldFolder(scratch / "run")
+
+
+def test_a_private_folder_of_root_is_read_and_not_written_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    with private_folder(Path("/usr"), writing=False) as folder:
+        assert folder.writing is False
+    with pytest.raises(Refused, match="/usr belongs to root") as caught:
+        private_folder(Path("/usr"))
+    assert caught.value.facts["reason"] == "not-ours"
 
 
 def test_a_note_through_a_hard_link_is_refused(place: Path) -> None:
