@@ -174,6 +174,22 @@ def test_a_plan_that_surely_writes_too_much_is_refused_before_it_begins(
     assert main([*words, "--endurance-cap", "50%"]) == 0
 
 
+def test_a_run_may_write_all_of_its_cap_and_no_byte_more(scratch: Path) -> None:
+    text = '[[step]]\ndo = "run"\nrw = "write"\nthreads = 1\nbytes = "1MiB"\ninterval = "10ms"'
+
+    def order(cap: int) -> Order:
+        method = find_method("job")
+        return Order(
+            method, read_job(text, "j"), str(scratch / "s.img"), size_bytes=1 << 20, endurance_cap=cap
+        )
+
+    run = start(order(1 << 20), scratch / "library")
+    assert written_by_run(run) == 1 << 20
+    with pytest.raises(Refused) as caught:
+        start(order((1 << 20) - 1), scratch / "library")
+    assert caught.value.facts["reason"] == "endurance"
+
+
 class StoppedSoon:
     """Stops a run within a step: at its second sign of life."""
 
