@@ -151,15 +151,17 @@ def _of_python(tree: Path, path: Path, *, whole: bool) -> str | None:
 
 
 def _of_rust(tree: Path) -> str | None:
-    words = ["cargo", "test", "--locked", "--quiet", "-p", "ssdlab-sim"]
-    try:
-        done = subprocess.run(words, cwd=tree, check=False, capture_output=True, text=True, timeout=900)
-    except subprocess.TimeoutExpired:
-        return "no end"
-    if done.returncode == 0:
-        return None
+    words = ["timeout", str(LIMIT_S), "cargo", "test", "--locked", "--quiet", "-p", "ssdlab-sim"]
+    done = subprocess.run(words, cwd=tree, check=False, capture_output=True, text=True)
+    if done.returncode in (PASSED, NO_END):
+        return None if done.returncode == PASSED else "no end"
     failed = re.search(r"^test (\S+) \.\.\. FAILED|^---- (\S+) stdout", done.stdout, re.MULTILINE)
-    return (failed[1] or failed[2]) if failed else "does not compile"
+    if failed:
+        return failed[1] or failed[2]
+    ended = re.search(r"could not compile|\(signal: .*\)", done.stderr)
+    if ended is None:
+        raise SystemExit(f"{shlex.join(words)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return ended[0]
 
 
 def run(tree: Path, room: str, count: int, seed: int, *, whole: bool) -> None:

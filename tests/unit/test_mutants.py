@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -54,6 +55,37 @@ def test_a_fault_is_killed_by_the_test_that_fails(
 def test_a_crash_of_pytest_kills_nothing(script: ModuleType, tmp_path: Path, status: int, said: str) -> None:
     with pytest.raises(SystemExit, match=f"ended with {status}:\n{said}"):
         script._killed_by(tree_whose_tests_end(tmp_path, status, said), [])
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "complaint", "killer"),
+    [
+        (0, "test result: ok", "", None),
+        (101, "test a::b ... FAILED", "", "a::b"),
+        (101, "", "error: could not compile `ssdlab-sim`", "could not compile"),
+        (101, "", "process did not exit successfully: x (signal: 6, SIGABRT)", "(signal: 6, SIGABRT)"),
+        (124, "", "", "no end"),
+        (101, "", "error: failed to get `x` as a dependency", SystemExit),
+    ],
+)
+def test_a_crash_of_cargo_kills_nothing_either(
+    script: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    said: str,
+    complaint: str,
+    killer: str | type[SystemExit] | None,
+) -> None:
+    program = tmp_path / "cargo"
+    program.write_text(f"#!/bin/sh\necho '{said}'\necho '{complaint}' >&2\nexit {status}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    if killer is SystemExit:
+        with pytest.raises(SystemExit, match=complaint):
+            script._of_rust(tmp_path)
+    else:
+        assert script._of_rust(tmp_path) == killer
 
 
 def test_tests_are_those_of_the_module_or_else_of_its_folder(script: ModuleType, tmp_path: Path) -> None:
