@@ -117,9 +117,9 @@ def test_a_filler_is_no_name(host, filler: str) -> None:
 
 
 def test_a_serial_that_two_disks_share_names_neither(host) -> None:
-    first = host.disk("sda", serial="DEADBEEF77", wwid="naa.1")
+    first = host.disk("sda", serial="DEADBEEF77", wwid="naa.5002538e40a1b2c3")
     second = host.disk("sdb", serial="DEADBEEF77")
-    assert consent_id(host.files, first) == "naa.1"
+    assert consent_id(host.files, first) == "naa.5002538e40a1b2c3"
     assert consent_id(host.files, second) == "sdb"
 
 

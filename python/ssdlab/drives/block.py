@@ -6,7 +6,7 @@ import errno
 import os
 import time
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from ssdlab.drives.guard.endurance import EnduranceCap, rating_of
 from ssdlab.drives.guard.judge import Intent, in_use, judge_device
 from ssdlab.drives.guard.signatures import read_signatures, wipe_signatures
 from ssdlab.host.chain import chain_of, difference
+from ssdlab.host.consent import has_own_name
 from ssdlab.host.counters import IoCounters, read_counters
 from ssdlab.host.identity import block_identity, changes_of
 from ssdlab.host.queue_settings import read_conditions
@@ -242,7 +243,7 @@ class BlockDrive(RealDrive):
     def _take_anew(self) -> None:
         """Hold the drive anew after a format: its blocks have another size now, and it is still the same.
 
-        The kernel may count a format as another attachment; serial number, namespace and place tell then.
+        The kernel may count a format as another attachment; its own name and its place tell then.
         """
         path, then = Path(self._target.path), self._identity
         self._let_go()
@@ -251,7 +252,7 @@ class BlockDrive(RealDrive):
             target = self._hold(pin)
         now = block_identity(self._files, self._node)
         self._target = target
-        again = now.serial is not None and now.path == then.path
+        again = has_own_name(now.consent_id, asdict(now)) and now.path == then.path
         self._identity = replace(
             then,
             capacity_bytes=now.capacity_bytes,

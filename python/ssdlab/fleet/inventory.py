@@ -23,6 +23,7 @@ from ssdlab.fleet.private import private_folder, read_private
 from ssdlab.host.consent import has_own_name
 from ssdlab.host.durable import library_errors
 from ssdlab.host.environment import tool_facts
+from ssdlab.host.fillers import is_filler
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.identity import Identity
 from ssdlab.host.pci import pci_device_of
@@ -259,8 +260,8 @@ def clock_ahead_s(folder: HeldFolder, clock: Callable[[], float] = time.time) ->
 
 
 def serial_on(host: str, who: Identity) -> str:
-    """Return what the fleet calls a drive: its serial, or, of one that has none, its host and name."""
-    return who.serial or f"{host}-{who.consent_id}"
+    """Return what the fleet calls a drive: its serial, or its host and name where it has no own one."""
+    return f"{host}-{who.consent_id}" if is_filler(who.serial or "") else str(who.serial)
 
 
 def _guarded(found: Look) -> str:

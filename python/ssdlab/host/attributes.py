@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ssdlab.host.sysfs import names, number, raw_bytes, text, there
+from ssdlab.host.fillers import is_filler
+from ssdlab.host.sysfs import name_at, names, number, plain_name, raw_bytes, text, there
 
 _ATA_IDENTIFY_AT = 60
 _ATA_IDENTIFY_BYTES = 512
@@ -25,23 +26,37 @@ def serial_of(disk: Path) -> str | None:
     """Return the serial number of a whole disk."""
     candidates = [disk / "device" / "serial", disk / "serial", disk / "device" / "device" / "serial"]
     for candidate in candidates:
-        found = text(candidate)
+        found = name_at(candidate)
         if found is not None:
             return found
     ata = _ata_identify(disk)
     if ata is not None:
-        return _ata_text(ata, 10, 19)
+        return ata_text(ata, 10, 19)
     page = raw_bytes(disk / "device" / "vpd_pg80")
-    return None if page is None or len(page) < 5 else page[4:].decode("ascii", "replace").strip("\0 ") or None
+    return None if page is None else plain_name(page[4:])
 
 
 def wwid_of(disk: Path) -> str | None:
     """Return the world-wide name of a whole disk (NVMe EUI-64 or NGUID, SCSI designator, dm or md UUID)."""
-    for name in ("wwid", "device/wwid", "dm/uuid", "md/uuid"):
-        found = text(disk / name)
-        if found is not None:
-            return re.sub(r"\s+", " ", found)
-    return None
+    found = _wwid(disk)
+    return None if found is None else " ".join(found.split())
+
+
+def own_wwid_of(disk: Path) -> str | None:
+    """Return the world-wide name of a whole disk; None where it is a filler that other drives have too.
+
+    One of vendor and model without a serial number behind them is of all drives of that model.
+    """
+    found, model = _wwid(disk), " ".join((model_of(disk) or "").split())
+    if found is None or is_filler(found):
+        return None
+    own = " ".join(found.split())
+    return None if own.startswith("t10.") and model and own.endswith(model) else own
+
+
+def _wwid(disk: Path) -> str | None:
+    places = ("wwid", "device/wwid", "dm/uuid", "md/uuid")
+    return next((found for place in places if (found := name_at(disk / place)) is not None), None)
 
 
 def namespace_siblings(disk: Path) -> tuple[str, ...]:
@@ -65,10 +80,10 @@ def model_of(disk: Path) -> str | None:
     """Return the model name of a whole disk."""
     ata = _ata_identify(disk)
     if ata is not None:
-        return _ata_text(ata, 27, 46)
+        return ata_text(ata, 27, 46)
     device = disk / "device"
-    model = text(device / "model") or text(device / "name") or text(disk / "dm" / "name")
-    vendor = text(device / "vendor") if there(device / "model") else None
+    model = name_at(device / "model") or name_at(device / "name") or text(disk / "dm" / "name")
+    vendor = name_at(device / "vendor") if there(device / "model") else None
     # A SCSI vendor belongs to the name; PCI and virtio put a number of the controller there.
     return model if model is None or vendor is None or vendor.startswith("0x") else f"{vendor} {model}"
 
@@ -77,9 +92,9 @@ def firmware_of(disk: Path) -> str | None:
     """Return the firmware revision of a whole disk."""
     ata = _ata_identify(disk)
     if ata is not None:
-        return _ata_text(ata, 23, 26)
+        return ata_text(ata, 23, 26)
     device = disk / "device"
-    return text(device / "firmware_rev") or text(device / "rev") or text(device / "fwrev")
+    return name_at(device / "firmware_rev") or name_at(device / "rev") or name_at(device / "fwrev")
 
 
 def zone_model_of(disk: Path) -> str | None:
@@ -103,11 +118,10 @@ def _ata_identify(disk: Path) -> bytes | None:
     return page[_ATA_IDENTIFY_AT : _ATA_IDENTIFY_AT + _ATA_IDENTIFY_BYTES]
 
 
-def _ata_text(identify: bytes, first_word: int, last_word: int) -> str | None:
-    """Return an ATA string: two characters a word, the first in the high byte."""
+def ata_text(identify: bytes, first_word: int, last_word: int) -> str | None:
+    """Return an ATA string: two characters a word, the first in the high byte; see `plain_name`."""
     words = identify[2 * first_word : 2 * last_word + 2]
-    swapped = b"".join(words[i + 1 : i + 2] + words[i : i + 1] for i in range(0, len(words), 2))
-    return swapped.decode("ascii", "replace").strip("\0 ") or None
+    return plain_name(b"".join(words[i + 1 : i + 2] + words[i : i + 1] for i in range(0, len(words), 2)))
 
 
 def transport_of(disk: Path) -> str | None:

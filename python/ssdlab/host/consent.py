@@ -1,10 +1,11 @@
 """The name by which a drive is given up: what `--destroy` must say, letter by letter.
 
 The serial number where the drive has one (`serial/nsid` where its controller has several namespaces), else
-the world-wide name, else the kernel name. Cheap bridges report `000000000000` or share one serial among all
-their drives: an identifier that is a filler, or that another disk of this host bears too, names no drive, and
-the next one is taken. A device mapper volume without a UUID goes by its own name, as the kernel counts its
-names anew at each start. A partition is named after its disk: `serial-part2`.
+the world-wide name, else the kernel name. Cheap drives and bridges report `000000000000` or share one serial
+among all their drives: an identifier that is a filler (`ssdlab.host.fillers`), or that another disk of this
+host bears too, names no drive, and the next one is taken. A device mapper volume without a UUID goes by its
+own name, as the kernel counts its names anew at each start. A partition is named after its disk:
+`serial-part2`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ssdlab.host.attributes import disk_of, namespace_siblings, serial_of, wwid_of
+from ssdlab.host.attributes import disk_of, namespace_siblings, own_wwid_of, serial_of
+from ssdlab.host.fillers import is_filler
 from ssdlab.host.sysfs import HostFiles, names, number, text, there
 
 _PART = re.compile(r"-part\d+$")
-_FILLER = re.compile(r"(.)\1*|0?123456789\w*", re.ASCII)
 
 
 def consent_id(files: HostFiles, node: Path) -> str:
@@ -38,15 +39,6 @@ def consent_ids(files: HostFiles) -> dict[str, Path]:
     return found
 
 
-def is_filler(identifier: str) -> bool:
-    """Say whether an identifier is what cheap bridges report instead of one.
-
-    >>> [is_filler(text) for text in ("000000000000", "0123456789ABCDE", "S64GNE0R")]
-    [True, True, False]
-    """
-    return _FILLER.fullmatch(identifier) is not None
-
-
 def disks_of(files: HostFiles) -> list[Path]:
     """Return the sysfs folders of all whole disks, without the hidden per-path devices of NVMe multipath."""
     nodes = [files.node_named(name) for name in names(files.sys / "block")]
@@ -54,11 +46,7 @@ def disks_of(files: HostFiles) -> list[Path]:
 
 
 def _name(disk: Path, own: Sequence[str], others: Sequence[Sequence[str]]) -> str:
-    unique = (
-        candidate
-        for candidate in own
-        if not is_filler(candidate) and not any(candidate in other for other in others)
-    )
+    unique = (candidate for candidate in own if not any(candidate in other for other in others))
     return next(unique, disk.name.replace("!", "/"))
 
 
@@ -70,10 +58,10 @@ def _with_part(name: str, node: Path) -> str:
 def _candidates(disk: Path) -> tuple[str, ...]:
     found = []
     serial = serial_of(disk)
-    if serial is not None:
+    if serial is not None and not is_filler(serial):
         nsid = number(disk / "nsid")
         found.append(f"{serial}/{nsid}" if namespace_siblings(disk) and nsid is not None else serial)
-    found += [name for name in (wwid_of(disk), text(disk / "dm" / "name")) if name is not None]
+    found += [name for name in (own_wwid_of(disk), text(disk / "dm" / "name")) if name is not None]
     return tuple(found)
 
 
@@ -89,6 +77,9 @@ def has_own_name(identifier: str, facts: Mapping[str, object]) -> bool:
 
     >>> has_own_name("S64GNE0R/2-part1", {"serial": "S64GNE0R", "nsid": 2}), has_own_name("loop0", {})
     (True, False)
+    >>> has_own_name("naa.0000000000000000", {"wwid": "naa.0000000000000000"})
+    False
     """
     own = (facts.get("serial"), f"{facts.get('serial')}/{facts.get('nsid')}", facts.get("wwid"))
-    return _PART.sub("", identifier) in own
+    whole = _PART.sub("", identifier)
+    return whole in own and not is_filler(whole.partition("/")[0])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.host import smbios
 from ssdlab.host.attributes import controller_of, disk_of, model_of
+from ssdlab.host.fillers import known
 from ssdlab.host.identity import SECTOR_BYTES
 from ssdlab.host.mounts import devices_of, mounts
 from ssdlab.host.pci import device_name, pci_device_of
@@ -135,7 +136,7 @@ def _machine(files: HostFiles) -> dict[str, str | None]:
     dmi = files.sys / "class" / "dmi" / "id"
 
     def joined_attributes(*wanted: str) -> str | None:
-        return _joined(*dict.fromkeys(smbios.known(text(dmi / name)) for name in wanted))
+        return _joined(*dict.fromkeys(known(text(dmi / name)) for name in wanted))
 
     return {
         "chassis": joined_attributes("sys_vendor", "product_name") or joined_attributes("chassis_vendor"),

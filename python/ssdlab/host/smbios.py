@@ -9,24 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ssdlab.host.fillers import known
+
 _MEMORY_DEVICE, _SYSTEM_SLOT, _END = 17, 9, 127
 _MEMORY_TYPES = {24: "DDR3", 26: "DDR4", 30: "LPDDR4", 34: "DDR5", 35: "LPDDR5"}
-FILLERS = frozenset(
-    word.casefold()
-    for word in (
-        *(
-            "to be filled by o.e.m.",
-            "to be filled by oem",
-            "default string",
-            "not specified",
-            "none",
-            "o.e.m.",
-        ),
-        *("system product name", "system manufacturer", "system version", "not available", "not applicable"),
-        *("unknown", "undefined", "no dimm", "oem", "n/a", "empty", "type1productconfigid", "default"),
-    )
-)
-"""What makers leave in fields that they did not fill in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +49,6 @@ class _Structure:
     def text(self, at: int) -> str | None:
         index = self.number(at, 1)
         return known(self.texts[index - 1]) if index and index <= len(self.texts) else None
-
-
-def known(value: str | None) -> str | None:
-    """Return a text of the firmware, or None where it is only a filler.
-
-    >>> known("To Be Filled By O.E.M."), known(" X570 ")
-    (None, 'X570')
-    """
-    stripped = " ".join((value or "").split())
-    return (
-        None if not stripped or stripped.casefold() in FILLERS or set(stripped) <= set("0 .-") else stripped
-    )
 
 
 def memory_modules(table: bytes) -> tuple[MemoryModule, ...]:

@@ -160,6 +160,24 @@ def text(path: Path) -> str | None:
     return raw.decode("utf-8", "replace").replace("\0", "").strip() or None
 
 
+def name_at(path: Path) -> str | None:
+    """Return a sysfs attribute that is a name in a field of the drive, as `plain_name` has it."""
+    raw = raw_bytes(path)
+    return None if raw is None else plain_name(raw)
+
+
+def plain_name(field: bytes) -> str | None:
+    r"""Return the name in a field without its padding; None where there is none, or what is no text.
+
+    NVMe, ATA and SCSI allow the characters 20h to 7Eh; what is behind a zero byte is padding too.
+
+    >>> plain_name(b"PC711 NVMe     "), plain_name(b"PC711\x01")
+    ('PC711 NVMe', None)
+    """
+    kept = field.strip(b"\0 \t\r\n").partition(b"\0")[0].rstrip()
+    return kept.decode("ascii") if kept and all(0x20 <= byte < 0x7F for byte in kept) else None
+
+
 def number(path: Path) -> int | None:
     """Return a sysfs attribute as an integer, or None if it is absent or no integer."""
     value = text(path)

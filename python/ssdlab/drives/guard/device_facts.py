@@ -12,8 +12,15 @@ from ssdlab.drives.guard import usage
 from ssdlab.drives.guard.judge import DeviceFacts, Intent, in_use, judge_device
 from ssdlab.drives.guard.signatures import read_signatures
 from ssdlab.drives.guard.usage import Seen, Tables, look_around, read_tables
-from ssdlab.host.attributes import disk_of, model_of, namespace_siblings, transport_of, wwid_of, zone_model_of
-from ssdlab.host.consent import consent_id, consent_ids, disks_of, is_filler
+from ssdlab.host.attributes import (
+    disk_of,
+    model_of,
+    namespace_siblings,
+    own_wwid_of,
+    transport_of,
+    zone_model_of,
+)
+from ssdlab.host.consent import consent_id, consent_ids, disks_of
 from ssdlab.host.identity import SECTOR_BYTES
 from ssdlab.host.openers import Opener
 from ssdlab.host.sysfs import HostFiles, flag, is_folder, names, number, text
@@ -168,14 +175,14 @@ def _twins(files: HostFiles, disk: Path) -> tuple[str, ...]:
 
     USB bridges are left out, as they share names among different drives.
     """
-    own = wwid_of(disk)
-    if own is None or is_filler(own) or transport_of(disk) == "usb":
+    own = own_wwid_of(disk)
+    if own is None or transport_of(disk) == "usb":
         return ()
     size = number(disk / "size")
     return tuple(
         f"/dev/{other.name.replace('!', '/')}"
         for other in disks_of(files)
-        if other != disk and wwid_of(other) == own and number(other / "size") == size
+        if other != disk and own_wwid_of(other) == own and number(other / "size") == size
     )
 
 

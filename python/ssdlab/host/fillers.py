@@ -1,0 +1,82 @@
+"""What makers leave in fields that they did not fill in: of the board's firmware, and in names of drives.
+
+A filler tells no drive from another. What looks as if somebody had given it out is none: a drive is asked for
+once too often rather than taken for another, but not each time.
+"""
+
+from __future__ import annotations
+
+import re
+
+_WORDS = frozenset(
+    (
+        *("default string", "not specified", "none", "o.e.m.", "oem", "default", "invalid", "not set"),
+        *("system product name", "system manufacturer", "system version", "type1productconfigid"),
+        *("serial number", "serialnumber", "system serial number", "no serial number"),
+        *("null", "unknown", "undefined", "no dimm", "n/a", "empty", "not available", "not applicable"),
+    )
+)
+_TO_BE_FILLED = "to be filled"
+"""Only the beginning: a serial number has 20 characters (NVMe, ATA)."""
+_OF_BRIDGES = frozenset({"152d00539000"})
+"""Serial numbers that a bridge gives all drives behind it (JMicron; rockstor issue 2316)."""
+_ONE_CHARACTER = re.compile(r"(.)\1*", re.ASCII)
+_COUNTING = "123456789"
+_ATA_SERIAL_AT = 8 + 40
+"""In a T10 name of a SATA drive: behind the vendor `ATA` and the model (SAT-5, VPD page 83h)."""
+
+
+def known(value: str | None) -> str | None:
+    """Return a text of the firmware, or None where it is only a filler.
+
+    >>> known("To Be Filled By O.E.M."), known(" X570 ")
+    (None, 'X570')
+    """
+    stripped = " ".join((value or "").split())
+    folded = stripped.casefold()
+    if folded in _WORDS or folded.startswith(_TO_BE_FILLED) or set(stripped) <= set("0 .:-"):
+        return None
+    return stripped
+
+
+def is_filler(identifier: str) -> bool:
+    """Say whether a serial number, or a world-wide name as sysfs writes it, is no drive's own.
+
+    Sources of the forms: scsi_vpd_lun_id in drivers/scsi/scsi_lib.c (`naa.`, `eui.`, `t10.`) and wwid_show in
+    drivers/nvme/host/sysfs.c (`uuid.`, `eui.`, `nvme.`); the last is made of vendor, serial number, model and
+    namespace where a drive has no name.
+
+    >>> [is_filler(text) for text in ("000000000000", "0123456789ABCDE", "000000000001", "S64GNE0R")]
+    [True, True, True, False]
+    >>> [is_filler(text) for text in ("naa.0000000000000000", "naa.5000000000000000", "naa.5002538e40a1b2c3")]
+    [True, True, False]
+    """
+    form, _, rest = identifier.partition(".")
+    match form:
+        case "naa":  # its first digit is only the kind: 5 and nothing else is what cheap drives have
+            return _no_digits(rest) or _no_digits(rest[1:])
+        case "eui" | "uuid":
+            return _no_digits(rest)
+        case "t10":
+            padded = rest.startswith("ATA  ")
+            serial = rest[_ATA_SERIAL_AT:] if padded else rest.rpartition(" ")[2]
+            return _no_serial(serial.strip())
+        case "nvme" if found := re.fullmatch(r"[0-9a-f]{4}-((?:[0-9a-f]{2})*)-[0-9a-f]*-[0-9a-f]{8}", rest):
+            return _no_serial(bytes.fromhex(found[1]).decode("latin-1").strip("\0 "))
+    return _no_serial(identifier)
+
+
+def _no_serial(text: str) -> bool:
+    counted = text.lower().removeprefix("0x").lstrip("0")
+    return (
+        known(text) is None
+        or text.lower() in _OF_BRIDGES
+        or _ONE_CHARACTER.fullmatch(text.removeprefix("0x")) is not None
+        or _COUNTING.startswith(counted)
+        or counted.startswith(_COUNTING)
+    )
+
+
+def _no_digits(hexadecimal: str) -> bool:
+    digits = re.sub(r"[-:]", "", hexadecimal).lower()
+    return _COUNTING.startswith(digits.strip("0")) or _ONE_CHARACTER.fullmatch(digits) is not None
