@@ -165,22 +165,6 @@ def test_without_privilege_every_question_is_named(tmp_path: Path) -> None:
     assert all("Permission denied" in why for _, why in found.unanswered)
 
 
-@pytest.mark.parametrize(
-    ("decode", "name", "changes"),
-    [
-        (nvme.controller, "nvme-controller.bin", {24: b"\xc3\x28"}),
-        (nvme.namespace, "nvme-namespace-512.bin", {26: b"\x0f"}),
-        (nvme.namespace, "nvme-namespace-512.bin", {8: b"\xff" * 8}),
-        (nvme.health, "nvme-health.bin", {3: b"\xc8"}),
-        (nvme.health, "nvme-health.bin", {1: b"\xff\xff"}),
-    ],
-)
-def test_a_page_that_cannot_be_true_is_not_believed(decode, name: str, changes: dict[int, bytes]) -> None:
-    decode(page(name))
-    with pytest.raises(Malformed):
-        decode(patched(name, changes))
-
-
 def discovery(flags: int, *codes: int) -> bytes:
     """A Level 0 Discovery reply: header, the Locking feature, and the features of these codes."""
     features = b"\0\x02\x10\x0c" + bytes([flags]) + bytes(11)

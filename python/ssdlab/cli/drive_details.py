@@ -8,10 +8,10 @@ from ssdlab.cli.output import print_fields, print_line
 from ssdlab.model.units import block_text, capacity_text, share_text
 
 if TYPE_CHECKING:
-    from ssdlab.drives.admin.ata import AtaDevice, AtaStatistics, Security
+    from ssdlab.drives.admin.ata import AtaDevice, Security
     from ssdlab.drives.admin.nvme import Controller, Health, Namespace, PowerState
     from ssdlab.drives.admin.tcg import Locking
-    from ssdlab.drives.details import Details, NvmeDetails, ScsiDetails
+    from ssdlab.drives.details import AtaDetails, Details, NvmeDetails, ScsiDetails
     from ssdlab.drives.drive_record import DriveRecord
 
 Fields = list[tuple[str, object]]
@@ -23,7 +23,7 @@ def print_details(details: Details | None, record: DriveRecord | None, capacity_
         if details.nvme is not None:
             _print_part("what the drive says", _nvme_fields(details.nvme))
         if details.ata is not None and details.ata.device is not None:
-            _print_part("what the drive says", _ata_fields(details.ata.device, details.ata.statistics))
+            _print_part("what the drive says", _ata_fields(details.ata.device, details.ata))
         if details.scsi is not None:
             _print_part("what the drive says", _scsi_fields(details.scsi))
         _print_part("not answered", list(details.unanswered))
@@ -66,7 +66,7 @@ def _controller_fields(reported: Controller) -> Fields:
     return [
         ("vendor", f"{reported.vendor_id:04x}h, OUI {reported.ieee_oui}"),
         ("NVMe version", reported.version),
-        ("NVM in all", None if reported.total_bytes is None else capacity_text(reported.total_bytes)),
+        ("NVM in all", _capacity(reported.total_bytes)),
         ("sanitize", ", ".join(methods) or "no"),
         ("format", (", ".join(formats) or "no") + reach),
         ("security", "yes" if reported.security else "no"),
@@ -74,7 +74,7 @@ def _controller_fields(reported: Controller) -> Fields:
         ("write zeroes", "yes" if reported.write_zeroes else "no"),
         ("cache", "volatile" if reported.write_cache else "none that is volatile"),
         ("power states", "; ".join(_power_text(state) for state in reported.power_states)),
-        ("warns at", None if reported.warning_c is None else f"{reported.warning_c} C"),
+        ("warns at", _with("{} C", reported.warning_c)),
     ]
 
 
@@ -100,17 +100,17 @@ def _namespace_fields(space: Namespace) -> Fields:
 def _health_fields(health: Health) -> Fields:
     return [
         ("warnings", ", ".join(health.warnings)),
-        ("temperature", None if health.temperature_c is None else f"{health.temperature_c} C"),
-        ("wear", f"{health.used_pct} % of rated endurance used, {health.spare_pct} % spare left"),
-        ("host wrote", capacity_text(health.written_bytes)),
-        ("host read", capacity_text(health.read_bytes)),
-        ("power on", f"{health.power_on_hours} h, {health.power_cycles} cycles"),
+        ("temperature", _with("{} C", health.temperature_c)),
+        ("wear", _joined(_worn(health.used_pct), _with("{} % spare left", health.spare_pct))),
+        ("host wrote", _capacity(health.written_bytes)),
+        ("host read", _capacity(health.read_bytes)),
+        ("power on", _joined(_with("{} h", health.power_on_hours), _with("{} cycles", health.power_cycles))),
         ("unsafe shutdowns", health.unsafe_shutdowns),
         ("media errors", health.media_errors),
     ]
 
 
-def _ata_fields(device: AtaDevice, statistics: AtaStatistics | None) -> Fields:
+def _ata_fields(device: AtaDevice, found: AtaDetails) -> Fields:
     fields: Fields = [
         ("WWN", device.wwn),
         ("form factor", device.form_factor),
@@ -121,16 +121,30 @@ def _ata_fields(device: AtaDevice, statistics: AtaStatistics | None) -> Fields:
         ("trimmed reads", device.trimmed_reads or "not said"),
         ("write cache", ("on" if device.write_cache_enabled else "off") if device.write_cache else "none"),
     ]
-    if statistics is not None:
-        temperature, used = statistics.temperature_c, statistics.used_pct
-        written = statistics.written_bytes
+    fields += [("temperature", _with("{} C", found.temperature_c))]
+    if (statistics := found.statistics) is not None:
         fields += [
-            ("temperature", None if temperature is None else f"{temperature} C"),
-            ("wear", None if used is None else f"{used} % of rated endurance used"),
-            ("host wrote", None if written is None else capacity_text(written)),
-            ("power on", None if statistics.power_on_hours is None else f"{statistics.power_on_hours} h"),
+            ("wear", _worn(statistics.used_pct)),
+            ("host wrote", _capacity(statistics.written_bytes)),
+            ("power on", _with("{} h", statistics.power_on_hours)),
         ]
     return fields
+
+
+def _with(words: str, value: int | None) -> str | None:
+    return None if value is None else words.format(value)
+
+
+def _worn(used_pct: int | None) -> str | None:
+    return _with("{} % of rated endurance used", used_pct)
+
+
+def _capacity(found_bytes: int | None) -> str | None:
+    return None if found_bytes is None else capacity_text(found_bytes)
+
+
+def _joined(*parts: str | None) -> str:
+    return ", ".join(part for part in parts if part is not None)
 
 
 def _locking_text(reported: Locking) -> str:
@@ -154,8 +168,8 @@ def _scsi_fields(reported: ScsiDetails) -> Fields:
         ("TRIM", ("yes" if supply.unmap or supply.write_same_unmap else "no") if supply else None),
         ("trimmed reads", (supply.unmapped_reads or "not said") if supply else None),
         ("write cache", cache),
-        ("temperature", None if reported.temperature_c is None else f"{reported.temperature_c} C"),
-        ("wear", None if reported.used_pct is None else f"{reported.used_pct} % of rated endurance used"),
+        ("temperature", _with("{} C", reported.temperature_c)),
+        ("wear", _worn(reported.used_pct)),
     ]
 
 

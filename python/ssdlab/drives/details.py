@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from ssdlab.drives.admin import ata, nvme, scsi_mode, scsi_pages, tcg
+from ssdlab.drives.admin import ata, ata_smart, nvme, scsi_mode, scsi_pages, tcg
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.host.attributes import disk_of, sas_link_of, zone_model_of
@@ -39,10 +39,11 @@ class NvmeDetails:
 
 @dataclass(frozen=True, slots=True)
 class AtaDetails:
-    """Answers of a SATA drive."""
+    """Answers of a SATA drive; its temperature is of its statistics, else of its SMART attributes."""
 
     device: ata.AtaDevice | None = None
     statistics: ata.AtaStatistics | None = None
+    temperature_c: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,12 @@ def _ask_ata(queries: _Queries) -> AtaDetails:
         content = queries.ask(f"statistics page {page}", partial(read, ata.statistics_cdb(page)))
         if content is not None:
             pages[page] = content
-    return AtaDetails(device, ata.statistics(pages, device.logical_block_bytes) if pages else None)
+    statistics = ata.statistics(pages, device.logical_block_bytes) if pages else None
+    heat = None if statistics is None else statistics.temperature_c
+    if heat is None and device.smart:
+        found = queries.ask("attributes", lambda: ata_smart.attributes(read(ata_smart.data_cdb())))
+        heat = ata_smart.temperature_c(found or {})
+    return AtaDetails(device, statistics, heat)
 
 
 def _ask_scsi(queries: _Queries, disk: Path) -> ScsiDetails:

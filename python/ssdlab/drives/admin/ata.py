@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ssdlab.drives.admin.fields import Malformed, Page
+from ssdlab.drives.admin.plausible import told
+from ssdlab.host.attributes import ata_text
+from ssdlab.host.fillers import is_filler
 
 PAGE_BYTES = 512
 _PASS_THROUGH_16 = 0x85
@@ -61,7 +64,7 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class AtaDevice:
-    """IDENTIFY DEVICE.
+    """IDENTIFY DEVICE; None is "not told", or what cannot be (`PLAUSIBLE`).
 
     Attributes
     ----------
@@ -85,9 +88,9 @@ class AtaDevice:
     model: str | None
     firmware: str | None
     wwn: str | None
-    capacity_bytes: int
-    logical_block_bytes: int
-    physical_block_bytes: int
+    capacity_bytes: int | None
+    logical_block_bytes: int | None
+    physical_block_bytes: int | None
     form_factor: str | None
     solid_state: bool
     link: str | None
@@ -137,13 +140,14 @@ def device(content: bytes) -> AtaDevice:
         return bool(word(index) >> number & 1)
 
     logical, physical = _block_sizes(page)
+    wwn = "".join(f"{word(index):04x}" for index in range(108, 112))
     blocks = page.number(200, 8) if bit(83, 10) else page.number(120, 4)
     return AtaDevice(
-        serial=_text(content, 10, 19),
-        model=_text(content, 27, 46),
-        firmware=_text(content, 23, 26),
-        wwn=f"{word(108):04x}{word(109):04x}{word(110):04x}{word(111):04x}" if bit(87, 8) else None,
-        capacity_bytes=blocks * logical,
+        serial=ata_text(content, 10, 19),
+        model=ata_text(content, 27, 46),
+        firmware=ata_text(content, 23, 26),
+        wwn=wwn if bit(87, 8) and not is_filler(f"naa.{wwn}") else None,
+        capacity_bytes=None if logical is None else told("capacity_bytes", blocks * logical),
         logical_block_bytes=logical,
         physical_block_bytes=physical,
         form_factor=_FORM_FACTORS.get(word(168) & 0xF),
@@ -186,25 +190,19 @@ def _minutes(word: int) -> int | None:
     return 2 * (word & 0x7FFF if word >> 15 else word & 0xFF) or None
 
 
-def _block_sizes(page: Page) -> tuple[int, int]:
+def _block_sizes(page: Page) -> tuple[int | None, int | None]:
     """Return logical and physical block from words 106, 117 and 118."""
     word = page.number(212, 2)
     if word >> 14 != 1:
         return 512, 512
     logical = page.number(234, 4) * 2 if word >> 12 & 1 else 512
-    return logical, logical << (word & 0xF) if word >> 13 & 1 else logical
-
-
-def _text(content: bytes, first: int, last: int) -> str | None:
-    """Return an ATA string: two characters a word, the first in the high byte."""
-    words = content[2 * first : 2 * last + 2]
-    swapped = b"".join(words[at + 1 : at + 2] + words[at : at + 1] for at in range(0, len(words), 2))
-    return swapped.decode("ascii", "replace").strip("\0 ") or None
+    physical = logical << (word & 0xF) if word >> 13 & 1 else logical
+    return told("block_bytes", logical), told("block_bytes", physical)
 
 
 @dataclass(frozen=True, slots=True)
 class AtaStatistics:
-    """What Device Statistics say; None is "not supported, or not valid now"."""
+    """What Device Statistics say; None: not supported, not valid now, or what cannot be (`PLAUSIBLE`)."""
 
     power_on_hours: int | None = None
     power_cycles: int | None = None
@@ -214,22 +212,24 @@ class AtaStatistics:
     used_pct: int | None = None
 
 
-def statistics(pages: dict[int, bytes], logical_block_bytes: int) -> AtaStatistics:
+def statistics(pages: dict[int, bytes], logical_block_bytes: int | None) -> AtaStatistics:
     """Decode pages 1 (general), 5 (temperature) and 7 (solid state) of Device Statistics, as far as given."""
 
-    def value(page: int, at: int, length: int) -> int | None:
-        content = pages.get(page, b"")
+    def value(field: str, number: int, at: int, length: int, unit: int | None = 1) -> int | None:
+        content = pages.get(number, b"")
         # Bits 63 and 62 of each statistic: supported, valid (ACS-5 9.5.2). A page names itself in byte 2.
-        if len(content) < PAGE_BYTES or content[2] != page or content[at + 7] & 0xC0 != 0xC0:
+        if len(content) < PAGE_BYTES or content[2] != number or content[at + 7] & 0xC0 != 0xC0:
             return None
-        return int.from_bytes(content[at : at + length], "little", signed=page == 5)
+        kept = content[at : at + length]
+        if unit is None or (length > 1 and kept == b"\xff" * length):
+            return None
+        return told(field, int.from_bytes(kept, "little", signed=number == 5) * unit)
 
-    written, read = value(1, 24, 6), value(1, 40, 6)
     return AtaStatistics(
-        power_on_hours=value(1, 16, 4),
-        power_cycles=value(1, 8, 4),
-        written_bytes=None if written is None else written * logical_block_bytes,
-        read_bytes=None if read is None else read * logical_block_bytes,
-        temperature_c=value(5, 8, 1),
-        used_pct=value(7, 8, 1),
+        power_on_hours=value("power_on_h", 1, 16, 4),
+        power_cycles=value("events", 1, 8, 4),
+        written_bytes=value("moved_bytes", 1, 24, 6, logical_block_bytes),
+        read_bytes=value("moved_bytes", 1, 40, 6, logical_block_bytes),
+        temperature_c=value("temperature_c", 5, 8, 1),
+        used_pct=value("used_pct", 7, 8, 1),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ssdlab.drives.admin.fields import Malformed, Page
+from ssdlab.drives.admin.plausible import told
 
 PAGE_BYTES = 512
 _SMART = 0xB0
@@ -19,7 +20,8 @@ _BAD_MID, _BAD_HIGH = 0xF4, 0x2C
 _ATTRIBUTES = 30
 _DESCRIPTOR_AT, _STATUS_RETURN = 8, 0x09
 
-AIRFLOW, TEMPERATURE = 190, 194
+_HEAT = (194, 190)
+"""Temperature, and that of the air flow, in the order of smartctl."""
 UNCORRECTED, CRC_ERRORS = 187, 199
 
 
@@ -62,11 +64,14 @@ def attributes(content: bytes) -> dict[int, Attribute]:
 
 
 def temperature_c(found: dict[int, Attribute]) -> int | None:
-    """Return the temperature: the least byte of its attribute, as all makers have it."""
-    for number in (TEMPERATURE, AIRFLOW):
-        if number in found:
-            return found[number].raw & 0xFF
-    return None
+    """Return the temperature: the least byte of an attribute, as makers have it, of the first with one."""
+    given = (told("temperature_c", found[number].raw & 0xFF) for number in _HEAT if number in found)
+    return next((each for each in given if each is not None), None)
+
+
+def count(found: dict[int, Attribute], number: int) -> int | None:
+    """Return what an attribute counts, in its lower four bytes; None where the drive has none."""
+    return told("events", found[number].raw & 0xFFFFFFFF) if number in found else None
 
 
 def failing(sense: bytes) -> bool | None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ssdlab.drives.admin.plausible import told
+from ssdlab.host.fillers import is_filler
+from ssdlab.host.sysfs import plain_name
+
 
 class Malformed(ValueError):
     """A page that cannot be what it should be; nothing of it is used."""
@@ -42,24 +46,32 @@ class Page:
         """Return the unsigned number of `length` bytes at an offset."""
         return int.from_bytes(self.content[at : at + length], "little")
 
+    def told(self, field: str, at: int, length: int) -> int | None:
+        """Return the unsigned number of a field of `PLAUSIBLE`; None where it cannot be, or is all ones.
+
+        Of a single byte all ones may be meant.
+        """
+        value = self.number(at, length)
+        return None if length > 1 and value == (1 << 8 * length) - 1 else told(field, value)
+
     def bit(self, at: int, bit: int) -> bool:
         """Return a bit counted from the least of the byte at an offset."""
         return bool(self.number(at + bit // 8, 1) >> bit % 8 & 1)
 
     def text(self, at: int, length: int) -> str | None:
-        """Return ASCII text without its padding; None if there is none."""
-        return self.content[at : at + length].decode("ascii", "replace").strip("\0 ") or None
+        """Return a name without its padding; None if there is none, or what is no text."""
+        return plain_name(self.content[at : at + length])
 
     def hex(self, at: int, length: int) -> str | None:
-        """Return an identifier in hexadecimal; None where all its bytes are zero."""
-        value = self.content[at : at + length]
-        return value.hex() if any(value) else None
+        """Return a world-wide name in hexadecimal; None where it is a filler."""
+        found = self.content[at : at + length].hex()
+        return None if is_filler(f"eui.{found}") else found
 
 
 def kelvin(value: int) -> int | None:
-    """Return a temperature in degrees Celsius; None for 0, which means that none is reported.
+    """Return a temperature in degrees Celsius; None for 0, and for what no drive has.
 
-    >>> kelvin(323)
-    50
+    >>> kelvin(323), kelvin(0), kelvin(65535)
+    (50, None, None)
     """
-    return value - 273 if value else None
+    return told("temperature_c", value - 273)

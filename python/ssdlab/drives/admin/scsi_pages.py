@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ssdlab.drives.admin.fields import Malformed
+from ssdlab.drives.admin.plausible import told
 
 REPLY_BYTES = 252
 CHARACTERISTICS, PROVISIONING = 0xB1, 0xB2
@@ -18,7 +19,6 @@ _INQUIRY, _LOG_SENSE = 0x12, 0x4D
 _CURRENT_VALUES = 0x40
 _FORM_FACTORS = {1: '5.25"', 2: '3.5"', 3: '2.5"', 4: '1.8"', 5: 'below 1.8"'}
 _NOT_ROTATING = 1
-_NO_TEMPERATURE = 0xFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,10 @@ def temperature_c(content: bytes) -> int | None:
     Malformed
         It is another page, or holds no such parameter.
     """
-    value = _parameter(content, TEMPERATURE, 0x0000)
-    return None if value[-1] == _NO_TEMPERATURE else value[-1]
+    return told("temperature_c", _parameter(content, TEMPERATURE, 0x0000)[-1])  # FFh is "none"
 
 
-def used_pct(content: bytes) -> int:
+def used_pct(content: bytes) -> int | None:
     """Return the share of rated endurance used of log page 11h, in percent; it may exceed 100.
 
     Raises
@@ -105,7 +104,7 @@ def used_pct(content: bytes) -> int:
     Malformed
         It is another page, or holds no such parameter.
     """
-    return _parameter(content, SOLID_STATE, 0x0001)[-1]
+    return told("used_pct", _parameter(content, SOLID_STATE, 0x0001)[-1])
 
 
 def _vpd(content: bytes, page: int, needed_bytes: int) -> bytes:

@@ -177,7 +177,8 @@ def format_namespace(work: Work) -> str:
         space = nvme.namespace(_identify(subject, nsid))
     except Malformed as error:
         return f"Identify Namespace: {error}"
-    return f"Identify Namespace: {space.used_blocks} of {space.size_blocks} blocks in use"
+    used = "an unknown number" if space.used_blocks is None else space.used_blocks
+    return f"Identify Namespace: {used} of {space.size_blocks} blocks in use"
 
 
 def _identify(subject: Subject, nsid: int) -> bytes:

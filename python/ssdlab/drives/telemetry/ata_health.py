@@ -30,11 +30,16 @@ class AtaHealth:
         Raises
         ------
         DriveError, Malformed
-            It does not answer, or answers nonsense.
+            It answers nothing but nonsense, or nothing.
         """
-        found = ata_smart.attributes(self._read(ata_smart.data_cdb()))
-        statistics = ata.statistics(self._pages(), self.logical_block_bytes)
-        errors, crc = found.get(ata_smart.UNCORRECTED), found.get(ata_smart.CRC_ERRORS)
+        pages = self._pages()
+        statistics = ata.statistics(pages, self.logical_block_bytes)
+        try:
+            found = ata_smart.attributes(self._read(ata_smart.data_cdb()))
+        except (Malformed, DriveError):
+            if not pages:
+                raise
+            found = {}
         heat = statistics.temperature_c
         return DriveHealth(
             source="ata",
@@ -43,8 +48,8 @@ class AtaHealth:
             used_pct=statistics.used_pct,
             host_read_bytes=statistics.read_bytes,
             host_written_bytes=statistics.written_bytes,
-            media_errors=None if errors is None else errors.raw & 0xFFFFFFFF,
-            link_errors=None if crc is None else crc.raw & 0xFFFFFFFF,
+            media_errors=ata_smart.count(found, ata_smart.UNCORRECTED),
+            link_errors=ata_smart.count(found, ata_smart.CRC_ERRORS),
             power_on_hours=statistics.power_on_hours,
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.drives.admin.plausible import told
 from ssdlab.drives.telemetry.sources import Source
 from ssdlab.host.attributes import controller_of
 from ssdlab.host.sysfs import number, text, within
@@ -28,13 +29,15 @@ class Hwmon(Source):
 
     def figures(self) -> dict[str, float | int | None]:
         """Read the composite temperature, and the hottest sensor."""
-        found = [number(path) for path in within(self.folder, "temp*_input")]
-        values = [each / _MILLI for each in found if each is not None]
-        composite = number(self.folder / "temp1_input")
+        sensors = {path.name: _celsius(number(path)) for path in within(self.folder, "temp*_input")}
         return {
-            "temperature_c": None if composite is None else composite / _MILLI,
-            "hottest_c": max(values, default=None),
+            "temperature_c": sensors.get("temp1_input"),
+            "hottest_c": max((each for each in sensors.values() if each is not None), default=None),
         }
+
+
+def _celsius(milli: int | None) -> float | None:
+    return None if milli is None else told("temperature_c", milli / _MILLI)
 
 
 def hwmon_of(disk: Path) -> Hwmon | None:

@@ -42,7 +42,7 @@ class NvmeLogs(Source):
             "drawn_w": health.interval_w,
             "hottest_c": max(sensors, default=None),
             "throttle_events": _throttled(health, extended),
-            "throttled_s": health.throttled_light_s + health.throttled_heavy_s,
+            "throttled_s": _sum(health.throttled_light_s, health.throttled_heavy_s),
             "media_errors": health.media_errors,
             "host_read_bytes": health.read_bytes,
             "host_written_bytes": health.written_bytes,
@@ -76,9 +76,9 @@ class NvmeLogs(Source):
             link_errors=None if extended is None else extended.pcie_errors,
             link_retrains=None if extended is None else extended.link_retrains,
             throttle_events=_throttled(health, extended),
-            throttled_s=health.throttled_light_s + health.throttled_heavy_s,
+            throttled_s=_sum(health.throttled_light_s, health.throttled_heavy_s),
             drawn_w=health.interval_w,
-            energy_wh=health.lifetime_wh or None,
+            energy_wh=health.lifetime_wh,
             power_error=None if power is None else power.error,
             power_estimated=None if power is None else power.estimated,
             unsafe_shutdowns=health.unsafe_shutdowns,
@@ -126,7 +126,11 @@ class NvmeLogs(Source):
         return reply.data
 
 
-def _throttled(health: nvme.Health, extended: ocp.Extended | None) -> int:
+def _throttled(health: nvme.Health, extended: ocp.Extended | None) -> int | None:
     """Return how often heat slowed it; by OCP's count where NVMe's own stands still at none."""
-    own = health.throttled_light + health.throttled_heavy
+    own = _sum(health.throttled_light, health.throttled_heavy)
     return own if own or extended is None else extended.throttle_events
+
+
+def _sum(light: int | None, heavy: int | None) -> int | None:
+    return None if light is None or heavy is None else light + heavy

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ssdlab.drives.admin.fields import Malformed, Page, kelvin
+from ssdlab.drives.admin.fields import Page, kelvin
 from ssdlab.drives.admin.nvme.commands import PAGE_BYTES
+from ssdlab.drives.admin.plausible import told
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +20,8 @@ class PowerState:
     index: int
     max_w: float | None
     operational: bool
-    entry_us: int
-    exit_us: int
+    entry_us: int | None
+    exit_us: int | None
     idle_w: float | None
     active_w: float | None
 
@@ -41,12 +42,12 @@ class Sanitizing:
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """Identify Controller, Base figure 275.
+    """Identify Controller, Base figure 275; None is "not told", or what cannot be (`PLAUSIBLE`).
 
     Attributes
     ----------
     total_bytes, unallocated_bytes
-        NVM capacity of the drive and what of it is in no namespace; None where not reported.
+        NVM capacity of the drive and what of it is in no namespace.
     format_all, erase_all
         Whether a format, or one with secure erase, hits every namespace whatever is asked (FNA).
     erase_crypto
@@ -93,11 +94,10 @@ def controller(content: bytes) -> Controller:
     Raises
     ------
     Malformed
-        It is too short or empty, or its names are no text.
+        It is too short or empty.
     """
     page = Page(content, "Identify Controller", PAGE_BYTES)
-    if any(byte and not 0x20 <= byte < 0x7F for byte in content[4:72]):
-        raise Malformed("Identify Controller holds names that are no text")
+    total = page.told("capacity_bytes", 280, 16)
     return Controller(
         vendor_id=page.number(0, 2),
         subsystem_vendor_id=page.number(2, 2),
@@ -122,38 +122,45 @@ def controller(content: bytes) -> Controller:
         apst=page.bit(265, 0),
         sanitize=Sanitizing(crypto=page.bit(328, 0), block=page.bit(328, 1), overwrite=page.bit(328, 2)),
         namespaces=page.number(516, 4),
-        total_bytes=page.number(280, 16) or None,
-        unallocated_bytes=page.number(296, 16) if page.number(280, 16) else None,
+        total_bytes=total,
+        unallocated_bytes=left if total and (left := page.number(296, 16)) <= total else None,
         warning_c=kelvin(page.number(266, 2)),
         critical_c=kelvin(page.number(268, 2)),
-        power_states=tuple(_power_state(page, index) for index in range(min(page.number(263, 1), 31) + 1)),
+        power_states=_power_states(page),
     )
 
 
 def _version(value: int) -> str | None:
     """Return VER, Base 3.1.3.2: major, minor, tertiary; None before 1.2, which left it empty."""
     major, minor, tertiary = value >> 16, value >> 8 & 0xFF, value & 0xFF
-    return (f"{major}.{minor}" + (f".{tertiary}" if tertiary else "")) if value else None
+    parts = [major, minor, *([tertiary] if tertiary else [])]
+    said = major and all(told("version", part) is not None for part in parts)
+    return ".".join(map(str, parts)) if said else None
+
+
+def _power_states(page: Page) -> tuple[PowerState, ...]:
+    """Decode all descriptors; without a number of them those that have a power."""
+    last = page.told("power_states", 263, 1)
+    states = (_power_state(page, index) for index in range((31 if last is None else last) + 1))
+    return tuple(each for each in states if last is not None or each.max_w is not None or not each.index)
 
 
 def _power_state(page: Page, index: int) -> PowerState:
     """Decode a power state descriptor, Base figure 276."""
     at = 2048 + 32 * index
-    unit_w = 0.0001 if page.bit(at + 3, 0) else 0.01
-    power = page.number(at, 2)
     return PowerState(
         index=index,
-        max_w=round(power * unit_w, 4) if power else None,
+        max_w=_scaled_w(page.number(at, 2), 1 if page.bit(at + 3, 0) else 2),
         operational=not page.bit(at + 3, 1),
-        entry_us=page.number(at + 4, 4),
-        exit_us=page.number(at + 8, 4),
+        entry_us=page.told("latency_us", at + 4, 4) or None,
+        exit_us=page.told("latency_us", at + 8, 4) or None,
         idle_w=_scaled_w(page.number(at + 16, 2), page.number(at + 18, 1) >> 6),
         active_w=_scaled_w(page.number(at + 20, 2), page.number(at + 22, 1) >> 6),
     )
 
 
 def _scaled_w(value: int, scale: int) -> float | None:
-    return {1: round(value * 0.0001, 4), 2: round(value * 0.01, 2)}.get(scale)
+    return told("power_w", {1: round(value * 0.0001, 4), 2: round(value * 0.01, 2)}.get(scale))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,18 +180,19 @@ class Namespace:
     Attributes
     ----------
     size_blocks, capacity_blocks, used_blocks
-        Blocks that can be addressed, that can hold data at once, and that hold data now.
+        Blocks that can be addressed, that can hold data at once, and that hold data now; of the latter two
+        None where they are more than can be.
     format
         Index of the LBA format in use.
     formats
-        Those that can be had.
+        Those that can be had, without what no block can be.
     deallocated_reads
         What a deallocated block reads as: `zeroes`, `ones`, or None where the drive does not say.
     """
 
     size_blocks: int
-    capacity_blocks: int
-    used_blocks: int
+    capacity_blocks: int | None
+    used_blocks: int | None
     thin: bool
     format: int
     formats: tuple[LbaFormat, ...]
@@ -200,30 +208,36 @@ def namespace(content: bytes) -> Namespace:
     Raises
     ------
     Malformed
-        It is too short, or empty (the answer for a namespace that is not active), or contradicts itself.
+        It is too short, or empty (the answer for a namespace that is not active).
     """
     page = Page(content, "Identify Namespace", PAGE_BYTES)
-    flbas = page.number(26, 1)
-    formats = tuple(
-        LbaFormat(index, 1 << page.number(at + 2, 1), page.number(at, 2), page.number(at + 3, 1) & 3)
-        for index in range(page.number(25, 1) + 1)
-        if 9 <= page.number((at := 128 + 4 * index) + 2, 1) < 32  # below 9 it is not in use
-    )
-    in_use, size, capacity = flbas & 0xF | (flbas >> 5 & 3) << 4, page.number(0, 8), page.number(8, 8)
-    if capacity > size or in_use not in {form.index for form in formats}:
-        raise Malformed("Identify Namespace contradicts itself: its capacity, or the LBA format in use")
+    flbas, size = page.number(26, 1), page.number(0, 8)
+    capacity = _at_most(size, page.number(8, 8))
+    formats = (_lba_format(page, index) for index in range((page.told("lba_formats", 25, 1) or 0) + 1))
     return Namespace(
         size_blocks=size,
         capacity_blocks=capacity,
-        used_blocks=page.number(16, 8),
+        used_blocks=_at_most(size if capacity is None else capacity, page.number(16, 8)),
         thin=page.bit(24, 0),
-        format=in_use,
-        formats=formats,
+        format=flbas & 0xF | (flbas >> 5 & 3) << 4,
+        formats=tuple(form for form in formats if form is not None),
         deallocated_reads={1: "zeroes", 2: "ones"}.get(page.number(33, 1) & 7),
         nguid=page.hex(104, 16),
         eui64=page.hex(120, 8),
-        allocated_bytes=page.number(48, 16) or None,
+        allocated_bytes=page.told("capacity_bytes", 48, 16),
     )
+
+
+def _at_most(most: int, value: int) -> int | None:
+    return value if value <= most else None
+
+
+def _lba_format(page: Page, index: int) -> LbaFormat | None:
+    at = 128 + 4 * index
+    block, metadata = told("block_bytes", 1 << page.number(at + 2, 1)), page.told("metadata_bytes", at, 2)
+    if block is None or metadata is None:  # 0 is a format that is not in use
+        return None
+    return LbaFormat(index, block, metadata, page.number(at + 3, 1) & 3)
 
 
 def active_namespaces(content: bytes) -> tuple[int, ...]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ssdlab.drives.admin.fields import Malformed, Page, kelvin
+from ssdlab.drives.admin.fields import Page, kelvin
 from ssdlab.drives.admin.nvme.commands import LOG_BYTES
+from ssdlab.drives.admin.plausible import told
 
 POWER_BYTES = 64
 """Of log 25h, without its histogram."""
@@ -18,7 +19,7 @@ POWER_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """SMART / Health Information, log 02h, Base figure 207.
+    """SMART / Health Information, log 02h, Base figure 207; None: not told, or what cannot be (`PLAUSIBLE`).
 
     Attributes
     ----------
@@ -36,33 +37,33 @@ class Health:
     interval_w
         Mean power of the whole drive over the last second; None where it does not say, or says it of a part.
     lifetime_wh
-        Energy over its life in Wh, rounded up by the drive; 0 is not said.
+        Energy over its life in Wh, rounded up by the drive.
     """
 
     warnings: tuple[str, ...]
     temperature_c: int | None
     sensors_c: tuple[int, ...]
-    spare_pct: int
-    spare_threshold_pct: int
-    used_pct: int
-    read_bytes: int
-    written_bytes: int
-    host_reads: int
-    host_writes: int
-    busy_minutes: int
-    power_cycles: int
-    power_on_hours: int
-    unsafe_shutdowns: int
-    media_errors: int
-    error_log_entries: int
-    warning_minutes: int
-    critical_minutes: int
-    throttled_light: int
-    throttled_heavy: int
-    throttled_light_s: int
-    throttled_heavy_s: int
+    spare_pct: int | None
+    spare_threshold_pct: int | None
+    used_pct: int | None
+    read_bytes: int | None
+    written_bytes: int | None
+    host_reads: int | None
+    host_writes: int | None
+    busy_minutes: int | None
+    power_cycles: int | None
+    power_on_hours: int | None
+    unsafe_shutdowns: int | None
+    media_errors: int | None
+    error_log_entries: int | None
+    warning_minutes: int | None
+    critical_minutes: int | None
+    throttled_light: int | None
+    throttled_heavy: int | None
+    throttled_light_s: int | None
+    throttled_heavy_s: int | None
     interval_w: float | None
-    lifetime_wh: int
+    lifetime_wh: int | None
 
 
 _WARNINGS = (
@@ -73,7 +74,6 @@ _WARNINGS = (
     "volatile memory backup failed",
 )
 _DATA_UNIT_BYTES = 512_000
-_HOTTEST_K = 273 + 250
 
 
 def health(content: bytes) -> Health:
@@ -82,39 +82,35 @@ def health(content: bytes) -> Health:
     Raises
     ------
     Malformed
-        It is too short or empty, or says what cannot be.
+        It is too short or empty.
     """
     page = Page(content, "SMART / Health log", LOG_BYTES)
-    if max(content[3:5]) > 100 or page.number(1, 2) > _HOTTEST_K:
-        raise Malformed(
-            "SMART / Health log holds a spare above 100 %, or a temperature that nothing survives"
-        )
     sensors = (kelvin(page.number(200 + 2 * index, 2)) for index in range(8))
     return Health(
         warnings=tuple(text for bit, text in enumerate(_WARNINGS) if page.bit(0, bit)),
         temperature_c=kelvin(page.number(1, 2)),
         sensors_c=tuple(value for value in sensors if value is not None),
-        spare_pct=page.number(3, 1),
-        spare_threshold_pct=page.number(4, 1),
-        used_pct=page.number(5, 1),
-        read_bytes=page.number(32, 16) * _DATA_UNIT_BYTES,
-        written_bytes=page.number(48, 16) * _DATA_UNIT_BYTES,
-        host_reads=page.number(64, 16),
-        host_writes=page.number(80, 16),
-        busy_minutes=page.number(96, 16),
-        power_cycles=page.number(112, 16),
-        power_on_hours=page.number(128, 16),
-        unsafe_shutdowns=page.number(144, 16),
-        media_errors=page.number(160, 16),
-        error_log_entries=page.number(176, 16),
-        warning_minutes=page.number(192, 4),
-        critical_minutes=page.number(196, 4),
-        throttled_light=page.number(216, 4),
-        throttled_heavy=page.number(220, 4),
-        throttled_light_s=page.number(224, 4),
-        throttled_heavy_s=page.number(228, 4),
+        spare_pct=page.told("spare_pct", 3, 1),
+        spare_threshold_pct=page.told("spare_pct", 4, 1),
+        used_pct=page.told("used_pct", 5, 1),
+        read_bytes=told("moved_bytes", page.number(32, 16) * _DATA_UNIT_BYTES),
+        written_bytes=told("moved_bytes", page.number(48, 16) * _DATA_UNIT_BYTES),
+        host_reads=page.told("commands", 64, 16),
+        host_writes=page.told("commands", 80, 16),
+        busy_minutes=page.told("minutes", 96, 16),
+        power_cycles=page.told("events", 112, 16),
+        power_on_hours=page.told("power_on_h", 128, 16),
+        unsafe_shutdowns=page.told("events", 144, 16),
+        media_errors=page.told("events", 160, 16),
+        error_log_entries=page.told("events", 176, 16),
+        warning_minutes=page.told("minutes", 192, 4),
+        critical_minutes=page.told("minutes", 196, 4),
+        throttled_light=page.told("events", 216, 4),
+        throttled_heavy=page.told("events", 220, 4),
+        throttled_light_s=page.told("seconds", 224, 4),
+        throttled_heavy_s=page.told("seconds", 228, 4),
         interval_w=scaled_watts(page.number(240, 4)) if _of_the_drive(page.number(240, 4) >> 20) else None,
-        lifetime_wh=page.number(232, 8),
+        lifetime_wh=page.told("energy_wh", 232, 8) or None,
     )
 
 
@@ -129,7 +125,7 @@ def scaled_watts(number: int) -> float | None:
     8.12
     """
     scale, value = _SCALES_W.get(number >> 16 & 3), number & 0xFFFF
-    return round(value * scale, 4) if scale and value else None
+    return told("power_w", round(value * scale, 4)) if scale else None
 
 
 def _of_the_drive(measurement_type: int) -> bool:
@@ -163,9 +159,6 @@ class PowerMeasurement:
     error: float | None
 
 
-_MAX_PERCENT = 100
-
-
 def power_measurement(content: bytes) -> PowerMeasurement:
     """Decode the Power Measurement log.
 
@@ -176,14 +169,14 @@ def power_measurement(content: bytes) -> PowerMeasurement:
     """
     page = Page(content, "Power Measurement log", POWER_BYTES)
     whole = page.number(2, 2) >> 12 == 0
-    percent = page.number(56, 1)
+    percent = page.told("spare_pct", 56, 1)
     return PowerMeasurement(
         running=page.bit(2, 0),
         estimated=page.bit(2, 2),
         count=page.number(8, 4),
         mean_w=scaled_watts(page.number(40, 4)) if whole else None,
         max_w=scaled_watts(page.number(44, 4)) if whole else None,
-        error=percent / 100 if percent <= _MAX_PERCENT else None,
+        error=None if percent is None else percent / 100,
     )
 
 
@@ -227,17 +220,12 @@ def sanitize_status(content: bytes) -> SanitizeStatus:
     """
     page = Page(content, "Sanitize Status log", LOG_BYTES)
     state = page.number(2, 2) & 7
-
-    def seconds(at: int) -> int | None:
-        value = page.number(at, 4)
-        return None if value == 0xFFFFFFFF else value
-
     return SanitizeStatus(
         state=_SANITIZE_STATES.get(state, f"unknown ({state})"),
         share=page.number(0, 2) / 65536 if state == 2 else 1.0,
         erased=page.bit(2, 8),
         action=page.number(4, 4),
-        overwrite_s=seconds(8),
-        block_s=seconds(12),
-        crypto_s=seconds(16),
+        overwrite_s=page.told("erase_s", 8, 4),
+        block_s=page.told("erase_s", 12, 4),
+        crypto_s=page.told("erase_s", 16, 4),
     )

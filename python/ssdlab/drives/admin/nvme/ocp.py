@@ -22,7 +22,7 @@ _THRESHOLD_MS = 5
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """SMART / Health Information Extended.
+    """SMART / Health Information Extended; None is what cannot be (`PLAUSIBLE`).
 
     Attributes
     ----------
@@ -34,15 +34,15 @@ class Extended:
         Whether heat slows the drive at this moment.
     """
 
-    written_bytes: int
-    read_bytes: int
-    bad_blocks: int
-    uncorrectable_reads: int
+    written_bytes: int | None
+    read_bytes: int | None
+    bad_blocks: int | None
+    uncorrectable_reads: int | None
     throttle_events: int
     throttled_now: bool
-    pcie_errors: int
-    link_retrains: int
-    free_blocks_pct: int
+    pcie_errors: int | None
+    link_retrains: int | None
+    free_blocks_pct: int | None
 
 
 def extended(content: bytes) -> Extended:
@@ -55,15 +55,15 @@ def extended(content: bytes) -> Extended:
     """
     page = _known(content, "OCP SMART extended log", _EXTENDED_GUID)
     return Extended(
-        written_bytes=page.number(0, 16),
-        read_bytes=page.number(16, 16),
-        bad_blocks=page.number(32, 6),
-        uncorrectable_reads=page.number(56, 8),
+        written_bytes=page.told("moved_bytes", 0, 16),
+        read_bytes=page.told("moved_bytes", 16, 16),
+        bad_blocks=page.told("events", 32, 6),
+        uncorrectable_reads=page.told("events", 56, 8),
         throttle_events=page.number(96, 1),
         throttled_now=page.number(97, 1) != 0,
-        pcie_errors=page.number(104, 8),
-        link_retrains=page.number(192, 8),
-        free_blocks_pct=page.number(120, 1),
+        pcie_errors=page.told("events", 104, 8),
+        link_retrains=page.told("events", 192, 8),
+        free_blocks_pct=page.told("spare_pct", 120, 1),
     )
 
 
