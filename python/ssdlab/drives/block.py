@@ -76,13 +76,18 @@ class BlockDrive(RealDrive):
     def __init__(
         self, pin: Pin, node: Path, intent: Intent, files: HostFiles, cap: EnduranceCap | None = None
     ) -> None:
-        identity = block_identity(files, node)
+        self._as_seen = block_identity(files, node)
         self._chain = chain_of(files, node)
         facts = device_facts(files, str(pin.path), node, intent)
         refusal = judge_device(facts, intent)
         if refusal is not None:
             raise refusal.error(str(pin.path))
 
+        identity = self._as_seen
+        if intent.formats:
+            from ssdlab.drives.settings.lba_format import sized
+
+            identity = sized(identity, KernelPort.of(pin.path, node))
         self._node = node
         self._files = files
         self._intent = intent
@@ -260,6 +265,7 @@ class BlockDrive(RealDrive):
             physical_block_bytes=now.physical_block_bytes,
             diskseq=now.diskseq if again else then.diskseq,
         )
+        self._as_seen = self._identity
         self._chain = replace(self._chain, number=number, diskseq=self._identity.diskseq)
         self._check_same()
 
@@ -294,7 +300,7 @@ class BlockDrive(RealDrive):
         return tick
 
     def _look_after(self, *, writing: bool) -> None:
-        changed = changes_of(self._identity, self._node)
+        changed = changes_of(self._as_seen, self._node)
         if not there(self._node):
             raise self._gone(None)
         # A fact that is missing now may have been read while the device went: the next look tells.
@@ -339,7 +345,7 @@ class BlockDrive(RealDrive):
 
     def _check_carried(self, judged: DeviceFacts) -> None:
         """Refuse if there lies more on the device, now that it is claimed, than what was judged."""
-        if self._intent.wipe_signatures:
+        if self._intent.wipe_signatures or not judged.capacity_bytes:
             return
         path = Path(self._identity.path)
         facts = replace(judged, signatures=read_signatures(path, self._port()))
@@ -348,7 +354,7 @@ class BlockDrive(RealDrive):
 
     def _check_same(self) -> None:
         """Refuse if what is held is another attachment, or stands on another disk, than what was judged."""
-        changed = changes_of(self._identity, self._node)
+        changed = changes_of(self._as_seen, self._node)
         # What another drive would say is missing as well while this one's folder goes, file by file.
         if not there(self._node) or (changed and not any(now for _, now in changed.values())):
             raise self._gone(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from ssdlab.drives.drive_record import DriveRecord
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.drives.simulated.drive import SimulatedText
+
+
+_IN_STOCK = re.compile(r"(loop|nbd|ram|fd|sr)\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ def open_drive(
     wipe_signatures: bool = False,
     endurance: EnduranceCap | None = None,
     writing: bool = False,
+    formats: bool = False,
     allow_unwritten: bool = False,
     on_tick: OnTick | None = None,
     token: str | None = None,
@@ -81,6 +86,8 @@ def open_drive(
         to it or a file, and what of it is used up; by default `EnduranceCap()`.
     writing
         Whether writes and trims are intended.
+    formats
+        Whether its LBA format is set before all else, by which a namespace without a size gets one.
     allow_unwritten
         Let reads go to parts of a file that were never written, and leave those as they are: this measures
         the tool.
@@ -109,7 +116,7 @@ def open_drive(
 
         _check_no_size(given, size)
         return SimulatedDrive(given, writing=writing, allow_unwritten=allow_unwritten, on_tick=on_tick)
-    intent = Intent(writing=writing, destroy=destroy, wipe_signatures=wipe_signatures)
+    intent = Intent(writing, destroy, wipe_signatures, formats)
     with _resolve(text) as place:
         if place.device is None:
             from ssdlab.drives.file.drive import FileDrive
@@ -138,13 +145,14 @@ def look(
     size: int | None = None,
     destroy: str | None = None,
     wipe_signatures: bool = False,
+    formats: bool = False,
     files: HostFiles | None = None,
 ) -> Look:
     """Look at a drive without writing, making or holding anything.
 
     Parameters
     ----------
-    text, size, destroy, wipe_signatures
+    text, size, destroy, wipe_signatures, formats
         As for `open_drive`.
     files
         The host; another root for tests.
@@ -164,7 +172,8 @@ def look(
         path = place.path
         node = None if place.device is None else files.node(_number(place.device))
         if node is not None:
-            return _look_at_device(path, node, destroy, files, wipe_signatures=wipe_signatures)
+            intent = Intent(True, destroy, wipe_signatures, formats)
+            return _look_at_device(path, node, intent, files)
     facts = file_facts(files, path)
     reading = judge_file(facts, Intent(destroy=destroy), size)
     writing = judge_file(facts, Intent(writing=True, destroy=destroy), size)
@@ -174,7 +183,10 @@ def look(
 
 
 def list_drives(files: HostFiles | None = None, seen: Seen | None = None) -> tuple[Look, ...]:
-    """Look at every disk of this host that has a size, in the order of names.
+    """Look at every disk of this host, in the order of names.
+
+    One without a size is listed too, but not those that a driver makes in stock: of loop devices and the
+    like only what is set up is a disk.
 
     Parameters
     ----------
@@ -187,9 +199,11 @@ def list_drives(files: HostFiles | None = None, seen: Seen | None = None) -> tup
     nodes = [files.node_named(name) for name in names(files.sys / "block")]
     seen = look_around(files) if seen is None else seen
     return tuple(
-        _look_at_device(files.dev / node.name.replace("!", "/"), node, None, files, seen=seen)
+        _look_at_device(files.dev / node.name.replace("!", "/"), node, Intent(True), files, seen=seen)
         for node in nodes
-        if node is not None and number(node / "size") and number(node / "hidden") != 1
+        if node is not None
+        and number(node / "hidden") != 1
+        and (number(node / "size") or not _IN_STOCK.match(node.name))
     )
 
 
@@ -229,18 +243,21 @@ def tell(
 def _look_at_device(
     path: Path,
     node: Path,
-    destroy: str | None,
+    intent: Intent,
     files: HostFiles,
     *,
-    wipe_signatures: bool = False,
     seen: Seen | None = None,
 ) -> Look:
-    intent = Intent(writing=True, destroy=destroy, wipe_signatures=wipe_signatures)
     facts = device_facts(files, str(path), node, intent, patience_s=0, seen=seen)
+    identity, reading = block_identity(files, node), judge_device(facts, Intent(formats=intent.formats))
+    if intent.formats and reading is None:
+        from ssdlab.drives.settings.lba_format import sized
+
+        identity = sized(identity, KernelPort.of(path, node))
     return Look(
-        identity=block_identity(files, node),
+        identity=identity,
         exists=True,
-        reading=judge_device(facts, Intent()),
+        reading=reading,
         writing=judge_device(facts, intent),
         signatures=facts.signatures,
     )

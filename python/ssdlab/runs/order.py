@@ -109,7 +109,7 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
     Raises
     ------
     UsageError, Refused
-        There is no such drive, or a file that would have to be made has no size. What else speaks against
+        There is no such drive, or it has no size. What else speaks against
         the run, for example want of consent, is the plan's `objection`.
     """
     found = look(
@@ -117,10 +117,11 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
         size=order.size_bytes,
         destroy=order.destroy,
         wipe_signatures=order.wipe_signatures,
+        formats=order.variant.destroys,
     )
-    if found.identity is None:
+    if found.identity is None or not found.identity.capacity_bytes:
         refusal = found.reading
-        assert refusal is not None  # what has no identity is refused
+        assert refusal is not None  # what has no identity or no size is refused
         raise refusal.error(order.drive)
     writing = order.method.writes(order.params) or order.variant.destroys
     refusal = found.writing if writing else found.reading

@@ -129,6 +129,7 @@ def start(
                 endurance=_cap(order),
                 writing=writing,
                 on_tick=layout,
+                formats=order.variant.destroys,
                 **_unwritten(order.method, order.drive),
             )
         )
@@ -211,6 +212,8 @@ def resume(
         writes = chosen.writes(params)
         manifest, given = consented(lock.folder, manifest, renewal, writes=writes, words=run_words(folder))
         allowed = {**_consent_again(manifest, written_by_run(lock.folder)), **_unwritten(chosen, text)}
+        variant = manifest.drive.variant
+        allowed["formats"] = variant is not None and "lba_format" in variant.demands
         # Without a size: what is not there is not made.
         with environment.open_drive(text, size=None, on_tick=None, **allowed) as drive:
             formatted = Ledger(lock.folder).find("lba_format") is not None

@@ -6,10 +6,11 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from ssdlab.drives.admin.port import KernelPort
 from ssdlab.drives.guard import usage
-from ssdlab.drives.guard.judge import DeviceFacts, Intent, in_use, judge_device
+from ssdlab.drives.guard.judge import DeviceFacts, Intent, in_use, judge_device, without_size
 from ssdlab.drives.guard.signatures import read_signatures
 from ssdlab.drives.guard.usage import Seen, Tables, look_around, read_tables
 from ssdlab.host.attributes import (
@@ -23,7 +24,7 @@ from ssdlab.host.attributes import (
 from ssdlab.host.consent import consent_id, consent_ids, disks_of
 from ssdlab.host.identity import SECTOR_BYTES
 from ssdlab.host.openers import Opener
-from ssdlab.host.sysfs import HostFiles, flag, is_folder, names, number, text
+from ssdlab.host.sysfs import HostFiles, flag, is_folder, names, number, text, there
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import capacity_text
 
@@ -60,11 +61,11 @@ def device_facts(
     while True:
         look = look_around(files) if seen is None else seen
         facts = device_tables(files, path, node, intent, look.tables)
-        if in_use(facts) is not None or facts.capacity_bytes == 0:
+        if (in_use(facts) or without_size(facts, intent)) is not None:
             return facts
         facts = _with_openers(_with_claim(files, facts, node), files, node, look)
         facts = replace(facts, openers=passing_by.without(facts.openers))
-        refusal = judge_device(facts, Intent())
+        refusal = judge_device(facts, Intent(formats=intent.formats))
         passing = refusal is not None and refusal.reason in {"open", "claimed"}
         if not passing or time.monotonic() >= deadline:
             return _carried(facts, node, intent, refusal is None or facts.claimed)
@@ -124,6 +125,7 @@ def device_tables(
         label=", ".join(filter(None, (model_of(disk), capacity_text(capacity_bytes)))),
         capacity_bytes=capacity_bytes,
         read_only=bool(flag(node / "ro")) or bool(flag(disk / "ro")),
+        blocks=_blocks(disk),
         zoned=zone_model_of(disk),
         mounts=usage.mounted(files, node, family, tables),
         swaps=usage.swapped(node, family, tables),
@@ -161,13 +163,20 @@ def _with_openers(facts: DeviceFacts, files: HostFiles, node: Path, look: Seen) 
 
 
 def _carried(facts: DeviceFacts, node: Path, intent: Intent, wanted: bool) -> DeviceFacts:
-    if not (intent.writing and wanted):
+    if not (intent.writing and wanted and facts.capacity_bytes):
         return facts
     path = Path(facts.path)
     try:
         return replace(facts, signatures=read_signatures(path, KernelPort.of(path, node)))
     except LabError as error:
         return replace(facts, signatures_unknown=error.what)
+
+
+def _blocks(disk: Path) -> Literal["nvme", "scsi"] | None:
+    if number(disk / "nsid") is not None:
+        return "nvme"
+    fixed = there(disk / "device" / "scsi_level") and flag(disk / "removable") is False
+    return "scsi" if fixed and transport_of(disk) != "usb" else None
 
 
 def _twins(files: HostFiles, disk: Path) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ cache of a mounted file system writes back under it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ssdlab.drives.guard.signatures import Signature
 from ssdlab.drives.guard.usage import Use
@@ -35,11 +36,14 @@ class Intent:
         The identifier given as consent.
     wipe_signatures
         Whether that consent covers a file system, partition table or array member on the device.
+    formats
+        Whether an NVMe namespace is formatted before all else, so that it may be without a size until then.
     """
 
     writing: bool = False
     destroy: str | None = None
     wipe_signatures: bool = False
+    formats: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class DeviceFacts:
         What `--destroy` must say.
     label
         What a person knows it by (model, capacity).
+    blocks
+        Whose format decides whether Linux takes its blocks: an `nvme` namespace's, a `scsi` disk's, or None.
     zoned
         Zone model of a drive that has one.
     fault
@@ -98,6 +104,7 @@ class DeviceFacts:
     capacity_bytes: int = 1
     read_only: bool = False
     permitted: bool = True
+    blocks: Literal["nvme", "scsi"] | None = None
     zoned: str | None = None
     fault: str | None = None
     claimed: bool = False
@@ -116,7 +123,11 @@ class DeviceFacts:
 def judge_device(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     """Return why a block device must not be used as intended, or None."""
     return (
-        in_use(facts) or _unusable(facts) or _not_writable(facts, intent) or _without_consent(facts, intent)
+        in_use(facts)
+        or without_size(facts, intent)
+        or _unusable(facts)
+        or _not_writable(facts, intent)
+        or _without_consent(facts, intent)
     )
 
 
@@ -198,12 +209,32 @@ def _logical_volume(name: str) -> str:
     return marked.replace("\0", "-")
 
 
+def without_size(facts: DeviceFacts, intent: Intent) -> Refusal | None:
+    """Return why a device of 0 bytes cannot be used, and how it gets a size.
+
+    Linux gives none to a namespace whose blocks have metadata that it cannot carry, or a size that it does
+    not take (nvme_update_ns_info_block in drivers/nvme/host/core.c), nor to a disk of 520-byte sectors
+    (sd_read_capacity in drivers/scsi/sd.c).
+    """
+    if facts.capacity_bytes or (intent.formats and facts.blocks == "nvme"):
+        return None
+    path = facts.path
+    match facts.blocks:
+        case "nvme":
+            why = "its blocks have metadata, or a size, that Linux does not take"
+            given = f"{shell_word(path)} --lba-format 4k --destroy {quoted(facts.consent_id)}"
+            advice = f"if all data on it may be lost, format it first: ssdlab run METHOD {given}"
+        case "scsi":
+            why = "its blocks are of a size that Linux does not take, such as 520 bytes, or it is not ready"
+            command = f"sg_format --format --size=4096 {shell_word(path)}"
+            advice = f"if all data on it may be lost, format it to blocks of 512 or 4096 bytes: {command}"
+        case None:
+            why, advice = "no medium, or not set up", "attach its medium or file first"
+    return Refusal("empty", f"{path} has no size: {why}", advice)
+
+
 def _unusable(facts: DeviceFacts) -> Refusal | None:
     path = facts.path
-    if facts.capacity_bytes == 0:
-        return Refusal(
-            "empty", f"{path} has no size: no medium, or not set up", "attach its medium or file first"
-        )
     if facts.zoned is not None:
         return Refusal(
             "zoned",

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ssdlab.drives.admin import nvme
+from ssdlab.drives.admin.plausible import told
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.drives.settings import nvme_pages
 from ssdlab.drives.settings.setting import no_such, refused_by_drive
+from ssdlab.host.identity import Identity
 from ssdlab.host.sysfs import number
 from ssdlab.model.errors import DriveError, HostError, Refused
 from ssdlab.model.units import parse_bytes
@@ -94,7 +96,8 @@ class LbaFormat:
 
     def _await_kernel(self, block_bytes: int) -> None:
         deadline = time.monotonic() + _KERNEL_LIMIT_S
-        while number(self.disk / "queue" / "logical_block_size") != block_bytes:
+        seen = self.disk / "queue" / "logical_block_size"
+        while number(seen) != block_bytes or not number(self.disk / "size"):
             if time.monotonic() > deadline:
                 raise HostError(
                     f"{self.disk.name} was formatted to {block_bytes} bytes, but the kernel does not see it",
@@ -106,6 +109,29 @@ class LbaFormat:
 
     def _namespace(self) -> nvme.Namespace:
         return nvme_pages.namespace(self.port, self.nsid, NAME, self.disk.name)
+
+
+def sized(identity: Identity, port: AdminPort) -> Identity:
+    """Return a namespace, to which Linux gives no size as it is, with about the one that a format gives it.
+
+    Raises
+    ------
+    DriveError
+        It does not say how large it is.
+    """
+    if identity.capacity_bytes:
+        return identity
+    space = nvme_pages.namespace(port, identity.nsid or 1, NAME, identity.name)
+    block = next((form.data_bytes for form in space.formats if form.index == space.format), None)
+    size = told("capacity_bytes", space.size_blocks * (block or 512))
+    if size is None:
+        raise DriveError(
+            f"{identity.path} does not say how large it is: {space.size_blocks} blocks",
+            "make its namespace anew with nvme delete-ns and create-ns, or name another drive",
+            reason="unanswered",
+            target=identity.path,
+        )
+    return replace(identity, capacity_bytes=size)
 
 
 def _best(formats: tuple[nvme.LbaFormat, ...], data_bytes: int) -> nvme.LbaFormat | None:

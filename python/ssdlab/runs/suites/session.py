@@ -289,10 +289,14 @@ def _look(order: SuiteOrder, environment: RunEnvironment | None = None) -> Look 
     looked = look if environment is None else environment.look
     like = order.like
     found = looked(
-        like.drive, size=like.size_bytes, destroy=like.destroy, wipe_signatures=like.wipe_signatures
+        like.drive,
+        size=like.size_bytes,
+        destroy=like.destroy,
+        wipe_signatures=like.wipe_signatures,
+        formats=like.variant.destroys,
     )
-    if found.identity is None:
-        assert found.reading is not None  # what has no identity is refused
+    if found.identity is None or not found.identity.capacity_bytes:
+        assert found.reading is not None  # what has no identity or no size is refused
         raise found.reading.error(order.drive)
     return found
 
