@@ -13,6 +13,7 @@ import pytest
 
 from lab.synthetic import edited, make_finished_run
 from library.made import run
+from ssdlab.cli import main
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.library.choosing import Choice
 from ssdlab.library.index import RUN_COLUMNS, Index
@@ -21,6 +22,7 @@ from ssdlab.model.errors import Refused
 from ssdlab.results import catalogue, catalogue_files, tables
 from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS
 from ssdlab.results.catalogue_row import Row
+from ssdlab.results.run_folder import TAGS
 from ssdlab.results.store import run_folders
 from ssdlab.results.tags import change_tags
 from ssdlab.results.verifying import verify_library
@@ -336,3 +338,18 @@ def test_a_library_without_a_catalogue_or_with_an_older_one_gets_one(tmp_path: P
     assert names(tmp_path) == [folder.name]
     assert names(tmp_path / "none") == []
     assert len(run_folders(tmp_path)) == 1
+
+
+def test_damaged_tags_harm_no_other_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = run(tmp_path, 1), run(tmp_path, 2)
+    for folder in (one, two):
+        change_tags(folder, ["kept"])
+        catalogue.add(tmp_path, folder)
+    (two / TAGS).write_bytes(b"{}\n")
+    assert [each.damage is None for each in verify_library(tmp_path)] == [True, False]
+    assert catalogue.rebuild(tmp_path).unreadable == (two.name,)
+    assert main(["rank", "qd1_random_read_iops", "--library", str(tmp_path), "--json"]) == 0
+    assert one.name in capsys.readouterr().out
+    assert main(["tag", one.name, "more", "--library", str(tmp_path)]) == 0
+    assert main(["tag", two.name, "more", "--library", str(tmp_path)]) == 2
+    assert main(["runs", "--library", str(tmp_path)]) == 0

@@ -120,11 +120,14 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def library_of(library: Path | None) -> Path:
-    """Return the library in use."""
+    """Return the library in use, with what killed commands left of a change brought to its end."""
     from ssdlab.host.documents import user_path
     from ssdlab.host.state_folder import default_library
+    from ssdlab.results.settling import take_up
 
-    return default_library() if library is None else user_path(library).absolute()
+    place = default_library() if library is None else user_path(library).absolute()
+    take_up(place)
+    return place
 
 
 def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:

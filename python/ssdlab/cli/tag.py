@@ -37,8 +37,9 @@ def tag(
     json
         Print the run's tags as JSON, schema ssdlab.tag/1.
     """
-    from ssdlab.results import catalogue
+    from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.settling import settling
     from ssdlab.results.store import find_run
     from ssdlab.results.tags import change_tags, check_tag, read_tags
     from ssdlab.results.verifying import check_run
@@ -55,8 +56,8 @@ def tag(
         if word not in tags:
             raise unknown("tag", word, tags, elsewhere="" if tags else "the run has none")
     if words or remove:
-        tags = change_tags(folder, words, remove)
-        catalogue.enter(folder)
+        with HeldFolder(folder.parent, follow=True) as held, settling(held, runs=[folder.name]):
+            tags = change_tags(folder, words, remove)
     if json:
         print_json({"schema": SCHEMA, "run": folder.name, "tags": tags})
     else:

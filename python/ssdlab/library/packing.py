@@ -1,9 +1,9 @@
 """Runs as one archive, and back: a gzipped tar of run folders, as `tar` reads it.
 
-An archive may come from anybody. It is read to its end before anything is written: what is no plain file or
-folder of a run folder, whatever name leads out of it, and what is larger than anything of ours refuses the
-whole. Then the runs are written into a folder of their own within the library, held against their seals, and
-renamed into place; a run that the library has already stays as it is.
+An archive may come from anybody. It is read to its end before anything is written: names, contents and the
+lines of journals must be those that the manifests in it seal. Then the runs are written into a folder of
+their own within the library, held against their seals, and moved into place; a run that the library has
+already stays as it is.
 """
 
 from __future__ import annotations
@@ -14,31 +14,49 @@ import os
 import re
 import secrets
 import tarfile
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from ssdlab.host.documents import open_regular
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.library import archive as archives
+from ssdlab.library.archive import Member, Members
 from ssdlab.library.redacting import Redaction
-from ssdlab.model.errors import Refused, excerpt, of_os
-from ssdlab.results import catalogue
+from ssdlab.model.errors import Refused, excerpt
 from ssdlab.results.lease import is_running
-from ssdlab.results.run_folder import MANIFEST, RunFolder, read_sealed_manifest
+from ssdlab.results.run_folder import (
+    APART,
+    JOURNAL,
+    MANIFEST,
+    RunFolder,
+    parse_manifest,
+    read_sealed_manifest,
+)
+from ssdlab.results.seal import Broken, Chain
+from ssdlab.results.settling import settling
 from ssdlab.results.store import hold_library
+from ssdlab.results.tags import read_tags
 from ssdlab.results.verifying import check_run
 
-INNER = ("steps", "states")
-"""Folders that a run folder may have."""
-MEMBERS = 1_000_000
-BYTES = 1 << 40
-"""So much an archive may hold: nobody packs more, and gzip makes a terabyte of a gigabyte of nothing."""
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ssdlab.results.schema import Manifest
+
 _PART = re.compile(r"[^/\0]{1,255}")
 _MODE = 0o644
+_INNER = {
+    "steps": re.compile(r"\d{4,}-\d+\.(log|samples|power)"),
+    "states": re.compile(r"(\d{4,}|begin)\.state"),
+}
+"""Folders that a run has until it is finished, and what lies in them."""
+_RECORDING = re.compile(r"trace-\d{4,}\.records")
+_DOCUMENT_BYTES = 16 << 20
+_JOURNAL_BYTES = 64 << 20
+"""Larger ones are none of ours, and would be read into memory whole."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +94,9 @@ def pack(folders: Sequence[Path], archive: IO[bytes], *, redact: bool = False) -
     ):
         for folder in chosen:
             with HeldFolder(folder) as held:
-                held.check_plain(*INNER)
+                held.check_plain(*_INNER)
                 if redaction is None:
-                    _add_folder(tar, held, folder.name)
+                    _add_folder(tar, held, folder.name, RunFolder(folder).manifest)
                 else:
                     _add_redacted(tar, held, redaction)
     return [folder.name for folder in chosen]
@@ -98,21 +116,19 @@ def unpack(archive: Path, library: Path) -> Unpacked:
     names = _look_through(archive)
     here = [name for name in names if (library / name).exists()]
     new = [name for name in names if name not in here]
-    with library_errors(library), hold_library(library) as place:
-        temporary = f".unpack-{secrets.token_hex(6)}"
-        try:
-            with place.new_folder(temporary) as staged:
-                _write_runs(archive, staged)
-                _check_staged(library / temporary, names)
-                for name in here:
-                    _check_same(library / temporary / name, library / name)
-                for name in new:
-                    staged.rename(name, place, name)
-            place.sync()
-        finally:
-            place.remove_tree(temporary)
-    for name in new:
-        catalogue.enter(library / name)
+    temporary = f".unpack-{secrets.token_hex(6)}"
+    with (
+        library_errors(library),
+        hold_library(library) as place,
+        settling(place, scratch=temporary) as change,
+    ):
+        with place.new_folder(temporary) as staged:
+            _write_runs(archive, staged)
+            _check_staged(library / temporary, names)
+            for name in here:
+                _check_same(library / temporary / name, library / name)
+            staged.sync()
+        change.move([(f"{temporary}/{name}", name) for name in new])
     return Unpacked(tuple(new), tuple(here))
 
 
@@ -131,20 +147,34 @@ def _check_packable(folder: Path) -> None:
     check_run(run)
 
 
-def _add_folder(tar: tarfile.TarFile, held: HeldFolder, prefix: str) -> None:
+def _add_folder(tar: tarfile.TarFile, held: HeldFolder, prefix: str, manifest: Manifest) -> None:
+    """Add what belongs to a run; a file that somebody put beside it stays where it is."""
     entry = tarfile.TarInfo(prefix)
     entry.type, entry.mode = tarfile.DIRTYPE, 0o755
     tar.addfile(entry)
+    inner = prefix.partition("/")[2]
     for name in held.names():
-        if name in INNER and not held.is_file(name):
-            with held.folder(name) as inner:
-                _add_folder(tar, inner, f"{prefix}/{name}")
-        elif held.is_file(name) and not name.startswith("."):
+        if not inner and name in _INNER and not held.is_file(name):
+            with held.folder(name) as folder:
+                _add_folder(tar, folder, f"{prefix}/{name}", manifest)
+        elif held.is_file(name) and _belongs(manifest, [inner, name] if inner else [name]):
             with held.opened(name) as descriptor, open(descriptor, "rb", closefd=False) as file:
                 entry = tarfile.TarInfo(f"{prefix}/{name}")
                 status = os.fstat(descriptor)
                 entry.size, entry.mode, entry.mtime = status.st_size, _MODE, int(status.st_mtime)
                 tar.addfile(entry, file)
+
+
+def _belongs(manifest: Manifest, place: Sequence[str]) -> bool:
+    """Whether a run has a file at a place in its folder: one that is sealed, or may be before the end."""
+    *folders, name = place
+    if manifest.status == "finished" and (manifest.tables or manifest.children):
+        sealed = manifest.sealed
+        known = {*APART, *(table.name for table in manifest.tables), *(sealed.files if sealed else ())}
+        return not folders and (name in known or (sealed is None and _RECORDING.fullmatch(name) is not None))
+    if folders:
+        return _INNER[folders[0]].fullmatch(name) is not None
+    return name in APART or _RECORDING.fullmatch(name) is not None
 
 
 def _add_redacted(tar: tarfile.TarFile, held: HeldFolder, redaction: Redaction) -> None:
@@ -159,61 +189,96 @@ def _add_redacted(tar: tarfile.TarFile, held: HeldFolder, redaction: Redaction) 
         tar.addfile(entry, io.BytesIO(data))
 
 
-@contextmanager
-def _opened(archive: Path) -> Iterator[tarfile.TarFile]:
-    """Read an archive from its beginning; what is wrong with its bytes is a refusal."""
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(open_regular(archive, "archive"))
-        except OSError as error:
-            raise of_os(error, f"cannot read {archive}", "name an archive of `library pack`") from error
-        try:
-            packed = stack.enter_context(gzip.GzipFile(fileobj=file))
-            yield stack.enter_context(tarfile.open(fileobj=packed, mode="r|"))
-        except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError, ValueError) as error:
-            raise Refused(
-                f"{archive} is no archive of runs: {error}",
-                "name one that `ssdlab library pack` wrote; fetch it again if it was cut short",
-                path=str(archive),
-            ) from error
+@dataclass
+class _Found:
+    """What an archive holds of one run."""
+
+    manifest: bytes = b""
+    digests: dict[str, str] = field(default_factory=dict)
+    """SHA-256 of each file, by its place in the run folder."""
+    journal: Chain | None = None
 
 
 def _look_through(archive: Path) -> list[str]:
-    """Return the names of the runs in an archive, all of whose members are such as ours are."""
-    names: dict[str, bool] = {}
+    """Return the names of the runs in an archive, each of which is what its manifest seals."""
+    runs: dict[str, _Found] = {}
     seen: set[str] = set()
-    members = size = 0
-    with _opened(archive) as tar:
-        for member in tar:
-            members, size = members + 1, size + member.size
-            path = member.name
-            if members > MEMBERS or size > BYTES:
-                raise _unfit(archive, path, f"there is more than {MEMBERS} files or {BYTES >> 40} TiB in it")
-            parts = path.split("/")
-            _check_member(archive, member, parts)
-            if path in seen:
-                raise _unfit(archive, path, "it is there twice")
-            seen.add(path)
-            names[parts[0]] = names.get(parts[0], False) or parts[1:] == [MANIFEST]
-    if not names:
+    with archives.opened(archive) as members:
+        for member in members:
+            parts = _place_of(archive, member)
+            if member.path in seen:
+                raise _unfit(archive, member.path, "it is there twice")
+            seen.add(member.path)
+            found = runs.setdefault(parts[0], _Found())
+            if not member.is_folder:
+                _take_note(archive, member, parts, found, members)
+    if not runs:
         raise Refused(f"{archive} holds no run", "name one that `ssdlab library pack` wrote")
-    for name, whole in names.items():
-        if not whole:
-            raise _unfit(archive, name, f"it has no {MANIFEST}")
-    return list(names)
+    for name, found in runs.items():
+        _check_sealed(archive, name, found)
+    return list(runs)
 
 
-def _check_member(archive: Path, member: tarfile.TarInfo, parts: list[str]) -> None:
-    path = member.name
-    if path.startswith("/") or any(part in ("", ".", "..") or not _PART.fullmatch(part) for part in parts):
+def _place_of(archive: Path, member: Member) -> list[str]:
+    """Return the parts of a name that is one of a run folder, or of a file in it."""
+    path = member.path
+    parts = path.split("/")
+    if any(part in ("", ".", "..") or not _PART.fullmatch(part) for part in parts):
         raise _unfit(archive, path, "the name leads out of its folder")
     if any(part.startswith(".") for part in parts):
         raise _unfit(archive, path, "no name of a run folder begins with a dot")
-    if not (member.isreg() or member.isdir()) or member.issparse():
-        raise _unfit(archive, path, "it is a link, a device or a pipe")
-    folder = parts if member.isdir() else parts[:-1]
-    if not folder or len(folder) > 2 or (len(folder) == 2 and folder[1] not in INNER):
+    folders = parts if member.is_folder else parts[:-1]
+    if not folders or len(folders) > 2 or (len(folders) == 2 and folders[1] not in _INNER):
         raise _unfit(archive, path, "no run folder has such a place")
+    return parts
+
+
+def _take_note(archive: Path, member: Member, parts: list[str], found: _Found, members: Members) -> None:
+    run, place = parts[0], "/".join(parts[1:])
+    limits = dict.fromkeys(APART, _DOCUMENT_BYTES) | {JOURNAL: _JOURNAL_BYTES}
+    if member.size > limits.get(place, member.size):
+        raise _unfit(archive, member.path, f"it has more than {limits[place] >> 20} MiB")
+    digest, kept = sha256(), []
+    for part in members.content():
+        digest.update(part)
+        if place in (MANIFEST, JOURNAL):
+            kept.append(part)
+    found.digests[place] = digest.hexdigest()
+    if place == MANIFEST:
+        found.manifest = b"".join(kept)
+    elif place == JOURNAL:
+        found.journal = Chain(run)
+        try:
+            for line in b"".join(kept).split(b"\n")[:-1]:
+                found.journal.read(line)
+        except Broken as error:
+            raise _unfit(archive, member.path, str(error)) from error
+
+
+def _check_sealed(archive: Path, name: str, found: _Found) -> None:
+    """Refuse a run that is not what its manifest seals."""
+    if not found.manifest:
+        raise _unfit(archive, name, f"it has no {MANIFEST}")
+    manifest = parse_manifest(found.manifest, Path(name) / MANIFEST)[0]
+    if manifest.run_id != name:
+        raise _unfit(archive, name, f"its manifest is of {excerpt(manifest.run_id)}")
+    for place in found.digests:
+        if not _belongs(manifest, place.split("/")):
+            raise _unfit(archive, f"{name}/{place}", "its manifest does not tell of it")
+    if manifest.status != "finished" or not (manifest.tables or manifest.children):
+        return
+    sealed = manifest.sealed
+    files = {name: digest for name, digest in (sealed.files if sealed else {}).items() if name not in APART}
+    for place, digest in {**files, **{table.name: table.sha256 for table in manifest.tables}}.items():
+        if found.digests.get(place) != digest:
+            raise _unfit(archive, f"{name}/{place}", "it is not what was sealed")
+    journal = found.journal or Chain(name)
+    if (
+        sealed
+        and not manifest.children
+        and (journal.lines, journal.seal) != (sealed.journal_lines, sealed.journal_seal)
+    ):
+        raise _unfit(archive, f"{name}/{JOURNAL}", "it does not end where the run did")
 
 
 def _unfit(archive: Path, name: str, why: str) -> Refused:
@@ -226,25 +291,24 @@ def _unfit(archive: Path, name: str, why: str) -> Refused:
 
 
 def _write_runs(archive: Path, staged: HeldFolder) -> None:
-    with _opened(archive) as tar:
-        for member in tar:
-            parts = member.name.split("/")
-            _check_member(archive, member, parts)  # the file may have been put in place of the other
-            folder = parts if member.isdir() else parts[:-1]
+    with archives.opened(archive) as members:
+        for member in members:
+            parts = _place_of(archive, member)  # the file may have been put in place of the other
             with ExitStack() as stack:
                 held = staged
-                for part in folder:
+                for part in parts if member.is_folder else parts[:-1]:
                     held = stack.enter_context(held.folder(part, make=True))
-                source = tar.extractfile(member)
-                if source is not None:
-                    with held.replacing(parts[-1], durable=False, mode=_MODE) as descriptor:
-                        _copy(source, descriptor)
+                if not member.is_folder:
+                    with held.replacing(parts[-1], mode=_MODE) as descriptor:
+                        _copy(members.content(), descriptor)
 
 
-def _copy(source: IO[bytes], descriptor: int) -> None:
+def _copy(content: Iterator[bytes], descriptor: int) -> None:
     with io.FileIO(descriptor, "wb", closefd=False) as file:
-        while block := source.read(1 << 20):
-            file.write(block)
+        for part in content:
+            left = memoryview(part)
+            while left:
+                left = left[file.write(left) :]
 
 
 def _check_staged(folder: Path, names: Sequence[str]) -> None:
@@ -253,6 +317,7 @@ def _check_staged(folder: Path, names: Sequence[str]) -> None:
         if run.manifest.run_id != name:
             raise Refused(f"{name} in the archive is run {run.manifest.run_id}", "look who made it")
         check_run(run)
+        read_tags(run.path)
 
 
 def _check_same(found: Path, there: Path) -> None:

@@ -5,16 +5,15 @@ A suite goes with its runs, and one of its runs never alone: the suite's seal na
 
 from __future__ import annotations
 
-import errno
 from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
-from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
-from ssdlab.model.errors import HostError, Refused, UsageError
-from ssdlab.results import catalogue
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.model.errors import Refused, UsageError
 from ssdlab.results.catalogue_files import FOLDER
 from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder
+from ssdlab.results.settling import settling
 from ssdlab.results.store import run_words
 
 if TYPE_CHECKING:
@@ -37,11 +36,9 @@ def remove_runs(folders: Sequence[Path]) -> list[Path]:
     chosen = list(dict.fromkeys(each for folder in folders for each in (folder, *_parts(folder))))
     for folder in chosen:
         _check(folder, chosen)
-    for folder in chosen:
-        with library_errors(folder), HeldFolder(folder.parent, follow=True) as library:
-            with HeldFolder(folder.parent / TRASH, make=FOLDER_MODE) as trash:
-                _move(library, folder.name, trash)
-            catalogue.remove(folder.parent, folder.name)
+    for library in dict.fromkeys(folder.parent for folder in chosen):
+        names = [folder.name for folder in chosen if folder.parent == library]
+        _move(library, [(name, f"{TRASH}/{name}") for name in names])
     return chosen
 
 
@@ -59,17 +56,8 @@ def restore_runs(library: Path, folders: Sequence[Path]) -> list[Path]:
     taken = [folder.name for folder in chosen if (library / folder.name).exists()]
     if taken:
         raise Refused(f"{library / taken[0]} exists", "move one of the two elsewhere", runs=taken)
-    for folder in chosen:
-        with (
-            library_errors(folder),
-            HeldFolder(library / TRASH, follow=True) as trash,
-            HeldFolder(library, follow=True) as held,
-        ):
-            _move(trash, folder.name, held)
-    back = [library / folder.name for folder in chosen]
-    for folder in back:
-        catalogue.enter(folder)
-    return back
+    _move(library, [(f"{TRASH}/{folder.name}", folder.name) for folder in chosen])
+    return [library / folder.name for folder in chosen]
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -117,18 +105,6 @@ def _whole(folder: Path) -> Path:
         seen.add(folder := above)
 
 
-def _move(source: HeldFolder, name: str, to: HeldFolder) -> None:
-    if to.exists(name):
-        raise Refused(f"{to.path / name} exists", "move one of the two elsewhere", path=str(to.path / name))
-    try:
-        source.rename(name, to, name)
-    except OSError as error:
-        if error.errno in (errno.EXDEV, errno.EPERM, errno.EACCES):
-            raise HostError(
-                f"cannot move {source.path / name} to {to.path}: {error.strerror}",
-                "remove it as its owner",
-                errno=error.errno,
-            ) from error
-        raise
-    source.sync()
-    to.sync()
+def _move(library: Path, moves: Sequence[tuple[str, str]]) -> None:
+    with library_errors(library), HeldFolder(library, follow=True) as held, settling(held) as change:
+        change.move(moves)

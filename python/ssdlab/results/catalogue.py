@@ -141,13 +141,13 @@ def rebuild(library: Path) -> Rebuilt:
         for folder in sorted(path for path in library.iterdir() if (path / MANIFEST).is_file()):
             try:
                 run = RunFolder(folder)
-                seal = run.verify()
+                row = row_of(run, run.verify())
             except (Refused, OSError) as error:
                 raise_shortage(error)
                 unreadable.append(folder.name)
                 continue
             if _is_whole(run):
-                found.append(row_of(run, seal).model_dump(mode="json", by_alias=True))
+                found.append(row.model_dump(mode="json", by_alias=True))
             else:
                 unfinished.append(folder.name)
         replace_all(catalogue, found, superseded)

@@ -78,6 +78,11 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
     except OSError as error:
         raise_shortage(error, path)
         raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
+    return parse_manifest(data, path)
+
+
+def parse_manifest(data: bytes, path: Path) -> tuple[Manifest, str | None]:
+    """Read the bytes of `manifest.json`, as `read_sealed_manifest` does; `path` is for the error."""
     try:
         stored, found = seal.read_document(data, RUN_SCHEMA)
     except ValueError as error:

@@ -1,0 +1,231 @@
+"""What a command changes about runs of a library, all of it or nothing, whenever it is killed.
+
+Before folders are moved, or tags change, a note of it is put into the library (`.catalogue/changes`), locked
+by whoever is at it. A note that nobody holds is what a kill has left, and the next command that uses the
+library takes it up: the folders are moved, what was still being unpacked goes, and the catalogue has of each
+run what its folder holds.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.model.errors import HostError, LabError, Refused
+from ssdlab.model.shortage import raise_shortage
+from ssdlab.results.catalogue_files import FOLDER
+from ssdlab.results.seal import Chain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+CHANGES = "changes"
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What is to be true in the end.
+
+    Attributes
+    ----------
+    moves
+        Folders that get another place, each from and to: a name in the library, or in one of its folders.
+    runs
+        Names of runs that the catalogue is to have as they then are, or no more.
+    scratch
+        Folder of the library that goes.
+    """
+
+    moves: tuple[tuple[str, str], ...] = ()
+    runs: tuple[str, ...] = ()
+    scratch: str = ""
+
+
+class Settling:
+    """A change that is under way."""
+
+    def __init__(self, library: HeldFolder, descriptor: int, noted: Noted) -> None:
+        self._library, self._descriptor, self._chain = library, descriptor, Chain()
+        self.noted = noted
+        self._write(noted)
+
+    def move(self, moves: Sequence[tuple[str, str]]) -> None:
+        """Say which folders move at the end, with which their runs enter the catalogue or leave it."""
+        runs = [name for move in moves for name in move if "/" not in name]
+        self._write(Noted(tuple(moves), tuple(dict.fromkeys(runs)), self.noted.scratch))
+
+    def _write(self, noted: Noted) -> None:
+        os.write(self._descriptor, self._chain.write(json.dumps(vars(noted))))
+        os.fsync(self._descriptor)
+        self.noted = noted
+
+
+@contextmanager
+def settling(library: HeldFolder, *, runs: Sequence[str] = (), scratch: str = "") -> Iterator[Settling]:
+    """Make a change of a library: what the block says of it is done at the end, or taken up after a kill.
+
+    Parameters
+    ----------
+    library
+        Where.
+    runs
+        Names of runs that change in the block, and that the catalogue is to have as they are then.
+    scratch
+        Name of a folder that the block makes, and that goes in any case.
+
+    Raises
+    ------
+    Refused
+        There is something in the place of a folder; none was moved.
+    HostError
+        The library cannot be written; what was moved before that is in the catalogue so.
+    """
+    with library.folder(FOLDER, make=True) as place, place.folder(CHANGES, make=True) as changes:
+        name, descriptor = _new_note(changes)
+        try:
+            change = Settling(library, descriptor, Noted(runs=tuple(runs), scratch=scratch))
+            changes.sync()
+            try:
+                yield change
+            except BaseException:
+                change.noted = Noted(runs=tuple(runs), scratch=scratch)
+                raise
+            finally:
+                _carry_out(library, change.noted)
+                changes.remove(name)
+        finally:
+            os.close(descriptor)
+
+
+def take_up(library: Path) -> None:
+    """Bring to its end what commands left that were killed; a library that cannot be written stays."""
+    try:
+        left = [path.name for path in (library / FOLDER / CHANGES).iterdir()]
+    except OSError:
+        return
+    for name in left:
+        with (
+            suppress(OSError, LabError),
+            HeldFolder(library, follow=True) as held,
+            held.folder(FOLDER) as place,
+            place.folder(CHANGES) as changes,
+        ):
+            _take_up(held, changes, name)
+
+
+def _take_up(library: HeldFolder, changes: HeldFolder, name: str) -> None:
+    if not changes.is_file(name):
+        return
+    descriptor = changes.lock_file(name)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever lives goes on with it
+        if (noted := _read(changes.read_bytes(name))) is not None:
+            _carry_out(library, noted)
+        changes.remove(name)
+    finally:
+        os.close(descriptor)
+
+
+def _new_note(changes: HeldFolder) -> tuple[str, int]:
+    """Make a note of our own and lock it, before somebody takes it for one that was left."""
+    while True:
+        name = secrets.token_hex(6)
+        descriptor = changes.lock_file(name)
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(descriptor).st_nlink:
+                return name, descriptor
+        os.close(descriptor)
+
+
+def _read(data: bytes) -> Noted | None:
+    """Return what the last whole line says; None if there is none: nothing was begun."""
+    chain, noted = Chain(), None
+    for line in data.split(b"\n")[:-1]:
+        try:
+            stored = json.loads(chain.read(line))
+            moves = tuple((str(each[0]), str(each[1])) for each in stored["moves"])
+            noted = Noted(moves, tuple(map(str, stored["runs"])), str(stored["scratch"]))
+        except (ValueError, KeyError, TypeError, IndexError):
+            break
+    return noted
+
+
+def _carry_out(library: HeldFolder, noted: Noted) -> None:
+    with library_errors(library.path):
+        try:
+            waiting = [move for move in noted.moves if _can_move(library, *move)]
+            for move in waiting:
+                _move(library, *move)
+        finally:
+            for name in noted.runs:
+                _settle(library.path, name)
+            if noted.scratch:
+                library.remove_tree(noted.scratch)
+
+
+def _can_move(library: HeldFolder, source: str, to: str) -> bool:
+    """Whether a folder has not been moved yet.
+
+    Raises
+    ------
+    Refused
+        It has not, and something else is there.
+    """
+    with _place(library, source) as (here, name), _place(library, to) as (there, new):
+        if here.exists(name) and there.exists(new):
+            path = str(there.path / new)
+            raise Refused(f"{path} exists", "move one of the two elsewhere", path=path)
+        return here.exists(name)
+
+
+def _move(library: HeldFolder, source: str, to: str) -> None:
+    with _place(library, source) as (here, name), _place(library, to) as (there, new):
+        try:
+            here.rename(name, there, new)
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.EPERM, errno.EACCES):
+                raise
+            raise HostError(
+                f"cannot move {here.path / name} to {there.path}: {error.strerror}",
+                "move it as its owner",
+                errno=error.errno,
+            ) from error
+        here.sync()
+        there.sync()
+
+
+@contextmanager
+def _place(library: HeldFolder, name: str) -> Iterator[tuple[HeldFolder, str]]:
+    """Give the folder that something lies in, and its name there."""
+    folder, _, within = name.rpartition("/")
+    if not folder:
+        yield library, within
+    else:
+        with library.folder(folder, make=True) as held:
+            yield held, within
+
+
+def _settle(library: Path, name: str) -> None:
+    """Let the catalogue have of a run what its folder now holds."""
+    from ssdlab.results import catalogue  # every command asks whether there is something to settle
+    from ssdlab.results.run_folder import MANIFEST
+
+    folder = library / name
+    if not (folder / MANIFEST).is_file():
+        catalogue.remove(library, name)
+        return
+    try:
+        catalogue.enter(folder)
+    except Refused as error:
+        raise_shortage(error)
+        catalogue.verified(folder, damaged=True)  # listed from its folder, and in no ranking
