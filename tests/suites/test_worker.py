@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from lab.synthetic import edited, make_finished_run
 from ssdlab.model.errors import DriveError, HostError, Interrupted, LabError, Refused
-from ssdlab.runs.suites import side_by_side, worker
+from ssdlab.runs.suites import children, side_by_side, worker
 
 ENDS = [
     (DriveError("the drive is gone", "attach it", errno=19), DriveError),
@@ -44,6 +46,23 @@ def test_an_error_comes_back_as_what_it_was(
     assert back.exit_status == status == sort.exit_status
     assert back.what == f"reads: {json.loads(out)['what']}"
     assert back.facts["part"] == "reads"
+
+
+def test_a_run_that_finishes_while_it_is_waited_for_is_not_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a suite that was killed: what works on it goes on until its pipe is found closed."""
+    folder = make_finished_run(tmp_path / "runs")
+    end = (folder / "manifest.json").read_bytes()
+    edited(folder, status="running")
+
+    def finish(place: Path) -> None:
+        (place / "manifest.json").write_bytes(end)
+
+    monkeypatch.setattr(children, "_wait_until_stopped", finish)
+    child: Any = SimpleNamespace(run_id=folder.name)
+    suite: Any = None
+    assert children.work_on(suite, folder.parent, child) == folder
 
 
 @pytest.mark.parametrize("out", ["", "{}", "killed", json.dumps({"error": "melted"})])

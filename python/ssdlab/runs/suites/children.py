@@ -97,9 +97,9 @@ def work_on(
             place.remove_tree(child.run_id)
         order = replace(_order(suite, child, before or Before()), begun_on=begun_on)
         return start(order, library, observers, environment)
+    _wait_until_stopped(folder)
     if is_finished(folder):
         return folder
-    _wait_until_stopped(folder)
     return resume(folder, observers, environment, renewal=renewal)
 
 
