@@ -64,7 +64,7 @@ def test_a_file_without_end_or_of_another_kind(place: Path, noun: str, sort: str
         "/dev/zero": "/dev/zero is a device",
         "pipe": "pipe is a pipe",
         "folder": "folder",
-        "large": "line 1 of large is longer"
+        "large": "large holds zero bytes: it is no text"
         if noun == "trace"
         else f"larger than {DOCUMENT_BYTES >> 20} MiB",
     }
@@ -104,7 +104,7 @@ def test_a_trace_of_empty_lines_and_one_of_devices_without_end(place: Path) -> N
     [
         ("1,R,{digits},4096", "line 1 has a number of 5000000 digits as the offset"),
         ("{digits},R,0,4096", "line 1 has a number of 5000000 digits as the time"),
-        ("1.{digits},R,0,4096", "line 1 has a number of 5000000 digits as the time"),
+        (".{digits},R,0,4096", "line 1 has a number of 5000000 digits as the time"),
     ],
 )
 def test_a_number_of_five_million_digits_in_a_trace(
@@ -262,8 +262,7 @@ def deep(opening: str, closing: str, depth: int) -> str:
         ('[[step]]\ndo = "note"\ntext = "a\\u0000b"', ""),
         (STEP + 'log_ios = "a\\u0000b"', "a run step has no log_ios"),
         (STEP + "x = 1\r2", "job.toml is not TOML"),
-        (STEP + "x = 'a\x00b'", "job.toml is not TOML"),
-        ("\ufeff" + STEP, "job.toml is not TOML"),
+        (STEP + "x = 'a\x00b'", "job.toml holds zero bytes: it is no text"),
         ("", "has no steps"),
         ("step = 1", "has no steps"),
         ("step = [1]", "step 1 of job.toml does not say what to do"),

@@ -20,11 +20,12 @@ from machine import tracing
 from ssdlab.cli import main
 from ssdlab.drives import open_drive
 from ssdlab.formats.traces import blkparse
-from ssdlab.formats.traces.capture import Captured, capture, traced_device
-from ssdlab.formats.traces.events import READ, TRIM, WRITE
+from ssdlab.formats.traces.capture import Captured, Traced, _new, _Writer, capture, traced_device
+from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE
 from ssdlab.formats.traces.reading import Source, Tally, events
 from ssdlab.host import tracefs
 from ssdlab.host.sysfs import HostFiles
+from ssdlab.host.tracefs import Queued
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Uniform, Workload
 from ssdlab.runs.doctor import gather
@@ -138,6 +139,23 @@ def test_what_was_recorded_is_replayed(
     result = json.loads(capsys.readouterr().out)["result"]
     assert (result["done"]["ios"], result["done"]["write_bytes"]) == (20, 20 * PAGE)
     assert result["source"]["format"] == "blkparse" and result["recording"]["duration_ns"] > 19 * 2_000_000
+
+
+@pytest.mark.parametrize("flags", ["NS", "N", "WZS", "FF", "FWS", "ZR", "ZRA", "DE", "WSMU", "RAM"])
+@pytest.mark.parametrize("command", ["a\nb", "x\u00e9\ufffd", "5 + 3]", "\x1b[2J"])
+def test_whatever_the_kernel_says_is_written_so_that_it_is_read(
+    tmp_path: Path, flags: str, command: str
+) -> None:
+    """Flags of this kernel and of later ones; names that a program gave itself; a flush at no place."""
+    output = tmp_path / "trace"
+    with _new(output, Captured(str(output), "sda")) as out:
+        writer = _Writer(out, Traced((8 << 20,), "8,0", 2048), 0)
+        writer.write([Queued(5, 0, 9, 8 << 20, 4096, 8, flags, command)], None)
+        writer.write([Queued(7, 0, 9, 8 << 20, 0, 0, "FWS", command)], None)
+    tally = Tally()
+    first, second = events(Source(file=str(output)), tally)
+    assert (first.time_ns, first.offset, first.length) == (5, 2048 * 512, 4096)
+    assert (second.time_ns, second.op, tally.bad_lines, tally.lines) == (7, FLUSH, 0, 2)
 
 
 def test_lost_events_are_counted(traced: None, zram: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from ssdlab import _core
-from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, Event
+from ssdlab.formats.traces.events import FLUSH, NAMES, READ, TRIM, WRITE, Event
 from ssdlab.formats.traces.reading import Source
 from ssdlab.methods.traces import mapping
 from ssdlab.methods.traces.mapping import TraceMapper, TraceMapping
@@ -93,6 +93,9 @@ def test_what_the_drive_cannot_be_asked_is_left_out_with_its_reason() -> None:
         read(5, 0, 2 * MIB),
         read(6, 0, 1 << 31),
         read(7, 8192, 4096, TRIM),
+        read(8, 0, 4096, NAMES.index("write zeroes")),
+        read(9, 0, 2 * MIB, NAMES.index("zone reset")),
+        read(10, 0, 0, NAMES.index("pass-through")),
     ]
     laid, mapper = lay(events, block=4096)
     assert laid["op"].tolist() == [READ, TRIM] and laid["due_ns"].tolist() == [0, 7]
@@ -102,7 +105,11 @@ def test_what_the_drive_cannot_be_asked_is_left_out_with_its_reason() -> None:
         "a flush, which moves no data": 1,
         "longer than the drive": 1,
         "longer than 1 GiB": 1,
+        "write zeroes": 1,
+        "zone reset": 1,
+        "pass-through": 1,
     }
+    assert lay([read(0), read(1, MIB - 4096, 8192, NAMES.index("zone reset"))])[1].laid.extent_bytes == 512
 
 
 def test_reads_alone_can_be_asked_for() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
 import json
+import lzma
+import tarfile
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -13,7 +18,7 @@ from hypothesis import strategies as some
 
 from ssdlab.cli import main
 from ssdlab.formats.traces import blkparse
-from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, BadLine, Event, nanoseconds
+from ssdlab.formats.traces.events import FLUSH, NAMES, READ, TRIM, WRITE, BadLine, Event, nanoseconds
 from ssdlab.formats.traces.overview import overview
 from ssdlab.formats.traces.reading import Source, Tally, events
 from ssdlab.methods.paced_burst import PacedBurstParams
@@ -45,7 +50,7 @@ def test_fio_version_2_waits(trace: Path) -> None:
 /dev/sda trim 1048576 65536
 /dev/sda close
 """
-    found, tally = read(trace, text)
+    found, tally = read(trace, text, waits="us")
     assert tally.format == "iolog v2" and dict(tally.devices) == {"/dev/sda": 4}
     assert found == [
         (0, READ, 4096, 8192),
@@ -53,6 +58,35 @@ def test_fio_version_2_waits(trace: Path) -> None:
         (250_000, FLUSH, 0, 0),
         (1_250_000, TRIM, 1 << 20, 1 << 16),
     ]
+
+
+FIO_SECONDS = """fio version 2 iolog
+/a add
+/a read 0 512
+/a wait 1000 0
+/a read 512 512
+/a wait 3000 0
+/a read 1024 512
+/a wait 2000 0
+/a read 1536 512
+"""
+
+
+def test_fio_itself_waits_until_so_many_milliseconds_after_its_start(trace: Path) -> None:
+    """As fio 3.33 was seen to do: the wait for what is over already takes no time."""
+    found, _ = read(trace, FIO_SECONDS, waits="ms")
+    assert [each[0] for each in found] == [0, 10**9, 3 * 10**9, 3 * 10**9]
+
+
+def test_waits_are_not_read_until_it_is_said_how(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError) as raised:
+        read(trace, FIO_SECONDS)
+    assert "1000 ms after the start" in raised.value.what and "1000 µs more" in raised.value.what
+    assert "waits=ms" in raised.value.advice and "waits=us" in raised.value.advice
+    for waits, length_ns in (("ms", 3 * 10**9), ("us", 6 * 10**6)):
+        assert main(["trace", "show", str(trace), "--waits", waits, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["duration_ns"] == length_ns
+    read(trace, "fio version 2 iolog\n/a read 0 512\n")  # without a wait there is nothing to say
 
 
 @pytest.mark.parametrize(("unit", "unit_ns"), [("us", 1000), ("ms", 10**6), ("ns", 1)])
@@ -94,6 +128,78 @@ def test_blkparse_takes_one_action(trace: Path) -> None:
     assert issued == [(12_021, WRITE, 223490 * 512, 8192)]
 
 
+@pytest.mark.parametrize(
+    ("tail", "name", "length"),
+    [
+        ("N 0 [smartctl] (12 00 00 00 24 00)", "pass-through", 0),
+        ("N 0 + 0 [smartctl]", "pass-through", 0),
+        ("R 36 (12 01 00 00 24 00 ..) [smartctl]", "pass-through", 0),
+        ("NS 8 + 16 [blkdiscard]", "write zeroes or zone command", 8192),
+        ("WZ 8 + 16 [x]", "write zeroes", 8192),
+        ("WZS 8 + 16 [x]", "write zeroes", 8192),
+        ("WZFS 8 + 16 [x]", "write zeroes", 8192),
+        ("ZA 8 + 16 [x]", "zone append", 8192),
+        ("ZAS 8 + 16 [x]", "zone append", 8192),
+        ("ZR 8 + 16 [x]", "zone reset", 8192),
+        ("ZRA 8 + 0 [x]", "zone reset", 0),
+        ("ZRS 8 + 16 [x]", "zone reset", 8192),
+        ("ZO 8 + 0 [x]", "zone open", 0),
+        ("ZC 8 + 0 [x]", "zone close", 0),
+        ("ZFS 8 + 16 [x]", "zone finish", 8192),
+        ("ZX 8 + 16 [x]", "zone command", 8192),
+        ("DE 8 + 16 [x]", "secure erase", 8192),
+        ("F [x]", "flush", 0),
+        ("FF [x]", "flush", 0),
+        ("FN [x]", "flush", 0),
+        ("FWFS 8 + 16 [x]", "write", 8192),
+        ("FWS 0 + 0 [x]", "flush", 0),
+        ("WSM 8 + 16 [x]", "write", 8192),
+        ("WSU 8 + 16 [x]", "write", 8192),
+        ("RAM 8 + 16 [x]", "read", 8192),
+        ("RSZ 8 + 16 [x]", "read", 8192),
+        ("DS 8 + 16 [x]", "trim", 8192),
+    ],
+)
+def test_flags_say_what_is_asked(tail: str, name: str, length: int) -> None:
+    """As the kernel (blk_fill_rwbs, before and since 2025) and blkparse (a SCSI command) write them."""
+    event = blkparse.Blkparse().line(f"  8,0    3       11     0.000022001   697  Q {tail}")
+    assert event is not None and (NAMES[event.op], event.length) == (name, length)
+
+
+def test_flags_that_say_nothing_are_told() -> None:
+    with pytest.raises(BadLine, match="'SM'"):
+        blkparse.Blkparse().line("  8,0    3       11     0.000022001   697  Q  SM 8 + 8 [x]")
+
+
+def test_what_is_no_io_of_data_is_shown_by_name(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = "  8,0    3       11     0.000022001   697  Q "
+    trace.write_text(
+        "".join(f"{head}{tail} [x]\n" for tail in ("ZR 0 + 524288", "R 8 + 8", "WZ 0 + 8", "N 0"))
+    )
+    found, _ = overview(Source(file=str(trace)))
+    assert found.not_replayed == {"zone reset": 1, "write zeroes": 1, "pass-through": 1}
+    assert (found.kinds["read"].bytes, found.extent_bytes, "write" in found.kinds) == (4096, 8192, False)
+    assert main(["trace", "show", str(trace)]) == 0
+    assert "1 zone reset, 1 write zeroes, 1 pass-through" in capsys.readouterr().out
+
+
+COMPLETED = "  8,0 1 8 1.000000007 0 C   W 223490 + 8 [0]\n"
+
+
+def test_only_completions_are_no_trace(trace: Path) -> None:
+    with pytest.raises(UsageError, match=r"only 2 C \(completed\)") as raised:
+        read(trace, COMPLETED * 2)
+    assert "queued or issued" in raised.value.advice
+    with pytest.raises(UsageError, match=r"no event Q .*1 D \(issued\)") as raised:
+        read(trace, COMPLETED + COMPLETED.replace(" C ", " D "))
+    assert "action=D" in raised.value.advice
+
+
+def test_texts_of_blkparse_that_were_put_together_are_read_to_the_end(trace: Path) -> None:
+    found, tally = read(trace, BLKPARSE * 2)
+    assert (len(found), tally.bad_lines) == (8, 0)
+
+
 def test_msr_cambridge(trace: Path) -> None:
     text = (
         "128166372003061629,hm,1,Read,383496192,32768,413\n128166372016382155,hm,1,Write,310378496,4096,126\n"
@@ -125,14 +231,144 @@ def test_other_columns_are_described_in_toml_or_in_place(trace: Path, tmp_path: 
     assert tally.format == "columns" and dict(tally.devices) == {"a": 2}
     assert found == [(500_000_000, READ, 4096, 4096), (1_000_000_001, WRITE, 8192, 512)]
     inline = "time:1:ms,op:2,offset:3:KiB,length:4:sectors,device:5"
-    found, _ = read(trace, "7,1,4,8,x\n8,trim,0,1,x\n", columns=inline)
+    found, _ = read(trace, "7,W,4,8,x\n8,trim,0,1,x\n", columns=inline)
     assert found == [(7_000_000, WRITE, 4096, 4096), (8_000_000, TRIM, 0, 512)]
+
+
+MQSIM = "4851300 1 524288 16 0\n4864300  1\t524304   16 0\n  4871300 1 524320 16 1\n"
+IN_BLANKS = "time:1:ns,device:2,offset:3:sectors,length:4:sectors,separator:blanks"
+
+
+def test_digits_as_operations_must_be_given_words(trace: Path, tmp_path: Path) -> None:
+    """MQSim's and DiskSim's 0 is a write; that of others a read. Blanks come in runs."""
+    with pytest.raises(UsageError, match="digits, such as '0'") as raised:
+        read(trace, MQSIM, columns=f"{IN_BLANKS},op:5")
+    assert "op:5:read=1:write=0" in raised.value.advice
+    expected = [
+        (4851300, WRITE, 524288 * 512, 8192),
+        (4864300, WRITE, 524304 * 512, 8192),
+        (4871300, READ, 524320 * 512, 8192),
+    ]
+    assert read(trace, MQSIM, columns=f"{IN_BLANKS},op:5:read=1:write=0")[0] == expected
+    described = tmp_path / "columns.toml"
+    described.write_text(
+        'separator = " "\ntime = {column = 1, unit = "ns"}\ndevice = [2]\n'
+        'op = {column = 5, read = ["1"], write = ["0"]}\n'
+        'offset = {column = 3, unit = "sectors"}\nlength = {column = 4, unit = 512}\n'
+    )
+    assert read(trace, MQSIM, columns=str(described))[0] == expected
+    with pytest.raises(UsageError, match="'7', which is none that was named"):
+        read(trace, "0 1 0 16 7\n", columns=str(described))
+
+
+def test_words_of_an_operation_in_place(trace: Path) -> None:
+    columns = "time:1:us,op:2:read=RD|RX:write=WR,offset:3,length:4"
+    assert [each[1] for each in read(trace, "1,RX,0,1\n2,rd,0,1\n3,WR,0,1\n", columns=columns)[0]] == [
+        READ,
+        READ,
+        WRITE,
+    ]
+
+
+@pytest.mark.parametrize(("unit", "bytes_"), [("4k", 4096), ("4096", 4096), ("KiB", 1024), ("8KiB", 8192)])
+def test_offsets_are_in_units_of_any_size(trace: Path, unit: str, bytes_: int) -> None:
+    columns = f"time:1:us,op:2,offset:3:{unit},length:4:{unit}"
+    assert read(trace, "0,R,0x10,3\n", columns=columns)[0] == [(0, READ, 16 * bytes_, 3 * bytes_)]
+
+
+def test_a_block_has_a_size(trace: Path) -> None:
+    with pytest.raises(UsageError, match="how large a block is"):
+        read(trace, "0,R,1,3\n", columns="time:1:us,op:2,offset:3:blocks,length:4")
+
+
+def test_numbers_as_programs_write_them(trace: Path) -> None:
+    """Hexadecimal offsets; times and sizes as pandas writes them; none is rounded."""
+    columns = "time:1:s,op:2,offset:3,length:4"
+    found, _ = read(trace, "1e-05,R,0x1F00,4096.0\n1.5,W,1.048576e+06,4.096E3\n", columns=columns)
+    assert found == [(10_000, READ, 0x1F00, 4096), (1_500_000_000, WRITE, 1 << 20, 4096)]
+    for wrong in ("4096.5", "1e-1", "0x", "0xg", "1e9999", "-0x1"):
+        with pytest.raises(UsageError, match=r"the length|length should be"):
+            read(trace, f"1,R,0,{wrong}\n", columns=columns)
+
+
+def test_a_header_that_comes_again_is_no_io(trace: Path) -> None:
+    text = "t,o,p,n\n1,R,0,512\n"
+    found, tally = read(trace, text * 2, columns="time:t:s,op:o,offset:p,length:n")
+    assert (len(found), tally.bad_lines) == (2, 0)
 
 
 def test_what_is_packed_is_read_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv.gz"
     path.write_bytes(gzip.compress(b"1,R,0,4096,0\n"))
     assert list(events(Source(file=str(path)), Tally())) == [Event(0, READ, 0, 4096, "1")]
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_all_files_of_a_tar_are_read(
+    tmp_path: Path, mode: Literal["w", "w:gz"], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As Tencent's and Alibaba's traces come: the first I/O of each file too, and nothing else."""
+    path = tmp_path / "traces.tgz"
+    held = {
+        "day/._a.csv": b"\0\5\x16\7",
+        "day/a.csv": b"1,R,0,4096,0\n" * 600,
+        "day/b.csv.gz": gzip.compress(b"1,W,4096,4096,1\n"),
+        "day/c.csv": b"\xef\xbb\xbf1,R,8192,4096,2\r\n",
+    }
+    with tarfile.open(path, mode) as tar:
+        folder = tarfile.TarInfo("day")
+        folder.type = tarfile.DIRTYPE
+        tar.addfile(folder)
+        for name, content in held.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    tally = Tally()
+    found = list(events(Source(file=str(path)), tally))
+    assert [(each.op, each.offset) for each in found] == [(READ, 0)] * 600 + [(WRITE, 4096), (READ, 8192)]
+    assert (tally.bad_lines, tally.files) == (0, ["a.csv", "b.csv.gz", "c.csv"])
+    assert main(["trace", "show", str(path)]) == 0
+    assert "3 of a tar: a.csv, b.csv.gz, c.csv" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "command"),
+    [
+        ("t.xz", lzma.compress(b"1,R,0,4096,0\n"), "xz -dk t.xz"),
+        ("t.bz2", bz2.compress(b"1,R,0,4096,0\n"), "bzip2 -dk t.bz2"),
+        ("t.zst", bytes.fromhex("28b52ffd"), "zstd -d t.zst"),
+        ("t.lz4", bytes.fromhex("04224d18"), "lz4 -d t.lz4"),
+        ("t.zip", b"PK\3\4", "unzip t.zip"),
+        ("t.7z", b"7z\xbc\xaf'\x1c", "7z x t.7z"),
+        ("t.tar.xz", lzma.compress(b"1,R,0,4096,0\n"), "tar -xf t.tar.xz"),
+        ("t.tar.zst", bytes.fromhex("28b52ffd"), "tar -xf t.tar.zst"),
+        ("t.tbz2", bz2.compress(b"1,R,0,4096,0\n"), "tar -xf t.tbz2"),
+    ],
+)
+def test_other_packings_are_named_with_what_unpacks_them(
+    tmp_path: Path, name: str, head: bytes, command: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(head)
+    with pytest.raises(UsageError, match="packed") as raised:
+        list(events(Source(file=str(path)), Tally()))
+    assert raised.value.advice.endswith(command)
+
+
+def test_a_mark_in_front_is_no_part_of_the_first_line(trace: Path) -> None:
+    columns = "time:time:us,op:op,offset:offset,length:length"
+    text = "\ufefftime,op,offset,length\r\n0,R,0,4096\r\n"
+    assert read(trace, text, columns=columns)[0] == [(0, READ, 0, 4096)]
+    assert read(trace, "\ufefffio version 2 iolog\n/a read 0 512\n")[1].format == "iolog v2"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_text_that_is_no_utf_8_says_how_it_becomes_that(trace: Path, encoding: str) -> None:
+    trace.write_bytes("time,op,offset,length\r\n".encode(encoding))
+    with pytest.raises(UsageError, match="UTF-") as raised:
+        list(events(Source(file=str(trace)), Tally()))
+    named = raised.value.advice.split(" -f ")[1].split()[0]
+    assert trace.read_bytes().decode(named) == "time,op,offset,length\r\n"
 
 
 def test_bad_lines_stop_with_how_many_and_which(trace: Path) -> None:
@@ -209,7 +445,7 @@ def test_decimal_times_are_exact(before: int, after: int) -> None:
     assert nanoseconds(f"{before}.{after:09d}", 10**9) == before * 10**9 + after
 
 
-@pytest.mark.parametrize("text", ["", "-1", "1e3", "1_000", "٣", "0x10", "1.2.3", "9" * 40])
+@pytest.mark.parametrize("text", ["", "-1", "1e", "e3", ".", "1_000", "٣", "0x1.8", "1.2.3", "9" * 40])
 def test_what_is_no_number_is_no_time(text: str) -> None:
     with pytest.raises(BadLine):
         nanoseconds(text, 1000)
@@ -255,8 +491,7 @@ def test_an_overview_is_told_in_json(kind: str, trace: Path, capsys: pytest.Capt
     assert main(["trace", "show", file, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     every = list(events(Source(file=file, device="all"), Tally()))
-    names = {READ: "read", WRITE: "write", TRIM: "trim", FLUSH: "flush"}
-    for op, name in names.items():
+    for op, name in enumerate(NAMES):
         lengths = [str(event.length) for event in every if event.op == op]
         sizes = told["kinds"].get(name, {}).get("sizes", {})
         assert sizes == {length: lengths.count(length) for length in set(lengths)}
@@ -289,6 +524,40 @@ def test_bursts_of_writes_are_told_as_paced_burst_takes_them(
     assert main(["trace", "show", str(trace), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["bursts"]
     assert told == {"count": 10, "bytes": 50 * 8192, "every_ns": 2 * 10**9, "block_bytes": 8192}
+
+
+@pytest.mark.parametrize(
+    ("size", "writes", "every_us"),
+    [
+        (4096, 1, 100_000),
+        (4096, 3, 128_600),
+        (5000, 7, 300_000),
+        (131072, 80, 10**6),
+        (65536, 80, 5 * 10**9),
+        (512, 1, 9 * 10**9),
+    ],
+)
+def test_bursts_that_are_proposed_write_as_much_a_second(
+    trace: Path, capsys: pytest.CaptureFixture[str], size: int, writes: int, every_us: int
+) -> None:
+    """Bursts of one write more in turn, so that their mean is in no whole blocks."""
+    rows = []
+    for burst in range(6):
+        rows += [(burst * every_us + at * 10, size * at) for at in range(writes + burst % 2)]
+    trace.write_text("".join(f"1,W,{offset},{size},{us}\n" for us, offset in rows))
+    assert main(["trace", "show", str(trace)]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    line = next((each for each in shown if "paced-burst DRIVE" in each), None)
+    if every_us > 3600 * 10**6 * 2:  # less than the least block in the longest time
+        assert line is None
+        return
+    assert line is not None
+    given = dict(each.split("=") for each in line.split() if "=" in each)
+    p = PacedBurstParams.build(given)
+    asked = Fraction(size * len(rows), 6) / Fraction(every_us, 10**6)
+    assert p.burst % p.block == 0
+    assert p.burst / p.every_seconds == pytest.approx(float(asked), rel=1e-4)
+    assert any("paced-burst takes 512 B to 64 KiB" in each for each in shown) == (p.block != size)
 
 
 def test_one_burst_has_no_period(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

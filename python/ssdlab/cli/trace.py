@@ -15,7 +15,6 @@ from ssdlab.model.units import (
     NS_PER_S,
     block_text,
     capacity_text,
-    count_text,
     counted,
     parse_duration,
     share_text,
@@ -30,6 +29,7 @@ SHOW_SCHEMA = "ssdlab.trace/1"
 RECORD_SCHEMA = "ssdlab.trace-record/1"
 _SIZES_SHOWN = 5
 _DEVICES_SHOWN = 20
+_FILES_SHOWN = 5
 
 
 def show(
@@ -41,6 +41,7 @@ def show(
     device: Name = "",
     action: Name = "Q",
     unit: Name = "us",
+    waits: Name = "",
     json: bool = False,
 ) -> None:
     """Tell what is in a trace: I/Os and sizes, devices, extent, length, idle gaps, lines that cannot be read.
@@ -48,7 +49,7 @@ def show(
     Parameters
     ----------
     file
-        The trace; .gz as it is. The word example stands for a made-up one.
+        The trace; .gz and .tar as they are. The word example stands for a made-up one.
     format
         iolog (fio), blkparse, msr, alibaba or columns; auto finds out.
     columns
@@ -59,6 +60,9 @@ def show(
         Of blkparse: Q queued, D issued to the driver.
     unit
         Of the times of a fio iolog version 3: s, ms, us, 100ns, ns.
+    waits
+        How a fio iolog version 2 waits: ms, until so many from its start, as fio does; us, for so many
+        more, as fio's HOWTO says.
     json
         Print it as JSON, schema ssdlab.trace/1.
     """
@@ -66,7 +70,7 @@ def show(
     from ssdlab.formats.traces.reading import Source
 
     asked = {"format": format, "columns": columns, "device": device, "action": action, "unit": unit}
-    found, tally = overview(Source.model_validate({"file": file, **asked}))
+    found, tally = overview(Source.model_validate({"file": file, **asked, "waits": waits}))
     if json:
         print_json({"schema": SHOW_SCHEMA, "file": file, **as_dict(found, tally)})
     else:
@@ -77,12 +81,17 @@ def _print(file: str, found: Overview, tally: Tally) -> None:
     print_line(f"{file}: {tally.format}", "bold")
     fields: list[tuple[str, object]] = [
         ("I/Os", f"{found.ios} in {tally.lines} lines"),
+        ("files", f"{len(tally.files)} of a tar: {_listed(tally.files)}" if tally.files else None),
         ("extent", f"{capacity_text(found.extent_bytes)}, in units of {block_text(found.unit_bytes)}"),
         ("length", span_text(found.duration_ns / NS_PER_S)),
         (
             "idle",
             f"{found.gaps} gaps over 25 ms, {span_text(found.gaps_ns / NS_PER_S)} together; "
             f"the longest {span_text(found.longest_gap_ns / NS_PER_S)}",
+        ),
+        (
+            "not asked",
+            ", ".join(f"{count} {name}" for name, count in found.not_replayed.items()) or None,
         ),
         ("lost", f"{tally.lost} events, when it was recorded" if tally.lost else None),
         (
@@ -97,21 +106,21 @@ def _print(file: str, found: Overview, tally: Tally) -> None:
     _print_bursts(found)
     print_line()
     rows = [
-        (name, count_text(kind.ios), capacity_text(kind.bytes), _sizes(kind.sizes, kind.ios))
+        (name, str(kind.ios), capacity_text(kind.bytes), _sizes(kind.sizes, kind.ios))
         for name, kind in found.kinds.items()
     ]
     print_table(rows, ("", "I/Os", "bytes", "sizes"), right=(1, 2))
     if len(tally.devices) > 1:
         print_line()
         listed = tally.devices.most_common(_DEVICES_SHOWN)
-        print_table([(name, count_text(count)) for name, count in listed], ("device", "I/Os"), right=(1,))
+        print_table([(name, str(count)) for name, count in listed], ("device", "I/Os"), right=(1,))
         if (more := len(tally.devices) - len(listed)) > 0:
             print_line(f"and {more} more")
 
 
 def _print_bursts(found: Overview) -> None:
     """Print how its writes come, with the words that ask `paced-burst` for the same."""
-    from ssdlab.methods.parts.desktop_load import words_of
+    from ssdlab.methods.parts.desktop_load import Asked
 
     size, every_ns, block = found.bursts.mean_bytes, found.bursts.every_ns, found.write_block_bytes
     if size is None or every_ns is None or block is None:
@@ -119,7 +128,18 @@ def _print_bursts(found: Overview) -> None:
     print_line()
     every = span_text(every_ns / NS_PER_S)
     print_line(f"{found.bursts.count} bursts of writes: {capacity_text(size)} every {every}")
-    print_line(f"ssdlab run paced-burst DRIVE {words_of(size, every_ns, block)}", "dim")
+    asked = Asked.like(size, every_ns, block)
+    if asked is None:
+        return
+    if asked.block_bytes != block:
+        cut = f"{block_text(block)} of most writes becomes {block_text(asked.block_bytes)}"
+        print_line(f"the block of {cut}: paced-burst takes 512 B to 64 KiB, in steps of 512 B")
+    print_line(f"ssdlab run paced-burst DRIVE {asked.words}", "dim")
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _FILES_SHOWN
+    return ", ".join(names[:_FILES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _sizes(sizes: dict[int, int], ios: int) -> str:

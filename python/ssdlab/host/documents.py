@@ -1,20 +1,22 @@
 """The one reader of text files that users write: jobs, profiles, records, columns, configurations.
 
 What is no regular file, too large, no text or nested without end is refused in a sentence that names the
-file, and the line where there is one. Traces, which may be of any size, are read line by line by
-`formats.traces.reading`; both go through `user_path` and `check_regular`.
+file, and the line where there is one. Traces and recordings of power, which may be of any size, are read
+line by line: `text_lines`. Text is UTF-8, with the mark that Excel and Notepad put in front or without it.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from ssdlab.model.errors import LabError, UsageError, excerpt, of_os
-from ssdlab.model.limits import DOCUMENT_BYTES, NESTING, PATH_BYTES
+from ssdlab.model.limits import DOCUMENT_BYTES, LINE_CHARACTERS, NESTING, PATH_BYTES
 
 _KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DEEP_KEY = re.compile(rf"""(?<![\w-]){_KEY}(?:[ \t]*\.[ \t]*{_KEY}){{{NESTING}}}""")
@@ -22,6 +24,14 @@ _LONG_NUMBER = re.compile(r"[\d_]{4300,}")
 """Python reads no whole number with more digits, and says so without a line."""
 _NOT_FINITE = re.compile(r"^[^\n#\"']*=[ \t]*([+-]?(?:inf|nan))[ \t]*(?:#.*)?$", re.MULTILINE)
 """What TOML has beside numbers; in a list the models refuse it."""
+_UTF_8 = "utf-8-sig"
+_MARKS = (
+    (b"\xff\xfe\0\0", "UTF-32"),
+    (b"\0\0\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+_HEAD_BYTES = 512
 
 
 def user_path(text: str | os.PathLike[str]) -> Path:
@@ -120,8 +130,9 @@ def read_document(path: Path, noun: str, advice: str) -> str:
         raise UsageError(
             f"the {noun} {path} is larger than {DOCUMENT_BYTES >> 20} MiB", advice, path=str(path)
         )
+    _check_encoding(content[:_HEAD_BYTES], path, noun)
     try:
-        return content.decode()
+        return content.decode(_UTF_8)
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise UsageError(
@@ -130,6 +141,59 @@ def read_document(path: Path, noun: str, advice: str) -> str:
             path=str(path),
             line=line,
         ) from error
+
+
+def peekable(file: IO[bytes]) -> io.BufferedReader:
+    """Return a file, or what unpacks one, so that its beginning can be looked at and read all the same."""
+    return io.BufferedReader(cast("io.RawIOBase", file))  # of it, only what reads is used
+
+
+def text_lines(file: IO[bytes], path: Path, noun: str) -> Iterator[str]:
+    """Go through the lines of a file of any size; one without an end is never held as a whole.
+
+    Parameters
+    ----------
+    file
+        At its beginning; what is no UTF-8 in it is replaced.
+    path, noun
+        For errors, as in `read_document`.
+
+    Raises
+    ------
+    UsageError
+        It is no text in UTF-8, or has a line longer than any may be.
+    """
+    held = peekable(file)
+    _check_encoding(held.peek(_HEAD_BYTES)[:_HEAD_BYTES], path, noun)
+    lines = io.TextIOWrapper(held, encoding=_UTF_8, errors="replace")
+    number = 0
+    while line := lines.readline(LINE_CHARACTERS + 1):
+        number += 1
+        if len(line) > LINE_CHARACTERS:
+            raise UsageError(
+                f"line {number} of {path} is longer than {LINE_CHARACTERS} characters",
+                f"give a {noun} in text, in lines",
+                path=str(path),
+                line=number,
+            )
+        yield line
+
+
+def _check_encoding(head: bytes, path: Path, noun: str) -> None:
+    """Refuse what is no UTF-8 by its first bytes: UTF-16 and 32 have a mark or zeros there."""
+    encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "")
+    if not encoding and head[:2].strip(b"\0") and b"\0" in head[:2]:  # a letter and a zero: no mark
+        encoding = "UTF-16LE" if head[1:2] == b"\0" else "UTF-16BE"
+    if encoding:
+        raise UsageError(
+            f"the {noun} {path} is text in {encoding}, not in UTF-8",
+            f"make it UTF-8: iconv -f {encoding} -t UTF-8 {path.name} > new-{path.name}",
+            path=str(path),
+        )
+    if b"\0" in head:
+        raise UsageError(
+            f"the {noun} {path} holds zero bytes: it is no text", f"give a {noun} in text", path=str(path)
+        )
 
 
 def read_toml(path: Path, noun: str, advice: str) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from ssdlab.formats.traces import example
 from ssdlab.formats.traces.blkparse import Action
 from ssdlab.formats.traces.columns import TimeUnit
 from ssdlab.formats.traces.files import Description, TraceFile
+from ssdlab.formats.traces.iolog import Waits
 from ssdlab.formats.traces.reading import Format, Source
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.results import kinds
@@ -55,7 +56,9 @@ LABEL = "replay"
 class TraceParams(Params):
     """Of the trace and of its replay."""
 
-    file: TraceFile = param(example.NAME, "the trace: a path, .gz as it is; example stands for a made-up one")
+    file: TraceFile = param(
+        example.NAME, "the trace: a path, .gz and .tar as they are; example stands for a made-up one"
+    )
     speed: Speed = param("1", "times faster than recorded, or max: as fast as possible", unit="x")
     gap_most: Seconds = param(
         0.0, "longer gaps are cut to this, before the speed; 0: none; AnandTech: 25ms", unit="s", ge=0, le=1e6
@@ -70,6 +73,9 @@ class TraceParams(Params):
     device: str = param("", "which of the trace's devices, or all; may be left out if there is one")
     action: Action = param("Q", "of blkparse: Q queued, D issued to the driver")
     unit: TimeUnit = param("us", "of the times of a fio iolog version 3")
+    waits: Waits = param(
+        "", "of a fio iolog version 2: ms from the start, as fio does, or us more, as it says"
+    )
     bad_lines: Literal["stop", "skip"] = param("stop", "what a line that cannot be read means")
     order: Literal["stop", "sort"] = param("stop", "what times that go back mean")
     beyond: Literal["wrap", "leave-out"] = param("wrap", "what becomes of I/Os beyond the drive's end")

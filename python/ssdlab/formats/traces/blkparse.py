@@ -8,17 +8,48 @@ several events; those of one action are taken: Q, queued (what was asked for), o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Literal
 
-from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, BadLine, Event, nanoseconds, whole
-from ssdlab.model.errors import excerpt
+from ssdlab.formats.traces.events import (
+    FLUSH,
+    NAMES,
+    READ,
+    TRIM,
+    WRITE,
+    BadLine,
+    Event,
+    nanoseconds,
+    whole,
+)
+from ssdlab.model.errors import UsageError, excerpt
+from ssdlab.model.printable import printable
 
 Action = Literal["Q", "D"]
 SECTOR_BYTES = 512
 
 _LINE = re.compile(
-    r"\s*(\d+,\d+)\s+\d+\s+\d+\s+(\d+\.\d{1,9})\s+\d+\s+([A-Z]{1,2})\s+([A-Z]+)(?:\s+(\d+)\s+\+\s+(\d+))?(?:\s.*)?$"
+    r"\s*(\d+,\d+)\s+\d+\s+\d+\s+(\d+\.\d{1,9})\s+\d+\s+([A-Z]{1,2})\s+([A-Z]+)(?:\s+(\d+)(?:\s+\+\s+(\d+))?)?(?:\s.*)?$"
 )
+_FLAGS = re.compile(r"(F?)(ZRA|Z[A-Z]?|WZ|DE|[DWRN])?[A-Z]*")
+"""Kernels since 2025 print WZ and Z with a letter, those before them N for all of these (blk_fill_rwbs)."""
+_OPERATIONS = {
+    "R": READ,
+    "W": WRITE,
+    "D": TRIM,
+    "": FLUSH,
+    "DE": NAMES.index("secure erase"),
+    "WZ": NAMES.index("write zeroes"),
+    "ZA": NAMES.index("zone append"),
+    "ZR": NAMES.index("zone reset"),
+    "ZRA": NAMES.index("zone reset"),
+    "ZO": NAMES.index("zone open"),
+    "ZC": NAMES.index("zone close"),
+    "ZF": NAMES.index("zone finish"),
+    "N": (_UNNAMED := NAMES.index("write zeroes or zone command")),
+}
+_ZONE, _PASSED = NAMES.index("zone command"), NAMES.index("pass-through")
+_ACTIONS = {"Q": "queued", "D": "issued", "C": "completed"}
 _NO_SECTORS = re.compile(r"\s*\d+,\d+\s+\d+\s+\d+\s+\d+\.\d{1,9}\s+\d+\s+[A-Za-z]{1,2}(\s|$)")
 _LOST = re.compile(r".*\sm\s+N\s+ssdlab lost (\d+) events$")
 _SUMMARY = re.compile(r"\s*(CPU\d+|Total)\s+\(.*\):")
@@ -31,10 +62,12 @@ def looks_like(line: str) -> bool:
 
 def operation(flags: str) -> int | None:
     """Return the operation that rwbs flags mean; None for what is none of them."""
-    for letter, op in (("D", TRIM), ("W", WRITE), ("R", READ), ("F", FLUSH)):
-        if letter in flags:
-            return op
-    return None
+    found = _FLAGS.fullmatch(flags)
+    if found is None or not (found[1] or found[2]):
+        return None
+    if found[2] == "N" and found[1]:
+        return FLUSH
+    return _OPERATIONS.get(found[2] or "", _ZONE)
 
 
 class Blkparse:
@@ -45,6 +78,8 @@ class Blkparse:
         self._ended = False
         self.lost = 0
         """Events that the recording says it lost."""
+        self.actions: Counter[str] = Counter()
+        """How many events of I/Os there were of each action."""
 
     def line(self, text: str) -> Event | None:
         """Return the I/O of a line; None for other actions, and for the summary that blkparse ends with.
@@ -54,7 +89,7 @@ class Blkparse:
         BadLine
             It is no line of blkparse.
         """
-        if self._ended or not text.strip():
+        if not text.strip() or (self._ended and not looks_like(text)):
             return None
         if _SUMMARY.match(text):
             self._ended = True
@@ -67,21 +102,47 @@ class Blkparse:
                 return None
             raise BadLine("is not a line of blkparse")
         device, time, action, flags, sector, sectors = match.groups()
+        self.actions[action] += 1
         if action != self._action:
             return None
         op = operation(flags)
         if op is None:
             raise BadLine(f"has the flags {excerpt(flags)!r}, which say neither read nor write")
-        # A write with a flush in front and nothing to write is a flush.
         count = whole(sectors or "0", "number of sectors", SECTOR_BYTES)
-        if op == WRITE and count == 0 and "F" in flags:
-            op = FLUSH
+        if (sector is not None and sectors is None) or (op == _UNNAMED and count == 0):
+            op, sector = _PASSED, None  # of what is passed through, bytes are told and no place
+        elif op == WRITE and count == 0 and "F" in flags:
+            op = FLUSH  # a write with a flush in front and nothing to write
         return Event(
             nanoseconds(time, 1_000_000_000),
             op,
             whole(sector or "0", "sector", SECTOR_BYTES),
             count,
             device,
+        )
+
+    def check(self, file: str) -> None:
+        """Refuse a text without an event of the action, where it has others.
+
+        Raises
+        ------
+        UsageError
+            With what it has.
+        """
+        if not self.actions or self.actions[self._action]:
+            return
+        found = ", ".join(
+            f"{count} {each}" + (f" ({_ACTIONS[each]})" if each in _ACTIONS else "")
+            for each, count in self.actions.most_common()
+        )
+        other = next((each for each in ("Q", "D") if self.actions[each]), None)
+        raise UsageError(
+            f"{file} has no event {self._action} ({_ACTIONS[self._action]}), only {found}",
+            f"read the others with --set action={other}"
+            if other
+            else "record queued or issued I/Os: when one was completed does not say when it was asked for",
+            file=file,
+            actions=dict(self.actions),
         )
 
 
@@ -106,5 +167,5 @@ def line_of(
     second, fraction = divmod(time_ns, 1_000_000_000)
     return (
         f"{device:>7} {cpu:2d} {sequence:8d} {second:5d}.{fraction:09d} {pid:5d}  Q {flags:>3} "
-        f"{sector} + {sectors} [{name}]"
+        f"{sector} + {sectors} [{printable(name)}]"
     )

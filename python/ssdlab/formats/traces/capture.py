@@ -145,7 +145,7 @@ def capture(
 @contextmanager
 def _new(output: Path, captured: Captured) -> Iterator[TextIO]:
     """Open a new file; one that failed does not stand in the way of the next recording."""
-    with _place(output) as file, file.new() as binary, io.TextIOWrapper(binary, encoding="ascii") as out:
+    with _place(output) as file, file.new() as binary, io.TextIOWrapper(binary, encoding="utf-8") as out:
         try:
             yield out
         except BaseException:
@@ -198,7 +198,7 @@ class _Writer:
             max(0, each.time_ns - self._zero_ns),
             each.pid,
             each.flags,
-            each.sector - self._traced.start_sector,
+            max(0, each.sector - self._traced.start_sector),  # a flush is at no place
             each.sectors,
             each.command,
         )

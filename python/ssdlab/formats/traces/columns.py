@@ -15,19 +15,40 @@ from ssdlab.formats.traces.events import READ, TRIM, WRITE, BadLine, Event, nano
 from ssdlab.host.documents import read_toml, with_name
 from ssdlab.model.errors import UsageError, excerpt
 from ssdlab.model.frozen import Frozen
+from ssdlab.model.units import parse_bytes
 
 TIME_UNITS_NS = {"s": 10**9, "ms": 10**6, "us": 1000, "100ns": 100, "ns": 1}
-SIZE_UNITS_BYTES = {"bytes": 1, "sectors": 512, "KiB": 1024}
+SIZE_UNITS_BYTES = {"bytes": 1, "sectors": 512}
+_SEPARATORS = {"blanks": " ", "tab": "\t"}
 
 Column = int | str
 """A column by its number, from 1, or by its name in the first line."""
 TimeUnit = Literal["s", "ms", "us", "100ns", "ns"]
-SizeUnit = Literal["bytes", "sectors", "KiB"]
 
 
 def _plain(value: object) -> object:
     """Let ``offset = 3`` stand for ``offset = {column = 3}``."""
     return {"column": value} if isinstance(value, int | str) else value
+
+
+def _unit_bytes(value: object) -> object:
+    """Let ``sectors`` stand for 512, and ``KiB`` or ``4k`` for what they are."""
+    if not isinstance(value, str) or not value.strip():
+        return value
+    unit = value.strip()
+    if unit.startswith("block"):
+        raise UsageError(
+            f"the unit {unit!r} does not say how large a block is",
+            "give the bytes of one: 4096, 4k, or sectors (512)",
+        )
+    return SIZE_UNITS_BYTES.get(unit) or parse_bytes(unit if unit[0].isdecimal() else f"1{unit}", noun="unit")
+
+
+def _separator(value: object) -> object:
+    return _SEPARATORS.get(value, value) if isinstance(value, str) else value
+
+
+SizeUnit = Annotated[int, BeforeValidator(_unit_bytes), Field(ge=1, le=1 << 30)]
 
 
 class TimeColumn(Frozen):
@@ -41,22 +62,27 @@ class SizeColumn(Frozen):
     """Where an offset or a length stands."""
 
     column: Column = Field(description="number from 1, or name in the first line")
-    unit: SizeUnit = Field("bytes", description="bytes, sectors (of 512) or KiB")
+    unit: SizeUnit = Field(1, description="bytes, sectors (of 512), KiB, or the bytes of a block: 4096, 4k")
 
 
 class OpColumn(Frozen):
     """Where the operation stands, and its words, which are compared without regard to case."""
 
     column: Column = Field(description="number from 1, or name in the first line")
-    read: tuple[str, ...] = Field(("R", "read", "0"), description="words for a read")
-    write: tuple[str, ...] = Field(("W", "write", "1"), description="words for a write")
+    read: tuple[str, ...] = Field(("R", "read"), description="words for a read")
+    write: tuple[str, ...] = Field(("W", "write"), description="words for a write")
     trim: tuple[str, ...] = Field(("D", "T", "trim", "discard"), description="words for a trim")
 
 
 class Columns(Frozen):
     """What the columns of a file mean."""
 
-    separator: str = Field(",", min_length=1, max_length=1, description="between two columns")
+    separator: Annotated[str, BeforeValidator(_separator)] = Field(
+        ",",
+        min_length=1,
+        max_length=1,
+        description="between two columns; a blank: any number of them, or of tabs",
+    )
     header: bool = Field(False, description="the first line names the columns")
     time: TimeColumn = Field(description="when the I/O was issued")
     op: Annotated[OpColumn, BeforeValidator(_plain)] = Field(description="read, write or trim")
@@ -127,18 +153,33 @@ def parse_columns(text: str) -> Columns:
     described: dict[str, object] = {}
     for part in text.split(","):
         name, *rest = (word.strip() for word in part.split(":"))
-        if not 1 <= len(rest) <= 2 or not rest[0]:
-            raise UsageError(
-                f"{part!r} in the columns {text!r} is not understood",
-                "give parts such as time:1:us,op:2,offset:3:sectors,length:4, or the name of a TOML file",
-            )
+        if not rest or not rest[0]:
+            raise _not_understood(part, text)
+        if name == "separator":
+            described[name] = rest[0]
+            continue
         column: object = int(rest[0]) if rest[0].isdecimal() and len(rest[0]) < 7 else rest[0]
         described["header"] = described.get("header", False) or isinstance(column, str)
         if name == "device":
             described[name] = (column,)
-        else:
-            described[name] = {"column": column, **({"unit": rest[1]} if len(rest) == 2 else {})}
+            continue
+        fields: dict[str, object] = {"column": column}
+        for word in rest[1:]:
+            key, equals, words = word.partition("=")
+            key, value = (key, tuple(words.split("|"))) if equals else ("unit", word)
+            if key in fields:
+                raise _not_understood(part, text)
+            fields[key] = value
+        described[name] = fields
     return Columns.model_validate(described)
+
+
+def _not_understood(part: str, text: str) -> UsageError:
+    return UsageError(
+        f"{part!r} in the columns {text!r} is not understood",
+        "give parts such as time:1:us,op:2:read=1:write=0,offset:3:sectors,length:4:4k,separator:blanks, or "
+        "the name of a TOML file",
+    )
 
 
 class InColumns:
@@ -148,8 +189,8 @@ class InColumns:
         self._columns = columns
         self._named = columns.header
         self._time_ns = TIME_UNITS_NS[columns.time.unit]
-        self._offset_bytes = SIZE_UNITS_BYTES[columns.offset.unit]
-        self._length_bytes = SIZE_UNITS_BYTES[columns.length.unit]
+        self._blanks = columns.separator == " "
+        self._header = ""
         op = columns.op
         named = ((READ, op.read), (WRITE, op.write), (TRIM, op.trim))
         self._ops = {word.casefold(): number for number, words in named for word in words}
@@ -166,8 +207,8 @@ class InColumns:
         UsageError
             The first line does not have a column that was named.
         """
-        text = text.rstrip("\r\n")
-        if not text.strip():
+        text = " ".join(text.split()) if self._blanks else text.rstrip("\r\n")
+        if not text.strip() or text == self._header:  # files put together have it again
             return None
         if '"' in text:
             try:
@@ -177,23 +218,32 @@ class InColumns:
         else:
             fields = text.split(self._columns.separator)
         if self._named:
-            self._named = False
+            self._named, self._header = False, text
             self._find([field.strip() for field in fields])
             return None
         if len(fields) < self._min_columns:
             raise BadLine(f"has {len(fields)} columns, not {self._min_columns}")
         op = self._ops.get(fields[self._op].strip().casefold())
         if op is None:
-            raise BadLine(
-                f"has the operation {excerpt(fields[self._op].strip())!r}, which is none that was named"
-            )
+            raise self._no_operation(fields[self._op].strip())
         return Event(
             nanoseconds(fields[self._time], self._time_ns),
             op,
-            whole(fields[self._offset], "offset", self._offset_bytes),
-            whole(fields[self._length], "length", self._length_bytes),
+            whole(fields[self._offset], "offset", self._columns.offset.unit),
+            whole(fields[self._length], "length", self._columns.length.unit),
             ".".join(fields[each].strip() for each in self._device),
         )
+
+    def _no_operation(self, word: str) -> Exception:
+        """Return what is wrong with an operation; what a digit means differs from trace to trace."""
+        if word.isdecimal() and not any(each.isdecimal() for each in self._ops):
+            return UsageError(
+                f"the operations are digits, such as {excerpt(word)!r}: in some traces 0 is a read, "
+                "in others a write",
+                "say which: op:5:read=1:write=0 in place, or in TOML "
+                'op = {column = 5, read = ["1"], write = ["0"]}',
+            )
+        return BadLine(f"has the operation {excerpt(word)!r}, which is none that was named")
 
     def _find(self, names: list[str]) -> None:
         """Turn columns into places in a line."""

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, Event
+from ssdlab.formats.traces.events import NAMES, TRIM, WRITE, Event
 from ssdlab.formats.traces.reading import ALL, Source, Tally, events
 from ssdlab.model.limits import SIZES
 
 GAP_NS = 25_000_000
 """Gaps longer than this count as idle: what AnandTech's storage bench cut them to."""
-_NAMES = {READ: "read", WRITE: "write", TRIM: "trim", FLUSH: "flush"}
 
 
 @dataclass
@@ -86,6 +85,11 @@ class Overview:
         """All I/Os, flushes included."""
         return sum(kind.ios for kind in self.kinds.values())
 
+    @property
+    def not_replayed(self) -> dict[str, int]:
+        """How many I/Os there are of each kind that no replay asks for."""
+        return {name: kind.ios for name, kind in self.kinds.items() if NAMES.index(name) > TRIM}
+
 
 def overview(source: Source) -> tuple[Overview, Tally]:
     """Read a trace to its end; bad lines are counted, and without a device all of them are looked at.
@@ -100,14 +104,14 @@ def overview(source: Source) -> tuple[Overview, Tally]:
     found = Overview()
     bits = 1 << 20
     for event in _timed(events(chosen, tally), found):
-        kind = found.kinds.setdefault(_NAMES[event.op], Kind())
+        kind = found.kinds.setdefault(NAMES[event.op], Kind())
         kind.ios += 1
         kind.bytes += event.length
         if event.length in kind.sizes or len(kind.sizes) < SIZES:
             kind.sizes[event.length] += 1
         if event.op == WRITE:
             found.bursts.take(event)
-        if event.op != FLUSH:
+        if event.op <= TRIM:
             bits |= event.offset | event.length
             found.extent_bytes = max(found.extent_bytes, event.offset + event.length)
     found.unit_bytes = bits & -bits

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
+import tarfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -27,10 +27,10 @@ from ssdlab.formats.traces.columns import (
     read_columns,
 )
 from ssdlab.formats.traces.events import BadLine, Event
-from ssdlab.host.documents import open_regular, user_path
+from ssdlab.host.documents import open_regular, peekable, text_lines, user_path
 from ssdlab.model.errors import HostError, UsageError, of_os
 from ssdlab.model.frozen import Frozen
-from ssdlab.model.limits import DEVICES, EMPTY_LINES, LINE_CHARACTERS, PATH_BYTES
+from ssdlab.model.limits import DEVICES, EMPTY_LINES, PATH_BYTES
 
 Format = Literal["auto", "iolog", "blkparse", "msr", "alibaba", "columns"]
 ALL = "all"
@@ -40,12 +40,29 @@ BAD_LINES_KEPT = 5
 
 _BINARY = b"tae"  # the last bytes of BLK_IO_TRACE_MAGIC, 0x65617407, on little-endian hosts
 _GZIP = b"\x1f\x8b"
+_TAR_AT, _TAR = 257, b"ustar"
+"""POSIX.1-1988 and later, and GNU's."""
+_PACKED_TWICE = 3
+"""Packings inside one another: a gzip with a tar of gzips."""
+_UNPACKED_BY = (
+    (b"\xfd7zXZ\0", "xz -dk"),
+    (b"BZh", "bzip2 -dk"),
+    (b"\x28\xb5\x2f\xfd", "zstd -d"),
+    (b"\x04\x22\x4d\x18", "lz4 -d"),
+    (b"LZIP", "lzip -dk"),
+    (b"\x1f\x9d", "gzip -dk"),
+    (b"PK\x03\x04", "unzip"),
+    (b"7z\xbc\xaf\x27\x1c", "7z x"),
+    (b"Rar!", "unrar x"),
+)
+"""Packings that are not read, by how they begin, each with the command that unpacks it."""
+_TARS = (".tar", ".txz", ".tbz", ".tbz2", ".tzst", ".tlz")
 
 
 class Source(Frozen):
     """Which trace is read, and how."""
 
-    file: str = Field(description="the trace; .gz is unpacked")
+    file: str = Field(description="the trace; .gz and .tar are unpacked")
     format: Format = Field("auto", description="auto finds out which")
     columns: str = Field(
         "", description="what the columns mean: a TOML file, or time:1:us,op:2,offset:3,length:4"
@@ -53,6 +70,7 @@ class Source(Frozen):
     device: str = Field("", description="one of the trace's devices, or all; may be left out if there is one")
     action: blkparse.Action = Field("Q", description="of blkparse: Q queued, D issued to the driver")
     unit: TimeUnit = Field("us", description="of the times of a fio iolog version 3")
+    waits: iolog.Waits = Field("", description="of a fio iolog version 2: ms from the start, or us more")
     bad_lines: Literal["stop", "skip"] = Field("stop", description="what a line that cannot be read means")
 
 
@@ -70,6 +88,8 @@ class Tally:
     """Line of the first I/O whose time is before that of the one in front of it."""
     lost: int = 0
     """Events that were lost when it was recorded, as far as it says."""
+    files: list[str] = field(default_factory=list)
+    """Names of those that a tar holds, which are read one after another as one trace."""
 
     def bad(self, line: int, why: str) -> None:
         """Count a bad line."""
@@ -100,7 +120,7 @@ def events(source: Source, tally: Tally) -> Iterator[Event]:
     HostError
         It cannot be read to its end.
     """
-    with _opened(source) as lines:
+    with _opened(source, tally) as lines:
         head, rest = _peek(lines, source.file)
         parser = _parser(source, head, tally)
         last_ns = -1
@@ -133,7 +153,9 @@ def events(source: Source, tally: Tally) -> Iterator[Event]:
                     tally.first_backwards = tally.lines
             last_ns = event.time_ns
             yield event
-        tally.lost = getattr(parser, "lost", 0)
+        if isinstance(parser, blkparse.Blkparse):
+            tally.lost = parser.lost
+            parser.check(source.file)
     if tally.bad_lines and source.bad_lines == "stop":
         raise UsageError(
             f"{tally.bad_lines} of {tally.lines} lines of {source.file} cannot be read: {tally.bad_text}",
@@ -157,52 +179,62 @@ def _check_single(source: Source, tally: Tally) -> None:
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[Iterator[str]]:
+def _opened(source: Source, tally: Tally) -> Iterator[Iterator[str]]:
     if source.file == example.NAME:
         yield example.lines()
         return
     path = user_path(source.file)
     try:
-        lines = _raw(path)
+        file = open_regular(path, "trace")
     except OSError as error:
         advice = "give the path of a trace, or example for a made-up one"
         raise of_os(error, str(path), advice, file=str(path)) from error
     try:
-        with lines:
-            yield _bounded(lines, path)
-    except (OSError, EOFError, zlib.error) as error:
+        with file:
+            yield _unpacked(file, path, tally)
+    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
         raise HostError(
             f"{path} cannot be read to its end: {error}", "see whether the file is whole", file=str(path)
         ) from error
 
 
-def _bounded(lines: IO[str], path: Path) -> Iterator[str]:
-    """Go through the lines of a file; one without an end is never held as a whole."""
-    number = 0
-    while line := lines.readline(LINE_CHARACTERS + 1):
-        number += 1
-        if len(line) > LINE_CHARACTERS:
-            raise UsageError(
-                f"line {number} of {path} is longer than {LINE_CHARACTERS} characters",
-                "give a trace in text, with a line for each I/O",
-                file=str(path),
-                line=number,
-            )
-        yield line
+def _unpacked(file: IO[bytes], path: Path, tally: Tally, depth: int = 0) -> Iterator[str]:
+    """Go through the lines of a file, of what a gzip holds, or of all files of a tar one after another.
 
-
-def _raw(path: Path) -> IO[str]:
-    file = open_regular(path, "trace")
-    head = file.read(4)
-    file.seek(0)
-    if head[1:] == _BINARY or head[:3] == _BINARY[::-1]:
+    Raises
+    ------
+    UsageError
+        It is packed otherwise, with the command that unpacks it, or is no text.
+    """
+    held = peekable(file)
+    head = held.peek(_TAR_AT + len(_TAR))
+    if head[1:4] == _BINARY or head[:3] == _BINARY[::-1]:
         raise UsageError(
             f"{path} is a binary file of blktrace",
             f"make text of it first: blkparse -i {path.name} > trace.txt",
             file=str(path),
         )
-    content = gzip.GzipFile(fileobj=file) if head[:2] == _GZIP else file
-    return io.TextIOWrapper(cast("IO[bytes]", content), encoding="utf-8", errors="replace")
+    command = next((command for begin, command in _UNPACKED_BY if head.startswith(begin)), None)
+    if command is not None or depth > _PACKED_TWICE:
+        if any(suffix in _TARS for suffix in path.suffixes):
+            command = "tar -xf"
+        raise UsageError(
+            f"{path} is packed in a way that is not read: gzip and tar are",
+            f"unpack it first: {command or 'tar -xf'} {path.name}",
+            file=str(path),
+        )
+    if head.startswith(_GZIP):
+        yield from _unpacked(cast("IO[bytes]", gzip.GzipFile(fileobj=held)), path, tally, depth + 1)
+    elif head[_TAR_AT:].startswith(_TAR):
+        with tarfile.open(fileobj=held, mode="r:") as tar:
+            for member in tar:
+                inside = tar.extractfile(member) if member.isreg() else None
+                name = Path(member.name).name
+                if inside is not None and not name.startswith("._"):  # beside each file of a Mac
+                    tally.files.append(name)
+                    yield from _unpacked(inside, path, tally, depth + 1)
+    else:
+        yield from text_lines(held, path, "trace")
 
 
 def _peek(lines: Iterator[str], file: str) -> tuple[str, Iterator[str]]:
@@ -233,7 +265,7 @@ def _parser(source: Source, head: str, tally: Tally) -> _Parser:
                 "write one with fio --write_iolog, or name another --set format",
             )
         tally.format = f"iolog v{version}"
-        return iolog.Iolog(version, TIME_UNITS_NS[source.unit])
+        return iolog.Iolog(version, TIME_UNITS_NS[source.unit], source.waits)
     if name == "blkparse":
         return blkparse.Blkparse(source.action)
     if name == "columns":

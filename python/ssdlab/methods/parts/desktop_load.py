@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
 from ssdlab.methods.results.paced import PacedRate
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 
 READ_BLOCK_BYTES = 64 * 1024
+BLOCK_MOST_BYTES, EVERY_MOST_S = 64 * 1024, 3600
+"""Of a write; from one burst to the next."""
 _ROW_NS = NS_PER_S
 FACTOR = 2.0
 """Times the p99 of the lowest rate that a p99 may reach."""
@@ -172,16 +175,38 @@ def rate_workload(layout: Layout, rate: int, seconds: float) -> Workload:
     return Workload.of(layout.writes(every_ns=every_ns, time_ns=round(seconds * NS_PER_S)))
 
 
-def words_of(burst_bytes: int, every_ns: int, block_bytes: int) -> str:
-    """Return what asks for such bursts on a command line, within what the method takes.
+@dataclass(frozen=True)
+class Asked:
+    """Bursts of writes as `paced-burst` takes them, which amount to a given rate."""
 
-    >>> words_of(40_000_000, 2_000_000_000, 4096)
-    '--set block=4096 --set burst=40001536 --set every_seconds=2'
-    """
-    block = min(max(512, block_bytes // 512 * 512), 65536)
-    burst = -(-burst_bytes // block) * block
-    every_s = min(max(every_ns / NS_PER_S, 0.001), 3600.0)
-    return f"--set block={block} --set burst={burst} --set every_seconds={every_s:.9g}"
+    block_bytes: int
+    burst_bytes: int
+    every_s: float
+
+    @classmethod
+    def like(cls, burst_bytes: int, every_ns: int, block_bytes: int) -> Self | None:
+        """Return the bursts that are nearest to some, and write as many bytes a second.
+
+        A burst is made of whole blocks, and the time from one to the next stretched by the same share. None
+        where so little is written that no burst an hour is as little.
+
+        >>> Asked.like(5892, 128_600_000, 4096)
+        Asked(block_bytes=4096, burst_bytes=8192, every_s=0.178801629)
+        """
+        if not burst_bytes:
+            return None
+        block = min(max(512, block_bytes // 512 * 512), BLOCK_MOST_BYTES)
+        whole = -(-burst_bytes // block)
+        if every_ns * whole * block > burst_bytes * EVERY_MOST_S * NS_PER_S:
+            whole = burst_bytes * EVERY_MOST_S * NS_PER_S // (every_ns * block)
+        every_ns = round(Fraction(every_ns * whole * block, burst_bytes))
+        return cls(block, whole * block, every_ns / NS_PER_S) if whole else None
+
+    @property
+    def words(self) -> str:
+        """What asks for them on a command line."""
+        sizes = f"--set block={self.block_bytes} --set burst={self.burst_bytes}"
+        return f"{sizes} --set every_seconds={self.every_s:.13g}"
 
 
 def judge_rates(

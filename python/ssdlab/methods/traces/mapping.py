@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ssdlab.formats.traces.events import FLUSH, READ
+from ssdlab.formats.traces.events import FLUSH, NAMES, READ, TRIM
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Frozen, Nanoseconds
@@ -167,13 +167,14 @@ class TraceMapper:
 
         offset, length, op = raw["offset"], raw["length"], raw["op"]
         kept = np.ones(len(raw), dtype=bool)
-        moves = (op != FLUSH) & (length > 0)
+        moves = (op <= TRIM) & (length > 0)
         if moves.any():
             extent = int((offset + length)[moves].max())
             self.laid.extent_bytes = max(self.laid.extent_bytes, extent)
         unit = units.block_text(self._unit)
         reasons = (
             ("a flush, which moves no data", op == FLUSH),
+            *((NAMES[each], op == each) for each in range(FLUSH + 1, len(NAMES))),
             ("of no length", length == 0),
             ("not a read", (op != READ) if self._how.only == "reads" else np.zeros(len(raw), dtype=bool)),
             (
