@@ -123,6 +123,9 @@ def test_a_growing_queue_is_told_from_a_long_one() -> None:
     assert not backlog_grows(list(1e3 * np.arange(120))), "microseconds are the host's"
     assert not backlog_grows([1e9, 2e9, 3e9]), "too few rows to tell"
     assert not backlog_grows([1e9, 4e9, 4e9, 9e9]), "a quarter in which it stood still"
+    for just, less in (([1e5, 4e5, 7e5, 1e6], 0.99e6), ([1e6, 2e6, 2.5e6, 3e6], 2.99e6)):
+        assert backlog_grows(just), "a millisecond at the end, three times what it was at first"
+        assert not backlog_grows([*just[:-1], less])
 
 
 def rows(done_a_second: int, waits_ns: Sequence[float], ramp: int = 2) -> dict[str, np.ndarray]:
