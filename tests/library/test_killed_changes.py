@@ -16,9 +16,9 @@ from library.made import run
 from library.test_packing import packed, suite
 from ssdlab.cli import main
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.state_folder import CHANGES
 from ssdlab.results import catalogue
-from ssdlab.results.catalogue_files import FOLDER
-from ssdlab.results.settling import CHANGES, settling, take_up
+from ssdlab.results.settling import settling, take_up
 from ssdlab.results.store import run_folders
 from ssdlab.results.tags import read_tags
 from ssdlab.results.verifying import verify_library
@@ -67,7 +67,7 @@ def states(library: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, tuple
     listed = {each["folder"]: tuple(each["tags"]) for each in json.loads(capsys.readouterr().out)["runs"]}
     assert listed == {folder.name: read_tags(folder) for folder in run_folders(library)}
     assert {each.damage for each in verify_library(library)} <= {None}
-    assert not list(library.glob(".unpack-*")) and not list((library / FOLDER / CHANGES).glob("*"))
+    assert not list(library.glob(".unpack-*")) and not list((library / CHANGES).glob("*"))
     return listed
 
 
@@ -135,7 +135,7 @@ def test_two_commands_do_not_take_up_each_others_changes(tmp_path: Path) -> None
 def test_a_note_of_somebody_else_leads_nowhere(tmp_path: Path, text: str) -> None:
     library = entered(tmp_path / "library")
     (tmp_path / "x").mkdir()
-    changes = library / FOLDER / CHANGES
+    changes = library / CHANGES
     changes.mkdir(exist_ok=True)
     (changes / "note").write_text(text + "\n")
     before = sorted(library.rglob("*"))

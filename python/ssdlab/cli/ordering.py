@@ -122,11 +122,13 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
 def library_of(library: Path | None) -> Path:
     """Return the library in use, with what killed commands left of a change brought to its end."""
     from ssdlab.host.documents import user_path
-    from ssdlab.host.state_folder import default_library
-    from ssdlab.results.settling import take_up
+    from ssdlab.host.state_folder import CHANGES, default_library
 
     place = default_library() if library is None else user_path(library).absolute()
-    take_up(place)
+    if any((place / CHANGES).glob("*")):
+        from ssdlab.results.settling import take_up
+
+        take_up(place)
     return place
 
 

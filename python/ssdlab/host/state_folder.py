@@ -7,6 +7,9 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+CHANGES = Path(".catalogue") / "changes"
+"""Within a library: notes of changes that are under way (`ssdlab.results.settling`)."""
+
 
 def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """Return `ssdlab` in the XDG state folder; it need not be there."""

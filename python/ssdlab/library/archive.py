@@ -60,7 +60,7 @@ class Members:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = gzip.GzipFile(fileobj=file)
         self._read = 0
-        self._most = FREE_BYTES + RATIO * os.fstat(file.fileno()).st_size
+        self._limit = FREE_BYTES + RATIO * os.fstat(file.fileno()).st_size
         self._left = self._padding = 0
 
     def __iter__(self) -> Iterator[Member]:
@@ -132,7 +132,7 @@ class Members:
 
     def _count(self, count: int) -> None:
         self._read += count
-        if self._read > self._most:
+        if self._read > self._limit:
             raise Broken(f"more is in it than {FREE_BYTES >> 20} MiB and {RATIO} times its size")
 
     def _name(self, header: bytes) -> str:

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.state_folder import CHANGES
 from ssdlab.model.errors import HostError, LabError, Refused
 from ssdlab.model.shortage import raise_shortage
-from ssdlab.results.catalogue_files import FOLDER
+from ssdlab.results import catalogue
+from ssdlab.results.run_folder import MANIFEST
 from ssdlab.results.seal import Chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-CHANGES = "changes"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def settling(library: HeldFolder, *, runs: Sequence[str] = (), scratch: str = ""
     HostError
         The library cannot be written; what was moved before that is in the catalogue so.
     """
-    with library.folder(FOLDER, make=True) as place, place.folder(CHANGES, make=True) as changes:
+    outer, inner = CHANGES.parts
+    with library.folder(outer, make=True) as place, place.folder(inner, make=True) as changes:
         name, descriptor = _new_note(changes)
         try:
             change = Settling(library, descriptor, Noted(runs=tuple(runs), scratch=scratch))
@@ -109,15 +110,16 @@ def settling(library: HeldFolder, *, runs: Sequence[str] = (), scratch: str = ""
 def take_up(library: Path) -> None:
     """Bring to its end what commands left that were killed; a library that cannot be written stays."""
     try:
-        left = [path.name for path in (library / FOLDER / CHANGES).iterdir()]
+        left = [path.name for path in (library / CHANGES).iterdir()]
     except OSError:
         return
+    outer, inner = CHANGES.parts
     for name in left:
         with (
             suppress(OSError, LabError),
             HeldFolder(library, follow=True) as held,
-            held.folder(FOLDER) as place,
-            place.folder(CHANGES) as changes,
+            held.folder(outer) as place,
+            place.folder(inner) as changes,
         ):
             _take_up(held, changes, name)
 
@@ -127,7 +129,7 @@ def _take_up(library: HeldFolder, changes: HeldFolder, name: str) -> None:
         return
     descriptor = changes.lock_file(name)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever lives goes on with it
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever lives is at it
         if (noted := _read(changes.read_bytes(name))) is not None:
             _carry_out(library, noted)
         changes.remove(name)
@@ -217,9 +219,6 @@ def _place(library: HeldFolder, name: str) -> Iterator[tuple[HeldFolder, str]]:
 
 def _settle(library: Path, name: str) -> None:
     """Let the catalogue have of a run what its folder now holds."""
-    from ssdlab.results import catalogue  # every command asks whether there is something to settle
-    from ssdlab.results.run_folder import MANIFEST
-
     folder = library / name
     if not (folder / MANIFEST).is_file():
         catalogue.remove(library, name)
