@@ -96,3 +96,24 @@ def test_a_trace_that_is_too_short_is_refused() -> None:
     trace = PowerTrace.of_points(np.arange(100) * 10_000_000, np.ones(100))
     with pytest.raises(NotFound, match="shorter"):
         aligned(trace, (marks(1, 0, 0.5),))
+
+
+@pytest.mark.parametrize("hz", [1, 10, 100])
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("step_w", [0.0, 1e-3])
+def test_a_recording_in_which_nothing_moves_does_not_hold_the_steps(
+    hz: int, both: bool, step_w: float
+) -> None:
+    """A recorder on another supply, or a frozen export: no correlation is to be had, not even elsewhere."""
+    times = (np.arange(600 * hz) * S // hz).astype(np.int64)
+    random = np.random.default_rng(1)
+    trace = PowerTrace.of_points(times, 3.5 + step_w * random.integers(0, 2, len(times)))
+    ends = (marks(1, 2, 0.5), marks(2, 300, 0.5))
+    with pytest.raises(NotFound, match="load steps are not in it"):
+        aligned(trace, ends if both else ends[:1])
+
+
+def test_both_ends_at_one_place_are_not_the_ends_of_a_run() -> None:
+    trace, ends, _ = planted(1, 0.0, 0.0, 100, minutes=3)
+    with pytest.raises(NotFound, match="one after the other"):
+        aligned(trace, (ends[0], ends[0]))

@@ -43,12 +43,22 @@ def test_text_and_table_say_the_same(tmp_path: Path) -> None:
         ("hwmon:a,rate=1.2.3", "is no rate of a meter"),
         ("hwmon:a,rate=.", "is no rate of a meter"),
         ("hwmon:a,rate=" + "9" * 400, "is no rate of a meter"),
+        ("csv:a,volts=much", "'much' is no supply"),
+        ("csv:a,volts=5V+", "is no supply"),
         ("hwmon:a,calibrated=soon", "calibrated is 'soon'"),
     ],
 )
 def test_what_means_nothing_is_refused(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         MeterText.parse(text)
+
+
+def test_volts_are_of_recordings() -> None:
+    meter = MeterText.parse("csv:a,volts=12V+5.25V")
+    assert meter.volts == (12.0, 5.25) and MeterText.parse(str(meter)) == meter
+    check_kind(meter)
+    with pytest.raises(UsageError, match="volts="):
+        check_kind(MeterText.parse("hwmon:a,volts=5V"))
 
 
 @pytest.mark.parametrize("kind", ["rapl", "ipmi", "shelly"])

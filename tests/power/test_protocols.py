@@ -14,6 +14,7 @@ from ssdlab.power.collecting import Collector
 from ssdlab.power.device_clock import DeviceClock
 from ssdlab.power.kinds import open_meter
 from ssdlab.power.quarch import parse_header
+from ssdlab.power.rails import rails_of
 
 
 def text(kind: str, server: Scpi | Qis, settings: str = "") -> MeterText:
@@ -189,7 +190,22 @@ def test_a_header_tells_unit_rails_and_totals() -> None:
     own = "<channel><group>power</group><name>12V</name><units>mW</units></channel></channels>"
     plain = parse_header(HEADER.format(period="4uS").replace("</channels>", total))
     assert (plain.period_ns, plain.tick_ns, plain.columns) == (4000, 1000, 6)
-    assert [rail.name for rail in plain.rails] == ["12V", "5V"]
+    meter = MeterText.parse("quarch:lab")
+    rails = rails_of(meter, plain.amounts, of_one_drive=True).rails
+    assert [rail.name for rail in rails] == ["12V", "5V"]
+    assert rails[0].watts(np.array([[0, 12_000, 500_000, 0, 0, 0]])).tolist() == [6.0]
     metered = parse_header(HEADER.format(period="500nS").replace("</channels>", own))
     assert (metered.period_ns, metered.tick_ns) == (500, 1)
-    assert metered.rails[0].columns == ((5, 1e-3),)
+    rails = rails_of(meter, metered.amounts, of_one_drive=True).rails
+    assert rails[0].watts(np.array([[0, 12_000, 500_000, 0, 0, 7_000]])).tolist() == [7.0]
+
+
+def test_a_stream_of_half_a_rail_is_refused_by_name() -> None:
+    header = HEADER.format(period="4uS")
+    half = "<channel><group>voltage</group><name>3V3</name><units>mV</units></channel></channels>"
+    amounts = parse_header(header.replace("</channels>", half)).amounts
+    with pytest.raises(Refused, match="volts and no amperes") as raised:
+        rails_of(MeterText.parse("quarch:lab"), amounts, of_one_drive=True)
+    assert raised.value.facts["columns"] == ["3V3 [mV]"]
+    chosen = rails_of(MeterText.parse("quarch:lab,rails=12V"), amounts, of_one_drive=True).rails
+    assert [rail.name for rail in chosen] == ["12V"]

@@ -113,6 +113,8 @@ def aligned(trace: PowerTrace, ends: Sequence[Marks]) -> Alignment:
     period_ns = float(np.median(trace.end_ns - trace.start_ns))
     drift = 0.0
     if len(found) == 2:
+        if pivots[1] <= pivots[0]:
+            raise NotFound("the load steps of both ends are not in it one after the other")
         drift = (offsets[1] - offsets[0]) / (pivots[1] - pivots[0])
         if abs(drift) > MAX_DRIFT:
             raise NotFound(
@@ -129,10 +131,10 @@ def _end(trace: PowerTrace, marks: Marks) -> tuple[int, float]:
     period_ns = max(int(np.median(trace.end_ns - trace.start_ns)), 1)
     coarse_ns = max(period_ns, 10_000_000)
     power = _Sampled(trace)
-    coarse, fit, lead = _coarse(power, marks, coarse_ns)
-    if fit < MIN_CORRELATION or lead < MIN_LEAD:
+    coarse, fit, elsewhere = _coarse(power, marks, coarse_ns)
+    if fit < MIN_CORRELATION or fit < MIN_LEAD * elsewhere:
         raise NotFound(
-            f"the load steps are not in it: they fit to {fit:.2f}, and to {fit / lead:.2f} elsewhere"
+            f"the load steps are not in it: they fit to {fit:.2f}, and to {elsewhere:.2f} elsewhere"
         )
     step_ns = max(coarse_ns // _STEPS_A_PERIOD, 1)
     near = np.arange(-2 * _STEPS_A_PERIOD, 2 * _STEPS_A_PERIOD + 1) * step_ns + coarse
@@ -166,7 +168,7 @@ def _load(marks: Marks, edges: Array) -> Array:
 
 
 def _coarse(power: _Sampled, marks: Marks, step_ns: int) -> tuple[int, float, float]:
-    """Return the best offset on a grid, its correlation, and by how much it leads the best one elsewhere."""
+    """Return the best offset on a grid, its correlation, and the best one elsewhere."""
     lead_ns = step_ns * 4
     pattern_edges = np.arange(marks.start_ns - lead_ns, marks.end_ns + lead_ns, step_ns)
     pattern = _load(marks, pattern_edges.astype(np.float64))
@@ -178,9 +180,8 @@ def _coarse(power: _Sampled, marks: Marks, step_ns: int) -> tuple[int, float, fl
     best = int(np.argmax(fits))
     apart = max(int(min(off - on for on, off in marks.on_ns) // step_ns), 2)
     elsewhere = np.concatenate([fits[: max(best - apart, 0)], fits[best + apart + 1 :]])
-    next_best = float(elsewhere.max(initial=1e-9))
     offset = int(pattern_edges[0]) - int(edges[best])
-    return offset, float(fits[best]), float(fits[best]) / max(next_best, 1e-9)
+    return offset, float(fits[best]), float(elsewhere.max(initial=0.0))
 
 
 def _correlations(watts: Array, pattern: Array) -> Array:

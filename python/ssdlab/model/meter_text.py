@@ -55,6 +55,15 @@ def _rails(value: object) -> object:
     return tuple(value.split("+")) if isinstance(value, str) else value
 
 
+def _volts(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    found = [re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*V?", each.strip()) for each in value.split("+")]
+    if not all(found):
+        raise UsageError(f"{excerpt(value)!r} is no supply", "write volts, such as volts=5V, or volts=12V+5V")
+    return tuple(float(each[1]) for each in found if each is not None)
+
+
 class MeterText(Frozen):
     """A meter, and what its owner knows of it beyond what it says itself."""
 
@@ -70,6 +79,9 @@ class MeterText(Frozen):
     calibrated: datetime.date | None = Field(None, description="day of the last calibration: 2026-03-01")
     rails: Annotated[tuple[str, ...], BeforeValidator(_rails)] = Field(
         (), description="rails that feed the drive, of those that the meter has: 12V+3V3 [default: all]"
+    )
+    volts: Annotated[tuple[float, ...], BeforeValidator(_volts)] = Field(
+        (), description="of the supplies, where a recording has amperes alone: 5V, or of several 12V+5V"
     )
     rate: Annotated[float, BeforeValidator(_rate)] | None = Field(
         None, gt=0, le=1000, description="readings a second of what is polled"
@@ -117,6 +129,7 @@ class MeterText(Frozen):
             "offset": None if self.offset is None else f"{self.offset:g}W",
             "calibrated": self.calibrated,
             "rails": "+".join(self.rails) or None,
+            "volts": "+".join(f"{each:g}V" for each in self.volts) or None,
             "rate": None if self.rate is None else f"{self.rate:g}",
         }
         return ",".join([self.use, *(f"{k}={v}" for k, v in set_here.items() if v is not None)])

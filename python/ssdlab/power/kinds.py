@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ssdlab.host.sysfs import HostFiles
-from ssdlab.model.errors import Refused, unknown
+from ssdlab.model.errors import Refused, UsageError, unknown
 
 if TYPE_CHECKING:
     from ssdlab.model.meter_text import MeterText
@@ -65,6 +65,10 @@ def check_kind(text: MeterText) -> None:
         )
     if text.kind in OF_THE_DRIVE and text.place != "smart":
         raise unknown("account of a drive", text.place, ("smart",))
+    if text.volts and text.kind not in RECORDED:
+        raise UsageError(
+            f"{text.kind} tells its own volts: volts= is for recordings of amperes alone", "leave volts out"
+        )
     if text.kind not in (known := (*KINDS, *OF_THE_DRIVE, *RECORDED)):
         raise unknown("kind of meter", text.kind, known)
 

@@ -21,7 +21,8 @@ from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, Refused, UsageError, excerpt
 from ssdlab.power.device_clock import DeviceClock
 from ssdlab.power.lines import Lines, address
-from ssdlab.power.meter import MeterInfo, Samples, chosen_rails, in_order, silent
+from ssdlab.power.meter import MeterInfo, Samples, in_order, silent
+from ssdlab.power.rails import AMOUNTS, Column, rails_of
 
 if TYPE_CHECKING:
     from ssdlab.analysis.energy import Array
@@ -35,18 +36,7 @@ _BOUND_NS = 20_000_000
 _HEADER_S = 3.0
 """For the first header, which is there when the module streams."""
 _TIMES = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
-_UNITS = {
-    unit.lower(): (sort, scale)
-    for sort in "VAW"
-    for unit, scale in ((f"u{sort}", 1e-6), (f"m{sort}", 1e-3), (sort, 1.0))
-}
-
-
-class Rail(NamedTuple):
-    """A supply: the columns whose product is its power, each with its unit in V, A or W."""
-
-    name: str
-    columns: tuple[tuple[int, float], ...]
+_UNITS = {unit.lower(): amount for unit, amount in AMOUNTS.items()}
 
 
 class Header(NamedTuple):
@@ -56,7 +46,7 @@ class Header(NamedTuple):
     tick_ns: int
     """Unit of the times in front of each line."""
     columns: int
-    rails: tuple[Rail, ...]
+    amounts: tuple[Column, ...]
 
 
 def parse_header(text: str) -> Header:
@@ -73,7 +63,7 @@ def parse_header(text: str) -> Header:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ValueError(f"no XML: {error}") from error
-    period = next(
+    told = next(
         (
             found
             for name in ("devicePeriod", "devicePerioduS", "mainPeriod")
@@ -81,23 +71,17 @@ def parse_header(text: str) -> Header:
         ),
         "",
     )
-    unit = re.fullmatch(r"(\d+)\s*([nuµm]?[sS])?", period.strip())
-    if unit is None or not int(unit[1]):
-        raise ValueError(f"no period: {period!r}")
-    tick_ns = _TIMES[(unit[2] or "us").lower().replace("µ", "u")]
-    by_rail: dict[str, dict[str, tuple[int, float]]] = {}
+    period = re.fullmatch(r"(\d+)\s*([nuµm]?[sS])?", told.strip())
+    if period is None or not int(period[1]):
+        raise ValueError(f"no period: {told!r}")
+    tick_ns = _TIMES[(period[2] or "us").lower().replace("µ", "u")]
     channels = [each for each in root.iterfind(".//channels/*") if each.find("name") is not None]
+    amounts = []
     for at, channel in enumerate(channels, start=1):
-        sort = _UNITS.get((channel.findtext("units") or "").strip().lower())
-        if sort is not None:
-            name = (channel.findtext("name") or "").strip()
-            by_rail.setdefault(name, {})[sort[0]] = (at, sort[1])
-    rails = [
-        Rail(name, (found["W"],) if "W" in found else (found["V"], found["A"]))
-        for name, found in by_rail.items()
-        if ("W" in found or len(found) == 2) and not name.lower().startswith("tot")
-    ]
-    return Header(int(unit[1]) * tick_ns, tick_ns, len(channels) + 1, tuple(rails))
+        unit, name = ((channel.findtext(each) or "").strip() for each in ("units", "name"))
+        if (amount := _UNITS.get(unit.lower())) is not None:
+            amounts.append(Column(at, name, *amount, f"{name} [{unit}]"))
+    return Header(int(period[1]) * tick_ns, tick_ns, len(channels) + 1, tuple(amounts))
 
 
 class QuarchMeter(Closing):
@@ -132,11 +116,11 @@ class QuarchMeter(Closing):
             self._module = self._found(module if slash else None)
             self._begin()
             header = self._header()
-            chosen = chosen_rails(text, tuple(rail.name for rail in header.rails))
+            self._rails = rails_of(text, header.amounts, of_one_drive=True).rails
         except BaseException:
             self.close()
             raise
-        self._stream, self._rails = header, tuple(header.rails[at] for at in chosen)
+        self._stream = header
         self._info = MeterInfo(
             use=text.use,
             name=f"Quarch {self._module}",
@@ -176,7 +160,7 @@ class QuarchMeter(Closing):
             device_ns, values = device_ns[kept], values[kept]
         lost = self._lost(device_ns)
         offset = self._clock.put(int(device_ns[-1]), came_ns)
-        watts = np.stack([_power(values, rail) for rail in self._rails], axis=1)
+        watts = np.stack([rail.watts(values) for rail in self._rails], axis=1)
         return Samples(device_ns + offset, watts, lost, disordered)
 
     def close(self) -> None:
@@ -223,7 +207,7 @@ class QuarchMeter(Closing):
                 if time.monotonic() > limit:
                     raise silent(self._use, f"its header is not understood: {error}") from error
                 time.sleep(_ASK_S)
-        if not header.rails:
+        if not header.amounts:
             raise Refused(f"{self._use} streams no rail", "switch on its voltage and current, or its power")
         return header
 
@@ -248,10 +232,3 @@ class QuarchMeter(Closing):
         state = self._ask("stream?").lower()
         if "running" not in state:
             raise silent(self._use, f"its stream has ended: {excerpt(state.strip(), 60)}")
-
-
-def _power(values: Array, rail: Rail) -> Array:
-    product = np.ones(len(values))
-    for column, scale in rail.columns:
-        product = product * values[:, column] * scale
-    return product

@@ -1,13 +1,13 @@
 """A recording of power that something else has made: CSV with units in its header.
 
 The first column whose unit is a time is the clock; power is a column in W, or one in V and one in A that have
-the same name::
+the same name (`rails`)::
 
     time [s],12V [V],12V [A],3V3 [W]
 
-A unit stands in brackets of either kind, or behind the last underscore (`power_mW`). Values are separated by
-commas, semicolons or tabs. Nothing is guessed: a column without a unit is left out if it is no rail, and a
-file without a clock or a rail is refused.
+A unit stands in brackets of either kind, or behind the last underscore or blank (`power_mW`, `12V current
+uA`). Values are separated by commas, semicolons or tabs. Nothing is guessed: a column without a unit is left
+out if it is no rail, and a file without a clock or a rail is refused.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from ssdlab.analysis.energy import PowerTrace
-from ssdlab.host.documents import open_regular, user_path
+from ssdlab.host.documents import open_regular, text_lines, user_path
 from ssdlab.model.errors import Refused, UsageError, excerpt, of_os
-from ssdlab.model.limits import LINE_CHARACTERS, POWER_ROWS
-from ssdlab.power.meter import MeterInfo, chosen_rails
+from ssdlab.model.limits import POWER_ROWS
+from ssdlab.power.meter import MeterInfo
+from ssdlab.power.rails import AMOUNTS, Column, rails_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,22 +33,11 @@ if TYPE_CHECKING:
     from ssdlab.analysis.energy import Array
     from ssdlab.model.meter_text import MeterText
 
-_NAMED = re.compile(r"^(?P<name>.*?)\s*(?:[\[(](?P<inside>[^\])]+)[\])]|_(?P<behind>[A-Za-zµ]+))$")
-_TIMES = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
-_AMOUNTS = {
-    unit: (sort, scale)
-    for sort in "WVA"
-    for unit, scale in ((sort, 1.0), (f"m{sort}", 1e-3), (f"u{sort}", 1e-6), (f"µ{sort}", 1e-6))
-}
+_NAMED = re.compile(r"^(?P<name>.*?)\s*(?:[\[(](?P<inside>[^\])]+)[\])]|[_\s](?P<behind>[A-Za-zµμ]+))$")
+_SUPPLY = re.compile(r"\+?\d{1,2}([.,]\d+)?V\d*", re.IGNORECASE)
+_TIMES = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "μs": 1e3, "ns": 1.0}
 _ROWS_AT_ONCE = 1 << 16
 _LATEST_NS = float(1 << 62)
-
-
-class _Column(NamedTuple):
-    at: int
-    name: str
-    sort: str
-    scale: float
 
 
 @dataclass(frozen=True)
@@ -78,10 +68,10 @@ def read_recording(text: MeterText) -> Recording:
             columns, times_ns, rows, began = _samples(file, path)
     except OSError as error:
         raise of_os(error, f"cannot read the recording {path}", "name a file that can be read") from error
-    rails = _rails(columns)
-    chosen = chosen_rails(text, tuple(rails))
-    names = tuple(list(rails)[at] for at in chosen)
-    watts = np.stack([_watts(rows, rails[name]) for name in names], axis=1)
+    found = rails_of(text, columns)
+    found.check_total(text.use, rows)
+    names = tuple(each.name for each in found.rails)
+    watts = np.stack([each.watts(rows) for each in found.rails], axis=1)
     if not watts.any():
         raise Refused(
             f"the rails of {path}, {', '.join(names)}, add up to nothing in all its {len(watts)} lines",
@@ -95,20 +85,18 @@ def read_recording(text: MeterText) -> Recording:
     return Recording(info, trace, began, int(gaps.max(initial=0)))
 
 
-def _samples(file: IO[bytes], path: Path) -> tuple[list[_Column], Array, Array, float]:
-    """Return columns, times in ns since the first sample, all values, and the first time in s."""
-    head = file.readline(LINE_CHARACTERS).decode("utf-8-sig", "replace").strip()
+def _samples(file: IO[bytes], path: Path) -> tuple[list[Column], Array, Array, float]:
+    """Return columns of amounts, times in ns since the first sample, all values, and the first time in s."""
+    lines = text_lines(file, path, "recording")
+    head = next(lines, "").strip()
     separator = next((each for each in ("\t", ";", ",") if each in head), ",")
-    columns = _columns(head.split(separator), path)
-    clock = next((each for each in columns if each.sort == "time"), None)
-    if clock is None:
-        raise _no_units(path, head, "no column with a unit of time")
-    used = [clock, *(each for each in columns if each.sort in "WVA")]
+    clock, columns = _columns(head.split(separator), path)
+    used = [clock.at, *(each.at for each in columns)]
     parts: list[Array] = []
     line, count = 2, 0
-    while lines := list(itertools.islice(file, _ROWS_AT_ONCE)):
-        parts.append(_values(lines, [each.at for each in used], separator, path, line))
-        line, count = line + len(lines), count + len(lines)
+    while some := list(itertools.islice(lines, _ROWS_AT_ONCE)):
+        parts.append(_values(some, used, separator, path, line))
+        line, count = line + len(some), count + len(some)
         if count > POWER_ROWS:
             raise UsageError(
                 f"the recording {path} has over {POWER_ROWS:,} lines", "record fewer samples a second, 1 kHz"
@@ -117,7 +105,7 @@ def _samples(file: IO[bytes], path: Path) -> tuple[list[_Column], Array, Array, 
     if len(values) < 2:
         raise UsageError(f"the recording {path} has {len(values)} samples", "name one with two or more")
     # Of absolute times, in s since 1970, a float keeps 0.2 us: enough for 100 kS/s.
-    times = (values[:, 0] - values[0, 0]) * clock.scale
+    times = np.rint((values[:, 0] - values[0, 0]) * clock.scale)
     back = np.flatnonzero(np.diff(times) <= 0)
     if len(back) or times[-1] > _LATEST_NS:
         at = int(back[0]) + 3 if len(back) else len(values) + 1
@@ -127,23 +115,28 @@ def _samples(file: IO[bytes], path: Path) -> tuple[list[_Column], Array, Array, 
             path=str(path),
             line=at,
         )
-    renumbered = [each._replace(at=at) for at, each in enumerate(used)]
-    return renumbered, np.rint(times).astype(np.int64), values, float(values[0, 0] * clock.scale / 1e9)
+    renumbered = [each._replace(at=at) for at, each in enumerate(columns, start=1)]
+    return renumbered, times.astype(np.int64), values, float(values[0, 0] * clock.scale / 1e9)
 
 
-def _columns(heads: Sequence[str], path: Path) -> list[_Column]:
-    found = []
-    for at, head in enumerate(heads):
-        named = _NAMED.match(head.strip().strip('"'))
+def _columns(heads: Sequence[str], path: Path) -> tuple[Column, list[Column]]:
+    """Return the clock, and the columns of amounts."""
+    clock, found = None, []
+    for at, head in enumerate(each.strip().strip('"') for each in heads):
+        named = _NAMED.match(head)
         unit = "" if named is None else (named["inside"] or named["behind"]).strip()
         name = "" if named is None else named["name"].strip()
-        if unit in _TIMES:
-            found.append(_Column(at, name, "time", _TIMES[unit]))
-        elif unit in _AMOUNTS:
-            found.append(_Column(at, name, *_AMOUNTS[unit]))
-    if not any(each.sort in "WVA" for each in found):
+        if unit in AMOUNTS:
+            found.append(Column(at, name, *AMOUNTS[unit], head))
+        elif (scale := _TIMES.get(unit.lower())) is not None:
+            clock = clock or Column(at, name, "time", scale, head)
+        elif _SUPPLY.fullmatch(head):
+            raise _no_units(path, head, "a column without a unit")
+    if not found:
         raise _no_units(path, ",".join(heads), "no column in W, or in V and A")
-    return found
+    if clock is None:
+        raise _no_units(path, ",".join(heads), "no column with a unit of time")
+    return clock, found
 
 
 def _no_units(path: Path, head: str, why: str) -> UsageError:
@@ -154,7 +147,7 @@ def _no_units(path: Path, head: str, why: str) -> UsageError:
     )
 
 
-def _values(lines: list[bytes], used: list[int], separator: str, path: Path, first_line: int) -> Array:
+def _values(lines: list[str], used: list[int], separator: str, path: Path, first_line: int) -> Array:
     try:
         values = np.loadtxt(lines, delimiter=separator, usecols=used, ndmin=2, comments=None)
         if len(values) == len(lines) and np.isfinite(values).all():
@@ -162,7 +155,7 @@ def _values(lines: list[bytes], used: list[int], separator: str, path: Path, fir
     except ValueError:
         pass
     for number, line in enumerate(lines, start=first_line):
-        cells = line.decode("utf-8", "replace").strip().split(separator)
+        cells = line.strip().split(separator)
         try:
             fits = all(np.isfinite(float(cells[at])) for at in used)
         except (ValueError, IndexError):
@@ -175,25 +168,3 @@ def _values(lines: list[bytes], used: list[int], separator: str, path: Path, fir
                 line=number,
             )
     raise UsageError(f"the recording {path} cannot be read", "write one sample a line, separated by commas")
-
-
-def _rails(columns: Sequence[_Column]) -> dict[str, tuple[_Column, ...]]:
-    """Return the columns of each rail: one in W, or one in V and one in A."""
-    by_name: dict[str, dict[str, _Column]] = {}
-    for each in columns:
-        if each.sort in "WVA":
-            by_name.setdefault(each.name, {})[each.sort] = each
-    found: dict[str, tuple[_Column, ...]] = {}
-    for name, sorts in by_name.items():
-        if "W" in sorts:
-            found[name or "power"] = (sorts["W"],)
-        elif len(sorts) == 2:
-            found[name] = (sorts["V"], sorts["A"])
-    return found
-
-
-def _watts(values: Array, columns: tuple[_Column, ...]) -> Array:
-    product = np.ones(len(values))
-    for each in columns:
-        product = product * values[:, each.at] * each.scale
-    return product
