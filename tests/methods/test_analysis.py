@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdlab.analysis import littles_law, percentiles
+from ssdlab.analysis.bursts import busy_ns, spans_ns
 from ssdlab.analysis.saturation import saturation
 from ssdlab.model.host_load import HostLoad
 from ssdlab.results.attribution import attribute
@@ -158,3 +159,15 @@ def test_the_reasons_tell_their_figures() -> None:
     reasons = " ".join(attribute(load(cpu_busy_share=0.97, run_queue_delay_share=0.33)).reasons)
     assert "97.0 %" in reasons and "33.0 %" in reasons
     assert attribute(None).limit == "unknown"
+
+
+@given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 60), st.integers(0, 9)), max_size=30))
+def test_busy_time_and_bursts_against_every_nanosecond_counted_alone(ios: list[tuple[int, int, int]]) -> None:
+    """Each I/O begins, takes its time, and was due at one of ten moments before all of them."""
+    begin, took, due = np.array(ios, dtype=np.uint64).reshape(-1, 3).T
+    end = begin + took
+    assert busy_ns(begin, end) == len({ns for at, length, _ in ios for ns in range(at, at + length)})
+    moments = sorted({group for *_, group in ios})
+    last = [max(at + length for at, length, of in ios if of == group) for group in moments]
+    expected = [10 + each - group for each, group in zip(last, moments, strict=True)]
+    assert spans_ns(due, end + np.uint64(10)) == expected
