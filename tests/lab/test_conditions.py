@@ -292,6 +292,20 @@ def test_a_format_stays_for_resume_and_is_put_back_at_the_end(
     assert state["lba_format"] == "512" and RunFolder(folder).manifest.status == "finished"
 
 
+def test_blocks_with_metadata_are_not_made_again_and_nobody_is_asked_to(tmp_path: Path, host: Path) -> None:
+    state = {"lba_format": "4096+16"}
+
+    def formatting(lab: Lab, p: NoParams) -> None:
+        lab.conditions(lba_format="4096")
+
+    knob = Knob("lba_format", state, destroys=True)
+    drive = FakeDrive(controls={"lba_format": knob}, logical_block_bytes=4096)
+    folder = run_on(drive, method_of(formatting), NoParams(), tmp_path / "library")
+    assert state["lba_format"] == "4096" and list(ledgers()) == []
+    (warned,) = RunFolder(folder).manifest.warnings
+    assert warned.code == "condition-left" and "no blocks with metadata" in warned.what
+
+
 def test_a_drive_formatted_back_cannot_go_on(
     tmp_path: Path, host: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

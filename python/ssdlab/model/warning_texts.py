@@ -214,7 +214,7 @@ CATALOGUE: dict[str, Entry] = {
     "condition-left": Entry(
         "{what}",
         "a setting that could not be put back holds for whatever uses the drive next",
-        "put it back with ssdlab conditions restore",
+        "put it back with ssdlab conditions restore, or blocks with metadata with nvme format",
     ),
     "unseen": Entry(
         "whether anybody else used the target meanwhile is not known: {what} could not be seen",

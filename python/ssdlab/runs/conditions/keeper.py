@@ -158,7 +158,10 @@ class ConditionKeeper:
                 left.append(_left(change, "putting it back would lose what the run wrote"))
                 continue
             try:
-                self._ledger.end(change, put_back(self._drive.setting(change.name), change))
+                ended = put_back(self._drive.setting(change.name), change)
+                self._ledger.end(change, ended)
+                if ended == "kept":
+                    left.append(_left(change, "ssdlab makes no blocks with metadata"))
             except LabError as error:
                 if self._gone(change):
                     self._ledger.end(change, "gone")
@@ -259,7 +262,7 @@ class ConditionKeeper:
 
 
 def put_back(setting: Setting, change: Change) -> Ended:
-    """Put one setting back, if it is still as the run had set it.
+    """Put one setting back, if it is still as the run had set it; a format with metadata is not made again.
 
     Raises
     ------
@@ -271,6 +274,8 @@ def put_back(setting: Setting, change: Change) -> Ended:
         return "already back"
     if not change.stands(now):
         return "changed since"
+    if change.name == "lba_format" and not change.before.isdecimal():
+        return "kept"
     setting.write(change.before)
     if (now := setting.read()) != change.before:
         raise DriveError(
