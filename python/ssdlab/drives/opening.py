@@ -19,6 +19,7 @@ from ssdlab.host.identity import Identity, block_identity
 from ssdlab.host.reach import Pin, Place, find
 from ssdlab.host.sysfs import HostFiles, device_number, names, number
 from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.printable import quoted
 
 if TYPE_CHECKING:
     from ssdlab.drives.admin.port import AdminPort
@@ -115,6 +116,8 @@ def open_drive(
         from ssdlab.drives.simulated.drive import SimulatedDrive
 
         _check_no_size(given, size)
+        if (refusal := _of_another(given, destroy)) is not None:
+            raise refusal.error(str(text))
         return SimulatedDrive(given, writing=writing, allow_unwritten=allow_unwritten, on_tick=on_tick)
     intent = Intent(writing, destroy, wipe_signatures, formats)
     with _resolve(text) as place:
@@ -166,7 +169,8 @@ def look(
         from ssdlab.drives.simulated.drive import identity_of
 
         _check_no_size(given, size)
-        return Look(identity_of(given), exists=True, reading=None, writing=None)
+        refusal = _of_another(given, destroy)
+        return Look(identity_of(given), exists=True, reading=refusal, writing=refusal)
     files = files or HostFiles()
     with _resolve(text) as place:
         path = place.path
@@ -271,6 +275,21 @@ def _simulated(text: str | os.PathLike[str]) -> SimulatedText | None:
     from ssdlab.drives.simulated.drive import SimulatedText
 
     return SimulatedText.parse(given)
+
+
+def _of_another(given: SimulatedText, destroy: str | None) -> Refusal | None:
+    """Return that the consent is for another drive: none is needed here, but a wrong one is a mistake."""
+    try:
+        named = None if destroy is None else _simulated(destroy)
+    except UsageError:  # of a drive that there is not
+        named = None
+    if destroy is None or (named is not None and named.drive == given.drive):
+        return None
+    return Refusal(
+        "wrong-consent",
+        f"--destroy {quoted(destroy)} is not the name of {given.drive}",
+        f"leave it out, or name the drive: --destroy {quoted(given.drive)}",
+    )
 
 
 def _check_no_size(given: SimulatedText, size: int | None) -> None:
