@@ -12,15 +12,17 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-from machine import blkio, memory_disk, mounts, orphans, sharing, tables_here, tracing
+from machine import blkio, memory_disk, mounts, orphans, sharing, tables_here, tracing, workers_here
 
 pytest_plugins = ["methods.quick_runs"]
+# Whatever PYTHONDONTWRITEBYTECODE says: each process of a part would compile all tests anew, for ten seconds.
+sys.dont_write_bytecode = False
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -40,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[f"XDG_{kind}_HOME"] = str(Path(homes.name) / kind.lower())
     sharing.watch_programs_here()
     tables_here.install()
+    workers_here.install()
     # A shell without job control starts what it puts in the background with SIGINT ignored, nohup with SIGHUP
     # ignored, and children inherit that: a test of such a signal would wait for ever.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -97,14 +100,14 @@ def _quiet_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr("ssdlab.host.cpus.read_cpu_times", lambda: None)
 
 
-@pytest.fixture
-def scratch(tmp_path: Path) -> Iterator[Path]:
+@contextmanager
+def scratch_folder(place: Path) -> Iterator[Path]:
     """An empty folder for files that stand for drives; removed afterwards.
 
     Its file system has real extents. A container may have none such: what a built tree is enough for makes do
     with direct I/O there.
     """
-    candidates = [os.environ.get("SSDLAB_SCRATCH"), str(tmp_path), "/var/tmp", str(Path.home())]
+    candidates = [os.environ.get("SSDLAB_SCRATCH"), str(place), "/var/tmp", str(Path.home())]
     folders = [Path(folder) for folder in candidates if folder]
     fit = [folder for folder in folders if mounts.file_system_type(folder) in {"ext4", "xfs", "btrfs"}]
     if not fit and sharing.QUICK:
@@ -113,6 +116,13 @@ def scratch(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("no folder on ext4, xfs or btrfs (name one in SSDLAB_SCRATCH)")
     with tempfile.TemporaryDirectory(prefix="ssdlab-test-", dir=fit[0]) as made:
         yield Path(made)
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Iterator[Path]:
+    """An empty folder for files that stand for drives: `scratch_folder`."""
+    with scratch_folder(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """The examples of the documentation are run, and its tables compared with the code they are about.
 
-In ``console`` blocks each line that begins with ``$`` is run by a shell; errors shown there must be said
+In ``console`` blocks each line that begins with ``$`` is run as by a shell; errors shown there must be said
 word for word, and the exit status is 0 unless an error is shown. ``python`` blocks of a file run one after
 the other in one namespace. ``sh`` blocks need a drive and are not run.
 """
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
+from machine import forked
 from ssdlab.cli.flags import flag_line, own_first
 from ssdlab.model import limits
 from ssdlab.model.options import MeasureOptions
@@ -53,9 +54,7 @@ def test_the_commands_of_measure(place: Path) -> None:
             continue
         for example in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
             command, _, shown = example.partition("\n")
-            done = subprocess.run(
-                command, shell=True, capture_output=True, text=True, timeout=60, check=False
-            )
+            done = forked.run_line(command, cwd=place, timeout=60)
             ran += 1
             if shown.startswith("ssdlab: "):
                 assert done.returncode == 2, command
@@ -146,7 +145,7 @@ def test_the_commands_of_pages_that_need_no_drive(place: Path, page: str, at_lea
     ]
     assert len(examples) >= at_least
     for command in examples:
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+        done = forked.run_line(command, cwd=place, timeout=60)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
@@ -160,7 +159,7 @@ def test_the_commands_of_power(place: Path) -> None:
     ]
     assert len(examples) >= 4
     for command, _, shown in examples:
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+        done = forked.run_line(command, cwd=place, timeout=60)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         assert done.stdout == shown, command
     assert "efficiency" in (place / "result.txt").read_text()
@@ -177,7 +176,7 @@ def test_the_examples_of_telemetry(place: Path) -> None:
     ]
     assert len(commands) == 3
     for command in commands:
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+        done = forked.run_line(command, cwd=place, timeout=60)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
     (script,) = (block.text for block in blocks("telemetry.md") if block.language == "python")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from machine import forked
 from ssdlab.cli.commands import COMMANDS
 from ssdlab.fleet.selection import Drives, Limits, Selection, Work, parse_selection
 
@@ -40,9 +40,7 @@ def test_the_commands_do_what_the_page_says(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "selection.toml").write_text(block("toml", 1))
     shown = ""
     for command in re.findall(r"^\$ (.+)$", block("console"), re.MULTILINE):
-        done = subprocess.run(
-            command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
-        )
+        done = forked.run_line(command, cwd=tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         shown += done.stdout
     assert "destroy: the data of 2 drives will be lost:" in shown

@@ -16,6 +16,7 @@ import pytest
 
 from conftest import need_root
 from fleet.slurm_cluster import PROGRAMS, Cluster
+from machine import forked
 
 DRIVE = "sim:tiny-test,scale=4"
 
@@ -33,14 +34,12 @@ def ssdlab(tmp_path: Path, library: Path) -> Callable[..., subprocess.CompletedP
         *words: str, environment: dict[str, str] | None = None, host: str = "n1"
     ) -> subprocess.CompletedProcess[str]:
         named = {"SLURMD_NODENAME": host, **(environment or dict(os.environ))}
+        if "PYTHONPATH" not in named:
+            return forked.run(words, cwd=tmp_path, env=named)
+        # What is there may change Python as it starts.
+        command = [sys.executable, "-m", "ssdlab", *words]
         return subprocess.run(
-            [sys.executable, "-m", "ssdlab", *words],
-            cwd=tmp_path,
-            env=named,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
+            command, cwd=tmp_path, env=named, capture_output=True, text=True, timeout=300, check=False
         )
 
     return run

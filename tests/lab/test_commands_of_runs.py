@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from lab.synthetic import edited
+from machine import forked
 from ssdlab.methods import REGISTRY, SUITES
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
@@ -32,10 +33,8 @@ class Shell:
         self.library = folder / "data" / "ssdlab" / "runs"
         self.environment = {**os.environ, "XDG_DATA_HOME": str(folder / "data"), "COLUMNS": "120"}
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "ssdlab", *words]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen(command, cwd=self.folder, env=self.environment, **pipes)
+    def start(self, *words: str) -> forked.Started:
+        return forked.Started(words, cwd=self.folder, env=self.environment)
 
     def __call__(self, *words: str, status: int = 0) -> tuple[str, str]:
         process = self.start(*words)

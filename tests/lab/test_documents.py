@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from machine import forked
 from ssdlab.cli.methods import _value
 from ssdlab.methods import REGISTRY, all_methods
 from ssdlab.methods.job_steps import VERBS
@@ -35,9 +35,7 @@ def test_every_command_shown_works(scratch: Path, name: str) -> None:
     ]
     assert len(commands) >= 3
     for command in commands:
-        done = subprocess.run(
-            command, shell=True, cwd=scratch, env=environment, capture_output=True, text=True, check=False
-        )
+        done = forked.run_line(command, cwd=scratch, env=environment)
         assert done.returncode == 0 and done.stdout, f"{command}\n{done.stderr}"
 
 
