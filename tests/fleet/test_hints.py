@@ -20,7 +20,14 @@ from ssdlab.fleet.holds import hold
 
 pytestmark = pytest.mark.long
 
-SELECTION = '[[drives]]\nmodel = "tiny-test"\n[[work]]\nrun = "peak-random-read"\nquick = true\n'
+SELECTION = """
+[[drives]]
+model = "tiny-test"
+[[work]]
+run = "peak-random-read"
+quick = true
+set = { depths = "1", seconds = "50ms" }
+"""
 PACKAGE = Path(ssdlab.fleet.__file__).parents[1]
 
 

@@ -26,8 +26,14 @@ from ssdlab.results.run_folder import RunFolder, read_manifest
 pytestmark = pytest.mark.long
 
 ALL = '[[drives]]\nmodel = "tiny-test"\n'
-SHORT = '[[work]]\nrun = "peak-random-read"\nquick = true\n'
-LONG = '[[work]]\nrun = "steady-random-write"\nset = { seconds = "3000s" }\n'
+WORK = '[[work]]\nrun = "peak-random-read"\nquick = true\n'
+SHORT = WORK + 'set = { depths = "1", seconds = "50ms" }\n'
+LONG = """
+[[work]]
+run = "steady-random-write"
+set = { overwrites = 0, least_seconds = "300s", round_seconds = "30s", seconds = "600s" }
+"""
+"""Far more steps than a test waits for, and none that takes the simulator more than seconds."""
 NODE = {"SLURMD_NODENAME": "n1"}
 
 
@@ -60,7 +66,7 @@ def _run_times(library: Path, plan: FleetPlan) -> list[tuple[str, str]]:
 def test_jobs_that_need_one_meter_never_overlap(
     make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path, tmp_path: Path
 ) -> None:
-    work = SHORT + '[limits]\none_at_a_time = ["host"]\nat_once = 4\n'
+    work = WORK + '[limits]\none_at_a_time = ["host"]\nat_once = 4\n'
     path = make_plan(ALL + work, n1=["A1", "A2", "A3", "A4"])
     assert ssdlab("fleet", "run", str(path), "--backend", "local").returncode == 0
     times = _run_times(library, read_plan(path))

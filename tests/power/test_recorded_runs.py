@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
+import shutil
+from collections.abc import Iterator
+from contextlib import redirect_stderr
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from conftest import scratch_folder
 from ssdlab.analysis import clock_offset
 from ssdlab.cli import main
 from ssdlab.methods.results.outcome import read_result
@@ -23,23 +29,53 @@ BASE_W, LOAD_W, MEASURED_W = 1.0, 4.0, 6.5
 PEAK = ["--set", "depths=1,4", "--set", "seconds=0.5", "--set", "ramp_seconds=0"]
 
 
-@pytest.fixture(autouse=True)
-def brief_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def brief_marks() -> Iterator[None]:
     """Marks of a few seconds: units of 0.1 s, which is ten samples here."""
     plan = clock_offset.plan_steps
-    monkeypatch.setattr(clock_offset, "plan_steps", lambda seed, unit_s: plan(seed, unit_s=0.1))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(clock_offset, "plan_steps", lambda seed, unit_s: plan(seed, unit_s=0.1))
+        yield
 
 
-@pytest.fixture
-def drive(scratch: Path) -> Path:
-    path = scratch / "drive.img"
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with scratch_folder(tmp_path_factory.mktemp("recorded")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def drive(place: Path) -> Path:
+    path = place / "drive.img"
     path.write_bytes(os.urandom(1 << 20) * 16)
     return path
 
 
-def start(drive: Path, library: Path, recording: Path) -> int:
+class Waiting(NamedTuple):
+    """A run that has done all its steps and waits for its recording; what it said then."""
+
+    folder: Path
+    recording: Path
+    told: str
+
+
+@pytest.fixture(scope="module")
+def made(place: Path, drive: Path) -> Waiting:
+    """Made once, because its marks and measurements take their time."""
+    library, recording = place / "made", place / "power.csv"
     words = ["run", "peak-random-read", str(drive), *PEAK, "--library", str(library)]
-    return main([*words, "--meter", f"csv:{recording},accuracy=1%"])
+    with redirect_stderr(io.StringIO()) as told:
+        assert main([*words, "--meter", f"csv:{recording},accuracy=1%"]) == 2
+    return Waiting(only_run(library), recording, told.getvalue())
+
+
+@pytest.fixture
+def waiting(made: Waiting, tmp_path: Path) -> Iterator[Waiting]:
+    """A copy of it, whose recording is not written yet."""
+    folder = tmp_path / "runs" / made.folder.name
+    shutil.copytree(made.folder, folder)
+    yield made._replace(folder=folder)
+    made.recording.unlink(missing_ok=True)
 
 
 def only_run(library: Path) -> Path:
@@ -75,14 +111,11 @@ def record(folder: Path, path: Path, *, ppm: float = PPM, gap: bool = False) -> 
 
 
 def test_the_run_waits_for_its_recording_and_then_has_its_power(
-    drive: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
+    waiting: Waiting,
 ) -> None:
-    library, recording = scratch / "runs", scratch / "power.csv"
-    assert start(drive, library, recording) == 2
-    told = capsys.readouterr().err
+    folder, recording, told = waiting
     assert "all steps are done, and the recording" in told
     assert "ssdlab resume" in told
-    folder = only_run(library)
     assert RunFolder(folder).manifest.status == "interrupted"
     record(folder, recording)
     assert main(["resume", str(folder)]) == 0
@@ -104,10 +137,8 @@ def test_the_run_waits_for_its_recording_and_then_has_its_power(
     assert run.verify() == "sealed"
 
 
-def test_a_gap_over_a_window_is_marked_and_leaves_no_figure(drive: Path, scratch: Path) -> None:
-    library, recording = scratch / "runs", scratch / "power.csv"
-    assert start(drive, library, recording) == 2
-    folder = only_run(library)
+def test_a_gap_over_a_window_is_marked_and_leaves_no_figure(waiting: Waiting) -> None:
+    folder, recording, _ = waiting
     record(folder, recording, gap=True)
     assert main(["resume", str(folder)]) == 0
     run = RunFolder(folder)
@@ -116,11 +147,9 @@ def test_a_gap_over_a_window_is_marked_and_leaves_no_figure(drive: Path, scratch
 
 
 def test_a_clock_that_drifts_as_none_does_is_refused(
-    drive: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
+    waiting: Waiting, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    library, recording = scratch / "runs", scratch / "power.csv"
-    assert start(drive, library, recording) == 2
-    folder = only_run(library)
+    folder, recording, _ = waiting
     record(folder, recording, ppm=8000)
     capsys.readouterr()
     assert main(["resume", str(folder)]) == 2
@@ -137,11 +166,9 @@ UNFIT = {
 
 
 def test_a_recording_that_does_not_fit_is_refused_and_can_be_replaced(
-    drive: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
+    waiting: Waiting, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    library, recording = scratch / "runs", scratch / "power.csv"
-    assert start(drive, library, recording) == 2
-    folder = only_run(library)
+    folder, recording, _ = waiting
     for words, content in UNFIT.items():
         recording.write_text(content)
         capsys.readouterr()
