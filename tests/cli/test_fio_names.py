@@ -40,3 +40,59 @@ def test_no_guess_is_an_option_that_loses_data(
 )
 def test_no_name_of_fio_is_like_one_of_ours(word: str) -> None:
     assert nearest(word, options_of("measure"), at_least=0.7) is None
+
+
+OPERATIONS = ("read", "write", "rw", "randread", "randwrite", "randrw", "trim", "randtrim")
+ASKED = {
+    "read": {"read"},
+    "write": {"write"},
+    "trim": {"trim"},
+    "rw": {"read", "write"},
+    "readwrite": {"read", "write"},
+    "trimwrite": {"trim", "write"},
+}
+
+
+def asked(word: str) -> tuple[bool, frozenset[str]]:
+    """What a word of fio's asks for (fio(1), readwrite): at random or not, and which operations."""
+    return word.startswith("rand"), frozenset(ASKED[word.removeprefix("rand")])
+
+
+@pytest.mark.parametrize("word", [*ASKED, *(f"rand{each}" for each in ASKED)])
+def test_a_hint_never_asks_for_something_else(word: str) -> None:
+    same = [name for name in OPERATIONS if asked(name) == asked(word)]
+    assert nearest(word, OPERATIONS) == (same[0] if same else None)
+    assert nearest(word.upper(), OPERATIONS) == (same[0] if same else None)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["raedwrite", "redwrite", "readwirte", "read-write", "readwrit", "trimwrit", "randtrimwrit", "randwr"],
+)
+def test_who_mistyped_one_is_not_led_to_another(word: str) -> None:
+    assert nearest(word, OPERATIONS) in (
+        (None, "rw") if "trim" not in word and "rand" not in word else (None,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--rw readwrite", "Did you mean rw?"),
+        ("--engine libaio", "Did you mean uring?"),
+        ("--engine io_uring", "Did you mean uring?"),
+        ("--engine psync", "Did you mean sync?"),
+        ("--thinktime=100", "100us"),
+        ("--number_ios=100", "times the block"),
+    ],
+)
+def test_what_is_said_of_fios_words(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measure", "sim:tiny-test", *words.split()]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["trimwrite", "randtrimwrite"])
+def test_what_has_no_like_here_has_no_hint(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measure", "sim:tiny-test", "--rw", word]) == 2
+    said = capsys.readouterr().err
+    assert f"there is no rw '{word}'" in said and "Did you mean" not in said

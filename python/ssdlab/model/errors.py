@@ -174,18 +174,49 @@ def error_of(described: Mapping[str, Any]) -> LabError:
     return KINDS[described["error"]](described["what"], described["advice"], **described["facts"])
 
 
+_OPERATION = re.compile(r"(rand)?(read|write|rw|readwrite|trim|trimwrite)")
+_OF_FIO = {
+    **dict.fromkeys(("libaio", "io_uring", "posixaio"), "uring"),
+    **dict.fromkeys(("psync", "pvsync", "pvsync2", "vsync"), "sync"),
+}
+"""What fio calls otherwise (fio(1), ioengine): asynchronous, or one I/O after another in each thread."""
+_AS_LIKE = 0.1
+"""Of `difflib`'s ratio: names so much less like a word than the likest may be meant as well."""
+
+
 def nearest(word: str, known: Iterable[str], *, at_least: float = 0.5) -> str | None:
     """Return the known name that `word` most likely meant, or None if it is like none of them.
 
-    `at_least` is how like it must be, from 0 to 1 (`difflib`'s ratio).
+    `at_least` is how like it must be, from 0 to 1 (`difflib`'s ratio). A word of fio's leads to what does the
+    same or to nothing, and who mistyped one is never led to another operation.
+
+    >>> nearest("readwrite", ["rw", "randwrite"]), nearest("trimwrite", ["write", "trim"])
+    ('rw', None)
     """
     import difflib  # only an error needs it
 
-    names = list(known)
-    if word.casefold() in (folded := {name.casefold(): name for name in names}):
-        return folded[word.casefold()]
-    close = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=at_least)
-    return folded[close[0]] if close else None
+    word = word.casefold()
+    folded = {name.casefold(): name for name in known}
+    if (same := word if word in folded else _OF_FIO.get(word, "")) in folded:
+        return folded[same]
+    operations = {_operation(name): name for name in folded if _operation(name)}
+    if operations and (asked := _operation(word)):
+        return folded.get(operations.get(asked, ""))
+    names = [*folded, *(("readwrite", "trimwrite", "randtrimwrite") if operations else ())]
+    close = difflib.get_close_matches(word, names, n=3, cutoff=at_least)
+    if not close:
+        return None
+    likes = [difflib.SequenceMatcher(None, each, word).ratio() for each in close]
+    meant = {_operation(each) for each, like in zip(close, likes, strict=True) if like >= likes[0] - _AS_LIKE}
+    if operations and len(meant) > 1:
+        return None
+    return folded.get(operations.get(_operation(close[0]), close[0]))
+
+
+def _operation(name: str) -> str:
+    """Return what a word of fio's asks for, the same for words that ask for the same; nothing for another."""
+    found = _OPERATION.fullmatch(name)
+    return "" if found is None else (found[1] or "") + {"rw": "readwrite"}.get(found[2], found[2])
 
 
 def unknown(noun: str, word: str, known: Iterable[str], *, elsewhere: str = "") -> UsageError:
