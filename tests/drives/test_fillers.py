@@ -27,10 +27,11 @@ FILLERS = {
     "serial": [
         *("000000000000", "000000000001", "0123456789ABCDEF", "1234", "12345678", "FFFFFFFF", "XXXXXXXXXXXX"),
         *("To be filled by O.E.M.", "To Be Filled By O.E.", "Default string", "None", "N/A", "0x00000000"),
-        *("152D00539000", "- - -", "Serial Number"),
+        *("152D00539000", "- - -", "Serial Number", "(null)", "FFFF-FFFF-FFFF"),
     ],
     "wwid": [
         *("naa.0000000000000000", "naa.ffffffffffffffff", "naa.5000000000000000", "naa.5000000000000001"),
+        *("naa.5002538000000000", "naa.6002538fffffffffffffffffffffffff", "eui.0025380000000000"),
         *("eui.0000000000000000", "eui.0000000000000001", "eui.0100000000000000", "eui." + "f" * 32),
         *("uuid.00000000-0000-0000-0000-000000000000", "uuid.ffffffff-ffff-ffff-ffff-ffffffffffff"),
         *(ATA_MODEL, f"{ATA_MODEL}000000000000", f"{ATA_MODEL}000000000001", "t10.Generic Flash 123456789"),
@@ -87,7 +88,10 @@ def test_what_somebody_gave_out_is_a_name(host, kind: str, text: str) -> None:
 @pytest.mark.parametrize("wwid", ["t10.Generic Flash Disk", "t10.Generic  Flash Disk      "])
 def test_vendor_and_model_are_of_all_drives_of_that_model(host, wwid: str) -> None:
     parts = {"device__vendor": "Generic ", "device__model": "Flash Disk      "}
-    assert consent_id(host.files, host.disk("sda", wwid=wwid, **parts)) == "sda"
+    node = host.disk("sda", wwid=wwid, **parts)
+    assert consent_id(host.files, node) == "sda"
+    told = asdict(block_identity(host.files, node))
+    assert not has_own_name(told["wwid"], told), "a run of before was given it"
     assert consent_id(host.files, host.disk("sdb", wwid=f"{wwid} A1B2", **parts)).endswith("Flash Disk A1B2")
 
 

@@ -13,7 +13,7 @@ import pytest
 from machine.fake_drive import PAGES, patched
 from ssdlab.cli.drive_details import print_details
 from ssdlab.drives.admin import nvme, scsi_pages
-from ssdlab.drives.admin.nvme import ocp
+from ssdlab.drives.admin.nvme import logs, ocp
 from ssdlab.drives.admin.plausible import PLAUSIBLE, told
 from ssdlab.drives.admin.port import NvmeReply, ScsiReply, ToolReply
 from ssdlab.drives.details import read_details
@@ -38,6 +38,8 @@ def health(changes: dict[int, bytes]) -> nvme.Health:
 @pytest.mark.parametrize(
     ("changes", "field", "value"),
     [
+        ({0: b"\xff"}, "warnings", ()),
+        ({0: b"\x7f"}, "warnings", logs._WARNINGS),
         ({4: b"\xff"}, "spare_threshold_pct", None),  # CrystalDiskInfo issue 186
         ({3: b"\x65"}, "spare_pct", None),
         ({5: b"\xff"}, "used_pct", 255),  # "255 or more"
@@ -286,7 +288,7 @@ NUMBERS = {
         *[(at, 4) for at in range(128, 160, 4)],
     ],
     "log 02": [
-        *[(1, 2), (3, 1), (4, 1), (5, 1), (232, 8), (240, 4)],
+        *[(0, 1), (1, 2), (3, 1), (4, 1), (5, 1), (232, 8), (240, 4)],
         *[(at, 16) for at in range(32, 192, 16)],
         *[(at, 4) for at in (192, 196, 216, 220, 224, 228)],
         *[(at, 2) for at in range(200, 216, 2)],

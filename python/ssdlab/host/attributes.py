@@ -43,15 +43,9 @@ def wwid_of(disk: Path) -> str | None:
 
 
 def own_wwid_of(disk: Path) -> str | None:
-    """Return the world-wide name of a whole disk; None where it is a filler that other drives have too.
-
-    One of vendor and model without a serial number behind them is of all drives of that model.
-    """
-    found, model = _wwid(disk), " ".join((model_of(disk) or "").split())
-    if found is None or is_filler(found):
-        return None
-    own = " ".join(found.split())
-    return None if own.startswith("t10.") and model and own.endswith(model) else own
+    """Return the world-wide name of a whole disk; None where it is a filler that other drives have too."""
+    found = _wwid(disk)
+    return None if found is None or is_filler(found, model_of(disk)) else " ".join(found.split())
 
 
 def _wwid(disk: Path) -> str | None:

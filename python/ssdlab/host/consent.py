@@ -73,7 +73,7 @@ def has_own_name(identifier: str, facts: Mapping[str, object]) -> bool:
     identifier
         As `consent_id` gives it.
     facts
-        `serial`, `nsid` and `wwid` of the drive.
+        `serial`, `nsid`, `wwid` and `model` of the drive.
 
     >>> has_own_name("S64GNE0R/2-part1", {"serial": "S64GNE0R", "nsid": 2}), has_own_name("loop0", {})
     (True, False)
@@ -81,5 +81,5 @@ def has_own_name(identifier: str, facts: Mapping[str, object]) -> bool:
     False
     """
     own = (facts.get("serial"), f"{facts.get('serial')}/{facts.get('nsid')}", facts.get("wwid"))
-    whole = _PART.sub("", identifier)
-    return whole in own and not is_filler(whole.partition("/")[0])
+    whole, model = _PART.sub("", identifier), facts.get("model")
+    return whole in own and not is_filler(whole.partition("/")[0], None if model is None else str(model))

@@ -10,10 +10,10 @@ import re
 
 _WORDS = frozenset(
     (
-        *("default string", "not specified", "none", "o.e.m.", "oem", "default", "invalid", "not set"),
+        *("default string", "default", "none", "n/a", "null", "(null)", "empty", "invalid", "unknown"),
+        *("not specified", "not set", "not available", "not applicable", "undefined", "no dimm"),
         *("system product name", "system manufacturer", "system version", "type1productconfigid"),
-        *("serial number", "serialnumber", "system serial number", "no serial number"),
-        *("null", "unknown", "undefined", "no dimm", "n/a", "empty", "not available", "not applicable"),
+        *("serial number", "serialnumber", "system serial number", "no serial number", "oem", "o.e.m."),
     )
 )
 _TO_BE_FILLED = "to be filled"
@@ -22,6 +22,7 @@ _OF_BRIDGES = frozenset({"152d00539000"})
 """Serial numbers that a bridge gives all drives behind it (JMicron; rockstor issue 2316)."""
 _ONE_CHARACTER = re.compile(r"(.)\1*", re.ASCII)
 _COUNTING = "123456789"
+_EUI64_DIGITS = 16
 _ATA_SERIAL_AT = 8 + 40
 """In a T10 name of a SATA drive: behind the vendor `ATA` and the model (SAT-5, VPD page 83h)."""
 
@@ -34,13 +35,15 @@ def known(value: str | None) -> str | None:
     """
     stripped = " ".join((value or "").split())
     folded = stripped.casefold()
-    if folded in _WORDS or folded.startswith(_TO_BE_FILLED) or set(stripped) <= set("0 .:-"):
+    if folded in _WORDS or folded.startswith(_TO_BE_FILLED) or set(stripped) <= set("0 .-"):
         return None
     return stripped
 
 
-def is_filler(identifier: str) -> bool:
+def is_filler(identifier: str, model: str | None = None) -> bool:
     """Say whether a serial number, or a world-wide name as sysfs writes it, is no drive's own.
+
+    A T10 name of vendor and `model` without a serial number behind them is of all drives of that model.
 
     Sources of the forms: scsi_vpd_lun_id in drivers/scsi/scsi_lib.c (`naa.`, `eui.`, `t10.`) and wwid_show in
     drivers/nvme/host/sysfs.c (`uuid.`, `eui.`, `nvme.`); the last is made of vendor, serial number, model and
@@ -53,11 +56,13 @@ def is_filler(identifier: str) -> bool:
     """
     form, _, rest = identifier.partition(".")
     match form:
-        case "naa":  # its first digit is only the kind: 5 and nothing else is what cheap drives have
-            return _no_digits(rest) or _no_digits(rest[1:])
-        case "eui" | "uuid":
-            return _no_digits(rest)
+        case "naa":  # a digit for the kind, six of the maker, and the drive's own
+            return _no_digits(rest) or _no_digits(rest[1:]) or _blank(rest[7:])
+        case "eui" | "uuid":  # of an EUI-64 the first six are the maker's
+            return _no_digits(rest) or (len(rest) == _EUI64_DIGITS and _blank(rest[6:]))
         case "t10":
+            if model and " ".join(rest.split()).endswith(" ".join(model.split())):
+                return True
             padded = rest.startswith("ATA  ")
             serial = rest[_ATA_SERIAL_AT:] if padded else rest.rpartition(" ")[2]
             return _no_serial(serial.strip())
@@ -67,16 +72,21 @@ def is_filler(identifier: str) -> bool:
 
 
 def _no_serial(text: str) -> bool:
-    counted = text.lower().removeprefix("0x").lstrip("0")
+    bare = re.sub(r"[-:._ ]", "", text.lower().removeprefix("0x"))
+    counted = bare.lstrip("0")
     return (
         known(text) is None
-        or text.lower() in _OF_BRIDGES
-        or _ONE_CHARACTER.fullmatch(text.removeprefix("0x")) is not None
+        or bare in _OF_BRIDGES
+        or _ONE_CHARACTER.fullmatch(bare) is not None
         or _COUNTING.startswith(counted)
         or counted.startswith(_COUNTING)
     )
 
 
 def _no_digits(hexadecimal: str) -> bool:
-    digits = re.sub(r"[-:]", "", hexadecimal).lower()
+    digits = hexadecimal.replace("-", "")
     return _COUNTING.startswith(digits.strip("0")) or _ONE_CHARACTER.fullmatch(digits) is not None
+
+
+def _blank(digits: str) -> bool:
+    return set(digits) in ({"0"}, {"f"})

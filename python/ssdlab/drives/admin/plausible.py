@@ -25,6 +25,7 @@ class Range(NamedTuple):
 
 PLAUSIBLE: Final = {
     "temperature_c": Range(-40, 127, "industrial drives work from -40 C on; smartctl takes 1 to 127"),
+    "warnings": Range(0, 0x7F, "NVMe figure 207: bits, of which the highest is reserved"),
     "spare_pct": Range(0, 100, "NVMe Base 2.0c figure 207: a normalised percentage"),
     "used_pct": Range(0, 255, "NVMe figure 207, ACS-5 9.5.11, SBC-4 table 229: 255 is 255 % or more"),
     "power_on_h": Range(0, _LIFE_H, "30 years"),

@@ -85,9 +85,10 @@ def health(content: bytes) -> Health:
         It is too short or empty.
     """
     page = Page(content, "SMART / Health log", LOG_BYTES)
+    warned = page.told("warnings", 0, 1) or 0
     sensors = (kelvin(page.number(200 + 2 * index, 2)) for index in range(8))
     return Health(
-        warnings=tuple(text for bit, text in enumerate(_WARNINGS) if page.bit(0, bit)),
+        warnings=tuple(text for bit, text in enumerate(_WARNINGS) if warned >> bit & 1),
         temperature_c=kelvin(page.number(1, 2)),
         sensors_c=tuple(value for value in sensors if value is not None),
         spare_pct=page.told("spare_pct", 3, 1),
