@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -47,6 +48,15 @@ def test_a_missing_file_is_made_and_really_written(made: Path) -> None:
     content = made.read_bytes()
     blocks = {content[at : at + 4096] for at in range(0, len(content), 4096)}
     assert len(blocks) == 2048, "each block has its own content: nothing below can share them"
+
+
+def test_a_file_that_is_made_is_its_owner_s_to_write(scratch: Path) -> None:
+    path, before = scratch / "scratch.bin", os.umask(0)
+    try:
+        open_drive(path, size=MIB).close()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
 def test_a_size_that_is_no_multiple_of_the_layout_block(scratch: Path) -> None:
