@@ -78,6 +78,7 @@ def test_a_job_that_is_given_up_has_no_figure(tmp_path: Path) -> None:
     result = read_result(folder)
     assert result.scalars == ()
     assert any("given up at its time limit" in each for each in result.caveats)
+    assert [claim.judged for claim in result.limits()] == [False]
     assert Told(folder.path).faults() == []
 
 
@@ -86,6 +87,7 @@ def test_without_a_meter_there_is_only_the_time(tmp_path: Path) -> None:
     result = read_result(folder)
     assert [each.name for each in result.scalars] == ["reads_s"]
     assert "nothing metered the job: its energy is not known" in result.caveats
+    assert [claim.judged for claim in result.limits()] == [False]
 
 
 def test_drives_are_ranked_by_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
