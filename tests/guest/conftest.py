@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import ssdlab
 from guest.image import NoKernel
 from guest.machine import Guest
 
@@ -30,10 +33,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def boot() -> Iterator[Callable[..., Guest]]:
-    """Boots a virtual machine: ``boot(nvme_iops=200) -> Guest``; ended afterwards."""
+    """Boots a virtual machine: ``boot(disk_bytes=64 << 20) -> Guest``; ended afterwards."""
     for program, package in _NEEDED.items():
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed (apt install {package})")
+    # The guest cannot keep bytecode: each of its processes would compile again what was edited meanwhile.
+    package = str(Path(ssdlab.__file__).parent)
+    subprocess.run([sys.executable, "-m", "compileall", "-q", package], check=False, capture_output=True)
     running: list[Guest] = []
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(

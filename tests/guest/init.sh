@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# First process of the guest: the host's files read-only under a memory overlay, then commands from a shared folder.
-# /run/guest/NAME.cmd is run as soon as it appears, each beside the others: NAME.out, NAME.err, and at its end NAME.rc.
+# First process of the guest: the host's files read-only under a memory overlay, then the program that the host has put
+# into the shared folder: `serve` starts server.py, which takes orders from there.
 bb=/bin/busybox
 $bb mkdir -p /proc /sys /dev /lower /rw /new
 $bb mount -t proc proc /proc
@@ -27,18 +27,7 @@ exec $bb switch_root /new /bin/bash -c '
     chmod +x /run/tools/*
     ip link set lo up 2>/dev/null
     dmesg -n 1
-    cd /run/guest
-    # A line on its serial port tells of an order: to look for them all the time takes much of an emulated CPU.
-    for bell in ttyS1 ttyS2; do stty -F /dev/$bell raw -echo; done
-    exec 9</dev/ttyS1
-    cut -d" " -f1 /proc/uptime >booted.draft; mv booted.draft booted
-    while [ ! -e stop ]; do
-        for order in *.cmd; do
-            [ -e "$order" ] || continue
-            name=${order%.cmd}; mv "$order" "$name.run"
-            ( cd /root; sh "/run/guest/$name.run" >"/run/guest/$name.out" 2>"/run/guest/$name.err" </dev/null
-              echo $? >"/run/guest/$name.rc.draft"; mv "/run/guest/$name.rc.draft" "/run/guest/$name.rc" ) &
-        done
-        read -r -t 2 -u 9
-    done
+    stty -F /dev/ttyS1 raw -echo
+    cd /root
+    sh /run/guest/serve >/run/guest/served 2>&1 </dev/null
     busybox poweroff -f'

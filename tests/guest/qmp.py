@@ -39,13 +39,6 @@ class Monitor:
             if "return" in answer:
                 return answer["return"]
 
-    def wait_for(self, event: str) -> dict[str, Any]:
-        """Wait for an event by its name."""
-        while True:
-            answer = self._next()
-            if answer.get("event") == event:
-                return answer
-
     def close(self) -> None:
         self._lines.close()
         self._socket.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import time
 from pathlib import Path
 
 import pytest
@@ -41,8 +40,8 @@ def test_the_second_drive_comes_when_the_first_is_gone(boot, tmp_path: Path) -> 
     before = set(library.glob("2*"))
 
     guest.unplug()
-    guest.plug(SECOND, DISK_BYTES)
-    device = attached(guest, SECOND)
+    guest.await_unplugged()
+    device = guest.plug("bay", SECOND, DISK_BYTES)
     assert NVME_SERIAL not in guest.must("cat /sys/class/nvme/*/serial")
     words = ["run", "/run/guest/two.toml", first.id, device, "--library", LIBRARY]
     done = guest.ssdlab(*words, limit_s=400)
@@ -66,13 +65,3 @@ def test_the_second_drive_comes_when_the_first_is_gone(boot, tmp_path: Path) -> 
         )
         assert str(figure["value"]) in page.cells, html.unescape(part.run_id)
     assert NVME_SERIAL in page.text and SECOND in page.text
-
-
-def attached(guest: Guest, serial: str) -> str:
-    """Wait for the block device of the drive of that number, and return its path."""
-    deadline = time.monotonic() + 60
-    find = f"for n in /sys/class/nvme/*; do grep -q {serial} $n/serial && ls -d $n/nvme*n*; done; true"
-    while not (found := guest.must(find).split()):
-        assert time.monotonic() < deadline, guest.must("dmesg | tail; ls /sys/class/nvme/*")
-        time.sleep(0.2)
-    return f"/dev/{Path(found[0]).name}"

@@ -6,7 +6,6 @@ in its idle step something happens to the disk; what the images behind the guest
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,7 +54,7 @@ def sectors_written():
 def stopped():
     journals = list(library.glob("*/journal.jsonl"))
     records = RunFolder(journals[0].parent).journal() if journals else ()
-    if not done and any(isinstance(one, BeginRecord) and one.ordinal == 1 for one in records):
+    if not done and any(isinstance(one, BeginRecord) and one.verb == "idle" for one in records):
         done.append(True)
         shell(happens + " && sync")
         counts.append(sectors_written())
@@ -156,8 +155,7 @@ def volumes(guest, request: pytest.FixtureRequest) -> Iterator[None]:
 
 def image(guest, disk: str) -> str:
     guest.must("sync")
-    with (guest.folder / f"{disk}.raw").open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return guest.digest(disk)
 
 
 @pytest.mark.parametrize(

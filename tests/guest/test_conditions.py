@@ -57,7 +57,7 @@ def test_a_method_on_a_variant_with_other_blocks_and_no_cache(guest) -> None:
     assert refused.status == 2 and "ps0 up to 25 W" in json.loads(refused.out)["advice"]
     words += ["--quick", "--set", "depths=1,4", "--set", "seconds=500ms", "--set", "ramp_seconds=0"]
     words += ["--lba-format", "4k", "--write-cache", "off", "--destroy", f"{NVME_SERIAL}/1"]
-    run = shown(guest.ssdlab(*words, limit_s=400))
+    run = shown(guest.ssdlab(*words, limit_s=400, tables=False))
     found = outcomes(run, 0)
     assert found["lba_format"] == ("512", "4096", None)
     before, after, remark = found["write_cache"]

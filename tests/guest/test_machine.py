@@ -32,6 +32,22 @@ def test_the_host_is_not_written(guest, tmp_path) -> None:
     assert not (tmp_path / "written").exists()
 
 
+def test_a_digest_tells_one_byte_and_not_where_the_file_has_holes(guest) -> None:
+    guest.must("blkdiscard -f /dev/vda && sync")
+    empty = guest.digest("virtio")
+    write = "dd of=/dev/vda bs=512 seek=400000 count=1 oflag=direct"
+    guest.must(f"printf x | {write} conv=sync")
+    assert guest.digest("virtio") != empty
+    guest.must(f"{write} if=/dev/zero")
+    assert guest.digest("virtio") == empty
+
+
+def test_the_second_processor_comes_and_goes(guest) -> None:
+    with guest.both_processors():
+        assert guest.must("nproc") == "2\n"
+    assert guest.must("nproc") == "1\n"
+
+
 def test_ssdlab_runs(guest) -> None:
     listed = guest.ssdlab("drives", "--json", limit_s=90)
     assert listed.status == 0, listed

@@ -6,7 +6,6 @@ in the guest where a disk has none.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Iterator
@@ -224,6 +223,5 @@ def state_of(guest, target: str) -> tuple[str, str]:
     held = f"head -c 4194304 {target} | md5sum" if image is None else "echo -"
     counted, digest = guest.must(f"cat /sys/block/{name}/stat; {held}").splitlines()
     if image is not None:
-        with (guest.folder / f"{image}.raw").open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = guest.digest(image)
     return digest, counted.split()[6]

@@ -131,7 +131,8 @@ def test_what_a_drive_lacks_for_saving_power_is_said(guest) -> None:
 
 def test_idle_power_says_what_the_drive_lacks(guest) -> None:
     """One power state, no APST and nothing that meters: each is said, and no watts are guessed."""
-    done = guest.ssdlab("run", "idle-power", "/dev/nvme0n1", "--quick", "--json", limit_s=600)
+    words = ("run", "idle-power", "/dev/nvme0n1", "--quick", "--json")
+    done = guest.ssdlab(*words, limit_s=600, tables=False)
     assert done.status == 0, done
     result = json.loads(done.out)["result"]
     assert [state["name"] for state in result["states"]] == ["ps0"]

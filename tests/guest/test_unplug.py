@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from guest.machine import NVME_SERIAL
+from guest.machine import BAYS, Guest
 from ssdlab.cli import main
 from ssdlab.results.run_folder import RunFolder
 
@@ -35,33 +35,67 @@ rw = "randread"
 bytes = "4k"
 [[step]]
 do = "idle"
-seconds = 40
+seconds = "1s"
 [[step]]
 do = "run"
 label = "after"
 rw = "{then}"
 bytes = "4k"
 """
+IDLE = """
+# `ssdlab job`, but for the tables at the end. Where the job asks whether it is to stop, the idle step goes on
+# until the kernel has no such disk any more: the next step cannot come before it.
+import json, sys, time
+from pathlib import Path
+from ssdlab.methods import find_method
+from ssdlab.methods.job import read_job
+from ssdlab.model.errors import LabError
+from ssdlab.results.records import BeginRecord
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import RunEnvironment, start
+
+device, consent, library, text = sys.argv[1:]
+library = Path(library)
+disk = Path("/sys/block") / Path(device).name
+
+def stopped():
+    journals = list(library.glob("2*/journal.jsonl"))
+    records = RunFolder(journals[0].parent).journal() if journals else ()
+    if any(isinstance(one, BeginRecord) and one.verb == "idle" for one in records):
+        (library / "idles").touch()
+        while disk.exists():
+            time.sleep(0.1)
+    return False
+
+order = Order(find_method("job"), read_job(text, "job"), device, destroy=consent)
+environment = RunEnvironment(finish=lambda folder, manifest, lock: manifest, stopped=stopped)
+try:
+    start(order, library, environment=environment)
+except LabError as error:
+    print("SAID", json.dumps([error.exit_status, error.facts.get("reason"), error.what]))
+"""
 
 
-@pytest.mark.timeout(1000)
-def test_unplugged_in_mid_run(boot, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    guest = boot(nvme_iops=500)
-    (guest.orders / "job.toml").write_text(JOB)
-    words = ["job", "/run/guest/job.toml", "/dev/nvme0n1", "--library", "/run/guest/library", "--json"]
-    running = guest.begin(*words)
-    deadline = time.monotonic() + 600
-    while not list(guest.orders.glob("library/2*/steps/0003-*.log")):
-        assert not running.ended, running.wait()
-        assert time.monotonic() < deadline, running.err
-        time.sleep(0.1)
-    time.sleep(0.5)
-    guest.unplug()
-    done = running.wait(300)
+def test_unplugged_in_mid_run(guest: Guest, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (guest.orders / "pulled.toml").write_text(JOB)
+    library = guest.orders / "pulled"
+    with guest.plugged(BAYS[0], "GUEST-PULLED-3", iops=500) as drive:
+        running = guest.begin(
+            "job", "/run/guest/pulled.toml", drive, "--library", "/run/guest/pulled", "--json"
+        )
+        deadline = time.monotonic() + 600
+        while not list(library.glob("2*/steps/0003-*.log")):
+            assert not running.ended, running.wait()
+            assert time.monotonic() < deadline, running.err
+            time.sleep(0.1)
+        time.sleep(0.5)
+        guest.unplug("GUEST-PULLED-3")
+        done = running.wait(300)
     assert done.status == 3, done
     told = json.loads(done.out)
-    assert told["facts"]["reason"] == "gone" and "/dev/nvme0n1 is gone" in told["what"]
-    (folder,) = (guest.orders / "library").glob("2*")
+    assert told["facts"]["reason"] == "gone" and f"{drive} is gone" in told["what"]
+    (folder,) = library.glob("2*")
     run = RunFolder(folder)
     assert run.manifest.status == "failed" and run.manifest.failure.facts["reason"] == "gone"
     assert [step.label for step in run.steps()][-1] == "short"
@@ -74,33 +108,30 @@ def test_unplugged_in_mid_run(boot, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "did not reach its end" in (tmp_path / "page.html").read_text()
 
 
-def test_unplugged_while_idle(boot) -> None:
+def test_unplugged_while_idle(guest: Guest) -> None:
     """Nothing is in flight: what is asked of it next, a write too, finds that it is gone and not replaced."""
-    guest = boot()
-    drives = {"/dev/nvme0n1": "randread", "/dev/nvme0n2": "randwrite"}
-    running = {}
-    for number, (drive, then) in enumerate(drives.items(), 1):
-        (guest.orders / f"{number}.toml").write_text(IDLE_JOB.format(then=then))
-        words = ["job", f"/run/guest/{number}.toml", drive, "--library", f"/run/guest/{number}", "--json"]
-        running[drive] = guest.begin(*words, "--destroy", f"{NVME_SERIAL}/{number}")
-    deadline = time.monotonic() + 600
-    while not all(idles(guest.orders / f"{number}") for number in (1, 2)):
-        assert not any(each.ended for each in running.values()), [each.wait() for each in running.values()]
-        assert time.monotonic() < deadline, [each.err for each in running.values()]
-        time.sleep(0.1)
-    guest.unplug()
-    for drive, command in running.items():
-        done = command.wait(200)
-        told = json.loads(done.out)
-        assert (done.status, told["facts"]["reason"]) == (3, "gone"), done
-        assert f"{drive} is gone" in told["what"]
-    for number in (1, 2):
-        (folder,) = (guest.orders / f"{number}").glob("2*")
+    with guest.plugged(BAYS[0], "GUEST-PULLED-1") as one, guest.plugged(BAYS[1], "GUEST-PULLED-2") as two:
+        drives = {one: ("GUEST-PULLED-1", "randread"), two: ("GUEST-PULLED-2", "randwrite")}
+        running = {}
+        for drive, (serial, then) in drives.items():
+            words = (drive, serial, f"/run/guest/{serial}", IDLE_JOB.format(then=then))
+            running[drive] = guest.begin_python(IDLE, *words)
+        deadline = time.monotonic() + 600
+        while not all((guest.orders / serial / "idles").exists() for serial, _ in drives.values()):
+            assert not any(each.ended for each in running.values()), [
+                each.wait() for each in running.values()
+            ]
+            assert time.monotonic() < deadline, [each.err for each in running.values()]
+            time.sleep(0.1)
+        for serial, _ in drives.values():
+            guest.unplug(serial)
+        for drive, command in running.items():
+            done = command.wait(200)
+            status, reason, what = json.loads(done.out.partition("SAID")[2])
+            assert (status, reason) == (3, "gone"), done
+            assert f"{drive} is gone" in what
+    for serial, _ in drives.values():
+        (folder,) = (guest.orders / serial).glob("2*")
         run = RunFolder(folder)
         assert run.manifest.status == "failed" and run.manifest.failure.facts["reason"] == "gone"
         assert run.steps()[-1].verb == "idle", "it ended when the drive was asked again"
-
-
-def idles(library: Path) -> bool:
-    """Whether the one run of a library has begun its idle step."""
-    return any('"verb":"idle"' in journal.read_text() for journal in library.glob("2*/journal.jsonl"))
