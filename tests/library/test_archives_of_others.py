@@ -75,6 +75,7 @@ def told(archive: Path, library: Path) -> tuple[int, int]:
     return done.returncode, int(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_takes_neither_time_nor_memory(tmp_path: Path, bomb: str) -> None:
     begin, zeros = BOMBS[bomb]
@@ -96,6 +97,7 @@ def whole(place: Path) -> tuple[Path, bytes]:
         return folder, gzip.decompress(made.getvalue())
 
 
+@pytest.mark.long
 def test_whatever_is_changed_is_refused_or_the_run_is_whole(tmp_path: Path) -> None:
     folder, data = whole(tmp_path / "from")
     truth = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
