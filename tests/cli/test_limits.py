@@ -255,7 +255,7 @@ def deep(opening: str, closing: str, depth: int) -> str:
         (STEP + "seconds = inf", "line 4 of job.toml has inf"),
         (STEP + "seconds = nan", "line 4 of job.toml has nan"),
         ('[[step]]\ndo = "idle"\nseconds = 1e300', "seconds is 1e+300, above 1000000"),
-        ('[[step]]\ndo = "idle"\nseconds = "1e300"', "longer than 11 days"),
+        ('[[step]]\ndo = "idle"\nseconds = "1e300"', "longer than 90 days"),
         ('[[step]]\ndo = "idle"\nseconds = inf', "line 3 of job.toml has inf"),
         ('[[step]]\ndo = "idle"\nseconds = nan', "line 3 of job.toml has nan"),
         ('[[step]]\ndo = "fill"\npasses = 1000000', "passes is 1000000, above 100"),

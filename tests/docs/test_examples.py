@@ -111,7 +111,7 @@ def test_the_limits_of_the_document_are_those_that_hold() -> None:
         f"{limits.LINE_CHARACTERS:,} characters a line, {limits.DEVICES:,} devices",
         f"| {limits.NUMBER_CHARACTERS} characters |",
         f"| {limits.SIZE_BYTES >> 60} EiB |",
-        f"| {limits.DURATION_NS // 10**9:,} s (11 days) |",
+        f"| {limits.DURATION_NS // 10**9:,} s (90 days) |",
         f"| {limits.RATE_A_SECOND:,} a second;",
         f" {limits.RATE_TERM:,} each |",
         f"| {limits.PATH_BYTES:,} bytes |",

@@ -31,8 +31,8 @@ pub const MAX_THETA_MILLI: u32 = 10_000;
 pub const MAX_RAW: u64 = 10;
 /// Numerator and denominator of a rate.
 pub const MAX_RATE_TERM: u64 = 1_000_000_000_000;
-/// Any time, in ns: 10^15, about eleven days. Also the longest mean distance of arrivals.
-pub const MAX_TIME_NS: u64 = 1_000_000_000_000_000;
+/// Any time, in ns: 90 days, below 2^53, so that a float holds it. Also the longest mean distance of arrivals.
+pub const MAX_TIME_NS: u64 = 90 * 86_400 * 1_000_000_000;
 /// Shortest interval of rows.
 pub const MIN_INTERVAL_NS: u64 = 1_000_000;
 /// Highest offset: what the kernel's file offsets can hold.
@@ -245,7 +245,7 @@ impl Field {
             slow,
             field,
             &value,
-            "must be at least one in 1000000 seconds",
+            "must be at least one in 7776000 seconds",
         )
     }
 

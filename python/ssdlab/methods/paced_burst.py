@@ -121,7 +121,6 @@ class PacedBurstParams(Params):
         unit="s",
         quick=0.0,
         ge=0,
-        le=864_000,
     )
 
     @property

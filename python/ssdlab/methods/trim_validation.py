@@ -60,7 +60,6 @@ class TrimValidationParams(Params):
         unit="s",
         quick=2.0,
         gt=0,
-        le=864_000,
     )
     torture_depth: int = param(32, "I/Os in flight of them, as threads of one", unit="I/Os", ge=1, le=512)
     sustained_seconds: Seconds = param(

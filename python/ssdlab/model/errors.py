@@ -197,8 +197,9 @@ def nearest(word: str, known: Iterable[str], *, at_least: float = 0.5) -> str | 
 
     word = word.casefold()
     folded = {name.casefold(): name for name in known}
-    if (same := word if word in folded else _OF_FIO.get(word, "")) in folded:
-        return folded[same]
+    for same in (word, _OF_FIO.get(word, "")):
+        if same in folded:
+            return folded[same]
     operations = {_operation(name): name for name in folded if _operation(name)}
     if operations and (asked := _operation(word)):
         return folded.get(operations.get(asked, ""))
@@ -210,7 +211,8 @@ def nearest(word: str, known: Iterable[str], *, at_least: float = 0.5) -> str | 
     meant = {_operation(each) for each, like in zip(close, likes, strict=True) if like >= likes[0] - _AS_LIKE}
     if operations and len(meant) > 1:
         return None
-    return folded.get(operations.get(_operation(close[0]), close[0]))
+    likest = _operation(close[0])
+    return folded.get(operations[likest] if likest in operations else close[0])
 
 
 def _operation(name: str) -> str:

@@ -42,8 +42,8 @@ WORD_CHARACTERS = 1 << 16
 SIZE_BYTES = 1 << 60
 """1 EiB, of a size or a place: ten thousand times the largest drive, and sums of several fit 64 bits."""
 
-DURATION_NS = 10**15
-"""Of any time that is waited or measured, as of every time in a workload: about eleven days."""
+DURATION_NS = 90 * 86_400 * 10**9
+"""Of any time that is waited or measured, as of every time in a workload: 90 days, under 2^53."""
 
 RATE_TERM = 10**12
 """Of numerator and denominator of a rate, as in every workload."""

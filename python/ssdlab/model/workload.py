@@ -23,6 +23,7 @@ from ssdlab.model.arrival import AnyArrival, AsRecorded, Bursts, Closed, Open, P
 from ssdlab.model.block_sizes import Block, Blocks
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen, Metavar, Nanoseconds
+from ssdlab.model.limits import DURATION_NS
 from ssdlab.model.pattern import AnyPattern, Band, Bands, Recording, Sequential, Stepped, Uniform, Zipf
 from ssdlab.model.span import AnySpan, Span
 from ssdlab.model.units import NS_PER_S
@@ -345,10 +346,10 @@ class Workload(Frozen):
 
     seed: int = Field(1, ge=0, lt=2**64, description="seed of every draw: the same seed gives the same I/Os")
     interval_ns: Nanoseconds = Field(
-        units.NS_PER_S, ge=1_000_000, le=10**15, description="length of an interval row, in ns"
+        units.NS_PER_S, ge=1_000_000, le=DURATION_NS, description="length of an interval row, in ns"
     )
     ramp_ns: Nanoseconds = Field(
-        0, ge=0, le=10**15, description="time at the start that is not counted, in ns"
+        0, ge=0, le=DURATION_NS, description="time at the start that is not counted, in ns"
     )
     streams: tuple[Stream, ...] = Field(
         min_length=1, max_length=256, description="what runs at the same time"

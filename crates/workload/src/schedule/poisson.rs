@@ -91,7 +91,7 @@ impl Poisson {
         let numerator = u128::from(rate.den) * u128::from(SECOND_NS);
         let denominator = u128::from(rate.num);
         let whole = numerator / denominator;
-        // `validate` keeps the mean between 1 ns and 10^15 ns.
+        // `validate` keeps the mean between 1 ns and 90 days, under 2^53 ns.
         let fraction_bits = 62 - whole.ilog2();
         let rest = ((numerator % denominator) << fraction_bits) / denominator;
         Self {

@@ -114,7 +114,7 @@ fn bent(mut stream: Stream) -> Stream {
 }
 
 fn bend_arrival(arrival: &mut Arrival, unit: u64) {
-    const MAX_NS: u64 = 1_000_000_000_000_000;
+    const MAX_NS: u64 = workload::validate::MAX_TIME_NS;
     match arrival {
         Arrival::Closed { think_ns } => *think_ns %= MAX_NS,
         Arrival::Recorded { backlog_ns } => *backlog_ns = *backlog_ns % MAX_NS + 1,

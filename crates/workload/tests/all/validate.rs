@@ -176,7 +176,7 @@ fn arrivals_are_bounded() {
     let bursts = |bytes, every_ns| Arrival::Bursts { bytes, every_ns };
     let pulses = |on_ns, every_ns| Arrival::Pulses { on_ns, every_ns };
     assert_refused(vec![
-        case("arrival.closed.think_ns", "1000000000000001", "0 to", |s| {
+        case("arrival.closed.think_ns", "7776000000000001", "0 to", |s| {
             s.arrival = Arrival::Closed {
                 think_ns: MAX_TIME_NS + 1,
             };
@@ -189,7 +189,7 @@ fn arrivals_are_bounded() {
         }),
         case(
             "arrival.pulses.every_ns",
-            "1000000000000001",
+            "7776000000000001",
             "6 to",
             move |s| {
                 s.arrival = pulses(5, MAX_TIME_NS + 1);
@@ -219,10 +219,10 @@ fn arrivals_are_bounded() {
         ),
         case(
             "arrival.open.rate",
-            "1/1000001",
-            "one in 1000000 seconds",
+            "1/7776001",
+            "one in 7776000 seconds",
             |s| {
-                s.arrival = open(Process::Poisson, 1, 1_000_001);
+                s.arrival = open(Process::Poisson, 1, 7_776_001);
             },
         ),
         case("arrival.open.backlog_ns", "0", "1 to", |s| {

@@ -35,7 +35,7 @@ class SteadyParams(Params):
         le=20,
     )
     least_seconds: Seconds = param(
-        3600.0, "to be written at least: the reviews write for hours", unit="s", quick=2.0, ge=0, le=864_000
+        3600.0, "to be written at least: the reviews write for hours", unit="s", quick=2.0, ge=0
     )
     most_seconds: Seconds = param(
         86_400.0,
@@ -43,7 +43,6 @@ class SteadyParams(Params):
         unit="s",
         quick=8.0,
         gt=0,
-        le=864_000,
     )
     round_seconds: Seconds = param(
         300.0,

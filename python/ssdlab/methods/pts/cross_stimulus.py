@@ -49,11 +49,9 @@ class PtsCrossStimulusParams(PtsParams):
     depth: int = param(32, "I/Os in flight of each thread (QD)", ge=1, le=4096)
     seconds: Seconds = param(60.0, "of a record", unit="s", quick=0.1, ge=0.05, le=3600)
     sequential_seconds: Seconds = param(
-        28_800.0, "of each of the two sequential loads", unit="s", quick=2.0, gt=0, le=864_000
+        28_800.0, "of each of the two sequential loads", unit="s", quick=2.0, gt=0
     )
-    random_seconds: Seconds = param(
-        21_600.0, "of the random load between them", unit="s", quick=2.0, gt=0, le=864_000
-    )
+    random_seconds: Seconds = param(21_600.0, "of the random load between them", unit="s", quick=2.0, gt=0)
 
     @property
     def recommended(self) -> tuple[int, int]:

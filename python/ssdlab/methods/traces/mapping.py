@@ -17,6 +17,7 @@ from ssdlab.formats.traces.events import FLUSH, NAMES, READ, TRIM
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Frozen, Nanoseconds
+from ssdlab.model.limits import DURATION_NS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 LONGEST_BYTES = 1 << 30
 """Of one I/O, as in every workload."""
-LONGEST_NS = 10**15
-"""Of a replay: about eleven days, as of every time in a workload."""
 AT_ONCE = "max"
 """The speed that asks for no times at all."""
 
@@ -221,7 +220,7 @@ class TraceMapper:
         if self._how.speed == AT_ONCE:
             return np.zeros(len(times), dtype=np.int64)
         thousandths = round(float(self._how.speed) * 1000)
-        if self._now_ns * 1000 // thousandths > LONGEST_NS:
+        if self._now_ns * 1000 // thousandths > DURATION_NS:
             raise UsageError(
                 f"the replay would last {units.span_text(self._now_ns / thousandths / 1e6)}",
                 "replay a part of it (seconds), faster (speed) or with its gaps cut (gap_most); or see "
