@@ -10,6 +10,7 @@ from typing import Self
 
 READ, WRITE, DISCONNECT, FLUSH, TRIM, WRITE_ZEROES = 0, 1, 2, 3, 4, 6
 FUA = 1 << 0
+NO_HOLE = 1 << 1
 GO = 7
 REQUEST_MAGIC = 0x25609513
 OPTION_MAGIC = b"IHAVEOPT"
@@ -55,6 +56,10 @@ class NbdClient:
     ) -> None:
         """Send a request without waiting for what comes of it."""
         self.socket.sendall(struct.pack(">IHHQQI", magic, flags, kind, cookie, offset, length) + payload)
+
+    def send_rest(self, payload: bytes) -> None:
+        """Send what is left of a request's data."""
+        self.socket.sendall(payload)
 
     def reply(self) -> tuple[int, int]:
         """Take the next reply: its error (0 if none) and cookie."""

@@ -373,3 +373,16 @@ def test_a_socket_that_is_there_is_not_replaced(serve: Callable[..., Server], co
     assert "is there already" in second.stderr
     with NbdClient(server.socket) as client:
         client.read(0, 4 * KIB)
+    assert server.end()["connections"] == 1, "to look whether somebody listens is no connection"
+
+
+def test_a_socket_that_a_killed_server_left_is_replaced(serve: Callable[..., Server]) -> None:
+    dead = serve("--null")
+    dead.process.kill()
+    dead.process.wait()
+    assert dead.socket.is_socket()
+    server = serve("--null")
+    with NbdClient(server.socket) as client:
+        client.read(0, 4 * KIB)
+    server.end()
+    assert not server.socket.exists()

@@ -136,8 +136,8 @@ pub(crate) fn serve<'py>(
     };
     let contents = match (data, contents_seed) {
         (None, None) => Ok(Contents::in_memory(memory_bytes)),
-        (None, Some(seed)) => Ok(Contents::Seeded { seed }),
-        (Some(path), None) => Contents::in_file(&path, capacity_bytes),
+        (None, Some(seed)) => Ok(Contents::seeded(seed, memory_bytes)),
+        (Some(path), None) => Contents::in_file(&path, capacity_bytes, memory_bytes),
         _ => return Err(PyValueError::new_err("give either data or contents_seed")),
     };
     let export = Export {

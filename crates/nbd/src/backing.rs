@@ -7,9 +7,6 @@ use workload::Op;
 use crate::request::{Action, Command};
 use sim::AnyDrive;
 
-/// Most bytes that the drive is given at once, so that others come in between.
-const PIECE_BYTES: u32 = 16 << 20;
-
 /// What answers.
 #[derive(Debug, Clone)]
 pub enum Backing {
@@ -33,9 +30,17 @@ impl Backing {
         matches!(self, Self::Simulated(_))
     }
 
-    /// Gives the drive a command that came at `arrived_ns` on its clock, or after what it was given by others meanwhile.
-    /// Returns when it has completed, ns on the same clock.
-    pub fn perform(&self, command: &Command, arrived_ns: u64) -> u64 {
+    /// Gives the drive `piece` bytes of a command, after `done_bytes` of it that complete by `before_ns`. They come at
+    /// `arrived_ns` on its clock, or after what it was given by others meanwhile. Returns when all that has completed, ns on
+    /// the same clock, and at the end of a durable command is durable.
+    pub(crate) fn perform(
+        &self,
+        command: &Command,
+        done_bytes: u32,
+        piece: u32,
+        arrived_ns: u64,
+        before_ns: u64,
+    ) -> u64 {
         let drive = match self {
             Self::Simulated(drive) => drive,
             Self::Fixed(ns) => return arrived_ns + ns,
@@ -46,17 +51,11 @@ impl Backing {
             Action::Write | Action::ZeroByWrite => Op::Write,
             Action::Trim | Action::ZeroByTrim => Op::Trim,
         };
-        let end = command.offset + u64::from(command.length);
-        let mut at = command.offset;
-        let mut done_ns = arrived_ns;
-        while at < end {
-            let piece = (end - at).min(u64::from(PIECE_BYTES)) as u32;
-            let mut drive = held(drive);
-            done_ns = done_ns.max(drive.submit(arrived_ns, op, at, piece));
-            at += u64::from(piece);
-            if command.durable && at == end {
-                done_ns = done_ns.max(drive.durable_at(done_ns));
-            }
+        let mut drive = held(drive);
+        let at = command.offset + u64::from(done_bytes);
+        let done_ns = before_ns.max(drive.submit(arrived_ns, op, at, piece));
+        if command.durable && done_bytes + piece == command.length {
+            return done_ns.max(drive.durable_at(done_ns));
         }
         done_ns
     }

@@ -20,7 +20,9 @@ use crate::clock::{AfterPause, Clock, Cost};
 use crate::contents::Contents;
 use crate::error::ServeError;
 use crate::export::Export;
+use crate::flight::SHARED_BYTES;
 use crate::listener::Address;
+use crate::room::Room;
 use crate::session::{self, Shared};
 use crate::tally::Tally;
 
@@ -218,10 +220,11 @@ fn fixed_drive(wait_ns: u64) -> Shared {
             size_bytes: u64::from(LARGE_BYTES),
             block_bytes: SMALL_BYTES,
         },
-        contents: Contents::Seeded { seed: 0 },
+        contents: Contents::seeded(0, 0),
         backing: Backing::Fixed(wait_ns),
         clock: Clock::starting_at(0),
         cost: Cost::fixed(0, 0),
+        flight: Room::new(SHARED_BYTES),
         places: Places::of_this_host(),
         tally: Tally::default(),
         stopping: AtomicBool::new(false),

@@ -14,6 +14,7 @@ use workload::random::mix;
 use crate::data_file::DataFile;
 use crate::error::ServeError;
 use crate::protocol::Fault;
+use crate::room::{Room, Taken};
 
 const PAGE_BYTES: usize = 4096;
 const PAGE: u64 = PAGE_BYTES as u64;
@@ -22,32 +23,63 @@ const SHARDS: u64 = 64;
 /// Neighbouring pages under one lock: 64 KiB.
 const PAGES_IN_A_ROW: u64 = 16;
 
+/// Data of writes on its way may take so much beside what contents may: a drive that is full can be overwritten.
+const ON_THE_WAY_BYTES: u64 = 64 << 20;
+
 /// Where data comes from and goes to. Reads and writes of one page are whole: no reader sees half a write of one.
 #[derive(Debug)]
-pub enum Contents {
-    /// In memory.
+pub struct Contents {
+    kept: Kept,
+    /// For pages, and for what is on its way and has no room of its own.
+    memory: Room,
+    on_the_way: Room,
+}
+
+#[derive(Debug)]
+enum Kept {
     Memory(Pages),
-    /// In a sparse file.
     File(DataFile),
     /// Made up from a seed.
-    Seeded {
-        /// The seed.
-        seed: u64,
-    },
+    Seeded(u64),
 }
 
 impl Contents {
-    /// Empty contents in memory, which may take up to `limit_bytes`.
-    pub fn in_memory(limit_bytes: u64) -> Self {
-        Self::Memory(Pages::new(limit_bytes))
+    /// Empty contents in memory, which may take up to `memory_bytes`.
+    pub fn in_memory(memory_bytes: u64) -> Self {
+        Self::new(Kept::Memory(Pages::new()), memory_bytes)
     }
 
-    /// Contents in a sparse file of `size_bytes`, which is made if there is none.
+    /// Contents in a sparse file of `size_bytes`, which is made if there is none. Of memory only data on its way is taken.
     ///
     /// # Errors
     /// It cannot be opened, is in use, or is something else.
-    pub fn in_file(path: &Path, size_bytes: u64) -> Result<Self, ServeError> {
-        DataFile::open(path, size_bytes).map(Self::File)
+    pub fn in_file(path: &Path, size_bytes: u64, memory_bytes: u64) -> Result<Self, ServeError> {
+        let file = DataFile::open(path, size_bytes)?;
+        Ok(Self::new(Kept::File(file), memory_bytes))
+    }
+
+    /// Contents that are made up from a seed. Of memory only data on its way is taken.
+    pub fn seeded(seed: u64, memory_bytes: u64) -> Self {
+        Self::new(Kept::Seeded(seed), memory_bytes)
+    }
+
+    fn new(kept: Kept, memory_bytes: u64) -> Self {
+        Self {
+            kept,
+            memory: Room::new(memory_bytes),
+            on_the_way: Room::new(ON_THE_WAY_BYTES),
+        }
+    }
+
+    /// Room for the data of a write until all of it has come.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn room_for(&self, payload_bytes: u64) -> Result<Taken<'_>, Fault> {
+        let beside = self.on_the_way.hold(payload_bytes);
+        beside
+            .or_else(|| self.memory.hold(payload_bytes))
+            .ok_or(Fault::NoSpace)
     }
 
     /// Fills `data` with what lies at `offset`, a multiple of 8.
@@ -55,10 +87,10 @@ impl Contents {
     /// # Errors
     /// The file could not be read.
     pub fn read(&self, offset: u64, data: &mut [u8]) -> Result<(), Fault> {
-        match self {
-            Self::Memory(pages) => pages.read(offset, data),
-            Self::File(file) => file.read(offset, data)?,
-            Self::Seeded { seed } => make_up(*seed, offset, data),
+        match &self.kept {
+            Kept::Memory(pages) => pages.read(offset, data),
+            Kept::File(file) => file.read(offset, data)?,
+            Kept::Seeded(seed) => make_up(*seed, offset, data),
         }
         Ok(())
     }
@@ -68,10 +100,10 @@ impl Contents {
     /// # Errors
     /// There is no room for it, or the file could not be written.
     pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), Fault> {
-        match self {
-            Self::Memory(pages) => pages.write(offset, data),
-            Self::File(file) => file.write(offset, data),
-            Self::Seeded { .. } => Ok(()),
+        match &self.kept {
+            Kept::Memory(pages) => pages.write(offset, data, &self.memory),
+            Kept::File(file) => file.write(offset, data),
+            Kept::Seeded(_) => Ok(()),
         }
     }
 
@@ -80,13 +112,13 @@ impl Contents {
     /// # Errors
     /// The file could not be written.
     pub fn zero(&self, offset: u64, length: u64) -> Result<(), Fault> {
-        match self {
-            Self::Memory(pages) => {
-                pages.zero(offset, length);
+        match &self.kept {
+            Kept::Memory(pages) => {
+                self.memory.give(pages.zero(offset, length) * PAGE);
                 Ok(())
             }
-            Self::File(file) => file.zero(offset, length),
-            Self::Seeded { .. } => Ok(()),
+            Kept::File(file) => file.zero(offset, length),
+            Kept::Seeded(_) => Ok(()),
         }
     }
 }
@@ -95,18 +127,16 @@ type Shard = HashMap<u64, Box<[u8; PAGE_BYTES]>>;
 
 /// Pages in memory, by their number; what is not there is zeroes.
 #[derive(Debug)]
-pub struct Pages {
+struct Pages {
     shards: Vec<Mutex<Shard>>,
     stored: AtomicU64,
-    limit: u64,
 }
 
 impl Pages {
-    fn new(limit_bytes: u64) -> Self {
+    fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             stored: AtomicU64::new(0),
-            limit: limit_bytes / PAGE,
         }
     }
 
@@ -127,13 +157,16 @@ impl Pages {
         }
     }
 
-    fn write(&self, offset: u64, data: &[u8]) -> Result<(), Fault> {
+    fn write(&self, offset: u64, data: &[u8], memory: &Room) -> Result<(), Fault> {
         for part in parts(offset, data.len() as u64) {
             let mut shard = self.shard(part.page);
             let page = match shard.entry(part.page) {
                 Entry::Occupied(there) => there.into_mut(),
                 Entry::Vacant(free) => {
-                    self.take_room()?;
+                    if !memory.take(PAGE) {
+                        return Err(Fault::NoSpace);
+                    }
+                    self.stored.fetch_add(1, Ordering::Relaxed);
                     free.insert(Box::new([0; PAGE_BYTES]))
                 }
             };
@@ -143,15 +176,9 @@ impl Pages {
         Ok(())
     }
 
-    fn take_room(&self) -> Result<(), Fault> {
-        let more = |stored| (stored < self.limit).then_some(stored + 1);
-        self.stored
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-            .map(|_| ())
-            .map_err(|_| Fault::NoSpace)
-    }
-
-    fn zero(&self, offset: u64, length: u64) {
+    /// Returns how many pages are gone.
+    fn zero(&self, offset: u64, length: u64) -> u64 {
+        let mut gone = 0;
         for part in ends(offset, length) {
             self.clear_part(&part);
         }
@@ -161,16 +188,15 @@ impl Pages {
                 let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
                 let before = shard.len();
                 shard.retain(|page, _| !whole.contains(page));
-                let gone = (before - shard.len()) as u64;
-                self.stored.fetch_sub(gone, Ordering::Relaxed);
+                gone += (before - shard.len()) as u64;
             }
-            return;
-        }
-        for page in whole {
-            if self.shard(page).remove(&page).is_some() {
-                self.stored.fetch_sub(1, Ordering::Relaxed);
+        } else {
+            for page in whole {
+                gone += u64::from(self.shard(page).remove(&page).is_some());
             }
         }
+        self.stored.fetch_sub(gone, Ordering::Relaxed);
+        gone
     }
 
     fn clear_part(&self, part: &Part) {

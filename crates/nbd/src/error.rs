@@ -59,9 +59,7 @@ impl ServeError {
     /// What the reader can do, in one line.
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::SocketExists(_) => {
-                "name another with --socket, or remove it if no server is behind it any more"
-            }
+            Self::SocketExists(_) => "name another with --socket, or end what listens there",
             Self::SocketPathTooLong { .. } => "name a shorter one with --socket",
             Self::Listen { .. } => "name another with --socket or --tcp",
             Self::Data { .. } | Self::NotContents { .. } => {

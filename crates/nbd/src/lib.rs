@@ -12,7 +12,7 @@
 //!   else. It knows no listener.
 //! * [`listener`] and [`server`] let clients in, each with a session, and end in order. There are [`Limits`]: who comes when
 //!   all places are taken waits, and a client that stays idle meanwhile is dropped.
-//! * [`backing`] says when a command completes, [`contents`] what a block holds, [`clock`] and [`calibration`] how much
+//! * [`backing`] says when a command completes, [`flight`] what it is given before, [`contents`] what a block holds, [`clock`] and [`calibration`] how much
 //!   earlier than the completion a reply has to leave.
 //! * [`client`] does no more than clients must: for the calibration, and for tests.
 //!
@@ -56,12 +56,14 @@ mod data_file;
 mod door;
 mod error;
 pub mod export;
+pub mod flight;
 mod input;
 pub mod listener;
 pub mod negotiation;
 mod outbox;
 pub mod protocol;
 pub mod request;
+pub mod room;
 pub mod server;
 pub mod session;
 mod socket;

@@ -4,14 +4,15 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, fchmod};
+use rustix::fs::{FlockOperation, Mode, fchmod, flock};
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with,
-    sockopt,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
+    socket_with, sockopt,
 };
+use rustix::process::geteuid;
 
 use crate::error::ServeError;
 
@@ -39,10 +40,10 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens.
+    /// Listens. A socket that nobody listens behind any more is replaced.
     ///
     /// # Errors
-    /// Something is there already, or it cannot be made.
+    /// Something else is there already, or it cannot be made.
     pub fn open(address: Address) -> Result<Self, ServeError> {
         match address {
             Address::Unix(path) => unix(path),
@@ -96,6 +97,17 @@ fn unix(path: PathBuf) -> Result<Listener, ServeError> {
     if length > MAX_PATH_BYTES {
         return Err(ServeError::SocketPathTooLong { path, length });
     }
+    // One server at a time looks, and takes the place: another that looked as well would remove what the first has made.
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let turn = fs::File::open(folder.unwrap_or(Path::new(".")));
+    if let Ok(turn) = &turn {
+        // Where there are no locks there is no turn either.
+        let _ = flock(turn, FlockOperation::LockExclusive);
+    }
+    if is_left_behind(&path) {
+        // What cannot be removed is found to be there.
+        let _ = fs::remove_file(&path);
+    }
     if fs::symlink_metadata(&path).is_ok() {
         return Err(ServeError::SocketExists(path));
     }
@@ -111,6 +123,24 @@ fn unix(path: PathBuf) -> Result<Listener, ServeError> {
             source: error.into(),
         }),
     }
+}
+
+/// Whether a socket of ours is there whose server was killed.
+fn is_left_behind(path: &Path) -> bool {
+    let ours = fs::symlink_metadata(path)
+        .is_ok_and(|found| found.file_type().is_socket() && found.uid() == geteuid().as_raw());
+    ours && matches!(knock(path), Err(rustix::io::Errno::CONNREFUSED))
+}
+
+/// Whoever listens is not disturbed: of another type of socket the kernel says only that, or that nobody listens.
+fn knock(path: &Path) -> rustix::io::Result<()> {
+    let socket = socket_with(
+        AddressFamily::UNIX,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    connect(&socket, &SocketAddrUnix::new(path)?)
 }
 
 fn unix_socket(path: &Path) -> rustix::io::Result<OwnedFd> {

@@ -35,6 +35,8 @@ pub(crate) struct Held {
     pub cookie: u64,
     /// What it says.
     pub say: Say,
+    /// Bytes that were asked to be read or written.
+    pub bytes: u64,
 }
 
 /// Replies held and being sent.

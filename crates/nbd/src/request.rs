@@ -45,6 +45,16 @@ pub struct Command {
     pub durable: bool,
 }
 
+impl Command {
+    /// Bytes that the drive reads or writes for it.
+    pub fn moved_bytes(&self) -> u64 {
+        match self.action {
+            Action::Read | Action::Write | Action::ZeroByWrite => u64::from(self.length),
+            Action::Trim | Action::ZeroByTrim | Action::Flush => 0,
+        }
+    }
+}
+
 impl Request {
     /// Takes a request from the front of `input`; `None` when more has to come.
     ///

@@ -14,7 +14,9 @@ use crate::contents::Contents;
 use crate::door::{Door, Limits};
 use crate::error::ServeError;
 use crate::export::Export;
+use crate::flight::SHARED_BYTES;
 use crate::listener::{Address, Listener};
+use crate::room::Room;
 use crate::session::Shared;
 use crate::tally::{Tally, Totals};
 
@@ -60,6 +62,7 @@ impl Server {
             backing,
             clock,
             cost,
+            flight: Room::new(SHARED_BYTES),
             places: Places::of_this_host(),
             tally: Tally::default(),
             stopping: AtomicBool::new(false),

@@ -5,31 +5,37 @@
 //! asks again, if there are processors enough. It never waits for the client to take a reply while there is something to read, nor
 //! reads on while too many replies are held.
 
+use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use metrics::Histogram;
 use rustix::thread::set_current_timer_slack;
 
 use crate::activity::Activity;
-use crate::awake::{Place, Places};
+use crate::awake::Places;
 use crate::backing::Backing;
 use crate::clock::{Clock, Cost};
 use crate::contents::Contents;
 use crate::export::Export;
-use crate::input::Input;
+use crate::flight::{Flight, piece};
+use crate::input::{Input, STEP_BYTES};
 use crate::negotiation::{Negotiation, Step, Violation};
 use crate::outbox::{Held, Outbox, Say};
 use crate::protocol::{Fault, REQUEST_BYTES};
 use crate::request::{Action, Command, Request};
+use crate::room::{Room, Taken};
 use crate::socket::{Moved, wait};
 use crate::tally::{Ending, Tally};
 
-/// Replies that may be held for one client; it is not read from until there are fewer.
+/// Requests of one client that may be unanswered; it is not read from until there are fewer.
 pub const MAX_HELD: usize = 1024;
+/// Bytes that these may ask to be read or written; the last one may go beyond.
+pub const MAX_HELD_BYTES: u64 = 64 << 20;
 /// How long a client may take to agree.
 const NEGOTIATION_LIMIT: Duration = Duration::from_secs(10);
 /// How long replies are still waited for when the server ends.
@@ -54,6 +60,8 @@ pub struct Shared {
     pub clock: Clock,
     /// What serving costs.
     pub cost: Cost,
+    /// What clients may have in the drive beyond their own parts.
+    pub flight: Room,
     /// Who may stay awake.
     pub places: Places,
     /// What was served.
@@ -77,6 +85,16 @@ enum Phase {
     Closing,
 }
 
+/// A command of which the drive has not been given all.
+#[derive(Debug)]
+struct Work {
+    command: Command,
+    held: Held,
+    /// When the rest can be given at the earliest, ns on the drive's clock.
+    ready_ns: u64,
+    done_bytes: u32,
+}
+
 /// One connection.
 #[derive(Debug)]
 struct Session<'a> {
@@ -87,8 +105,13 @@ struct Session<'a> {
     outbox: Outbox,
     phase: Phase,
     structured: bool,
-    /// A request whose payload has not all come.
-    pending: Option<Request>,
+    /// In the order in which it came.
+    work: VecDeque<Work>,
+    flight: Flight<'a>,
+    /// Bytes of all requests that are unanswered.
+    held_bytes: u64,
+    /// A request whose payload has not all come, and the room that it takes.
+    pending: Option<(Request, Option<Taken<'a>>)>,
     /// Bytes of a payload that is not kept.
     to_skip: u64,
     began: Instant,
@@ -96,7 +119,7 @@ struct Session<'a> {
     /// When the last reply was sent, on the drive's clock, ns.
     replied_ns: u64,
     /// While it stays awake.
-    place: Option<Place<'a>>,
+    place: Option<Taken<'a>>,
     ending: Ending,
     lateness: Histogram,
 }
@@ -115,6 +138,9 @@ pub fn serve(socket: OwnedFd, shared: &Shared, activity: &Activity) {
         outbox,
         phase: Phase::Negotiating(negotiation),
         structured: false,
+        work: VecDeque::new(),
+        flight: Flight::new(&shared.flight),
+        held_bytes: 0,
         pending: None,
         to_skip: 0,
         began: Instant::now(),
@@ -128,25 +154,38 @@ pub fn serve(socket: OwnedFd, shared: &Shared, activity: &Activity) {
     if session.run().is_err() && session.ending == Ending::Clean {
         session.ending = Ending::Broken;
     }
-    let dropped = session.outbox.waiting();
+    let dropped = session.unanswered();
     shared
         .tally
         .ended(session.ending, dropped, &session.lateness);
+    let mut flight = session.end();
+    // Until then the place is not another's: who comes and goes cannot give the drive more than who stays.
+    while let Some(done_ns) = flight.next_ns().filter(|_| !shared.is_stopping()) {
+        let left_ns = done_ns.saturating_sub(shared.clock.now_ns());
+        thread::sleep(Duration::from_nanos(left_ns).min(LOOK_EVERY));
+        flight.settle(shared.clock.now_ns());
+    }
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
     fn run(&mut self) -> io::Result<()> {
         loop {
             if let Err(_violation) = self.take_input() {
                 self.ending = Ending::Violated;
                 self.phase = Phase::Closing;
             }
+            self.give_work();
             self.send_due()?;
             if self.is_over() {
                 return Ok(());
             }
             self.wait()?;
         }
+    }
+
+    /// Closes the connection; what is left is what the drive has been given.
+    fn end(self) -> Flight<'a> {
+        self.flight
     }
 
     fn is_over(&mut self) -> bool {
@@ -162,17 +201,22 @@ impl Session<'_> {
             self.ending = Ending::Idle;
             return true;
         }
-        let drained = self.outbox.is_sent() && self.outbox.waiting() == 0;
+        let drained = self.outbox.is_sent() && self.unanswered() == 0;
         let too_long = |since: Instant| since.elapsed() > DRAIN_LIMIT;
         matches!(self.phase, Phase::Closing)
             && (drained || self.stopping_since.is_some_and(too_long))
+    }
+
+    /// Requests that have come and whose replies are not on their way.
+    fn unanswered(&self) -> usize {
+        self.outbox.waiting() + self.work.len()
     }
 
     fn wants_input(&self) -> bool {
         let room = match self.phase {
             // Answers to options are not held: they are written at once.
             Phase::Negotiating(_) => !self.outbox.is_full(),
-            Phase::Serving => self.outbox.waiting() < MAX_HELD,
+            Phase::Serving => self.unanswered() < MAX_HELD && self.held_bytes < MAX_HELD_BYTES,
             Phase::Closing => false,
         };
         room && !matches!(self.phase, Phase::Closing)
@@ -220,27 +264,29 @@ impl Session<'_> {
             self.to_skip -= skipped;
             return Ok(skipped > 0);
         }
-        let request = match self.pending {
-            Some(request) => request,
-            None => match Request::take(self.input.bytes())? {
-                Some(request) => request,
-                None => return Ok(false),
-            },
-        };
-        if self.pending.is_none() {
+        let (request, room) = if let Some(pending) = self.pending.take() {
+            pending
+        } else {
+            let Some(request) = Request::take(self.input.bytes())? else {
+                return Ok(false);
+            };
             self.input.consume(REQUEST_BYTES);
-        }
-        if !request.payload_fits() {
-            self.pending = None;
-            self.to_skip = u64::from(request.payload_bytes());
-            self.refuse(&request, Fault::Invalid);
-            return Ok(true);
-        }
+            match self.room_for(&request) {
+                Ok(room) => (request, room),
+                Err(fault) => {
+                    self.to_skip = u64::from(request.payload_bytes());
+                    self.refuse(&request, fault);
+                    return Ok(true);
+                }
+            }
+        };
         let payload_bytes = request.payload_bytes() as usize;
-        self.pending = (self.input.bytes().len() < payload_bytes).then_some(request);
-        if self.pending.is_some() {
+        if self.input.bytes().len() < payload_bytes {
+            self.pending = Some((request, room));
             return Ok(false);
         }
+        // What has come goes where it is kept, which takes room of its own.
+        drop(room);
         if request.says_goodbye() {
             self.phase = Phase::Closing;
             return Ok(false);
@@ -248,6 +294,18 @@ impl Session<'_> {
         self.carry_out(&request, payload_bytes);
         self.input.consume(payload_bytes);
         Ok(true)
+    }
+
+    /// Room for the payload of a request, beyond what every connection has.
+    fn room_for(&self, request: &Request) -> Result<Option<Taken<'a>>, Fault> {
+        if !request.payload_fits() {
+            return Err(Fault::Invalid);
+        }
+        let bytes = request.payload_bytes();
+        if bytes as usize <= STEP_BYTES {
+            return Ok(None);
+        }
+        self.shared.contents.room_for(u64::from(bytes)).map(Some)
     }
 
     fn carry_out(&mut self, request: &Request, payload_bytes: usize) {
@@ -263,24 +321,65 @@ impl Session<'_> {
             Ok(command) => command,
             Err(fault) => return self.refuse(request, fault),
         };
-        let done_ns = self.shared.backing.perform(&command, arrived_ns);
-        self.shared.tally.performed(&command);
-        let (say, bytes) = match command.action {
-            Action::Read => (
-                Say::Data {
-                    offset: command.offset,
-                    length: command.length,
-                },
-                u64::from(command.length),
-            ),
-            _ => (Say::Done, payload_bytes as u64),
+        let say = match command.action {
+            Action::Read => Say::Data {
+                offset: command.offset,
+                length: command.length,
+            },
+            _ => Say::Done,
         };
-        self.outbox.hold(Held {
-            send_ns: done_ns.saturating_sub(self.shared.cost.of(bytes)),
-            done_ns,
-            cookie: request.cookie,
-            say,
+        let bytes = command.moved_bytes();
+        self.held_bytes += bytes;
+        self.work.push_back(Work {
+            command,
+            held: Held {
+                send_ns: arrived_ns,
+                done_ns: arrived_ns,
+                cookie: request.cookie,
+                say,
+                bytes,
+            },
+            ready_ns: arrived_ns,
+            done_bytes: 0,
         });
+    }
+
+    /// Gives the drive as much as it may have now, and holds the replies to what it has whole.
+    fn give_work(&mut self) {
+        if self.work.is_empty() {
+            return;
+        }
+        let shared = self.shared;
+        let now_ns = shared.clock.now_ns();
+        self.flight.settle(now_ns);
+        while let Some(work) = self.work.front_mut() {
+            let (piece, bytes) = piece(&work.command, work.done_bytes);
+            let Some(part) = self.flight.take(bytes) else {
+                work.ready_ns = now_ns;
+                return;
+            };
+            let held = &mut work.held;
+            held.done_ns = shared.backing.perform(
+                &work.command,
+                work.done_bytes,
+                piece,
+                work.ready_ns,
+                held.done_ns,
+            );
+            self.flight.given(bytes, part, held.done_ns);
+            work.done_bytes += piece;
+            if work.done_bytes < work.command.length {
+                continue;
+            }
+            shared.tally.performed(&work.command);
+            let moved = match work.command.action {
+                Action::Read | Action::Write => held.bytes,
+                _ => 0,
+            };
+            held.send_ns = held.done_ns.saturating_sub(shared.cost.of(moved));
+            self.outbox.hold(*held);
+            self.work.pop_front();
+        }
     }
 
     /// Data is there for readers as soon as it has come: a drive's buffer would answer them too.
@@ -307,6 +406,7 @@ impl Session<'_> {
                 fault,
                 read: request.is_read(),
             },
+            bytes: 0,
         });
     }
 
@@ -320,6 +420,7 @@ impl Session<'_> {
                 break;
             };
             self.replied_ns = now_ns;
+            self.held_bytes -= held.bytes;
             if !matches!(held.say, Say::Failed { .. }) {
                 self.lateness.record(by_ns - held.send_ns);
                 if now_ns > held.done_ns && self.shared.backing.keeps_time() {
@@ -328,7 +429,7 @@ impl Session<'_> {
             }
         }
         self.outbox.send(&self.socket, contents)?;
-        if self.outbox.is_sent() && self.outbox.waiting() > 0 {
+        if self.outbox.is_sent() && self.unanswered() > 0 {
             // It is the drive that is waited for, however long that takes.
             self.activity.moved(now_ns);
         }
@@ -360,7 +461,9 @@ impl Session<'_> {
                 };
             }
         }
-        if receiving && self.input.receive(&self.socket)? == Moved::Bytes(0) {
+        let awaited = self.pending.as_ref();
+        let awaited = awaited.map_or(0, |(request, _)| request.payload_bytes() as usize);
+        if receiving && self.input.receive(&self.socket, awaited)? == Moved::Bytes(0) {
             self.client_ended();
         }
         Ok(())
@@ -373,11 +476,12 @@ impl Session<'_> {
         }
         // While the client does not take what it was sent, nothing else can be sent.
         let next = if sending { None } else { self.outbox.next() };
-        let Some(next) = next else {
+        let due_ns = next.map(|next| next.send_ns.saturating_sub(self.waking_ns()));
+        let done_ns = self.flight.next_ns().filter(|_| !self.work.is_empty());
+        let Some(next_ns) = due_ns.into_iter().chain(done_ns).min() else {
             return LOOK_EVERY;
         };
-        let due_ns = next.send_ns.saturating_sub(self.waking_ns());
-        let left_ns = due_ns.saturating_sub(now_ns);
+        let left_ns = next_ns.saturating_sub(now_ns);
         Duration::from_nanos(left_ns.saturating_sub(SPIN_NS)).min(LOOK_EVERY)
     }
 

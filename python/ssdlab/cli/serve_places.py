@@ -5,6 +5,7 @@ The server looks again when it opens them; here nothing is made.
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -24,10 +25,10 @@ def socket_place(path: Path) -> Path:
     Raises
     ------
     UsageError, Refused, HostError
-        There is something already, or no folder in which we may make it; its path is too long.
+        Something else is there already, or there is no folder in which we may make it; its path is too long.
     """
     place = followed(path)
-    if os.path.lexists(place):
+    if os.path.lexists(place) and not _left_behind(place):
         raise Refused(
             f"{place} is there already", "name another path, or end what listens there", path=str(place)
         )
@@ -39,6 +40,16 @@ def socket_place(path: Path) -> Path:
         )
     _check_folder(place)
     return place
+
+
+def _left_behind(place: Path) -> bool:
+    """Whether it is a socket of ours whose server was killed: the server makes its own instead."""
+    found = place.lstat()
+    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+        return False
+    # Of another type, so that who listens is not disturbed: the kernel says only that, or that nobody does.
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as probe:
+        return probe.connect_ex(os.fspath(place)) == errno.ECONNREFUSED
 
 
 def check_port(port: int) -> None:

@@ -68,8 +68,8 @@ def serve(
         A simulated drive: PROFILE[,scale=S][,spare=SHARE][,power=LIMIT][,seed=N], and
         likewise write-cache=off, trim=ignored, serial=TEXT, firmware=TEXT and state=FILE (`ssdlab sim list`).
     socket
-        Where clients connect: a path where nothing is yet. Only its owner can; it is removed at the end.
-        By default PROFILE.sock in the present folder.
+        Where clients connect: a path where nothing is yet, or a socket that a killed server left. Only its
+        owner can; it is removed at the end. By default PROFILE.sock in the present folder.
     tcp
         A port of 127.0.0.1 instead, which everybody on this host can reach; 0 for one that is free.
     data
@@ -78,7 +78,7 @@ def serve(
         kept: what is written is read back. seeded: reads give data made up from the drive's seed and their
         offset, and writes are forgotten, so that no room is taken.
     memory
-        Most that contents in memory may take; a write beyond it fails.
+        Most that contents in memory may take, with data on its way to them; a write beyond it fails.
     early
         Send replies so long before they are due, such as 60us, instead of what was measured: the latency that
         a client shows with --null.

@@ -30,7 +30,7 @@ fn server(address: Address, limits: Limits, backing: Backing) -> Server {
         block_bytes: 512,
     };
     let listener = Listener::open(address).expect("there is nothing yet");
-    let contents = Contents::Seeded { seed: 0 };
+    let contents = Contents::seeded(0, 0);
     Server::start(
         listener,
         export,
