@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import failures
+from ssdlab.cli.streams import ReaderGone
 from ssdlab.host.ending_signals import TAKEN, EndingSignals
 from ssdlab.model.errors import UsageError
 
@@ -75,11 +76,86 @@ except KeyboardInterrupt:
 """
 
 
+WHILE_NATIVE = """
+import os, signal, sys, time
+from ssdlab.host import ending_signals
+
+calls = 0
+
+def look(frame, event, arg):
+    # Counts calls of Python while the native module is loaded, and sends a signal at one of them.
+    global calls
+    if calls or (event == "c_call" and arg.__name__ == "exec_dynamic"):
+        calls += event == "call" or not calls
+        if calls == {call}:
+            sys.setprofile(None)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+ending_signals.LONGEST_WAIT_S = 0  # as on a host on which it takes longer
+ending_signals.EndingSignals().take().release()
+try:
+    sys.setprofile(look)
+    import _duckdb
+    sys.setprofile(None)
+    print("loaded", calls)
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+@pytest.mark.parametrize("call", [40, 120, 300, 600])
+def test_a_signal_while_a_native_module_is_loaded_waits_however_long(call: int) -> None:
+    """Calls of duckdb's initialisation: its C++ has no way to go on with an exception, and aborts."""
+    code = WHILE_NATIVE.format(call=call)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended
+    assert ended.stdout.split() == ["loaded", str(call), "stopped"], ended
+
+
 def test_a_signal_while_a_model_is_made_waits_for_that() -> None:
     """Pydantic would print the interrupt and go on, in some places of it."""
     ended = subprocess.run([sys.executable, "-c", WHILE_MADE], capture_output=True, text=True, timeout=120)
     # The interrupt may come between a word and the end of its line.
     assert "".join(ended.stdout.split()) == "askedmadestopped", ended
+
+
+class LateSignal(EndingSignals):
+    """One comes when the command has ended, before anything else is done."""
+
+    def hold(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        super().hold()
+
+
+@pytest.mark.parametrize(
+    ("ends_by", "status"),
+    [
+        (None, 0),
+        (ReaderGone(), 0),
+        (UsageError("odd", "even"), 2),
+        (failures.InDocument(UsageError("odd", "even")), 2),
+        (KeyboardInterrupt(), 130),
+        (RuntimeError("odd"), 130),
+    ],
+    ids=repr,
+)
+def test_a_signal_when_the_command_has_ended_is_only_remembered(
+    ends_by: BaseException | None, status: int
+) -> None:
+    """It went through as an uncaught interrupt: Python ended with threads at work, and aborted."""
+
+    def command() -> int:
+        if ends_by is not None:
+            raise ends_by
+        return 0
+
+    signals = LateSignal().take()
+    try:
+        assert failures.guarded(command, as_json=False, signals=signals) == status
+    finally:
+        signals.give_back()
+    assert signals.came == signal.SIGTERM
 
 
 @pytest.mark.parametrize("number", TAKEN)

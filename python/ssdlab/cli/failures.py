@@ -67,6 +67,7 @@ def guarded(
     except InDocument as printed:
         return _end_with(printed.error, printed, as_json=False, words=words)
     except BaseException as error:
+        signals.held = True
         signals.hold()
         failure = as_lab_error(error)
         if failure is None:
@@ -76,6 +77,9 @@ def guarded(
             failure = stopped()
         return _end_with(failure, error, as_json=as_json, words=words)
     finally:
+        # At first: a signal within this block ends the process as nothing that was caught, and Python takes
+        # it apart under the threads that still work.
+        signals.held = True
         signals.hold()
     return status
 

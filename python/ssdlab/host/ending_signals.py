@@ -23,9 +23,11 @@ TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_AGAIN_S = 0.01
 """Between two looks at whether that is still so."""
 LONGEST_WAIT_S = 2.0
-"""For a module that is loaded, or a model; those of others may hang in that."""
+"""For a module that is loaded, or a model; those of others may hang in that. A native one is waited for."""
 _CALLED_BY_C = ("<frozen importlib._bootstrap>", "<frozen abc>")
 """The import system, and `isinstance` of an abstract class, which pydantic asks while it writes a model."""
+_LOADS_NATIVE = "ExtensionFileLoader."
+"""Beginning of the names of what loads a native module. An exception through the C++ of duckdb's aborts."""
 _MAKES_MODELS = "/pydantic/_internal/"
 """In names of files; a model is made when it is first used."""
 
@@ -37,11 +39,14 @@ class EndingSignals:
     ----------
     came
         The signal that came last; None: none has.
+    held
+        Whether one that comes is only remembered. To set it is not interrupted, as a call of `hold` would be
+        by a signal that has just come.
     """
 
     def __init__(self) -> None:
         self.came: signal.Signals | None = None
-        self._held = True
+        self.held = True
         self._wait_until = 0.0
         self._before: dict[int, _Handler] = {}
         self._alarm_before: tuple[_Handler, float] | None = None
@@ -66,13 +71,13 @@ class EndingSignals:
         KeyboardInterrupt
             One has come already.
         """
-        self._held = False
+        self.held = False
         if self.came is not None:
             raise KeyboardInterrupt(self.came.name)
 
     def hold(self) -> None:
         """Only remember what comes from here on: the command ends."""
-        self._held = True
+        self.held = True
         if self._alarm_before is not None:
             handler, left_s = self._alarm_before
             signal.setitimer(signal.ITIMER_REAL, left_s)
@@ -84,9 +89,9 @@ class EndingSignals:
         if self.came is None:
             self._wait_until = now + LONGEST_WAIT_S
         self.came = signal.Signals(number)
-        if self._held:
+        if self.held:
             return
-        if now < self._wait_until and _may_lose_it(frame):
+        if _may_lose_it(frame, waited=now >= self._wait_until):
             self._look_again_soon()
             return
         raise KeyboardInterrupt(self.came.name)
@@ -100,14 +105,18 @@ class EndingSignals:
     def _look_again(self, number: int, frame: FrameType | None) -> None:
         """Send the signal that waits once more: a run that has begun by now takes it for itself."""
         del number, frame
-        if self.came is not None and not self._held:
+        if self.came is not None and not self.held:
             signal.raise_signal(self.came)
 
 
-def _may_lose_it(frame: FrameType | None) -> bool:
+def _may_lose_it(frame: FrameType | None, *, waited: bool) -> bool:
+    """Whether an exception there might be lost, or end the process; `waited` is for as long as one may."""
     while frame is not None:
-        place = frame.f_code.co_filename
-        if place in _CALLED_BY_C or _MAKES_MODELS in place:
+        code = frame.f_code
+        if code.co_filename in _CALLED_BY_C or _MAKES_MODELS in code.co_filename:
+            if not waited:
+                return True
+        elif code.co_qualname.startswith(_LOADS_NATIVE):
             return True
         frame = frame.f_back
     return False
