@@ -274,3 +274,24 @@ impl Parts {
         unit
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_unit_lacks_the_sectors_of_what_it_touches_alone() {
+        for (written, touched, lacks, whole) in [
+            (vec![], 0, 0, 0),
+            (vec![3], 1, 7, 0),
+            // All of the first 4 KiB, two sectors of the third, one of the last.
+            ((0..8).chain([16, 23, 127]).collect(), 3, 6 + 7, 1),
+            ((0..128).collect(), 16, 0, 16),
+        ] {
+            let sectors = written.iter().fold(0, |all, at| all | 1_u128 << at);
+            let held = Held { unit: 0, sectors };
+            let found = (held.touched(), held.lacks(), held.whole());
+            assert_eq!(found, (touched, lacks, whole), "{written:?}");
+        }
+    }
+}

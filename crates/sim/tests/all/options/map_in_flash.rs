@@ -6,7 +6,9 @@ use sim::profile::spec::{DriveSpec, MapMemory};
 use workload::Op;
 
 use crate::drives::loops::{random, sequential};
-use crate::drives::{REVIEWED, SMALL, UNIT, lone_program_ns, lone_read_ns, lone_write_ns};
+use crate::drives::{
+    REVIEWED, SMALL, UNIT, assert_within, lone_program_ns, lone_read_ns, lone_write_ns,
+};
 
 type Dramless = Drive<Ftl<Greedy>, PartOfMap>;
 
@@ -183,6 +185,10 @@ fn changes_here_and_there_share_a_page_as_far_as_memory_lasts() {
         // One page is at hand, and it may be the one that is written.
         assert_eq!(counts.completed, counts.written_back);
         assert_eq!(counts.misses, 0);
+        // All that is programmed is in word lines, but what waits for its own to be full.
+        let lines = drive.flash_counts().programs * u64::from(spec.geometry.units_per_program());
+        let programmed = drive.programmed_units();
+        assert_within("in lines", lines as f64, programmed as f64, 0.001);
     }
 }
 

@@ -329,6 +329,29 @@ fn a_medium_written_in_place_costs_the_sum_of_its_parts_and_no_more_when_it_is_f
     let counters = drive.counters();
     assert_eq!(counters.write_amplification(), Some(1.0));
     assert_eq!(counters.erases, 0);
+    // 14 GiB of dies.
+    let spare = 1.0 - 14_998_831_104.0 / f64::from(14 << 10) / f64::from(1 << 20);
+    let seen = drive.effective_spare().unwrap();
+    assert!((seen - spare).abs() < 1e-6, "{seen} {spare}");
+}
+
+#[test]
+fn what_a_bus_carries_beside_the_data_takes_its_time() {
+    let read_ns = |overhead_pct: &str| {
+        let said = "bus_overhead_pct = { value = 0.0";
+        let text = XPOINT.replace(
+            said,
+            &format!("bus_overhead_pct = {{ value = {overhead_pct}"),
+        );
+        let profile = Profile::parse(&text).unwrap();
+        let mut drive = AnyDrive::new(&profile, SMALL, 1).unwrap();
+        fill(&mut drive);
+        let bytes = drive.user_bytes();
+        mean_ns(&reads(&mut drive, bytes, 1000), Op::Read)
+    };
+    // 4096 B at 4096 MT/s are 1000 ns.
+    let more_ns = read_ns("25.0") - read_ns("0.0");
+    assert!((more_ns - 250.0).abs() < 1.0, "{more_ns}");
 }
 
 #[test]
