@@ -5,12 +5,10 @@
 //! asks again, if there are processors enough. It never waits for the client to take a reply while there is something to read, nor
 //! reads on while too many replies are held.
 
-use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use metrics::Histogram;
@@ -22,7 +20,7 @@ use crate::backing::Backing;
 use crate::clock::{Clock, Cost};
 use crate::contents::Contents;
 use crate::export::Export;
-use crate::flight::{Flight, piece};
+use crate::flight::Flight;
 use crate::input::{Input, STEP_BYTES};
 use crate::negotiation::{Negotiation, Step, Violation};
 use crate::outbox::{Held, Outbox, Say};
@@ -41,7 +39,7 @@ const NEGOTIATION_LIMIT: Duration = Duration::from_secs(10);
 /// How long replies are still waited for when the server ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 /// Longest sleep: how soon the end of the server is noticed.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A reply due within this time is not slept for.
 const SPIN_NS: u64 = 50_000;
 /// How long the next request is looked for after a reply before the thread sleeps.
@@ -85,16 +83,6 @@ enum Phase {
     Closing,
 }
 
-/// A command of which the drive has not been given all.
-#[derive(Debug)]
-struct Work {
-    command: Command,
-    held: Held,
-    /// When the rest can be given at the earliest, ns on the drive's clock.
-    ready_ns: u64,
-    done_bytes: u32,
-}
-
 /// One connection.
 #[derive(Debug)]
 struct Session<'a> {
@@ -105,8 +93,6 @@ struct Session<'a> {
     outbox: Outbox,
     phase: Phase,
     structured: bool,
-    /// In the order in which it came.
-    work: VecDeque<Work>,
     flight: Flight<'a>,
     /// Bytes of all requests that are unanswered.
     held_bytes: u64,
@@ -138,7 +124,6 @@ pub fn serve(socket: OwnedFd, shared: &Shared, activity: &Activity) {
         outbox,
         phase: Phase::Negotiating(negotiation),
         structured: false,
-        work: VecDeque::new(),
         flight: Flight::new(&shared.flight),
         held_bytes: 0,
         pending: None,
@@ -158,13 +143,7 @@ pub fn serve(socket: OwnedFd, shared: &Shared, activity: &Activity) {
     shared
         .tally
         .ended(session.ending, dropped, &session.lateness);
-    let mut flight = session.end();
-    // Until then the place is not another's: who comes and goes cannot give the drive more than who stays.
-    while let Some(done_ns) = flight.next_ns().filter(|_| !shared.is_stopping()) {
-        let left_ns = done_ns.saturating_sub(shared.clock.now_ns());
-        thread::sleep(Duration::from_nanos(left_ns).min(LOOK_EVERY));
-        flight.settle(shared.clock.now_ns());
-    }
+    session.end().land(shared);
 }
 
 impl<'a> Session<'a> {
@@ -174,7 +153,7 @@ impl<'a> Session<'a> {
                 self.ending = Ending::Violated;
                 self.phase = Phase::Closing;
             }
-            self.give_work();
+            self.flight.give(self.shared, &mut self.outbox);
             self.send_due()?;
             if self.is_over() {
                 return Ok(());
@@ -209,7 +188,7 @@ impl<'a> Session<'a> {
 
     /// Requests that have come and whose replies are not on their way.
     fn unanswered(&self) -> usize {
-        self.outbox.waiting() + self.work.len()
+        self.outbox.waiting() + self.flight.waiting()
     }
 
     fn wants_input(&self) -> bool {
@@ -330,56 +309,14 @@ impl<'a> Session<'a> {
         };
         let bytes = command.moved_bytes();
         self.held_bytes += bytes;
-        self.work.push_back(Work {
-            command,
-            held: Held {
-                send_ns: arrived_ns,
-                done_ns: arrived_ns,
-                cookie: request.cookie,
-                say,
-                bytes,
-            },
-            ready_ns: arrived_ns,
-            done_bytes: 0,
-        });
-    }
-
-    /// Gives the drive as much as it may have now, and holds the replies to what it has whole.
-    fn give_work(&mut self) {
-        if self.work.is_empty() {
-            return;
-        }
-        let shared = self.shared;
-        let now_ns = shared.clock.now_ns();
-        self.flight.settle(now_ns);
-        while let Some(work) = self.work.front_mut() {
-            let (piece, bytes) = piece(&work.command, work.done_bytes);
-            let Some(part) = self.flight.take(bytes) else {
-                work.ready_ns = now_ns;
-                return;
-            };
-            let held = &mut work.held;
-            held.done_ns = shared.backing.perform(
-                &work.command,
-                work.done_bytes,
-                piece,
-                work.ready_ns,
-                held.done_ns,
-            );
-            self.flight.given(bytes, part, held.done_ns);
-            work.done_bytes += piece;
-            if work.done_bytes < work.command.length {
-                continue;
-            }
-            shared.tally.performed(&work.command);
-            let moved = match work.command.action {
-                Action::Read | Action::Write => held.bytes,
-                _ => 0,
-            };
-            held.send_ns = held.done_ns.saturating_sub(shared.cost.of(moved));
-            self.outbox.hold(*held);
-            self.work.pop_front();
-        }
+        let held = Held {
+            send_ns: arrived_ns,
+            done_ns: arrived_ns,
+            cookie: request.cookie,
+            say,
+            bytes,
+        };
+        self.flight.ask(command, held);
     }
 
     /// Data is there for readers as soon as it has come: a drive's buffer would answer them too.
@@ -477,7 +414,7 @@ impl<'a> Session<'a> {
         // While the client does not take what it was sent, nothing else can be sent.
         let next = if sending { None } else { self.outbox.next() };
         let due_ns = next.map(|next| next.send_ns.saturating_sub(self.waking_ns()));
-        let done_ns = self.flight.next_ns().filter(|_| !self.work.is_empty());
+        let done_ns = self.flight.next_ns().filter(|_| self.flight.waiting() > 0);
         let Some(next_ns) = due_ns.into_iter().chain(done_ns).min() else {
             return LOOK_EVERY;
         };
