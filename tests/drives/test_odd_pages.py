@@ -14,7 +14,7 @@ from machine.fake_drive import PAGES, patched
 from ssdlab.cli.drive_details import print_details
 from ssdlab.drives.admin import nvme, scsi_pages
 from ssdlab.drives.admin.nvme import logs, ocp
-from ssdlab.drives.admin.plausible import PLAUSIBLE, told
+from ssdlab.drives.admin.plausible import PLAUSIBLE, plausible
 from ssdlab.drives.admin.port import NvmeReply, ScsiReply, ToolReply
 from ssdlab.drives.details import read_details
 from ssdlab.drives.telemetry.ata_health import AtaHealth
@@ -191,8 +191,8 @@ def test_hwmon(host) -> None:
 def test_the_table_says_where_each_bound_is_from() -> None:
     for name, (least, most, source) in PLAUSIBLE.items():
         assert least < most and source, name
-        assert told(name, most) == most and told(name, most + 1) is None, name
-        assert told(name, least) == least and told(name, least - 1) is None, name
+        assert plausible(name, most) == most and plausible(name, most + 1) is None, name
+        assert plausible(name, least) == least and plausible(name, least - 1) is None, name
 
 
 # --- 2,000 drives ---

@@ -115,8 +115,8 @@ def _print_markdown(found: Comparison) -> None:
     rows += [tuple(in_markdown(str(cell)) for cell in _cells(each)) for each in found.figures]
     for row in rows:
         print_line(f"| {' | '.join(row)} |")
-    said = [*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unshown(found))]
-    remarks = [f"* {in_markdown(each)}" for each in (*said, *_too_few(found))]
+    sentences = [*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unshown(found))]
+    remarks = [f"* {in_markdown(each)}" for each in (*sentences, *_too_few(found))]
     remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {in_markdown(each.why)}" for each in found.judged]
     if remarks:
         print_line()

@@ -63,7 +63,7 @@ def parse_header(text: str) -> Header:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ValueError(f"no XML: {error}") from error
-    told = next(
+    stated = next(
         (
             found
             for name in ("devicePeriod", "devicePerioduS", "mainPeriod")
@@ -71,9 +71,9 @@ def parse_header(text: str) -> Header:
         ),
         "",
     )
-    period = re.fullmatch(r"(\d+)\s*([nuµm]?[sS])?", told.strip())
+    period = re.fullmatch(r"(\d+)\s*([nuµm]?[sS])?", stated.strip())
     if period is None or not int(period[1]):
-        raise ValueError(f"no period: {told!r}")
+        raise ValueError(f"no period: {stated!r}")
     tick_ns = _TIMES[(period[2] or "us").lower().replace("µ", "u")]
     channels = [each for each in root.iterfind(".//channels/*") if each.find("name") is not None]
     amounts = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ssdlab.drives.admin.fields import Malformed, Page
-from ssdlab.drives.admin.plausible import told
+from ssdlab.drives.admin.plausible import plausible
 from ssdlab.host.attributes import ata_text
 from ssdlab.host.fillers import is_filler
 
@@ -147,7 +147,7 @@ def device(content: bytes) -> AtaDevice:
         model=ata_text(content, 27, 46),
         firmware=ata_text(content, 23, 26),
         wwn=wwn if bit(87, 8) and not is_filler(f"naa.{wwn}") else None,
-        capacity_bytes=None if logical is None else told("capacity_bytes", blocks * logical),
+        capacity_bytes=None if logical is None else plausible("capacity_bytes", blocks * logical),
         logical_block_bytes=logical,
         physical_block_bytes=physical,
         form_factor=_FORM_FACTORS.get(word(168) & 0xF),
@@ -197,7 +197,7 @@ def _block_sizes(page: Page) -> tuple[int | None, int | None]:
         return 512, 512
     logical = page.number(234, 4) * 2 if word >> 12 & 1 else 512
     physical = logical << (word & 0xF) if word >> 13 & 1 else logical
-    return told("block_bytes", logical), told("block_bytes", physical)
+    return plausible("block_bytes", logical), plausible("block_bytes", physical)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def statistics(pages: dict[int, bytes], logical_block_bytes: int | None) -> AtaS
         kept = content[at : at + length]
         if unit is None or (length > 1 and kept == b"\xff" * length):
             return None
-        return told(field, int.from_bytes(kept, "little", signed=number == 5) * unit)
+        return plausible(field, int.from_bytes(kept, "little", signed=number == 5) * unit)
 
     return AtaStatistics(
         power_on_hours=value("power_on_h", 1, 16, 4),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ssdlab.drives.admin.fields import Malformed, Page
-from ssdlab.drives.admin.plausible import told
+from ssdlab.drives.admin.plausible import plausible
 
 PAGE_BYTES = 512
 _SMART = 0xB0
@@ -65,13 +65,13 @@ def attributes(content: bytes) -> dict[int, Attribute]:
 
 def temperature_c(found: dict[int, Attribute]) -> int | None:
     """Return the temperature: the least byte of an attribute, as makers have it, of the first with one."""
-    given = (told("temperature_c", found[number].raw & 0xFF) for number in _HEAT if number in found)
+    given = (plausible("temperature_c", found[number].raw & 0xFF) for number in _HEAT if number in found)
     return next((each for each in given if each is not None), None)
 
 
 def count(found: dict[int, Attribute], number: int) -> int | None:
     """Return what an attribute counts, in its lower four bytes; None where the drive has none."""
-    return told("events", found[number].raw & 0xFFFFFFFF) if number in found else None
+    return plausible("events", found[number].raw & 0xFFFFFFFF) if number in found else None
 
 
 def failing(sense: bytes) -> bool | None:

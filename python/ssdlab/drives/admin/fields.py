@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ssdlab.drives.admin.plausible import told
+from ssdlab.drives.admin.plausible import plausible
 from ssdlab.host.fillers import is_filler
 from ssdlab.host.sysfs import plain_name
 
@@ -46,13 +46,13 @@ class Page:
         """Return the unsigned number of `length` bytes at an offset."""
         return int.from_bytes(self.content[at : at + length], "little")
 
-    def told(self, field: str, at: int, length: int) -> int | None:
+    def plausible(self, field: str, at: int, length: int) -> int | None:
         """Return the unsigned number of a field of `PLAUSIBLE`; None where it cannot be, or is all ones.
 
         Of a single byte all ones may be meant.
         """
         value = self.number(at, length)
-        return None if length > 1 and value == (1 << 8 * length) - 1 else told(field, value)
+        return None if length > 1 and value == (1 << 8 * length) - 1 else plausible(field, value)
 
     def bit(self, at: int, bit: int) -> bool:
         """Return a bit counted from the least of the byte at an offset."""
@@ -74,4 +74,4 @@ def kelvin(value: int) -> int | None:
     >>> kelvin(323), kelvin(0), kelvin(65535)
     (50, None, None)
     """
-    return told("temperature_c", value - 273)
+    return plausible("temperature_c", value - 273)

@@ -16,10 +16,10 @@ _LIFE_H = 30 * 8766
 
 
 class Range(NamedTuple):
-    """Least and most, both possible, and where they come from."""
+    """Lowest and highest, both possible, and where they come from."""
 
-    least: float
-    most: float
+    low: float
+    high: float
     source: str
 
 
@@ -48,16 +48,16 @@ PLAUSIBLE: Final = {
 """By field, or by what it is measured in."""
 
 
-def told(field: str, value: Number | None) -> Number | None:
+def plausible(field: str, value: Number | None) -> Number | None:
     """Return a figure; None where it cannot be, or none was given.
 
     A temperature of 0 C means that there is no sensor: SATA drives without one say so (Starosdev/scrutiny
     issue 587), SCSI writes it for all below too, and NVMe has no other way to say it in Celsius.
 
-    >>> told("temperature_c", 35), told("temperature_c", -93), told("temperature_c", 0)
+    >>> plausible("temperature_c", 35), plausible("temperature_c", -93), plausible("temperature_c", 0)
     (35, None, None)
     """
-    least, most, _ = PLAUSIBLE[field]
-    if value is None or not least <= value <= most or (field == "temperature_c" and value == 0):
+    low, high, _ = PLAUSIBLE[field]
+    if value is None or not low <= value <= high or (field == "temperature_c" and value == 0):
         return None
     return value

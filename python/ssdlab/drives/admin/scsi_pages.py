@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ssdlab.drives.admin.fields import Malformed
-from ssdlab.drives.admin.plausible import told
+from ssdlab.drives.admin.plausible import plausible
 
 REPLY_BYTES = 252
 CHARACTERISTICS, PROVISIONING = 0xB1, 0xB2
@@ -93,7 +93,7 @@ def temperature_c(content: bytes) -> int | None:
     Malformed
         It is another page, or holds no such parameter.
     """
-    return told("temperature_c", _parameter(content, TEMPERATURE, 0x0000)[-1])  # FFh is "none"
+    return plausible("temperature_c", _parameter(content, TEMPERATURE, 0x0000)[-1])  # FFh is "none"
 
 
 def used_pct(content: bytes) -> int | None:
@@ -104,7 +104,7 @@ def used_pct(content: bytes) -> int | None:
     Malformed
         It is another page, or holds no such parameter.
     """
-    return told("used_pct", _parameter(content, SOLID_STATE, 0x0001)[-1])
+    return plausible("used_pct", _parameter(content, SOLID_STATE, 0x0001)[-1])
 
 
 def _vpd(content: bytes, page: int, needed_bytes: int) -> bytes:

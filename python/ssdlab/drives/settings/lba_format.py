@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ssdlab.drives.admin import nvme
-from ssdlab.drives.admin.plausible import told
+from ssdlab.drives.admin.plausible import plausible
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.drives.settings import nvme_pages
 from ssdlab.drives.settings.setting import no_such, refused_by_drive
@@ -123,7 +123,7 @@ def sized(identity: Identity, port: AdminPort) -> Identity:
         return identity
     space = nvme_pages.namespace(port, identity.nsid or 1, NAME, identity.name)
     block = next((form.data_bytes for form in space.formats if form.index == space.format), None)
-    size = told("capacity_bytes", space.size_blocks * (block or 512))
+    size = plausible("capacity_bytes", space.size_blocks * (block or 512))
     if size is None:
         raise DriveError(
             f"{identity.path} does not say how large it is: {space.size_blocks} blocks",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.drives.admin.plausible import told
+from ssdlab.drives.admin.plausible import plausible
 from ssdlab.drives.telemetry.sources import Source
 from ssdlab.host.attributes import controller_of
 from ssdlab.host.sysfs import number, text, within
@@ -37,7 +37,7 @@ class Hwmon(Source):
 
 
 def _celsius(milli: int | None) -> float | None:
-    return None if milli is None else told("temperature_c", milli / _MILLI)
+    return None if milli is None else plausible("temperature_c", milli / _MILLI)
 
 
 def hwmon_of(disk: Path) -> Hwmon | None:

@@ -191,7 +191,7 @@ class Asked:
         where so little is written that no burst an hour is as little.
 
         >>> Asked.like(5892, 128_600_000, 4096)
-        Asked(block_bytes=4096, burst_bytes=8192, every_s=0.178801629)
+        Asked(block_bytes=4096, burst_bytes=8192, every_s=0.178800272)
         """
         if not burst_bytes:
             return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ssdlab.drives.admin.fields import Page, kelvin
 from ssdlab.drives.admin.nvme.commands import PAGE_BYTES
-from ssdlab.drives.admin.plausible import told
+from ssdlab.drives.admin.plausible import plausible
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def controller(content: bytes) -> Controller:
         It is too short or empty.
     """
     page = Page(content, "Identify Controller", PAGE_BYTES)
-    total = page.told("capacity_bytes", 280, 16)
+    total = page.plausible("capacity_bytes", 280, 16)
     return Controller(
         vendor_id=page.number(0, 2),
         subsystem_vendor_id=page.number(2, 2),
@@ -134,13 +134,13 @@ def _version(value: int) -> str | None:
     """Return VER, Base 3.1.3.2: major, minor, tertiary; None before 1.2, which left it empty."""
     major, minor, tertiary = value >> 16, value >> 8 & 0xFF, value & 0xFF
     parts = [major, minor, *([tertiary] if tertiary else [])]
-    said = major and all(told("version", part) is not None for part in parts)
-    return ".".join(map(str, parts)) if said else None
+    stated = major and all(plausible("version", part) is not None for part in parts)
+    return ".".join(map(str, parts)) if stated else None
 
 
 def _power_states(page: Page) -> tuple[PowerState, ...]:
     """Decode all descriptors; without a number of them those that have a power."""
-    last = page.told("power_states", 263, 1)
+    last = page.plausible("power_states", 263, 1)
     states = (_power_state(page, index) for index in range((31 if last is None else last) + 1))
     return tuple(each for each in states if last is not None or each.max_w is not None or not each.index)
 
@@ -152,15 +152,15 @@ def _power_state(page: Page, index: int) -> PowerState:
         index=index,
         max_w=_scaled_w(page.number(at, 2), 1 if page.bit(at + 3, 0) else 2),
         operational=not page.bit(at + 3, 1),
-        entry_us=page.told("latency_us", at + 4, 4) or None,
-        exit_us=page.told("latency_us", at + 8, 4) or None,
+        entry_us=page.plausible("latency_us", at + 4, 4) or None,
+        exit_us=page.plausible("latency_us", at + 8, 4) or None,
         idle_w=_scaled_w(page.number(at + 16, 2), page.number(at + 18, 1) >> 6),
         active_w=_scaled_w(page.number(at + 20, 2), page.number(at + 22, 1) >> 6),
     )
 
 
 def _scaled_w(value: int, scale: int) -> float | None:
-    return told("power_w", {1: round(value * 0.0001, 4), 2: round(value * 0.01, 2)}.get(scale))
+    return plausible("power_w", {1: round(value * 0.0001, 4), 2: round(value * 0.01, 2)}.get(scale))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def namespace(content: bytes) -> Namespace:
     page = Page(content, "Identify Namespace", PAGE_BYTES)
     flbas, size = page.number(26, 1), page.number(0, 8)
     capacity = _at_most(size, page.number(8, 8))
-    formats = (_lba_format(page, index) for index in range((page.told("lba_formats", 25, 1) or 0) + 1))
+    formats = (_lba_format(page, index) for index in range((page.plausible("lba_formats", 25, 1) or 0) + 1))
     return Namespace(
         size_blocks=size,
         capacity_blocks=capacity,
@@ -224,7 +224,7 @@ def namespace(content: bytes) -> Namespace:
         deallocated_reads={1: "zeroes", 2: "ones"}.get(page.number(33, 1) & 7),
         nguid=page.hex(104, 16),
         eui64=page.hex(120, 8),
-        allocated_bytes=page.told("capacity_bytes", 48, 16),
+        allocated_bytes=page.plausible("capacity_bytes", 48, 16),
     )
 
 
@@ -234,7 +234,10 @@ def _at_most(most: int, value: int) -> int | None:
 
 def _lba_format(page: Page, index: int) -> LbaFormat | None:
     at = 128 + 4 * index
-    block, metadata = told("block_bytes", 1 << page.number(at + 2, 1)), page.told("metadata_bytes", at, 2)
+    block, metadata = (
+        plausible("block_bytes", 1 << page.number(at + 2, 1)),
+        page.plausible("metadata_bytes", at, 2),
+    )
     if block is None or metadata is None:  # 0 is a format that is not in use
         return None
     return LbaFormat(index, block, metadata, page.number(at + 3, 1) & 3)

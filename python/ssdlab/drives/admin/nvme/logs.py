@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ssdlab.drives.admin.fields import Page, kelvin
 from ssdlab.drives.admin.nvme.commands import LOG_BYTES
-from ssdlab.drives.admin.plausible import told
+from ssdlab.drives.admin.plausible import plausible
 
 POWER_BYTES = 64
 """Of log 25h, without its histogram."""
@@ -85,33 +85,33 @@ def health(content: bytes) -> Health:
         It is too short or empty.
     """
     page = Page(content, "SMART / Health log", LOG_BYTES)
-    warned = page.told("warnings", 0, 1) or 0
+    warned = page.plausible("warnings", 0, 1) or 0
     sensors = (kelvin(page.number(200 + 2 * index, 2)) for index in range(8))
     return Health(
         warnings=tuple(text for bit, text in enumerate(_WARNINGS) if warned >> bit & 1),
         temperature_c=kelvin(page.number(1, 2)),
         sensors_c=tuple(value for value in sensors if value is not None),
-        spare_pct=page.told("spare_pct", 3, 1),
-        spare_threshold_pct=page.told("spare_pct", 4, 1),
-        used_pct=page.told("used_pct", 5, 1),
-        read_bytes=told("moved_bytes", page.number(32, 16) * _DATA_UNIT_BYTES),
-        written_bytes=told("moved_bytes", page.number(48, 16) * _DATA_UNIT_BYTES),
-        host_reads=page.told("commands", 64, 16),
-        host_writes=page.told("commands", 80, 16),
-        busy_minutes=page.told("minutes", 96, 16),
-        power_cycles=page.told("events", 112, 16),
-        power_on_hours=page.told("power_on_h", 128, 16),
-        unsafe_shutdowns=page.told("events", 144, 16),
-        media_errors=page.told("events", 160, 16),
-        error_log_entries=page.told("events", 176, 16),
-        warning_minutes=page.told("minutes", 192, 4),
-        critical_minutes=page.told("minutes", 196, 4),
-        throttled_light=page.told("events", 216, 4),
-        throttled_heavy=page.told("events", 220, 4),
-        throttled_light_s=page.told("seconds", 224, 4),
-        throttled_heavy_s=page.told("seconds", 228, 4),
+        spare_pct=page.plausible("spare_pct", 3, 1),
+        spare_threshold_pct=page.plausible("spare_pct", 4, 1),
+        used_pct=page.plausible("used_pct", 5, 1),
+        read_bytes=plausible("moved_bytes", page.number(32, 16) * _DATA_UNIT_BYTES),
+        written_bytes=plausible("moved_bytes", page.number(48, 16) * _DATA_UNIT_BYTES),
+        host_reads=page.plausible("commands", 64, 16),
+        host_writes=page.plausible("commands", 80, 16),
+        busy_minutes=page.plausible("minutes", 96, 16),
+        power_cycles=page.plausible("events", 112, 16),
+        power_on_hours=page.plausible("power_on_h", 128, 16),
+        unsafe_shutdowns=page.plausible("events", 144, 16),
+        media_errors=page.plausible("events", 160, 16),
+        error_log_entries=page.plausible("events", 176, 16),
+        warning_minutes=page.plausible("minutes", 192, 4),
+        critical_minutes=page.plausible("minutes", 196, 4),
+        throttled_light=page.plausible("events", 216, 4),
+        throttled_heavy=page.plausible("events", 220, 4),
+        throttled_light_s=page.plausible("seconds", 224, 4),
+        throttled_heavy_s=page.plausible("seconds", 228, 4),
         interval_w=scaled_watts(page.number(240, 4)) if _of_the_drive(page.number(240, 4) >> 20) else None,
-        lifetime_wh=page.told("energy_wh", 232, 8) or None,
+        lifetime_wh=page.plausible("energy_wh", 232, 8) or None,
     )
 
 
@@ -126,7 +126,7 @@ def scaled_watts(number: int) -> float | None:
     8.12
     """
     scale, value = _SCALES_W.get(number >> 16 & 3), number & 0xFFFF
-    return told("power_w", round(value * scale, 4)) if scale else None
+    return plausible("power_w", round(value * scale, 4)) if scale else None
 
 
 def _of_the_drive(measurement_type: int) -> bool:
@@ -170,7 +170,7 @@ def power_measurement(content: bytes) -> PowerMeasurement:
     """
     page = Page(content, "Power Measurement log", POWER_BYTES)
     whole = page.number(2, 2) >> 12 == 0
-    percent = page.told("spare_pct", 56, 1)
+    percent = page.plausible("spare_pct", 56, 1)
     return PowerMeasurement(
         running=page.bit(2, 0),
         estimated=page.bit(2, 2),
@@ -226,7 +226,7 @@ def sanitize_status(content: bytes) -> SanitizeStatus:
         share=page.number(0, 2) / 65536 if state == 2 else 1.0,
         erased=page.bit(2, 8),
         action=page.number(4, 4),
-        overwrite_s=page.told("erase_s", 8, 4),
-        block_s=page.told("erase_s", 12, 4),
-        crypto_s=page.told("erase_s", 16, 4),
+        overwrite_s=page.plausible("erase_s", 8, 4),
+        block_s=page.plausible("erase_s", 12, 4),
+        crypto_s=page.plausible("erase_s", 16, 4),
     )

@@ -55,15 +55,15 @@ def extended(content: bytes) -> Extended:
     """
     page = _known(content, "OCP SMART extended log", _EXTENDED_GUID)
     return Extended(
-        written_bytes=page.told("moved_bytes", 0, 16),
-        read_bytes=page.told("moved_bytes", 16, 16),
-        bad_blocks=page.told("events", 32, 6),
-        uncorrectable_reads=page.told("events", 56, 8),
+        written_bytes=page.plausible("moved_bytes", 0, 16),
+        read_bytes=page.plausible("moved_bytes", 16, 16),
+        bad_blocks=page.plausible("events", 32, 6),
+        uncorrectable_reads=page.plausible("events", 56, 8),
         throttle_events=page.number(96, 1),
         throttled_now=page.number(97, 1) != 0,
-        pcie_errors=page.told("events", 104, 8),
-        link_retrains=page.told("events", 192, 8),
-        free_blocks_pct=page.told("spare_pct", 120, 1),
+        pcie_errors=page.plausible("events", 104, 8),
+        link_retrains=page.plausible("events", 192, 8),
+        free_blocks_pct=page.plausible("spare_pct", 120, 1),
     )
 
 
