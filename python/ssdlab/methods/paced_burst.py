@@ -41,8 +41,8 @@ from ssdlab.methods.method import Method, Params, Remarks, RunData, Seconds, par
 from ssdlab.methods.parts.beyond_cache import ROW_NS, look_for_cache
 from ssdlab.methods.parts.beyond_search import BeyondTrial, beyond_facts, search_cache
 from ssdlab.methods.parts.desktop_load import (
-    BLOCK_MOST_BYTES,
-    EVERY_MOST_S,
+    MAX_BLOCK_BYTES,
+    MAX_EVERY_S,
     FACTOR,
     READ_BLOCK_BYTES,
     Layout,
@@ -81,14 +81,14 @@ class PacedBurstParams(Params):
         "of the writes; inferred: the review says small ones, 64 KiB at most",
         unit="B",
         ge=512,
-        le=BLOCK_MOST_BYTES,
+        le=MAX_BLOCK_BYTES,
         multiple_of=512,
     )
     burst: Bytes = param(
         BURST_BYTES, "written at once: 20 MB/s, a download", unit="B", quick=400_000, ge=512, le=10**12
     )
     every_seconds: Seconds = param(
-        2.0, "from one burst to the next", unit="s", quick=0.2, ge=0.001, le=EVERY_MOST_S
+        2.0, "from one burst to the next", unit="s", quick=0.2, ge=0.001, le=MAX_EVERY_S
     )
     read: Bytes = param(200 * 10**6, "each read", unit="B", quick=10**6, ge=READ_BLOCK_BYTES, le=10**12)
     reads: int = param(10, "how many", ge=1, le=1000)

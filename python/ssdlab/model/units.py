@@ -51,7 +51,7 @@ DURATION_UNITS: dict[str, int] = {
 RATE_UNITS: dict[str, int] = {"": 1, "k": 1_000, "M": 1_000_000}
 """Arrivals a second per unit."""
 
-_MOST_DAYS = DURATION_NS // DURATION_UNITS["d"]
+_MAX_DAYS = DURATION_NS // DURATION_UNITS["d"]
 _NUMBER = r"(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3})?"
 _NEGATIVE = re.compile(rf"-\s*{_NUMBER}", re.IGNORECASE)
 _QUANTITY = re.compile(rf"({_NUMBER})\s*([^\d\s.,;:+-]*)", re.IGNORECASE)
@@ -163,7 +163,7 @@ def parse_rate(text: str | float | Fraction, *, noun: str = "rate") -> Fraction:
         raise UsageError(f"{noun} {shown(text)} is more than {RATE_A_SECOND:,} a second", f"give {example}")
     if 1 / rate > Fraction(DURATION_NS, NS_PER_S):
         raise UsageError(
-            f"{noun} {shown(text)} is less than one in {_MOST_DAYS} days",
+            f"{noun} {shown(text)} is less than one in {_MAX_DAYS} days",
             f"give {example}",
         )
     return rate
@@ -226,7 +226,7 @@ def _unit(unit: str, units: dict[str, int], noun: str, text: object) -> int:
 def _whole_ns(nanoseconds: Fraction, noun: str, text: object) -> int:
     if nanoseconds > DURATION_NS:
         raise UsageError(
-            f"{_of(noun)}{shown(text)} is longer than {_MOST_DAYS} days",
+            f"{_of(noun)}{shown(text)} is longer than {_MAX_DAYS} days",
             "give a shorter one",
         )
     if nanoseconds.denominator != 1:

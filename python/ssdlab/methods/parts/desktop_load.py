@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 READ_BLOCK_BYTES = 64 * 1024
-BLOCK_MOST_BYTES, EVERY_MOST_S = 64 * 1024, 3600
+MAX_BLOCK_BYTES, MAX_EVERY_S = 64 * 1024, 3600
 """Of a write; from one burst to the next."""
 _ROW_NS = NS_PER_S
 FACTOR = 2.0
@@ -195,10 +195,10 @@ class Asked:
         """
         if not burst_bytes:
             return None
-        block = min(max(512, block_bytes // 512 * 512), BLOCK_MOST_BYTES)
+        block = min(max(512, block_bytes // 512 * 512), MAX_BLOCK_BYTES)
         whole = -(-burst_bytes // block)
-        if every_ns * whole * block > burst_bytes * EVERY_MOST_S * NS_PER_S:
-            whole = burst_bytes * EVERY_MOST_S * NS_PER_S // (every_ns * block)
+        if every_ns * whole * block > burst_bytes * MAX_EVERY_S * NS_PER_S:
+            whole = burst_bytes * MAX_EVERY_S * NS_PER_S // (every_ns * block)
         every_ns = round(Fraction(every_ns * whole * block, burst_bytes))
         return cls(block, whole * block, every_ns / NS_PER_S) if whole else None
 

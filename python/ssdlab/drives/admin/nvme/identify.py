@@ -212,12 +212,12 @@ def namespace(content: bytes) -> Namespace:
     """
     page = Page(content, "Identify Namespace", PAGE_BYTES)
     flbas, size = page.number(26, 1), page.number(0, 8)
-    capacity = _at_most(size, page.number(8, 8))
+    capacity = _limited(size, page.number(8, 8))
     formats = (_lba_format(page, index) for index in range((page.plausible("lba_formats", 25, 1) or 0) + 1))
     return Namespace(
         size_blocks=size,
         capacity_blocks=capacity,
-        used_blocks=_at_most(size if capacity is None else capacity, page.number(16, 8)),
+        used_blocks=_limited(size if capacity is None else capacity, page.number(16, 8)),
         thin=page.bit(24, 0),
         format=flbas & 0xF | (flbas >> 5 & 3) << 4,
         formats=tuple(form for form in formats if form is not None),
@@ -228,7 +228,7 @@ def namespace(content: bytes) -> Namespace:
     )
 
 
-def _at_most(most: int, value: int) -> int | None:
+def _limited(most: int, value: int) -> int | None:
     return value if value <= most else None
 
 
