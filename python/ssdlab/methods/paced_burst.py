@@ -41,9 +41,9 @@ from ssdlab.methods.method import Method, Params, Remarks, RunData, Seconds, par
 from ssdlab.methods.parts.beyond_cache import ROW_NS, look_for_cache
 from ssdlab.methods.parts.beyond_search import BeyondTrial, beyond_facts, search_cache
 from ssdlab.methods.parts.desktop_load import (
+    FACTOR,
     MAX_BLOCK_BYTES,
     MAX_EVERY_S,
-    FACTOR,
     READ_BLOCK_BYTES,
     Layout,
     judge_rates,
