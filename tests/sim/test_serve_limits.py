@@ -20,7 +20,7 @@ MIB = 1 << 20
 LARGEST = 32 * MIB
 GREEDY = 30
 UNANSWERED = 64 * MIB + LARGEST
-"""Most that one client is read of before it takes replies: the last request may go beyond 64 MiB."""
+"""Most that is done of one client's requests before it takes replies: the last may go beyond 64 MiB."""
 PLACES = 64
 IDLE_S = 60.0
 """While others wait, nobody may be idle for longer."""

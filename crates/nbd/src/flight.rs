@@ -89,11 +89,15 @@ impl<'a> Flight<'a> {
 
     /// Gives the drive as much as it may have now; `outbox` holds the replies to what it has whole.
     pub(crate) fn give(&mut self, shared: &Shared, outbox: &mut Outbox) {
-        if self.work.is_empty() {
+        if self.work.is_empty() && self.ends.is_empty() {
             return;
         }
         let now_ns = shared.clock.now_ns();
+        // Of a client that has stopped too: others may want the room.
         self.settle(now_ns);
+        if !outbox.has_room() {
+            return;
+        }
         while let Some(mut work) = self.work.pop_front() {
             let (piece, bytes) = piece(&work.command, work.done_bytes);
             let Some(part) = self.take(bytes) else {
@@ -122,6 +126,9 @@ impl<'a> Flight<'a> {
             };
             held.send_ns = held.done_ns.saturating_sub(shared.cost.of(moved));
             outbox.hold(*held);
+            if !outbox.has_room() {
+                return;
+            }
         }
     }
 
@@ -134,8 +141,14 @@ impl<'a> Flight<'a> {
         }
     }
 
+    /// When the drive may be given more; `None` when there is no more, or the client has to take replies first.
+    pub(crate) fn goes_on_ns(&self, outbox: &Outbox) -> Option<u64> {
+        let waits = !self.work.is_empty() && outbox.has_room();
+        waits.then(|| self.next_ns().unwrap_or(0))
+    }
+
     /// When the next piece is complete; `None` when nothing is in the drive.
-    pub(crate) fn next_ns(&self) -> Option<u64> {
+    fn next_ns(&self) -> Option<u64> {
         self.ends.peek().map(|Reverse((done_ns, _, _))| *done_ns)
     }
 

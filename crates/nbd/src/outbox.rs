@@ -13,6 +13,9 @@ use crate::socket::{Moved, try_send};
 /// Data of a read is fetched by so many bytes at a time, when the client has taken what came before.
 const PIECE_BYTES: u64 = 1 << 20;
 
+/// So many bytes read or written may wait for the client to take the replies; the last one may go beyond.
+const MAX_HELD_BYTES: u64 = 64 << 20;
+
 /// What a reply says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Say {
@@ -47,6 +50,7 @@ pub(crate) struct Outbox {
     /// By time, then by the order in which they came.
     order: BinaryHeap<Reverse<(u64, u64, u32)>>,
     came: u64,
+    held_bytes: u64,
     bytes: Vec<u8>,
     gone: usize,
     /// Rest of a read's data, which follows `bytes`.
@@ -62,6 +66,11 @@ impl Outbox {
     /// Whether so much is on its way to the client that nothing more is to be answered.
     pub(crate) fn is_full(&self) -> bool {
         (self.bytes.len() - self.gone) as u64 > PIECE_BYTES
+    }
+
+    /// Whether more may be done of what the client asks: not before it takes what was done.
+    pub(crate) fn has_room(&self) -> bool {
+        self.held_bytes < MAX_HELD_BYTES
     }
 
     /// Nothing is on its way to the client.
@@ -82,6 +91,7 @@ impl Outbox {
 
     /// Holds a reply until it is due.
     pub(crate) fn hold(&mut self, held: Held) {
+        self.held_bytes += held.bytes;
         let place = self.free.pop().unwrap_or(self.held.len() as u32);
         if place as usize == self.held.len() {
             self.held.push(None);
@@ -106,6 +116,7 @@ impl Outbox {
         self.order.pop();
         self.free.push(place);
         let held = self.held[place as usize].take()?;
+        self.held_bytes -= held.bytes;
         self.put(&held, structured, contents);
         Some(held)
     }

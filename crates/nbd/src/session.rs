@@ -32,8 +32,6 @@ use crate::tally::{Ending, Tally};
 
 /// Requests of one client that may be unanswered; it is not read from until there are fewer.
 pub const MAX_HELD: usize = 1024;
-/// Bytes that these may ask to be read or written; the last one may go beyond.
-pub const MAX_HELD_BYTES: u64 = 64 << 20;
 /// How long a client may take to agree.
 const NEGOTIATION_LIMIT: Duration = Duration::from_secs(10);
 /// How long replies are still waited for when the server ends.
@@ -94,8 +92,6 @@ struct Session<'a> {
     phase: Phase,
     structured: bool,
     flight: Flight<'a>,
-    /// Bytes of all requests that are unanswered.
-    held_bytes: u64,
     /// A request whose payload has not all come, and the room that it takes.
     pending: Option<(Request, Option<Taken<'a>>)>,
     /// Bytes of a payload that is not kept.
@@ -125,7 +121,6 @@ pub fn serve(socket: OwnedFd, shared: &Shared, activity: &Activity) {
         phase: Phase::Negotiating(negotiation),
         structured: false,
         flight: Flight::new(&shared.flight),
-        held_bytes: 0,
         pending: None,
         to_skip: 0,
         began: Instant::now(),
@@ -195,7 +190,7 @@ impl<'a> Session<'a> {
         let room = match self.phase {
             // Answers to options are not held: they are written at once.
             Phase::Negotiating(_) => !self.outbox.is_full(),
-            Phase::Serving => self.unanswered() < MAX_HELD && self.held_bytes < MAX_HELD_BYTES,
+            Phase::Serving => self.unanswered() < MAX_HELD,
             Phase::Closing => false,
         };
         room && !matches!(self.phase, Phase::Closing)
@@ -307,14 +302,12 @@ impl<'a> Session<'a> {
             },
             _ => Say::Done,
         };
-        let bytes = command.moved_bytes();
-        self.held_bytes += bytes;
         let held = Held {
             send_ns: arrived_ns,
             done_ns: arrived_ns,
             cookie: request.cookie,
             say,
-            bytes,
+            bytes: command.moved_bytes(),
         };
         self.flight.ask(command, held);
     }
@@ -357,7 +350,6 @@ impl<'a> Session<'a> {
                 break;
             };
             self.replied_ns = now_ns;
-            self.held_bytes -= held.bytes;
             if !matches!(held.say, Say::Failed { .. }) {
                 self.lateness.record(by_ns - held.send_ns);
                 if now_ns > held.done_ns && self.shared.backing.keeps_time() {
@@ -414,8 +406,8 @@ impl<'a> Session<'a> {
         // While the client does not take what it was sent, nothing else can be sent.
         let next = if sending { None } else { self.outbox.next() };
         let due_ns = next.map(|next| next.send_ns.saturating_sub(self.waking_ns()));
-        let done_ns = self.flight.next_ns().filter(|_| self.flight.waiting() > 0);
-        let Some(next_ns) = due_ns.into_iter().chain(done_ns).min() else {
+        let given_ns = self.flight.goes_on_ns(&self.outbox);
+        let Some(next_ns) = due_ns.into_iter().chain(given_ns).min() else {
             return LOOK_EVERY;
         };
         let left_ns = next_ns.saturating_sub(now_ns);
