@@ -163,6 +163,8 @@ def test_a_gap_is_seen(tmp_path: Path) -> None:
         ("time [s],p [W]\n0,1\n1,nan\n", UsageError, "line 3 of .* is no sample"),
         ("time [s],p [W]\n0,1\n1\n", UsageError, "line 3 of .* is no sample"),
         ("time [s],p [W]\n0,0\n1,0\n2,0\n", Refused, "add up to nothing"),
+        ("time [s],p [W]\n0,-3\n1,-3\n2,-3\n", Refused, "add up to nothing or less: -3 W"),
+        ("time [s],p [W]\n0,2\n1,-3\n2,-3\n", Refused, "add up to nothing or less: -1.33 W"),
         ("time [s],p [W]\n0,1\n", UsageError, "has 1 samples"),
         ("", UsageError, "no column in W"),
     ],

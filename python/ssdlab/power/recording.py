@@ -60,7 +60,7 @@ def read_recording(text: MeterText) -> Recording:
     UsageError
         It cannot be read, has no units or no clock, or a line of it is no sample or out of order.
     Refused
-        Its rails add up to nothing.
+        Its rails add up to nothing on average, or less.
     """
     path = user_path(text.place)
     try:
@@ -72,13 +72,17 @@ def read_recording(text: MeterText) -> Recording:
     found.check_total(text.use, rows)
     names = tuple(each.name for each in found.rails)
     watts = np.stack([each.watts(rows) for each in found.rails], axis=1)
-    if not watts.any():
-        raise Refused(
-            f"the rails of {path}, {', '.join(names)}, add up to nothing in all its {len(watts)} lines",
-            "see that the meter was in the drive's supply when it recorded",
-            path=str(path),
-        )
     trace = PowerTrace.of_points(times_ns, watts)
+    drawn = trace.drawn(int(trace.start_ns[0]), int(trace.end_ns[-1]))
+    mean_w = 0.0 if drawn is None else drawn.mean_w
+    if mean_w <= 0:
+        raise Refused(
+            f"the rails of {path}, {', '.join(names)}, add up to nothing or less: {mean_w:.3g} W, the mean "
+            f"of its {len(watts)} lines",
+            "see that the meter was in the drive's supply when it recorded, the right way round",
+            path=str(path),
+            mean_w=mean_w,
+        )
     gaps = trace.start_ns[1:] - trace.end_ns[:-1]
     period_ns = float(np.median(np.diff(times_ns)))
     info = MeterInfo(text.use, path.name, names, 1e9 / period_ns).as_described(text)
