@@ -76,6 +76,35 @@ def test_who_mistyped_one_is_not_led_to_another(word: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("r", "read"),
+        ("W", "write"),
+        ("randr", "randread"),
+        ("randw", "randwrite"),
+        ("rand_w", "randwrite"),
+        ("randomr", "randread"),
+        ("rndw", "randwrite"),
+        ("wo", None),
+        ("ro", None),
+        ("randwo", None),
+        ("r/w", "rw"),
+    ],
+)
+def test_an_operation_cut_short_is_not_led_to_both(word: str, meant: str | None) -> None:
+    assert nearest(word, OPERATIONS) == meant
+
+
+@pytest.mark.parametrize("option", ["--write-pct", "--write-pct=50", "--rwmixwrite"])
+def test_a_share_of_writes_is_not_led_to_one_of_reads(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["measure", "sim:tiny-test", *([option] if "=" in option else [option, "50"])]) == 2
+    advice = capsys.readouterr().err
+    assert "100 less" in advice and "did you mean" not in advice.lower()
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         ("--rw readwrite", "Did you mean rw?"),

@@ -12,7 +12,7 @@ _USE = {
     "iodepth_batch_submit": "--batch, with --engine uring",
     "ioengine": "--engine: sync or uring",
     "rwmixread": "--read-pct",
-    "rwmixwrite": "--read-pct, the share of reads",
+    "rwmixwrite": "--read-pct, which is the share of reads: 100 less that of writes",
     "runtime": "--seconds",
     "timeout": "--seconds",
     "ramp_time": "--ramp",

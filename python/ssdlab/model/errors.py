@@ -180,6 +180,9 @@ _OF_FIO = {
     **dict.fromkeys(("psync", "pvsync", "pvsync2", "vsync"), "sync"),
 }
 """What fio calls otherwise (fio(1), ioengine): asynchronous, or one I/O after another in each thread."""
+_SHORT = {"r": "read", "w": "write", "t": "trim"}
+"""What is meant by an operation's first letter, behind `rand` too; by letters alone it would be like `rw`."""
+_RANDOM = re.compile(r"(?:random|ra?nd)[-_ ]?")
 _AS_LIKE = 0.1
 """Of `difflib`'s ratio: names so much less like a word than the likest may be meant as well."""
 
@@ -201,7 +204,7 @@ def nearest(word: str, known: Iterable[str], *, at_least: float = 0.5) -> str | 
         if same in folded:
             return folded[same]
     operations = {_operation(name): name for name in folded if _operation(name)}
-    if operations and (asked := _operation(word)):
+    if operations and (asked := _operation(_in_full(word))):
         return folded.get(operations.get(asked, ""))
     names = [*folded, *(("readwrite", "trimwrite", "randtrimwrite") if operations else ())]
     close = difflib.get_close_matches(word, names, n=3, cutoff=at_least)
@@ -212,7 +215,16 @@ def nearest(word: str, known: Iterable[str], *, at_least: float = 0.5) -> str | 
     if operations and len(meant) > 1:
         return None
     likest = _operation(close[0])
+    if operations and likest.endswith("readwrite") and not {"r", "w"} <= set(_RANDOM.sub("", word, count=1)):
+        return None  # who asks for one operation is not led to two
     return folded.get(operations[likest] if likest in operations else close[0])
+
+
+def _in_full(word: str) -> str:
+    """Return an operation that was cut to its first letter as a whole word; another word as it is."""
+    rand = _RANDOM.match(word)
+    short = _SHORT.get(word[rand.end() :] if rand else word)
+    return word if short is None else f"{'rand' if rand else ''}{short}"
 
 
 def _operation(name: str) -> str:
