@@ -219,6 +219,73 @@ def test_alibaba(trace: Path) -> None:
     ]
 
 
+def of_msr(time: str) -> str:
+    return f"{time},hm,1,Read,383496192,32768,413\n"
+
+
+def of_alibaba(time: str) -> str:
+    return f"419,W,8192,4096,{time}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        of_msr("1.28166E+17"),  # as a spreadsheet rounds them
+        of_msr("128166372.003061629"),
+        of_msr("12816637200306.1629"),
+        of_msr("1.28166E+7"),
+        of_msr("1172163600"),  # s, ms, us and ns since 1970
+        of_msr("1172163600306"),
+        of_msr("1172163600306162"),
+        of_msr("1172163600306162900"),
+        of_msr("12816637200"),  # s, ms and us since 1601
+        of_msr("12816637200306"),
+        of_msr("12816637200306162"),
+        of_alibaba("1577808000"),
+        of_alibaba("1577808000000"),
+        of_alibaba("1577808000.000046"),
+        of_alibaba("1.57781E+15"),
+        of_alibaba("1577808000000046000"),
+        of_alibaba("132222816000000460"),
+    ],
+)
+@pytest.mark.parametrize("bad_lines", ["stop", "skip"])
+def test_times_in_another_unit_than_the_formats_are_refused(
+    trace: Path, text: str, bad_lines: Literal["stop", "skip"]
+) -> None:
+    """Not one of them is read, as many times too fast or too slow."""
+    time = max(text.strip().split(","), key=len)
+    with pytest.raises(UsageError) as raised:
+        read(trace, f"\n{text}", bad_lines=bad_lines)
+    assert str(trace) in str(raised.value) and f"line 2 has the time {time}, not whole" in str(raised.value)
+    *_, described = raised.value.advice.split("columns=")
+    found, _ = read(trace, text, format="columns", columns=described.replace("ms", "ns"))
+    assert [each[0] for each in found] == [int(Fraction(time))]
+
+
+@pytest.mark.parametrize(
+    ("text", "first_ns"),
+    [
+        (of_msr("0"), 0),
+        (of_msr("13320526"), 1_332_052_600),
+        (of_msr("128166372003061629.0"), 12816637200306162900),
+        (of_alibaba("0"), 0),
+        (of_alibaba(f"{3600 * 10**6}"), 3600 * 10**9),
+        (of_alibaba("2500000000000"), 2_500_000_000_000_000),  # late in a month
+    ],
+)
+def test_times_from_the_start_of_a_trace_are_taken(trace: Path, text: str, first_ns: int) -> None:
+    assert read(trace, text)[0][0][0] == first_ns
+
+
+def test_a_later_time_that_was_rounded_is_a_bad_line(trace: Path) -> None:
+    text = of_alibaba("0") + of_alibaba("1E+09") + of_alibaba("1000000001")
+    with pytest.raises(UsageError, match=r"line 2 has the time 1E\+09, which is not whole"):
+        read(trace, text)
+    found, tally = read(trace, text, bad_lines="skip")
+    assert (len(found), tally.bad_lines) == (2, 1)
+
+
 def test_other_columns_are_described_in_toml_or_in_place(trace: Path, tmp_path: Path) -> None:
     described = tmp_path / "columns.toml"
     described.write_text(

@@ -6,15 +6,17 @@ MSR Cambridge and Alibaba are descriptions like any other; another one comes fro
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ssdlab.formats.traces.events import READ, TRIM, WRITE, BadLine, Event, nanoseconds, whole
+from ssdlab.formats.traces.events import READ, TRIM, WRITE, BadLine, Event, NotItsTime, nanoseconds, whole
 from ssdlab.host.documents import read_toml, with_name
 from ssdlab.model.errors import UsageError, excerpt
 from ssdlab.model.frozen import Frozen
+from ssdlab.model.limits import NUMBER_CHARACTERS
 from ssdlab.model.units import parse_bytes
 
 TIME_UNITS_NS = {"s": 10**9, "ms": 10**6, "us": 1000, "100ns": 100, "ns": 1}
@@ -127,6 +129,45 @@ ALIBABA = Columns(
 """Alibaba block traces (2020): device_id, opcode, offset, length, timestamp."""
 
 
+class Clock(NamedTuple):
+    """What the times of a format with a fixed unit are: the first of them shows another unit."""
+
+    ticks: str
+    dates: range
+    """Times of a trace that is dated."""
+    mistaken: tuple[range, ...]
+    """Dates in other units that could also be times from a start."""
+    columns: str
+    """The same columns as a user describes them, but with ms."""
+
+    def wrong_first(self, time: int) -> bool:
+        """Return whether the first time of a trace is neither a date nor a while after its start."""
+        return time not in self.dates and (
+            time >= _FROM_START or any(time in dates for dates in self.mistaken)
+        )
+
+
+_FROM_START = 10**13
+"""Ticks from a trace's own start: 11 days of 100 ns or 115 of 1 us. MSR's last a week, Alibaba's a month."""
+_UNIX_DATES = (range(10**9, 2 * 10**9), range(10**12, 2 * 10**12))
+"""In s and ms, from 2001 to 2033; finer ones are no times from a start."""
+MSR_CLOCK = Clock(
+    "whole ticks of 100 ns since 1601 (18 digits)",
+    range(10**17, 2 * 10**17),
+    (*_UNIX_DATES, range(10**10, 2 * 10**10)),  # and of Windows in s
+    "time:1:ms,device:3,op:4,offset:5,length:6",
+)
+"""From 1917 to 2234."""
+ALIBABA_CLOCK = Clock(
+    "whole µs since 1970 (16 digits)",
+    range(10**15, 2 * 10**15),
+    _UNIX_DATES,
+    "device:1,op:2,offset:3,length:4,time:5:ms",
+)
+"""From 2001 to 2033."""
+_WHOLE = re.compile(r"\d+(\.0*)?", re.ASCII)
+
+
 def read_columns(path: Path) -> Columns:
     """Return the description that a TOML file holds.
 
@@ -183,10 +224,11 @@ def _not_understood(part: str, text: str) -> UsageError:
 
 
 class InColumns:
-    """Reads the lines of a file in columns."""
+    """Reads the lines of a file in columns, of a format with a clock of its own if that is given."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, clock: Clock | None = None) -> None:
         self._columns = columns
+        self._clock, self._first = clock, True
         self._named = columns.header
         self._time_ns = TIME_UNITS_NS[columns.time.unit]
         self._blanks = columns.separator == " "
@@ -204,6 +246,8 @@ class InColumns:
         ------
         BadLine
             It has too few columns, or something else in them.
+        NotItsTime
+            The first time is not in the format's unit.
         UsageError
             The first line does not have a column that was named.
         """
@@ -226,6 +270,8 @@ class InColumns:
         op = self._ops.get(fields[self._op].strip().casefold())
         if op is None:
             raise self._no_operation(fields[self._op].strip())
+        if self._clock is not None:
+            self._check_time(self._clock, fields[self._time].strip())
         return Event(
             nanoseconds(fields[self._time], self._time_ns),
             op,
@@ -233,6 +279,17 @@ class InColumns:
             whole(fields[self._length], "length", self._columns.length.unit),
             ".".join(fields[each].strip() for each in self._device),
         )
+
+    def _check_time(self, clock: Clock, time: str) -> None:
+        """Refuse a time that was rounded, as spreadsheets do, or cut, and a first one in another unit."""
+        rounded = not time.isdecimal() and _WHOLE.fullmatch(time) is None
+        if rounded or len(time) > NUMBER_CHARACTERS:
+            nanoseconds(time, self._time_ns)  # tells what is no number at all
+        if self._first and (rounded or clock.wrong_first(int(time.partition(".")[0]))):
+            raise NotItsTime(f"has the time {excerpt(time)}, not {clock.ticks}")
+        if rounded:
+            raise BadLine(f"has the time {excerpt(time)}, which is not whole")
+        self._first = False
 
     def _no_operation(self, word: str) -> Exception:
         """Return what is wrong with an operation; what a digit means differs from trace to trace."""

@@ -59,6 +59,10 @@ class BadLine(Exception):
     """A line that is not what its format says; the text is the rest of a sentence about the line."""
 
 
+class NotItsTime(BadLine):
+    """The first time of a format of known unit, if it is in another unit or was rounded."""
+
+
 _EXPONENT = re.compile(r"(?:\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}", re.ASCII)
 _HEXADECIMAL = re.compile(r"0[xX]([0-9a-fA-F]+)")
 

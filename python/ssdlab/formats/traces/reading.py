@@ -19,14 +19,16 @@ from pydantic import Field
 from ssdlab.formats.traces import blkparse, example, iolog
 from ssdlab.formats.traces.columns import (
     ALIBABA,
+    ALIBABA_CLOCK,
     MSR,
+    MSR_CLOCK,
     TIME_UNITS_NS,
     InColumns,
     TimeUnit,
     parse_columns,
     read_columns,
 )
-from ssdlab.formats.traces.events import BadLine, Event
+from ssdlab.formats.traces.events import BadLine, Event, NotItsTime
 from ssdlab.host.documents import open_regular, peekable, text_lines, user_path
 from ssdlab.model.errors import HostError, UsageError, of_os
 from ssdlab.model.frozen import Frozen
@@ -115,8 +117,8 @@ def events(source: Source, tally: Tally) -> Iterator[Event]:
     Raises
     ------
     UsageError
-        It is not there or its format is not known; it has several devices and none is chosen; at the end,
-        when lines were bad and that is to stop it.
+        It is not there or its format is not known; its first time is not in the format's unit; it has
+        several devices and none is chosen; at the end, when lines were bad and that is to stop it.
     HostError
         It cannot be read to its end.
     """
@@ -130,6 +132,8 @@ def events(source: Source, tally: Tally) -> Iterator[Event]:
                 event = parser.line(text)
                 if event is not None and len(event.device) > PATH_BYTES:
                     raise BadLine("has a device with a name longer than any path")  # noqa: TRY301
+            except NotItsTime as wrong:
+                raise _not_its_time(source, tally, wrong) from wrong
             except BadLine as bad:
                 tally.bad(tally.lines, str(bad))
                 continue
@@ -164,6 +168,17 @@ def events(source: Source, tally: Tally) -> Iterator[Event]:
             bad_lines=tally.bad_lines,
             lines=[line for line, _ in tally.first_bad],
         )
+
+
+def _not_its_time(source: Source, tally: Tally, wrong: NotItsTime) -> UsageError:
+    columns = (MSR_CLOCK if tally.format == "msr" else ALIBABA_CLOCK).columns
+    return UsageError(
+        f"{source.file} is read as {tally.format}, but line {tally.lines} {wrong}",
+        "give the times as they were recorded, or say their unit, such as ms: --set format=columns "
+        f"--set columns={columns}",
+        file=source.file,
+        line=tally.lines,
+    )
 
 
 def _check_single(source: Source, tally: Tally) -> None:
@@ -273,7 +288,7 @@ def _parser(source: Source, head: str, tally: Tally) -> _Parser:
             raise UsageError("format columns needs to know them", "give --set columns=FILE.toml")
         inline = ":" in source.columns and not os.path.exists(source.columns)  # noqa: PTH110 - takes any text
         return InColumns(parse_columns(source.columns) if inline else read_columns(user_path(source.columns)))
-    return InColumns(MSR if name == "msr" else ALIBABA)
+    return InColumns(MSR, MSR_CLOCK) if name == "msr" else InColumns(ALIBABA, ALIBABA_CLOCK)
 
 
 def _format_of(source: Source, head: str) -> Format:
