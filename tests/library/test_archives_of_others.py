@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import random
+import shutil
 import subprocess
 import sys
 import tarfile
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lab.synthetic import make_finished_run
+from ssdlab.cli import main
 from ssdlab.library.packing import pack, unpack
 from ssdlab.model.errors import Refused
-from ssdlab.results.run_folder import RunFolder
+from ssdlab.results import catalogue
+from ssdlab.results.run_folder import MANIFEST, RunFolder
+from ssdlab.results.seal import open_document, seal_document
 from ssdlab.results.store import add_note, run_folders
 from ssdlab.results.tags import change_tags
 
@@ -97,6 +104,12 @@ def whole(place: Path) -> tuple[Path, bytes]:
         return folder, gzip.decompress(made.getvalue())
 
 
+def test_gzip_in_a_million_empty_parts_is_not_read_through(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(gzip.compress(b"") * 1_000_000)
+    with pytest.raises(Refused, match="larger than what is in it"):
+        unpack(tmp_path / "x", tmp_path / "library")
+
+
 @pytest.mark.long
 def test_whatever_is_changed_is_refused_or_the_run_is_whole(tmp_path: Path) -> None:
     folder, data = whole(tmp_path / "from")
@@ -160,3 +173,51 @@ def test_a_run_is_packed_without_what_is_put_beside_it(tmp_path: Path) -> None:
     (name,) = unpack(tmp_path / "x", tmp_path / "to").written
     assert RunFolder(tmp_path / "to" / name).verify() == "sealed"
     assert not (tmp_path / "to" / name / "mine.txt").exists()
+
+
+FIGURE = {"name": "x", "label": "x", "value": 1.0, "unit": "IOPS", "better": "higher"}
+RESULTS: dict[str, Any] = {
+    "a word for a value": {"scalars": [FIGURE | {"value": "x"}]},
+    "no figures": {"scalars": 7},
+    "a figure that is none": {"scalars": ["x"]},
+    "a name that is none": {"scalars": [FIGURE | {"name": 7}]},
+    "half a character": {"scalars": [], "kind": "\ud800"},
+    "half a character, as it is": {"scalars": [], "kind": "\udc80"},
+}
+
+
+@pytest.mark.parametrize("what", RESULTS)
+def test_a_result_that_is_none_enters_no_library_and_harms_no_other(
+    tmp_path: Path, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sealed as ours are: a seal is no signature."""
+    library, other = tmp_path / "from", make_finished_run(tmp_path / "to", seed=2, seconds=3)
+    folder = make_finished_run(library, seed=1, seconds=3)
+    stored = json.loads(open_document((folder / MANIFEST).read_bytes())[0])
+    (folder / MANIFEST).chmod(0o644)
+    text = json.dumps(stored | {"result": RESULTS[what]}, indent=1)
+    data = seal_document(text).encode()
+    if "as it is" in what:
+        text = json.dumps(stored | {"result": RESULTS[what]}, indent=1, ensure_ascii=False)
+        body = text.removesuffix("\n}").encode("utf-8", "surrogatepass")
+        data = body + b',\n "seal": "%s"\n}\n' % blake2b(body, digest_size=16).hexdigest().encode()
+    (folder / MANIFEST).write_bytes(data)
+    with tarfile.open(tmp_path / "x", "w:gz") as tar:
+        tar.add(folder, folder.name)
+    with pytest.raises(Refused):
+        unpack(tmp_path / "x", other.parent)
+    assert run_folders(other.parent) == [other] and not list(other.parent.glob(".unpack*"))
+    shutil.copytree(folder, other.parent / folder.name)  # put there by hand
+    catalogue.begun(other.parent, folder.name)
+    for words in (
+        ["runs"],
+        ["rank", "qd1_random_read_iops"],
+        ["library", "rebuild"],
+        ["library", "verify"],
+        ["show", other.name],
+    ):
+        assert main([*words, "--library", str(other.parent)]) in (0, 2)
+    assert main(["rm", folder.name, "--library", str(other.parent)]) in (0, 2)
+    capsys.readouterr()
+    assert main(["runs", "--library", str(other.parent)]) == 0
+    assert other.name.rpartition("-")[2] in capsys.readouterr().out

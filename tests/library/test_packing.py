@@ -235,7 +235,11 @@ def test_a_host_called_as_a_word_of_ours_breaks_nothing(tmp_path: Path, host: st
         "links": ["ata-Some_SSD_S4CV_NX0T1", "wwn-0x5002538e40b3fbb2"],
         "path": "/dev/disk/by-id/ata-Some_SSD_S4CV_NX0T1",
     }  # fmt: skip
-    environment: Any = {"machine": {"hostname": host}, "storage": {"identity": identity}}
+    environment: Any = {
+        "machine": {"hostname": host}, "storage": {"identity": identity},
+        "platform": {"name": "bench S4CV NX0T1"},
+        "drive": {"identity": {"serial": "980", "consent_id": "980"}},
+    }  # fmt: skip
     made = make_finished_run(tmp_path / "a", seed=1, seconds=3)
     before = RunFolder(made).manifest
     write_manifest(made, before.model_copy(update={"environment": environment}))
@@ -248,6 +252,7 @@ def test_a_host_called_as_a_word_of_ours_breaks_nothing(tmp_path: Path, host: st
     after = RunFolder(tmp_path / "b" / name)
     told = after.manifest.environment["machine"]
     assert isinstance(told, dict) and str(told["hostname"]).startswith("redacted-")
+    assert '"980"' not in json.dumps(after.manifest.environment)
     assert after.notes()[0].text.endswith("one of a series")
     assert after.manifest.model_dump(
         exclude={"environment", "sealed", "drive", "sessions"}

@@ -1,7 +1,7 @@
 """What users are told, a sentence a line, in `tests/sentences.txt`: a change of words is read there, as text.
 
-`.venv/bin/python tests/unit/test_sentences.py` writes it anew. Other tests ask for facts and codes. What is
-put together from parts elsewhere is not found.
+`PYTHONPATH=tests .venv/bin/python tests/unit/test_sentences.py` writes it anew. Other tests ask for facts and
+codes. What is put together from parts elsewhere is not found.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _part(node: ast.expr) -> str:
 def test_the_words_are_those_that_were_reviewed() -> None:
     changed = difflib.unified_diff(FILE.read_text().splitlines(), list(sentences()), n=0, lineterm="")
     told = "\n".join(list(changed)[2:])
-    assert not told, f"{told}\nif it reads well: .venv/bin/python tests/unit/test_sentences.py"
+    assert not told, f"{told}\nif it reads well, write it anew, as {Path(__file__).name} says at its top"
 
 
 if __name__ == "__main__":

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 MEMBERS = 200_000
 FREE_BYTES = 1 << 29
-RATIO = 200
+RATIO = 50
 """So much may be in an archive: `FREE_BYTES`, and `RATIO` times its size. Ours are of compressed tables."""
 _BLOCK = 512
 _CHUNK = 1 << 20
 _EXTENDED_BYTES = 1 << 16
+_EMPTY_BYTES = 4 << 20
 _NAME, _SIZE, _SUM, _TYPE, _MAGIC, _PREFIX = (
     *(slice(0, 100), slice(124, 136), slice(148, 156), slice(156, 157), slice(257, 263), slice(345, 500)),
 )
@@ -58,7 +59,8 @@ class Members:
     """
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file = gzip.GzipFile(fileobj=file)
+        self._packed, self._packed_read = file, 0
+        self._file = gzip.GzipFile(fileobj=self)  # type: ignore[call-overload]
         self._read = 0
         self._limit = FREE_BYTES + RATIO * os.fstat(file.fileno()).st_size
         self._left = self._padding = 0
@@ -87,9 +89,19 @@ class Members:
             is_folder = kind == _FOLDER
             self._left = 0 if is_folder else stated
             self._padding = -self._left % _BLOCK
-            yield Member(named.removesuffix("/") if is_folder else named, is_folder, self._left)
+            named = named.removeprefix("./")  # as tar names what is in the folder that it stands in
+            if not (is_folder and named in ("", ".")):
+                yield Member(named.removesuffix("/") if is_folder else named, is_folder, self._left)
             path, size = None, None
         raise Broken(f"there are more than {MEMBERS} files in it")
+
+    def read(self, count: int) -> bytes:
+        """Read the packed file, for gzip, which would go through any number of empty parts."""
+        found: bytes = self._packed.read(count)
+        self._packed_read += len(found)
+        if self._packed_read > 2 * self._read + _EMPTY_BYTES:
+            raise Broken("it is larger than what is in it")
+        return found
 
     def content(self) -> Iterator[bytes]:
         """Yield what is in the member that was read last."""

@@ -26,6 +26,7 @@ from ssdlab.library import archive as archives
 from ssdlab.library.archive import Member, Members
 from ssdlab.library.redacting import Redaction
 from ssdlab.model.errors import Refused, excerpt
+from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import (
     APART,
@@ -38,8 +39,7 @@ from ssdlab.results.run_folder import (
 from ssdlab.results.seal import Broken, Chain
 from ssdlab.results.settling import settling
 from ssdlab.results.store import hold_library
-from ssdlab.results.tags import read_tags
-from ssdlab.results.verifying import check_run
+from ssdlab.results.verifying import check_run, verify_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,8 +54,8 @@ _INNER = {
 }
 """Folders that a run has until it is finished, and what lies in them."""
 _RECORDING = re.compile(r"trace-\d{4,}\.records")
-_DOCUMENT_BYTES = 16 << 20
-_JOURNAL_BYTES = 64 << 20
+_DOCUMENT_BYTES = 4 << 20
+_JOURNAL_BYTES = 32 << 20
 """Larger ones are none of ours, and would be read into memory whole."""
 
 
@@ -316,8 +316,9 @@ def _check_staged(folder: Path, names: Sequence[str]) -> None:
         run = RunFolder(folder / name)
         if run.manifest.run_id != name:
             raise Refused(f"{name} in the archive is run {run.manifest.run_id}", "look who made it")
-        check_run(run)
-        read_tags(run.path)
+        row_of(run, check_run(run))
+        if (damage := verify_run(run.path).damage) is not None:
+            raise Refused(f"run {name} in the archive is damaged: {damage}", "look who made it")
 
 
 def _check_same(found: Path, there: Path) -> None:

@@ -46,8 +46,8 @@ SENTENCES = frozenset(("text", "what", "why", "advice", "caveats", "cause", "gon
 DRIVES = frozenset(("id", "consent_id", "drive", "destroy", "device"))
 OPEN = DRIVES | PLACES | SENTENCES
 """Fields that may tell of a drive or a host among other things."""
-NAMED = frozenset(("drive", "identity", "children"))
-"""Within these `name` and `title` are a drive's."""
+NAMED = frozenset(("drive", "identity", "children", "platform"))
+"""Within these `name` and `title` are those of a drive, or of the user."""
 LEFT_OUT = (CONSENT, LIVE)
 """Files of the host alone, which no figure rests on."""
 NOTE = "serial numbers and host names were redacted, and the run was sealed anew"
@@ -57,9 +57,9 @@ _NO_WORD = re.compile(r"(?=.*\d).{6,}")
 
 @dataclass(frozen=True)
 class _Private:
-    """What is to go, with what stands in its place: the identifier of the drive, and parts of a text."""
+    """What is to go, with what stands in its place: where it is all of a field, and within one."""
 
-    drive: Mapping[str, str]
+    whole: Mapping[str, str]
     within: Mapping[str, str]
 
 
@@ -148,7 +148,8 @@ class Redaction:
             (part for part in parts if _NO_WORD.fullmatch(part)), key=lambda part: (-len(part), part)
         )
         return _Private(
-            {value: self._word(value) for value in ids}, {part: self._word(part) for part in within}
+            {value: self._word(value) for value in values | ids if value.strip()},
+            {part: self._word(part) for part in within},
         )
 
     def _word(self, value: str) -> str:
@@ -168,8 +169,9 @@ class Redaction:
             return stored
         if field in PRIVATE:
             return self._word(stored) if stored.strip() else stored
+        if field in DRIVES:
+            stored = private.whole.get(stored, stored)
         if field in OPEN:
-            stored = private.drive.get(stored, stored)
             for value, word in private.within.items():
                 stored = stored.replace(value, word)
         return stored

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX
-from ssdlab.model.errors import UsageError
+from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.load_options import MEASURE, load_options
 from ssdlab.model.stored import Stored, absent
 from ssdlab.results.catalogue_columns import ROW_SCHEMA
+from ssdlab.results.lines import RESTORE
 from ssdlab.results.metered import meter_of, of_watts
+from ssdlab.results.run_folder import MANIFEST
 from ssdlab.results.schema import PeakResult, Scalar, SealState
 from ssdlab.results.tags import read_tags
 
@@ -64,7 +66,22 @@ class Row(Stored):
 
 
 def row_of(run: RunFolder, seal: SealState) -> Row:
-    """Return what the catalogue holds of a run."""
+    """Return what the catalogue holds of a run.
+
+    Raises
+    ------
+    Refused
+        Its manifest fits its seal, and its result is none.
+    """
+    try:
+        return _row_of(run, seal)
+    except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
+        path = run.path / MANIFEST
+        what = f"{path} is damaged: its result cannot be read ({excerpt(str(error).partition(chr(10))[0])})"
+        raise Refused(what, RESTORE, path=str(path)) from error
+
+
+def _row_of(run: RunFolder, seal: SealState) -> Row:
     manifest = run.manifest
     figures: Any = (manifest.result or {}).get("scalars") or []
     loads = _loads(manifest.result or {})

@@ -30,6 +30,9 @@ _DOCUMENT_END_BYTES = len(b',\n "seal": ""\n}\n') + 2 * _DIGEST_BYTES
 _MAY_OVERFLOW = re.compile(rb"\d[eE]\+?0*[1-9]\d\d|\d{300}")
 """What a number that no float can hold looks like; most texts have none, and are read faster so."""
 
+_MAY_BE_NO_TEXT = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+"""Half of a pair of UTF-16, which JSON can hold and UTF-8 cannot."""
+
 
 class Broken(ValueError):
     """Bytes are not those that were sealed; the text says how that shows."""
@@ -172,6 +175,11 @@ def finite_json(text: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
         It is no JSON, or nested too deeply.
     """
     may_overflow = _MAY_OVERFLOW.search(text) is not None
+    if _MAY_BE_NO_TEXT.search(text):
+        try:
+            json.dumps(json.loads(text), ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Broken("a text in it is none: half of a character") from None
     try:
         return json.loads(text, parse_constant=_no_number, parse_float=_finite if may_overflow else None)
     except Broken:
