@@ -60,7 +60,7 @@ class Members:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._packed, self._packed_read = file, 0
-        self._file = gzip.GzipFile(fileobj=self)  # type: ignore[call-overload]
+        self._file: gzip.GzipFile = gzip.GzipFile(fileobj=self)  # type: ignore[call-overload]
         self._read = 0
         self._limit = FREE_BYTES + RATIO * os.fstat(file.fileno()).st_size
         self._left = self._padding = 0
