@@ -254,7 +254,7 @@ def deep(opening: str, closing: str, depth: int) -> str:
         (STEP + f"seed = {'9' * 5000}", "a number of 5000 digits (at line 4)"),
         (STEP + "seconds = inf", "line 4 of job.toml has inf"),
         (STEP + "seconds = nan", "line 4 of job.toml has nan"),
-        ('[[step]]\ndo = "idle"\nseconds = 1e300', "seconds is 1e+300, above 1000000"),
+        ('[[step]]\ndo = "idle"\nseconds = 1e300', "seconds is 1e+300, above 7776000"),
         ('[[step]]\ndo = "idle"\nseconds = "1e300"', "longer than 90 days"),
         ('[[step]]\ndo = "idle"\nseconds = inf', "line 3 of job.toml has inf"),
         ('[[step]]\ndo = "idle"\nseconds = nan', "line 3 of job.toml has nan"),

@@ -7,6 +7,7 @@ page, and it goes on beside.
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from concurrent.futures import Future
 from contextlib import suppress
@@ -43,6 +44,7 @@ class Engine:
     """
 
     def __init__(self) -> None:
+        self._owner = os.getpid()
         script = _file("pictures.js")
         # Not from the folder that one is in: files there may be called as what is imported.
         command = [sys.executable, "-P", str(_PROGRAM), str(script)]
@@ -61,8 +63,8 @@ class Engine:
 
     @property
     def ended(self) -> bool:
-        """Whether its process is gone, so that it draws nothing more."""
-        return self._process.poll() is not None
+        """Whether its process is gone, or another's than ours since a fork, so that it draws nothing more."""
+        return os.getpid() != self._owner or self._process.poll() is not None
 
     def draw(self, asked: str) -> Future[str]:
         """Begin with a picture; `asked` is JSON of what `web/src/stills.ts` is given.
@@ -104,6 +106,8 @@ class Engine:
     def close(self) -> None:
         """End it, whatever it draws; what is not drawn by then is not drawn."""
         atexit.unregister(self.close)
+        if os.getpid() != self._owner:
+            return  # the thread stayed behind, and may have held the locks of the pipes
         self._process.kill()
         self._process.wait()
         self._asked.put(None)
