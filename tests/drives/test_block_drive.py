@@ -86,7 +86,7 @@ def test_another_attachment_under_the_same_name_is_not_written(zram: Path) -> No
     from dataclasses import replace
 
     with open_drive(zram, writing=True, destroy=zram.name) as drive:
-        drive._identity = replace(drive.identity, diskseq=drive.identity.diskseq - 1)
+        drive._as_seen = replace(drive.identity, diskseq=drive.identity.diskseq - 1)
         with pytest.raises(Refused) as caught:
             drive.run(stream(0))
         assert caught.value.facts["reason"] == "replaced"
