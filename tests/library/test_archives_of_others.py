@@ -65,6 +65,13 @@ BOMBS: dict[str, tuple[bytes, int]] = {
 }
 """What a tar begins with, and the zeros behind it."""
 
+
+def write_bomb(bomb: str, path: Path) -> None:
+    begin, zeros = BOMBS[bomb]
+    many = gzip.compress(bytes(1 << 24))  # gzip takes one after the other
+    path.write_bytes(gzip.compress(begin + bytes(1024)) + many * (zeros >> 24))
+
+
 MEASURED = """
 import re, sys
 from pathlib import Path
@@ -86,9 +93,7 @@ def told(archive: Path, library: Path) -> tuple[int, int]:
 @pytest.mark.long
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_takes_neither_time_nor_memory(tmp_path: Path, bomb: str) -> None:
-    begin, zeros = BOMBS[bomb]
-    many = gzip.compress(bytes(1 << 24))  # gzip takes one after the other
-    (tmp_path / "x.tar.gz").write_bytes(gzip.compress(begin + bytes(1024)) + many * (zeros >> 24))
+    write_bomb(bomb, tmp_path / "x.tar.gz")
     status, memory = told(tmp_path / "x.tar.gz", tmp_path / "library")
     assert status == Refused.exit_status
     assert memory < MEMORY_BYTES

@@ -16,8 +16,8 @@ import pytest
 from lab.synthetic import make_finished_run
 from library.made import run
 from ssdlab.cli import main
+from ssdlab.formats import tar as tar_form
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.library import archive as archive_form
 from ssdlab.library.packing import pack, unpack
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
@@ -183,7 +183,7 @@ def test_a_damaged_archive_or_run_writes_nothing(tmp_path: Path, damage: str) ->
 
 def test_more_than_anything_of_ours_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = packed([run(tmp_path / "from", 1)], tmp_path / "x.tar.gz")
-    monkeypatch.setattr(archive_form, "MEMBERS", 2)
+    monkeypatch.setattr(tar_form, "MEMBERS", 2)
     with pytest.raises(Refused, match="more than 2 files"):
         unpack(archive, tmp_path / "library")
 

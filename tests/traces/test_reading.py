@@ -16,7 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from library.test_archives_of_others import BOMBS, write_bomb
 from ssdlab.cli import main
+from ssdlab.formats.tar import Members
 from ssdlab.formats.traces import blkparse
 from ssdlab.formats.traces.events import FLUSH, NAMES, READ, TRIM, WRITE, BadLine, Event, nanoseconds
 from ssdlab.formats.traces.overview import overview
@@ -396,6 +398,26 @@ def test_all_files_of_a_tar_are_read(
     assert (tally.bad_lines, tally.files) == (0, ["a.csv", "b.csv.gz", "c.csv"])
     assert main(["trace", "show", str(path)]) == 0
     assert "3 of a tar: a.csv, b.csv.gz, c.csv" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_tar_that_is_made_to_harm_is_refused(tmp_path: Path, bomb: str) -> None:
+    """Read as far as its headers: archives of runs are tried with their time and memory."""
+    write_bomb(bomb, tmp_path / "t.tar.gz")
+    with pytest.raises(UsageError):
+        list(events(Source(file=str(tmp_path / "t.tar.gz"), format="msr"), Tally()))
+
+
+def test_a_long_name_of_gnu_tar_is_read(tmp_path: Path) -> None:
+    name = "x" * 150 + ".csv"
+    with tarfile.open(tmp_path / "t.tar", "w", format=tarfile.GNU_FORMAT) as made:
+        member = tarfile.TarInfo(name)
+        member.size = len(b"a,b\n")
+        made.addfile(member, io.BytesIO(b"a,b\n"))
+    with (tmp_path / "t.tar").open("rb") as file:
+        members = Members(file)
+        (found,) = [(each.path, b"".join(members.content())) for each in members]
+    assert found == (name, b"a,b\n")
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from ssdlab.formats.tar import Member, Members
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.library import archive as archives
-from ssdlab.library.archive import Member, Members
 from ssdlab.library.redacting import Redaction
 from ssdlab.model.errors import Refused, excerpt
 from ssdlab.results.catalogue_row import row_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import tarfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import IO, Literal, Protocol, cast
 
 from pydantic import Field
 
+from ssdlab.formats import tar
 from ssdlab.formats.traces import blkparse, example, iolog
 from ssdlab.formats.traces.columns import (
     ALIBABA,
@@ -42,8 +42,6 @@ BAD_LINES_KEPT = 5
 
 _BINARY = b"tae"  # the last bytes of BLK_IO_TRACE_MAGIC, 0x65617407, on little-endian hosts
 _GZIP = b"\x1f\x8b"
-_TAR_AT, _TAR = 257, b"ustar"
-"""POSIX.1-1988 and later, and GNU's."""
 _PACKED_TWICE = 3
 """Packings inside one another: a gzip with a tar of gzips."""
 _UNPACKED_BY = (
@@ -207,7 +205,13 @@ def _opened(source: Source, tally: Tally) -> Iterator[Iterator[str]]:
     try:
         with file:
             yield _unpacked(file, path, tally)
-    except (OSError, EOFError, zlib.error, tarfile.TarError) as error:
+    except tar.Broken as error:
+        raise UsageError(
+            f"the tar {path} cannot be read: {error}",
+            f"unpack it first, and give the trace in it: tar -xf {path.name}",
+            file=str(path),
+        ) from error
+    except (OSError, EOFError, zlib.error) as error:
         raise HostError(
             f"{path} cannot be read to its end: {error}", "see whether the file is whole", file=str(path)
         ) from error
@@ -222,7 +226,7 @@ def _unpacked(file: IO[bytes], path: Path, tally: Tally, depth: int = 0) -> Iter
         It is packed otherwise, with the command that unpacks it, or is no text.
     """
     held = peekable(file)
-    head = held.peek(_TAR_AT + len(_TAR))
+    head = held.peek(tar.MAGIC_AT + len(tar.MAGIC))
     if head[1:4] == _BINARY or head[:3] == _BINARY[::-1]:
         raise UsageError(
             f"{path} is a binary file of blktrace",
@@ -240,14 +244,14 @@ def _unpacked(file: IO[bytes], path: Path, tally: Tally, depth: int = 0) -> Iter
         )
     if head.startswith(_GZIP):
         yield from _unpacked(cast("IO[bytes]", gzip.GzipFile(fileobj=held)), path, tally, depth + 1)
-    elif head[_TAR_AT:].startswith(_TAR):
-        with tarfile.open(fileobj=held, mode="r:") as tar:
-            for member in tar:
-                inside = tar.extractfile(member) if member.isreg() else None
-                name = Path(member.name).name
-                if inside is not None and not name.startswith("._"):  # beside each file of a Mac
-                    tally.files.append(name)
-                    yield from _unpacked(inside, path, tally, depth + 1)
+    elif head[tar.MAGIC_AT :].startswith(tar.MAGIC):
+        members = tar.Members(held)
+        for member in members:
+            name = Path(member.path).name
+            if not member.is_folder and not name.startswith("._"):  # beside each file of a Mac
+                tally.files.append(name)
+                inside = cast("IO[bytes]", tar.Content(members))
+                yield from _unpacked(inside, path, tally, depth + 1)
     else:
         yield from text_lines(held, path, "trace")
 
