@@ -1,8 +1,8 @@
 """Which of the columns that a meter gives are rails of one drive: disjoint and complete, or refused by name.
 
-A rail is a column in W, or one in V and one in A. What else there is is left out where it is surely
-none: a total of them, the least and the greatest of what has a mean. All else that would be added twice or be
-missing is refused, and the owner says which rails feed the drive.
+A rail is a column in W, or one in V and one in A. Totals of rails are left out, and so are the minimum and
+maximum of what has a mean. What would else be added twice or be missing is refused, and the owner says which
+rails feed the drive.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@
     SEGMENT.parquet          many rows; never changed, only replaced by larger ones
     current.json             which segments count, oldest first, and their digests; replaced by a rename
     open/FOLDER              an empty file for each run that is not finished
+    changes/TOKEN            a change of several runs that is under way (`settling`)
     lock                     held, opened for writing, by whoever puts rows together (on NFS a lock on a
                              folder does not exclude another client; one on such a file does)
 
