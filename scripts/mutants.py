@@ -35,7 +35,7 @@ ROOMS = {
     ],
     "analysis": [
         *("analysis/*", "methods/results/*", "library/*"),
-        *("results/doubt.py", "results/io_faults.py"),
+        *("results/doubt.py", "results/evidence.py", "results/kin.py"),
     ],
     "simulator": ["crates/sim/src/*"],
 }

@@ -28,7 +28,7 @@ os.environ["SLURMD_NODENAME"] = "lab-1"  # what ssdlab takes for the name of the
 
 from ssdlab.cli import main as ssdlab
 from ssdlab.drives import environment
-from ssdlab.fleet import inventory, local
+from ssdlab.fleet import fleet_folder, inventory
 from ssdlab.model.errors import DriveError
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.warning_texts import CATALOGUE
@@ -337,7 +337,7 @@ def plant(change: Change | None, kill_at: int | None) -> None:
         (inventory, "list_drives", list),
         (StepExecutor, "act", acted),
         (side_by_side, "own_module", ours),
-        (local, "own_module", ours),
+        (fleet_folder, "own_module", ours),
     ]
     for place, name, value in planted:
         if not hasattr(place, name):

@@ -51,7 +51,10 @@ def test_the_load_of_the_search_runs_for_a_day_and_twice_of_it_for_another(held:
     assert (result.load, result.asked_s, result.stress_completed) == (8, 4.0, True)
     assert [each.load for each in result.tries] == [8]
     assert result.held and result.certified is False
-    assert any("certify nothing" in caveat for caveat in result.caveats)
+    assert result.trial
+    (figure,) = result.scalars
+    (tried,) = result.tries
+    assert (figure.steps, figure.chosen_among) == ((result.ordinal,), (tried.ordinal,))
 
 
 def test_where_no_load_holds_there_is_no_day(tmp_path: Path) -> None:
@@ -61,6 +64,8 @@ def test_where_no_load_holds_there_is_no_day(tmp_path: Path) -> None:
     assert [step.label for step in folder.steps() if step.verb == "run"] == ["load 60x"]
     result = certified(folder)
     assert result.load == 60 and not result.held and result.certified is False
+    (figure,) = result.scalars
+    assert (figure.value, figure.steps, figure.chosen_among) == (None, (result.ordinal,), ())
 
 
 @pytest.mark.parametrize("recorded", [True, False], ids=["now", "before 0.2.0"])

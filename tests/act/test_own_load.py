@@ -25,9 +25,9 @@ from ssdlab.model.errors import UsageError
 from ssdlab.report import source
 from ssdlab.report.runs import shown
 from ssdlab.report.standings import UNLIKE, standings
-from ssdlab.results.catalogue_columns import LIKE
 from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.claim import sentence
+from ssdlab.results.kin import OF_RUNS
 from ssdlab.results.run_folder import RunFolder
 
 FLAT = "sim:xpoint,scale=64"
@@ -101,9 +101,8 @@ def test_a_changed_load_is_told_in_sentence_label_caveat_and_bundle(tmp_path: Pa
     told = [sentence(each) for each in findings(result)]
     assert all(f"8x with {words} kept" in each for each in told[:2])
     assert words in result.scalars[0].label
-    assert any(
-        "record-bytes 128 instead of 1536" in each and "not ACT's own" in each for each in result.caveats
-    )
+    (departed,) = (each for each in folder.manifest.departures if each.code == "act-load")
+    assert "record-bytes 128 instead of 1536" in departed.what
     stored = (folder.manifest.result or {})["changed"]
     assert stored == {"record_bytes": 128, "defrag_lwm_pct": 0, "disable_odsync": True}
     assert main(["act", "bundle", str(folder.path), "--output", str(tmp_path / "b")]) == 0
@@ -127,10 +126,10 @@ def test_a_search_at_a_changed_load_says_so_and_is_not_merged_with_one_of_acts_o
     )
     assert "4x with record-bytes 128 by " in sentence(next(search_findings(changed)))
     assert all("record-bytes 128" in each.label for each in changed.scalars)
-    assert any("not ACT's own" in each for each in changed.caveats)
-    assert not any("not ACT's own" in each for each in own.caveats)
+    assert "act-load" in {each.code for each in other.manifest.departures}
+    assert "act-load" not in {each.code for each in plain.manifest.departures}
     rows = [row_of(each, "sealed") for each in (plain, other)]
-    assert any(getattr(rows[0], name) != getattr(rows[1], name) for name in LIKE)
+    assert any(getattr(rows[0], name) != getattr(rows[1], name) for name in OF_RUNS)
     page = standings(shown([source.read_run(each.path) for each in (plain, other)]))
     assert all(each.unlike == UNLIKE or len(each.places) < 2 for each in page.values())
 
@@ -164,7 +163,7 @@ def test_half_of_1x_is_half_of_1x(tmp_path: Path, asked: dict[str, str]) -> None
     result = act(folder)
     assert result.load == 0.5 and result.changed == {} and result.asked["service"] == 1000
     assert sentence(next(findings(result))).startswith("0.5x kept")
-    assert not any("no ratio" in each for each in result.caveats)
+    assert "act-ratio" not in {each.code for each in folder.manifest.departures}
     assert main(["act", "bundle", str(folder.path), "--output", str(tmp_path / "b")]) == 0
     verdicts = json.loads((tmp_path / "b" / "verdicts.json").read_text())
     assert (verdicts["load"], verdicts["load_words"]) == (0.5, "0.5x")

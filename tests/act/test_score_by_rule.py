@@ -9,6 +9,7 @@ from ssdlab.methods.act.search import ActSearchParams, search_result
 from ssdlab.methods.presented.act import score, search_findings
 from ssdlab.methods.results.act import ActDelivery, ActSearchResult, ActTry
 from ssdlab.results.claim import sentence
+from ssdlab.results.metric import Variation
 from ssdlab.results.numbers import NOTHING
 
 
@@ -57,7 +58,7 @@ def test_both_scores_are_figures_each_with_its_name(
     assert "rule alone" in figures["act_score_by_rule"].label
     table = dict(zip(score(result).head, score(result).rows[0], strict=True))
     assert table["By the rule alone"].text == (NOTHING if by_rule is None else f"{by_rule}x")
-    (said,) = map(sentence, search_findings(result))
+    said = sentence(next(search_findings(result)))
     assert (f"rule alone {by_rule}x" in said) is (delivered != by_rule)
 
 
@@ -66,9 +67,38 @@ def test_each_score_rests_on_the_loads_that_it_lies_between() -> None:
         tried(40, passed=False), tried(30, passed=True, delivered=False), tried(20, passed=True)
     )
     figures = {each.name: each for each in result.scalars}
-    assert set(result.basis_of(figures["act_score"]).steps) == {20, 30}
-    assert set(result.basis_of(figures["act_score_by_rule"]).steps) == {30, 40}
-    assert result.shows(figures["act_score"]) and result.shows(figures["act_score_by_rule"])
-    open_ended = searched(tried(30, passed=True, delivered=False), tried(20, passed=True))
-    above = {each.name: open_ended.shows(each) for each in open_ended.scalars}
-    assert above == {"act_score": True, "act_score_by_rule": False}, "no load failed by the rule alone"
+    assert set(figures["act_score"].steps) == {20, 30}
+    assert set(figures["act_score_by_rule"].steps) == {30, 40}
+    assert all(each.bound is None and not each.qualifiers for each in figures.values())
+    assert {each.varies for each in figures.values()} == {Variation(amount=10, of="search")}
+
+
+def test_a_score_that_no_load_lies_above_is_one_from_below() -> None:
+    result = searched(tried(30, passed=True, delivered=False), tried(20, passed=True))
+    score, by_rule = result.scalars
+    assert (score.bound, score.codes) == (None, ())
+    assert (by_rule.bound, by_rule.codes) == ("at least", ("search-ceiling",)), (
+        "none failed by the rule alone"
+    )
+    assert by_rule.steps == (30,) and by_rule.varies is None
+    assert by_rule.unfit("ranking") and by_rule.unfit("ratings")
+
+
+def test_power_at_a_score_is_of_that_load_alone() -> None:
+    watts = {"mean_w": 5.0}
+    below, above = tried(20, passed=True).model_copy(update=watts), tried(30, passed=False)
+    figures = {each.name: each for each in searched(above, below).scalars}
+    ended = {each.name: each for each in searched(below).scalars}
+    for name in ("act_score_per_w", "act_score_w"):
+        assert (figures[name].steps, figures[name].codes) == ((20,), ())
+        assert ended[name].codes == ("search-ceiling",) and ended[name].bound is None
+
+
+def test_a_short_search_is_not_judged() -> None:
+    params = find_method("act-search").params.build({"test_duration_sec": "2", "slice_sec": "2"})
+    assert isinstance(params, ActSearchParams)
+    result = search_result((tried(30, passed=False), tried(20, passed=True)), params, quick=True)
+    for figure in result.scalars:
+        (found,) = figure.qualifiers
+        assert (found.code, found.why) == ("not-judged", result.why_unjudged)
+        assert set(found.steps) == {20, 30}

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.cli import main, showing_drives, showing_suite
+from ssdlab.cli import main, showing_drives, showing_qualifiers, showing_suite
 from ssdlab.library.index import figure_among
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import bytes_text, figure_text, parse_bytes
+from ssdlab.results.metric import Qualifier
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import ResultBase
 from ssdlab.results.store import find_run, run_folders
@@ -69,7 +70,7 @@ def test_one_method_on_two_drives(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_dash_of_one_drive_has_its_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    where, why = ["--library", str(tmp_path)], "state moved: the points are not of one drive state"
+    where, moving = ["--library", str(tmp_path)], (Qualifier(code="state-moved"),)
     words = ["--set", "depths=1,8", "--set", "seconds=0.05", "--set", "ramp_seconds=0"]
     assert main(["run", "peak-random-read", A, B, *words, *where]) == 0
 
@@ -77,18 +78,18 @@ def test_a_dash_of_one_drive_has_its_reason(
         result = read_result(run)
         if result is None or run.manifest.children or run.manifest.drive.text != A:
             return result
-        none = tuple(each.model_copy(update={"value": None}) for each in result.scalars)
-        return result.model_copy(update={"scalars": none, "caveats": (why,)})
+        none = (each.model_copy(update={"value": None, "qualifiers": moving}) for each in result.scalars)
+        return result.model_copy(update={"scalars": tuple(none)})
 
-    monkeypatch.setattr(showing_suite, "read_result", moved)
-    monkeypatch.setattr(showing_drives, "read_result", moved)
+    for shows in (showing_suite, showing_drives, showing_qualifiers):
+        monkeypatch.setattr(shows, "read_result", moved)
     capsys.readouterr()
     assert main(["show", "last", *where]) == 0
     shown = capsys.readouterr().out
-    assert " — " in shown and f"caveat: {why} (drive 1, peak-random-read)" in shown
+    assert " — " in shown and "\nstate moved, of drive 1, peak-random-read: " in shown
     assert main(["show", "last", *where, "--json"]) == 0
-    remarks = json.loads(capsys.readouterr().out)["remarks"]
-    assert {"kind": "caveat", "what": why, "parts": ["drive 1, peak-random-read"]} in remarks
+    qualifiers = json.loads(capsys.readouterr().out)["qualifiers"]
+    assert "peak_random_read_iops" in qualifiers["state-moved"]["figures"]
 
 
 def test_many_names_are_not_listed_in_one_line() -> None:

@@ -14,6 +14,7 @@ from conftest import need_root
 from ssdlab.cli import main
 from ssdlab.model.failed_ios import FAILED_MIN, FAILED_SHARE, too_many
 from ssdlab.model.warning_texts import CATALOGUE
+from ssdlab.results.evidence import HIDDEN
 
 MIB = 1 << 20
 BLOCK = 4096
@@ -122,8 +123,7 @@ def test_a_run_ends_failed_and_resumes_on_a_mended_drive(
     (backing,) = scratch.glob("backing-*")
     os.truncate(backing, SIZE)
     assert main(again) == 0
-    states = json.loads(capsys.readouterr().out)["states"]
-    assert "failed I/O" not in states.values()
+    assert "failed-io" not in json.loads(capsys.readouterr().out)["qualifiers"]
 
 
 def test_a_drive_that_fails_is_not_ranked_beside_a_whole_one(
@@ -133,8 +133,8 @@ def test_a_drive_that_fails_is_not_ranked_beside_a_whole_one(
     words = ["run", "peak-random-read", device, *QUICK, "--library", str(library), "--on-error", "continue"]
     assert main([*words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert set(told["states"].values()) == {"failed I/O"}
-    assert any(each.startswith("I/O failed") for each in told["result"]["caveats"])
+    names = [each["name"] for each in told["result"]["scalars"]]
+    assert names and told["qualifiers"]["failed-io"]["figures"] == names
     report = tmp_path / "page.html"
     assert main(["report", told["run"], "--library", str(library), "--output", str(report)]) == 0
     assert "failed I/O" in report.read_text()
@@ -150,11 +150,11 @@ def test_failed_writes_of_a_fill_prove_no_state(
     words = ["run", "rate-limit", str(device), "--destroy", device.name, "--set", "fill=true", "--quick"]
     assert main([*words, "--set", "most=4000", "--library", str(tmp_path / "library"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert set(told["states"].values()) == {"state not shown"}
+    names = [each["name"] for each in told["result"]["scalars"]]
+    assert names and told["qualifiers"]["state-unproven"]["figures"] == names
+    assert "failed-io" not in told["qualifiers"]
     assert any(each["code"] == "written-unknown" for each in told["manifest"]["departures"])
 
 
 def test_every_mark_has_its_warning() -> None:
-    from ssdlab.results.io_faults import HIDDEN
-
     assert set(CATALOGUE) >= HIDDEN

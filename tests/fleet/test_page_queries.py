@@ -89,13 +89,24 @@ def test_a_model_is_judged_by_the_drives_that_the_host_did_not_limit(library: Pa
     """On a busy host six of ten were measured: the four others are not what is left out."""
     found = []
     for at, each in enumerate(rows()[:10]):
-        figure = each.figures[0].model_copy(update={"unshown": "limited by the host" if at < 6 else None})
+        figure = each.figures[0].model_copy(update={"unfit": "host-limited" if at < 6 else None})
         found.append(each.model_copy(update={"figures": (figure,)}))
     write(library, found)
     with Index(library) as index:
         (population,) = populations(index, model_of(index, FINISHED, None), FINISHED)
     assert {each.drive_id for each in population.samples} == {"D006", "D007", "D008", "D009"}
-    assert (population.unshown, population.left_out) == ("", 6)
+    assert (population.unfit, population.left_out) == ("", 6)
+
+
+def test_what_is_the_matter_with_all_drives_is_told(library: Path) -> None:
+    found = []
+    for each in rows()[:10]:
+        figure = each.figures[0].model_copy(update={"unfit": "host-limited, throttled"})
+        found.append(each.model_copy(update={"figures": (figure,)}))
+    write(library, found)
+    with Index(library) as index:
+        (population,) = populations(index, model_of(index, FINISHED, None), FINISHED)
+    assert (population.unfit, len(population.samples)) == ("throttled, host-limited", 10)
 
 
 def test_a_series_of_a_day_of_seconds_takes_a_third_of_one(library: Path) -> None:

@@ -9,6 +9,12 @@ import json
 
 import pytest
 
+from methods.on_simulated import findings_of
+from ssdlab.methods.results.outcome import parse_result
+from ssdlab.results.claim import as_sentence
+from ssdlab.results.departures import gathered_departures
+from ssdlab.results.schema import Manifest
+
 RESTING = """
 # What a run does of two measured steps with an idle step between them; times are the kernel's monotonic.
 import json, sys, time
@@ -134,16 +140,18 @@ def test_idle_power_says_what_the_drive_lacks(guest) -> None:
     words = ("run", "idle-power", "/dev/nvme0n1", "--quick", "--json")
     done = guest.ssdlab(*words, limit_s=600, tables=False)
     assert done.status == 0, done
-    result = json.loads(done.out)["result"]
+    told = json.loads(done.out)
+    result = told["result"]
     assert [state["name"] for state in result["states"]] == ["ps0"]
     assert result["lacks"] == [
         "it has no APST: it goes into no state of less power by itself",
         "it has one power state, and none to rest in",
         "its power states do not say what they draw at rest",
     ]
-    *caveats, quick = result["caveats"]
-    assert caveats == [*result["lacks"], "nothing metered the drive: there are no watts"]
-    assert quick.startswith("quick: 2 s at each way to rest")
+    lacks = [as_sentence(each) for each in result["lacks"]]
+    assert findings_of(parse_result(result)) == [*lacks, "Nothing metered the drive: there are no watts."]
+    (quick,) = gathered_departures(Manifest.model_validate(told["manifest"]))
+    assert quick.what.startswith("quick: settle time 3 s instead of 60 s, time 2 s instead of 60 s")
     assert [scalar["value"] for scalar in result["scalars"]] == [None], "one way to rest has one figure"
     (rest,) = result["rests"]
     assert (rest["label"], rest["state"], rest["mean_w"]) == ("at rest", None, None)

@@ -25,11 +25,11 @@ from ssdlab.results.schema import (
     DriveInfo,
     Manifest,
     MethodInfo,
+    Metric,
     ParameterInfo,
     PeakResult,
     Point,
     Qd1Result,
-    Scalar,
     Session,
     Spread,
     TableInfo,
@@ -261,14 +261,14 @@ def _peak(run: Run, pattern: str) -> PeakResult:
     chosen = next(i for i, value in enumerate(iops) if value >= 0.95 * iops[best])
     name = f"{pattern}_read"
     scalars = (
-        Scalar(
+        Metric(
             name=f"{name}_iops",
             label="IOPS at the reported depth",
             value=iops[chosen],
             unit="IOPS",
             better="higher",
         ),
-        Scalar(
+        Metric(
             name=f"{name}_depth",
             label="reported depth",
             value=points[chosen].workers,
@@ -290,7 +290,6 @@ def _peak(run: Run, pattern: str) -> PeakResult:
         sweep_min_iops=min(iops),
         sweep_max_iops=max(iops),
         scalars=scalars,
-        caveats=(),
     )
 
 
@@ -324,7 +323,7 @@ def _qd1(run: Run) -> Qd1Result:
             else:
                 sizes.append(run.point(f"{pattern} {direction} {block} B", direction, pattern, block, 1))
     scalars = tuple(
-        Scalar(
+        Metric(
             name=f"qd1_{p.pattern}_{p.direction}_iops",
             label=p.label,
             value=p.iops,

@@ -14,15 +14,16 @@ from lab.fake_drive import FakeDrive, run_on
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, Params, param
+from ssdlab.methods.parts import depth_sweep
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.pauses import Pause
 from ssdlab.results import tables
-from ssdlab.results.host_part import not_the_drive
-from ssdlab.results.points import Point, Scalar
+from ssdlab.results.evidence import evidence_of
+from ssdlab.results.metric import Metric
+from ssdlab.results.points import Point
 from ssdlab.results.records import Step, StepResult
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import JobResult, PeakResult
-from ssdlab.results.warned_steps import PAUSED
+from ssdlab.results.schema import JobResult
 from ssdlab.runs import runner
 
 
@@ -47,7 +48,7 @@ class SomeParams(Params):
     seconds: float = param(1.0, "time")
 
 
-FIGURE = Scalar(name="iops", label="IOPS", value=1000.0, unit="IOPS", better="higher")
+FIGURE = Metric(name="iops", label="IOPS", value=1000.0, unit="IOPS", better="higher")
 
 Stops = dict[int, float]
 """Number of the workload that the drive runs, from 1: seconds of the stop in it."""
@@ -81,7 +82,7 @@ def state_of_figure(run: RunFolder) -> str | None:
     """That it is paused, or None: what else there is depends on the host that runs the test."""
     assert run.manifest.result is not None
     (scalar,) = run.manifest.result["scalars"]
-    return PAUSED if scalar.get("unshown") == PAUSED else None
+    return "paused" if "paused" in [each["code"] for each in scalar.get("qualifiers", ())] else None
 
 
 def test_a_step_that_was_stopped_is_done_again(run_stopped) -> None:
@@ -98,7 +99,7 @@ def test_a_step_that_was_stopped_is_done_again(run_stopped) -> None:
 def test_a_step_that_is_always_stopped_comes_to_an_end_and_is_marked(run_stopped) -> None:
     run = run_stopped(two, dict.fromkeys(range(1, 20), 0.3))
     assert [step.attempt for step in run.steps()] == [1 + runner._AGAIN] * 2
-    assert state_of_figure(run) == PAUSED
+    assert state_of_figure(run) == "paused"
     warned = [each for each in run.manifest.warnings if each.code == "paused"]
     assert warned and all(step.result.pauses[0].length_ns == 300_000_000 for step in run.steps())
 
@@ -106,7 +107,7 @@ def test_a_step_that_is_always_stopped_comes_to_an_end_and_is_marked(run_stopped
 def test_a_long_step_is_not_done_again_unasked(run_stopped, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "_AGAIN_S", 0.0)
     run = run_stopped(two, {2: 2.0})
-    assert [step.attempt for step in run.steps()] == [1, 1] and state_of_figure(run) == PAUSED
+    assert [step.attempt for step in run.steps()] == [1, 1] and state_of_figure(run) == "paused"
 
 
 def test_no_figure_is_of_a_preparation(run_stopped) -> None:
@@ -132,7 +133,7 @@ def test_where_the_state_counts_only_a_short_stop_lets_it_be_done_again(
 ) -> None:
     run = run_stopped(written, {2: seconds})
     assert run.steps()[-1].attempt == attempts
-    assert state_of_figure(run) == (None if attempts == 2 else PAUSED)
+    assert state_of_figure(run) == (None if attempts == 2 else "paused")
 
 
 def test_what_follows_a_purge_cannot_be_repeated(run_stopped) -> None:
@@ -141,7 +142,7 @@ def test_what_follows_a_purge_cannot_be_repeated(run_stopped) -> None:
             lab.run(load("write"), label="measured")
 
     run = run_stopped(fresh, {1: 0.3})
-    assert run.steps()[-1].attempt == 1 and state_of_figure(run) == PAUSED
+    assert run.steps()[-1].attempt == 1 and state_of_figure(run) == "paused"
 
 
 @pytest.mark.parametrize("policy", ["restart", "re-precondition"])
@@ -153,10 +154,10 @@ def test_what_follows_a_rest_cannot_be_repeated_without_it(run_stopped, policy: 
             lab.run(load("write"), label="burst")
 
     run = run_stopped(burst, {2: 0.3})
-    assert run.steps()[-1].attempt == 1 and state_of_figure(run) == PAUSED
+    assert run.steps()[-1].attempt == 1 and state_of_figure(run) == "paused"
 
 
-@pytest.mark.parametrize(("policy", "state"), [("restart", None), ("re-precondition", PAUSED)])
+@pytest.mark.parametrize(("policy", "state"), [("restart", None), ("re-precondition", "paused")])
 def test_a_rest_that_a_stop_made_longer_is_in_what_follows_where_the_state_counts(
     run_stopped, policy: str, state: str | None
 ) -> None:
@@ -197,25 +198,23 @@ def at(second: float, seconds: float) -> Pause:
 
 
 def test_a_short_pause_is_no_matter_to_steady_state_and_a_long_one_is() -> None:
-    assert not_the_drive(sweep_step(0)) == ""
-    assert not_the_drive(sweep_step(0, at(50, 0.9))) == ""
-    assert not_the_drive(sweep_step(0, at(50, 1.1)))
-    assert not_the_drive(sweep_step(0, at(20, 0.6), at(70, 0.6)))
+    assert evidence_of(sweep_step(0)).not_the_drive() == ""
+    assert evidence_of(sweep_step(0, at(50, 0.9))).not_the_drive() == ""
+    assert evidence_of(sweep_step(0, at(50, 1.1))).not_the_drive()
+    assert evidence_of(sweep_step(0, at(20, 0.6), at(70, 0.6))).not_the_drive()
 
 
 def test_of_a_long_writing_only_the_rounds_that_are_judged_count() -> None:
-    assert not_the_drive(sweep_step(0, at(10, 30)), last_s=25) == ""
-    assert not_the_drive(sweep_step(0, at(80, 0.3)), last_s=25)
+    assert evidence_of(sweep_step(0, at(10, 30))).not_the_drive(last_s=25) == ""
+    assert evidence_of(sweep_step(0, at(80, 0.3))).not_the_drive(last_s=25)
 
 
 def test_a_pause_at_any_depth_of_a_sweep_is_in_its_choice() -> None:
-    result = PeakResult.model_construct(
-        points=tuple(Point.model_construct(ordinal=each, spread_iops=None) for each in range(3)),
-        chosen=0,
-        steady=None,
-        direction="read",
+    points = tuple(
+        Point.model_construct(ordinal=each, spread_iops=None, workers=1, depth=1) for each in range(3)
     )
-    assert result.basis_of(FIGURE).steps == (0,) and result.decided_by(FIGURE) == (0, 1, 2)
+    found = depth_sweep._resting(FIGURE, points, 0, None, named_steady=False)
+    assert found.steps == (0,) and found.chosen_among == (0, 1, 2)
 
 
 def test_tables_of_earlier_versions_have_no_flag_and_are_read(tmp_path: Path) -> None:

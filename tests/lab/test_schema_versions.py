@@ -34,8 +34,8 @@ VERSIONS = {
     run_folder.LIVE_SCHEMA: 2,
     run_folder.CONDITIONS_SCHEMA: 2,
     verifying.CONSENT_SCHEMA: 2,
-    catalogue_columns.ROW_SCHEMA: 6,
-    catalogue_files.CURRENT_SCHEMA: 8,
+    catalogue_columns.ROW_SCHEMA: 7,
+    catalogue_files.CURRENT_SCHEMA: 9,
     inventory.SCHEMA: 1,
     fleet_plan.SCHEMA: 2,
     declaration.SCHEMA: 1,
@@ -122,11 +122,11 @@ def as_row(library: Path, version: int) -> None:
     (path,) = (library / catalogue.FOLDER / "rows").glob("*.json")
     row = json.loads(open_document(path.read_bytes())[0]) | {"schema": f"ssdlab.row/{version}", "entered": 1}
     for figure in row["figures"] if version < 2 else ():
-        figure.pop("unshown", None)
+        figure.pop("unfit", None)
     path.write_text(json.dumps(row) if version < 5 else seal_document(json.dumps(row)))
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 6])
 def test_a_row_of_an_older_version_is_made_anew_from_its_run(tmp_path: Path, version: int) -> None:
     meter = {"meter": {"use": "ppk2:/dev/ttyACM0", "name": "Nordic PPK2", "rails": ["DUT"]}}
     figure = {"name": "read_w", "label": "", "value": 5.0, "unit": "W", "better": "lower"}
@@ -134,8 +134,8 @@ def test_a_row_of_an_older_version_is_made_anew_from_its_run(tmp_path: Path, ver
     catalogue.add(tmp_path, run(tmp_path, 1, {}, environment=meter, result=result))
     as_row(tmp_path, version)
     with Index(tmp_path) as index:
-        assert index.ask("SELECT value, unshown, meter FROM entries") == [
-            (5.0, "not steady", "Nordic PPK2 on DUT")
+        assert index.ask("SELECT value, unfit, meter FROM entries") == [
+            (5.0, "state-unproven", "Nordic PPK2 on DUT")
         ]
     with Index(tmp_path, kept=True) as index:  # one that is open while an older ssdlab adds a run
         catalogue.add(tmp_path, run(tmp_path, 2))

@@ -17,13 +17,13 @@ import pytest
 
 from conftest import need_root
 from lab.fake_drive import FakeDrive, resume_on, run_on
+from methods.on_simulated import shorter_in
 from ssdlab.cli import main
 from ssdlab.methods import find_method
 from ssdlab.methods.method import RunData
-from ssdlab.methods.results.figure_state import with_states
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import DriveError, HostError, Interrupted, Refused
-from ssdlab.results import finishing, host_part
+from ssdlab.results import evidence, finishing
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders, write_manifest
 from ssdlab.runs import session
@@ -51,7 +51,7 @@ def test_a_finished_run_tells_everything(tmp_path: Path) -> None:
     assert manifest.drive.id == "FAKE-1" and manifest.tool["version"]
     assert manifest.environment["kernel"]["release"]
     assert [departure.code for departure in manifest.departures] == ["written-unknown"]
-    assert any("quick" in caveat for caveat in read_result(run).caveats)
+    assert shorter_in(run) == ["quick: time 1.5 s instead of 60 s, ramp time 0.2 s instead of 2 s"]
     (session,) = manifest.sessions
     assert session.started <= session.ended and session.boot_id
 
@@ -76,7 +76,7 @@ def test_an_old_run_is_concluded_again_to_the_same_result(tmp_path: Path) -> Non
         data = RunData(
             tuple(run.steps()), drive.capacity_bytes, drive.logical_block_bytes, run.manifest.quick
         )
-        assert with_states(method.conclude(data, params), data.steps) == read_result(run)
+        assert evidence.qualified(method.conclude(data, params), data.steps) == read_result(run)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -121,9 +121,9 @@ def late_signal(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def drawn_up(*args: Any) -> Any:
         os.kill(os.getpid(), signal.SIGINT)
-        return host_part.with_host_part(*args)
+        return evidence.qualified(*args)
 
-    monkeypatch.setattr(session, "with_host_part", drawn_up)
+    monkeypatch.setattr(session, "qualified", drawn_up)
 
 
 @pytest.mark.usefixtures("late_signal")

@@ -20,7 +20,6 @@ from ssdlab.model.summary import Summary
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.records import EndRecord, pauses_of
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.warned_steps import PAUSED
 
 STOPS, SEED = 5, 20_261_128
 LOADED_S = float(os.environ.get("SSDLAB_LOADED_S", "3600"))
@@ -135,9 +134,9 @@ def test_each_of_many_stops_is_told(command: str, scratch: Path, name: str) -> N
             assert true, f"{key} tells of a stop that was none"
     still = {key[0] for key in standing if seen.get(key)}
     result = read_result(run)
-    marked = [each for each in result.scalars if still.intersection(result.decided_by(each))]
-    assert not [each.name for each in marked if result.stands(each)]
-    unmarked = [each for each in result.scalars if each.unshown != PAUSED]
+    marked = [each for each in result.scalars if still.intersection((*each.steps, *each.chosen_among))]
+    assert not [each.name for each in marked if not each.unfit("ranking")]
+    unmarked = [each for each in result.scalars if "paused" not in each.codes]
     print(name, f"stops {len(stops)}, in measured attempts {hit}, voided {len(run.voided())},", end=" ")
     print(
         f"standing {len(still)}, figures {len(result.scalars)}, marked {len(result.scalars) - len(unmarked)}"

@@ -6,30 +6,32 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab.results.lines import journal_bytes
+from ssdlab.results.metric import Load, Qualifier
 from ssdlab.results.records import OpenRecord
 from ssdlab.results.run_folder import JOURNAL
-from ssdlab.results.schema import Departure, DriveInfo, Manifest, MethodInfo, ParameterInfo, Scalar, Session
+from ssdlab.results.schema import Departure, DriveInfo, Manifest, MethodInfo, Metric, ParameterInfo, Session
 from ssdlab.results.store import write_manifest
 
 AT = "2026-11-21T09:00:00.000Z"
 
 
 def manifest(number: int, figures: dict[str, float | None], **changes: Any) -> Manifest:
-    """A finished run; `changes` are fields of the manifest, or `drive_id`, `at`, `departed`, `unshown`,
-    `taken_at`."""
+    """A finished run; `changes` are fields of the manifest, or `drive_id`, `at`, `departed`; of all figures
+    `codes` of qualifiers, or the `depth` that they were taken at."""
     drive_id = changes.pop("drive_id", f"SERIAL{number:05d}")
     at = changes.pop("at", AT)
-    unshown, taken_at = changes.pop("unshown", None), changes.pop("taken_at", None)
+    qualifiers = tuple(Qualifier(code=code) for code in changes.pop("codes", ()))
+    load = Load(depth=changes.pop("depth")) if "depth" in changes else None
     departed = tuple(Departure(code=code, what=code) for code in changes.pop("departed", ()))
     scalars = [
-        Scalar(
+        Metric(
             name=name,
             label=name.replace("_", " "),
             value=value,
             unit="ns" if name.endswith("_ns") else "IOPS",
             better="lower" if name.endswith("_ns") else "higher",
-            unshown=unshown,
-            taken_at=taken_at,
+            load=load,
+            qualifiers=qualifiers,
         ).model_dump(mode="json")
         for name, value in figures.items()
     ]

@@ -316,44 +316,55 @@ def test_drives_whose_medians_are_level_share_a_place(
 def test_a_figure_whose_state_was_not_shown_is_not_ranked(
     ask: Ask, library: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for number, unshown in ((40, "not steady"), (41, "not steady"), (42, "not judged")):
+    for number, code in ((40, "state-unproven"), (41, "state-unproven"), (42, "not-judged")):
         folder = run(
             library,
             number,
             {"qd1_random_read_iops": 1e6, "iops_of_rounds": 1.0},
             drive_id="D",
-            unshown=unshown,
+            codes=[code],
         )
         catalogue.add(library, folder)
     ranked = ask("rank", "qd1_random_read_iops")
     assert [line["drive_id"] for line in ranked["lines"]] == ["OTHER", "SER1"]
     assert sorted((each["runs"], each["why"]) for each in ranked["left_out"]) == [
         (1, "not judged"),
-        (2, "not steady"),
+        (2, "state unproven"),
     ]
     assert catalogue.rebuild(library).figures == 4 + 6
     assert ask("rank", "qd1_random_read_iops") == ranked
-    for words, states in ((("--like", "000041"), "not steady"), ((), "not steady, not judged")):
+    for words, labels in ((("--like", "000041"), "state unproven"), ((), "state unproven, not judged")):
         figure = "qd1_random_read_iops" if words else "iops_of_rounds"
         assert main(["rank", figure, "--library", str(library), *words]) == 2
         error = capsys.readouterr().err
-        assert f"shows the drive in the state that it is named after ({states})" in error
-        assert "easure for longer" in error and "--quick" not in error, "none of them is quick"
+        assert f"with it none is fit for that ({labels})\n        Measure for longer" in error
+        assert ("run the method in full" in error) is not words, "each is told what helps"
 
 
 @pytest.mark.parametrize(
-    ("unshown", "advice"),
+    ("codes", "labels", "advice"),
     [
-        ("limited by the host", "Measure with fewer threads, or on a host that does less beside it"),
-        ("throttled by heat", "Measure with the drive cooled"),
+        (
+            ["host-limited"],
+            "host-limited",
+            "Measure with fewer threads, or on a host that does less beside it",
+        ),
+        (["throttled"], "throttled", "Measure with the drive cooled"),
+        (["host-limited", "throttled"], "throttled, host-limited", "Measure with the drive cooled"),
+        (
+            ["placed", "state-unproven"],
+            "state unproven",
+            "Measure for longer, until it is shown; not with --quick",
+        ),
+        (["of-a-later-one"], "state unproven", "Measure for longer, until it is shown; not with --quick"),
     ],
 )
 def test_who_may_not_rank_is_told_what_helps(
-    unshown: str, advice: str, library: Path, capsys: pytest.CaptureFixture[str]
+    codes: list[str], labels: str, advice: str, library: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    catalogue.add(library, run(library, 40, {"iops_of_rounds": 1.0}, drive_id="D", unshown=unshown))
+    catalogue.add(library, run(library, 40, {"iops_of_rounds": 1.0}, drive_id="D", codes=codes))
     assert main(["rank", "iops_of_rounds", "--library", str(library)]) == 2
-    assert f"({unshown})\n        {advice}\n" in capsys.readouterr().err
+    assert f"({labels})\n        {advice}" in capsys.readouterr().err
 
 
 def test_a_catalogue_of_an_older_ssdlab_is_made_anew(ask: Ask, library: Path) -> None:

@@ -35,7 +35,7 @@ def library(tmp_path: Path) -> Path:
     tagged(tmp_path, "same", [draw.gauss(100_000, 2000) for _ in range(8)], 40)
     tagged(tmp_path, "few", base[:4], 60)
     tagged(tmp_path, "other-engine", base, 80, engine="uring")
-    tagged(tmp_path, "unshown", [value * 1.2 for value in base], 100, unshown="not steady")
+    tagged(tmp_path, "unfit", [value * 1.2 for value in base], 100, codes=["state-unproven"])
     return tmp_path
 
 
@@ -74,15 +74,15 @@ def test_rules_and_exit_statuses(
 
 
 @pytest.mark.parametrize(
-    ("base", "words"), [("tag:base", "not steady in 8 of 16 runs"), ("tag:unshown", "not steady")]
+    ("base", "words"), [("tag:base", "state unproven in 8 of 16 runs"), ("tag:unfit", "state unproven")]
 )
 def test_nothing_is_claimed_of_a_state_that_was_not_shown(
     library: Path, capsys: pytest.CaptureFixture[str], base: str, words: str
 ) -> None:
-    found = asked(library, capsys, base, "tag:unshown", "--fail-if", "p99 > +5%", status=2)
-    assert all(each["shift"] is None and each["unshown"] == words for each in found["figures"])
+    found = asked(library, capsys, base, "tag:unfit", "--fail-if", "p99 > +5%", status=2)
+    assert all(each["shift"] is None and each["unfit"] == words for each in found["figures"])
     assert [(each["outcome"], each["why"]) for each in found["rules"]] == [("undecidable", words)]
-    assert main(["compare", base, "tag:unshown", "--library", str(library)]) == 0
+    assert main(["compare", base, "tag:unfit", "--library", str(library)]) == 0
     assert f"not compared: qd1_random_read_p99_ns: {words}" in capsys.readouterr().out
 
 

@@ -12,8 +12,8 @@ import pytest
 from library.made import run
 from ssdlab.cli import main
 from ssdlab.results import catalogue
-from ssdlab.results.basis import taken_apart
 from ssdlab.results.catalogue_files import CURRENT_SCHEMA
+from ssdlab.results.kin import taken_apart
 
 FIGURE = "peak_random_read_p99_ns"
 LATENCY = {FIGURE: 90_000.0}
@@ -28,7 +28,7 @@ def library(tmp_path: Path) -> Path:
     """Three drives, of which the last one's sweep was reported at another depth; its p99 is the lowest."""
     for number, depth in enumerate(DEPTHS, start=1):
         figures = {FIGURE: 100_000.0 - 10_000.0 * number}
-        catalogue.add(tmp_path, run(tmp_path, number, figures, taken_at=f"depth {depth}"))
+        catalogue.add(tmp_path, run(tmp_path, number, figures, depth=depth))
         catalogue.add(tmp_path, run(tmp_path, number + 10, {"peak_random_read_iops": 1e5 + number}))
     return tmp_path
 
@@ -45,9 +45,9 @@ def ask(library: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
 def test_only_latencies_of_one_depth_are_ranked(library: Path, ask: Ask) -> None:
     found = ask("rank", FIGURE)
     assert [line["drive_id"] for line in found["lines"]] == ["SERIAL00002", "SERIAL00001"]
-    assert found["like"]["taken_at"] == "depth 4"
+    assert found["like"]["load"] == "depth 4"
     (left,) = found["left_out"]
-    assert (left["why"], left["differs"]) == (APART, {"taken_at": ["depth 16", "depth 4"]})
+    assert (left["why"], left["differs"]) == (APART, {"load": ["depth 16", "depth 4"]})
     assert ask("rank", "peak_random_read_iops")["drives"] == 3
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import codecs
 import ctypes
+import faulthandler
 import functools
 import gc
 import importlib
@@ -141,6 +142,10 @@ def run(
     process = Started(words, cwd=cwd, env=env)
     try:
         out, err = process.communicate(timeout)
+    except subprocess.TimeoutExpired as late:
+        process.send_signal(signal.SIGABRT)
+        late.add_note(process.communicate()[1])
+        raise
     except BaseException:
         process.kill()
         process.wait()
@@ -184,6 +189,7 @@ def _be_a_program(
             os.dup2(stream, number)
             setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # files, locks and pipes that an exec would have closed
+        faulthandler.enable()  # one that hangs says where, when SIGABRT ends it
         sys.argv = words
         status = does()
         sys.stdout.flush()

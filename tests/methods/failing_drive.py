@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives.simulated.drive import SimulatedDrive
+from ssdlab.model.units import counted
+from ssdlab.model.warnings import Warning
 
 if TYPE_CHECKING:
     import pytest
@@ -38,7 +40,10 @@ class Failing:
         self.failed += failed
         side.update(requested=side["requested"] + failed, failed=failed, errors={str(EIO): failed})
         first = {"stream": 0, "op": self.direction, "errno": EIO, "offset": 4096, "length": 4096}
-        return measured._with(**{self.direction: side}, first_failure=first)
+        words = {"count": counted(failed, "I/O"), "errors": f"{failed} x EIO"}
+        told = Warning.of("failed", words, failed=failed, errors={str(EIO): failed})
+        spoilt = measured._with(**{self.direction: side}, first_failure=first)
+        return spoilt.with_warnings((*measured.warnings, told))
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, direction: str, share: float) -> Failing:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.methods import find_method
+from ssdlab.methods.results.kinds import KINDS
+from ssdlab.results.claim import sentence
+from ssdlab.results.departures import gathered_departures
+from ssdlab.results.drive_states import SteadyProof
+from ssdlab.results.kind import loaded
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
@@ -12,6 +17,9 @@ from ssdlab.runs.session import start
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from ssdlab.results.metric import Metric
+    from ssdlab.results.schema import ResultBase
 
 SMALL = "sim:tiny-test,scale=4"
 
@@ -29,6 +37,30 @@ def quick_run(name: str, library: Path) -> RunFolder:
     method = find_method(name)
     params = method.params.build(quick=True)
     return RunFolder(start(Order(method, params, SMALL, quick=True, destroy=SMALL, seed=1), library))
+
+
+def proofs_of(result: Any) -> list[SteadyProof]:
+    """How far the drive of a result was brought before."""
+    found = getattr(result, "steady", None)
+    return [
+        each for each in (found if isinstance(found, tuple) else [found]) if isinstance(each, SteadyProof)
+    ]
+
+
+def rateable(result: ResultBase) -> list[Metric]:
+    """The figures of a result that are held against ratings."""
+    return [each for each in result.scalars if not each.unfit("ratings")]
+
+
+def findings_of(result: ResultBase) -> list[str]:
+    """What a result says of itself, each as a sentence."""
+    return [sentence(claim) for claim in loaded(KINDS[result.kind].findings)(result)]
+
+
+def shorter_in(run: RunFolder) -> list[str]:
+    """What is shorter in a run than its method asks for: of a quick run, or of one that was set so."""
+    found = gathered_departures(run.manifest)
+    return [each.what for each in found if each.code in ("quick", "shorter")]
 
 
 def parts_of(value: Any) -> Iterator[dict[str, Any]]:

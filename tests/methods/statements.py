@@ -15,21 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from ssdlab.methods.presented.points import headline_label
+from methods.on_simulated import proofs_of, rateable
 from ssdlab.methods.presented.procedure import what_was_done
 from ssdlab.methods.results.outcome import read_result, shown_by
-from ssdlab.methods.shortened import label_of
 from ssdlab.report.runs import shown
 from ssdlab.report.source import Run, read_run
 from ssdlab.report.view import Section
 from ssdlab.results.claim import Claim, sentence
+from ssdlab.results.departures import departure_text, gathered_departures, label_of
 from ssdlab.results.drive_states import PREPARED
 from ssdlab.results.kind import loaded
 from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.run_folder import RunFolder, Step
 
 NOT_CLAIMED = re.compile(
-    r"not judged|\bNOT\b|\bnot steady\b|no steady state|state not shown|not brought|not reached|not shown|"
+    r"not judged|\bNOT\b|\bnot steady\b|no steady state|state unproven|not brought|not reached|not shown|"
     r"not be steady|too few|without steady"
 )
 """What a sentence with "steady" in it says that claims no steady state."""
@@ -43,6 +43,8 @@ OF_THE_METHOD = re.compile(r"(?:instead of|asks for|at least|at most|under|over|
 """What a sentence holds a measured time against."""
 SETTING = re.compile(r"([a-z][a-z ]*) (\d[\d.e+]*) (\w+) instead of ")
 """How a shortened run names each parameter that is not as the method has it."""
+DEPARTED = re.compile(r"[a-z ]+: [\d.]+ \w+, not [\d.]+ \w+")
+"""How a departure names such a parameter: what was set and what is asked for, which nothing need take."""
 SLACK = 0.2 + 1e-9
 """By which later rows may leave a window."""
 
@@ -84,7 +86,6 @@ class Told:
         return [
             *(line for label, card in cards for line in (label, *card.beside)),
             *section.lead,
-            *section.caveats,
             *(text for figure in section.figures for text in (figure.title, figure.lead)),
             *(exhibit.title for exhibit in section.exhibits),
             *what_was_done(self.run.steps, self.folder.manifest.drive.capacity_bytes),
@@ -92,11 +93,12 @@ class Told:
 
     @property
     def labels(self) -> list[str]:
-        """Headline figures and captions."""
+        """Headline figures, what is the matter with them, and captions."""
         kind = shown_by(self.result, self.folder.manifest.method.name)
         tables = () if kind.terminal is not None else loaded(kind.tables)(self.result)
         return [
-            *(headline_label(self.result, each) for each in self.result.scalars),
+            *(each.marked for each in self.result.scalars),
+            *(each.words for figure in self.result.scalars for each in figure.qualifiers),
             *(t.caption for t in tables),
         ]
 
@@ -161,7 +163,7 @@ class Told:
         ordinal = min(claim.evidence.steps)
         step = self.steps[ordinal]
         if step.verb == "precondition":
-            proofs = [each for each in self.result.proofs if each.ordinal == ordinal]
+            proofs = [each for each in proofs_of(self.result) if each.ordinal == ordinal]
             for proof in proofs:
                 if proof.mean_mb_s is None:
                     continue
@@ -328,7 +330,8 @@ class Told:
             if hasattr(each, "value") and each.value is not None and each.unit in ("ns", "s")
         }
         for text in self.texts:
-            plain = VIEW.sub("", OF_THE_METHOD.sub("", SETTING.sub(self._unless_set, text)))
+            others = SETTING.sub(self._unless_set, DEPARTED.sub("", text))
+            plain = VIEW.sub("", OF_THE_METHOD.sub("", others))
             for number, unit in TIME.findall(plain):
                 seconds = float(number.replace(",", "")) * UNITS[unit]
                 near = np.abs(known - seconds) <= 0.006 * seconds + 1e-9
@@ -347,7 +350,8 @@ class Told:
     @property
     def texts(self) -> tuple[str, ...]:
         """Everything that is said of the run in words, each once."""
-        every = (*map(sentence, self.claims), *self.labels, *self.result.caveats, *self.page_texts)
+        departures = map(departure_text, gathered_departures(self.folder.manifest))
+        every = (*map(sentence, self.claims), *self.labels, *departures, *self.page_texts)
         return tuple(dict.fromkeys(every))
 
     def _counts(self) -> Iterator[str]:
@@ -387,7 +391,7 @@ class Told:
             if (found := re.search(r"(?:round|sample|cycle) (\d+)", each.label)) is not None
         ]
         found = set(range(1, max(numbers, default=0) + 1))
-        for proof in self.result.proofs:
+        for proof in proofs_of(self.result):
             rows = self.run.rows(proof.ordinal)
             found.add(int(rows["end_ns"].max() / 1e9 / proof.round_s + 1e-6))
         for entry in getattr(self.result, "entries", ()):
@@ -396,9 +400,11 @@ class Told:
 
     def _ratings(self) -> Iterator[str]:
         """A share of a rating of steady state asks for a steady state that was shown."""
-        for share in rated_shares(self.result.rated_scalars, self.folder.manifest.ratings):
+        for share in rated_shares(rateable(self.result), self.folder.manifest.ratings):
             name = share.figure.name
-            if ("steady" in name or "mixed" in name) and not all(each.reached for each in self.result.proofs):
+            if ("steady" in name or "mixed" in name) and not all(
+                each.reached for each in proofs_of(self.result)
+            ):
                 yield f"{name} is held against a rating in a state that was not shown"
 
 

@@ -18,7 +18,7 @@ from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.presented.consistency import findings
-from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
+from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.steps import Request
 from ssdlab.results.claim import sentence
@@ -80,24 +80,23 @@ def test_a_throttled_drive_is_not_called_steady() -> None:
     result = ConsistencyResult.model_construct(entries=(hot,))
     (said,) = map(sentence, findings(result))
     assert "whether it was steady is not judged, as heat held the drive back" in said
-    assert [result.unshown(each) for each in hot.headlines] == ["throttled by heat"]
+    assert [each.codes for each in hot.headlines] == [("state-unproven",)]
 
 
 def test_a_run_that_began_warmer_says_so() -> None:
     cool, warm = entry_of([100.0] * 20, 2.0, began_c=40.0), entry_of([100.0] * 20, 2.0, began_c=55.0)
-    (said,) = map(sentence, caveats_of(purged=True, seconds=2000, entries=(cool, warm)))
+    (_, _, said) = map(sentence, findings(ConsistencyResult.model_construct(entries=(cool, warm))))
     assert said.startswith("Stock began at 55.0 °C, and stock at 40.0 °C")
-    assert not [*caveats_of(purged=True, seconds=2000, entries=(cool, cool))]
+    assert len([*findings(ConsistencyResult.model_construct(entries=(cool, cool)))]) == 2
 
 
 def test_efficiency_and_power_bear_the_state_too() -> None:
     one = entry_of([100.0] * 20, 0.5).model_copy(update={"mean_w": 2.0, "asked_pct": 2})
     other = entry_of([100.0] * 20, 2.0).model_copy(update={"mean_w": 2.0, "asked_pct": 25})
-    result = ConsistencyResult.model_construct(entries=(one, other))
-    assert {each.name: result.unshown(each) for entry in (one, other) for each in entry.headlines} == {
-        "consistency_spare_2_iops": "state not shown",
-        "consistency_spare_2_kiops_per_w": "state not shown",
-        "consistency_spare_2_w": "state not shown",
+    assert {each.name: each.state for entry in (one, other) for each in entry.headlines} == {
+        "consistency_spare_2_iops": "state unproven",
+        "consistency_spare_2_kiops_per_w": "state unproven",
+        "consistency_spare_2_w": "state unproven",
         "consistency_spare_25_iops": "",
         "consistency_spare_25_kiops_per_w": "",
         "consistency_spare_25_w": "",
@@ -118,7 +117,7 @@ def test_what_falls_later_was_not_steady_and_little_writing_is_not_judged() -> N
     assert "in the last 20.0 s" in said[1], "from where it was steady"
     (ranked,) = little.headlines
     assert ranked.label == "stock, all 20 s"
-    assert not ConsistencyResult.model_construct(entries=(little,)).shows(ranked)
+    assert ranked.unfit("ranking")
 
 
 @pytest.mark.long

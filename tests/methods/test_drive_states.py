@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from methods.on_simulated import run
+from methods.on_simulated import rateable, run
 from methods.quick_runs import QuickResult
 from ssdlab.analysis.falling import came_back, deepest_fall
 from ssdlab.analysis.steady_state import MAX_RANGE, WINDOW, first_lasting, first_steady
@@ -22,10 +22,11 @@ from ssdlab.methods.presented.points import peak_findings, points_findings
 from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.points import PointsResult
-from ssdlab.methods.results.steady import moved_caveats
 from ssdlab.methods.results.written import written_by
 from ssdlab.report.sections.mixed import headlines
 from ssdlab.results.claim import sentence
+from ssdlab.results.drive_states import moved
+from ssdlab.results.qualifiers import CATALOGUE
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import PeakResult, Warned
@@ -113,10 +114,7 @@ def test_a_sweep_whose_drive_moved_has_no_headline_and_no_share_of_a_rating(
     shown = capsys.readouterr().out
     assert "taken again afterwards" in shown
     assert "the drive's state moved" in shown
-    assert (
-        "there is no headline figure; without --quick the writing before is longer, and --precondition "
-        "analytic places the state of a simulated drive without an SLC cache"
-    ) in shown
+    assert CATALOGUE["state-moved"].advice.casefold() in " ".join(shown.split()).casefold()
     assert "of the rated" not in shown
     assert "n steady state after" not in shown
     (folder,) = (path for path in tmp_path.iterdir() if (path / "manifest.json").exists())
@@ -138,14 +136,14 @@ def test_a_sweep_in_one_state_keeps_its_headline(tmp_path: Path) -> None:
     result = read_result(run("steady-random-write", tmp_path, **brief))
     assert isinstance(result, PeakResult)
     assert [(check.kind, check.held) for check in result.checks] == [("window", True)]
-    assert result.rated_scalars == result.scalars != ()
+    assert rateable(result) == list(result.scalars) != []
     quick = read_result(
         run("steady-random-write", tmp_path, **{**brief, "overwrites": "0", "most_seconds": "3"})
     )
     assert isinstance(quick, PeakResult)
     assert quick.steady is not None
     assert quick.steady.capacities < 1
-    assert quick.rated_scalars == (), "of a state that was not shown"
+    assert rateable(quick) == [], "of a state that was not shown"
     assert not any("n steady state after" in sentence(claim) for claim in peak_findings(quick))
 
 
@@ -168,7 +166,7 @@ def test_points_taken_again_decide_whether_the_state_held(after: float, held: bo
         ("depth 4", "depth 8", 40.0),
     ]
     assert [check.held for check in checks] == [True, held]
-    assert len(list(moved_caveats(checks))) == (0 if held else 1)
+    assert [each.code for each in moved(checks)] == ([] if held else ["state-moved"])
 
 
 def test_writes_at_low_depths_that_fall_are_taken_again_and_have_no_score_unless_they_come_back(
@@ -180,7 +178,7 @@ def test_writes_at_low_depths_that_fall_are_taken_again_and_have_no_score_unless
     )
     result = read_result(folder)
     assert isinstance(result, PointsResult)
-    named = {figure.name for figure in result.scalars}
+    found = {figure.name: figure for figure in result.scalars}
     steps = {each.label: each for each in folder.steps()}
     fallen = set()
     for order in ("random", "sequential"):
@@ -191,9 +189,9 @@ def test_writes_at_low_depths_that_fall_are_taken_again_and_have_no_score_unless
         again = [label for label in line if f"{label} again" in steps]
         back = {label: float(steps[f"{label} again"].measured.iops) for label in again}
         held = all(came_back(float(steps[label].measured.iops), back[label]) for label in again)
-        assert (f"low_depths_{order}_write_mb_s" in named) is held
+        score = found[f"low_depths_{order}_write_mb_s"]
+        assert (score.value is not None) is held and ("state-moved" in score.codes) is not held
         if not held:
-            assert any(f"no headline figure of {order} write" in caveat for caveat in result.caveats)
             fallen.add(order)
         following = steps["sequential write, depth 1"].ordinal
         assert order != "random" or all(steps[f"{each} again"].ordinal < following for each in again)
@@ -218,7 +216,7 @@ def test_a_point_below_all_others_fell_nowhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hot", "chosen", "moved"),
+    ("hot", "chosen", "apart"),
     [
         ((False, False, False), "depth 2", None),
         ((False, True, True), "depth 2", ("depth 1", "depth 2")),
@@ -229,14 +227,14 @@ def test_a_point_below_all_others_fell_nowhere() -> None:
     ids=["cool", "hot where reported", "hot beyond", "hot at the end", "hot throughout"],
 )
 def test_a_depth_is_not_reported_that_only_warmth_chose(
-    hot: tuple[bool, ...], chosen: str, moved: tuple[str, str] | None
+    hot: tuple[bool, ...], chosen: str, apart: tuple[str, str] | None
 ) -> None:
     labels = ["depth 1", "depth 2", "depth 4"]
     steps = tuple(_warm(at, label, warm) for at, (label, warm) in enumerate(zip(labels, hot, strict=True)))
     check = heat_check(RunData(steps, 1, 1), labels, chosen, "IOPS")
-    assert (None if check is None else (check.what, check.then)) == moved
+    assert (None if check is None else (check.what, check.then)) == apart
     if check is not None:
-        assert len(list(moved_caveats([check]))) == 1, "so there is no headline"
+        assert [each.code for each in moved([check])] == ["state-moved"], "so there is no headline"
         assert "before the drive throttled itself for heat" in sentence(check_claim(check))
 
 
@@ -249,7 +247,8 @@ def _warm(at: int, label: str, warm: bool) -> Step:
 def test_a_drive_whose_mixes_moved_has_a_line_on_the_card(quick_result: QuickResult) -> None:
     result = quick_result("mixed-random")
     checks = tuple(each.model_copy(update={"held": False}) for each in result.checks)
-    result = result.model_copy(update={"checks": checks})
+    figures = tuple(each.withheld(moved(checks)) for each in result.scalars)
+    result = result.model_copy(update={"checks": checks, "scalars": figures})
     run: Any = SimpleNamespace(
         result=result, manifest=SimpleNamespace(method=SimpleNamespace(title="Mixed random I/O"))
     )

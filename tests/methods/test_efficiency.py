@@ -19,7 +19,7 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.report.sections.ratings import format_share
 from ssdlab.results.rated_shares import other_ratings, rated_shares
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import PeakResult, Scalar
+from ssdlab.results.schema import Metric, PeakResult
 
 NO_METER = ("--meter", "none")
 METERED = "sim:samsung-950-pro-512gb,scale=64"
@@ -60,8 +60,8 @@ def test_without_a_meter_there_is_no_figure_of_power(tmp_path: Path) -> None:
     assert not [each for each in result.scalars if each.unit in ("W", "kIOPS/W", "MB/s/W")]
 
 
-def scalar(name: str, value: float | None, unit: str = "IOPS") -> Scalar:
-    return Scalar(name=name, label=name, value=value, unit=unit, better="higher")
+def scalar(name: str, value: float | None, unit: str = "IOPS") -> Metric:
+    return Metric(name=name, label=name, value=value, unit=unit, better="higher")
 
 
 @pytest.mark.long
@@ -194,7 +194,7 @@ def test_a_drive_record_rates_a_real_drive(tmp_path: Path, monkeypatch: pytest.M
     assert rated_values(FakeDrive().identity) == ()
     method = find_method("peak-random-read")
     kept = RunFolder(run_on(drive, method, method.params.build(PEAK), tmp_path / "library"))
-    (share,) = rated_shares(read_result(kept).rated_scalars, kept.manifest.ratings)
+    (share,) = rated_shares(read_result(kept).scalars, kept.manifest.ratings)
     assert share.share == pytest.approx(read_result(kept).points[read_result(kept).chosen].iops / 100_000)
 
 

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from methods.on_simulated import run
+from methods.on_simulated import findings_of, run, shorter_in
 from methods.statements import Told
 from ssdlab.cli import main
 from ssdlab.methods.presented.energy_job import tables as tables_of
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.steady import caveats_of
 from ssdlab.results import tables
-from ssdlab.results.claim import clause
 from ssdlab.results.run_folder import RunFolder
 
 DRIVE = "sim:samsung-950-pro-512gb,scale=64"
@@ -50,10 +48,10 @@ def test_a_job_of_a_trace_tells_what_became_of_the_trace(tmp_path: Path) -> None
     lines = "".join(f"{at * 1000} d write {(at % 3) * 10**12} 4096\n" for at in range(50))
     trace.write_text(f"fio version 3 iolog\n0 d add\n0 d open\n{lines}60000 d close\n")
     told = [
-        read_result(run(name, tmp_path / name, DRIVE, file=str(trace), **more)).caveats
+        findings_of(read_result(run(name, tmp_path / name, DRIVE, file=str(trace), **more)))
         for name, more in (("energy-per-job", {"job": "trace"}), ("trace", {}))
     ]
-    wrapped = [caveat for caveat in told[1] if "wrapped" in caveat]
+    wrapped = [each for each in told[1] if "wrapped" in each]
     assert wrapped and set(wrapped) <= set(told[0])
 
 
@@ -61,7 +59,8 @@ def test_a_quick_job_says_how_small_it_is(tmp_path: Path, capsys: pytest.Capture
     words = ["run", "energy-per-job", DRIVE, "--quick", "--set", "job=reads", "--library", str(tmp_path)]
     assert main(words) == 0
     (told,) = (Told(path.parent) for path in tmp_path.glob("*/manifest.json"))
-    assert any("quick: a job of 67.1 MB instead of 100 GB" in caveat for caveat in told.result.caveats)
+    (said,) = shorter_in(told.folder)
+    assert said.startswith("quick: ") and "amount 67.1 MB instead of 100 GB" in said
     assert told.faults() == []
 
 
@@ -77,8 +76,8 @@ def test_a_job_that_is_given_up_has_no_figure(tmp_path: Path) -> None:
     folder = run("energy-per-job", tmp_path, DRIVE, job="reads", amount=str(256 * MIB), limit_seconds="0.05")
     result = read_result(folder)
     assert result.scalars == ()
-    assert any("given up at its time limit" in each for each in result.caveats)
-    assert [claim.judged for claim in result.limits()] == [False]
+    (said,) = findings_of(result)
+    assert "given up at its time limit" in said
     assert Told(folder.path).faults() == []
 
 
@@ -86,8 +85,8 @@ def test_without_a_meter_there_is_only_the_time(tmp_path: Path) -> None:
     folder = run("energy-per-job", tmp_path, "sim:tiny-test,scale=4", job="reads", amount=str(16 * MIB))
     result = read_result(folder)
     assert [each.name for each in result.scalars] == ["reads_s"]
-    assert "nothing metered the job: its energy is not known" in result.caveats
-    assert [claim.judged for claim in result.limits()] == [False]
+    (said,) = findings_of(result)
+    assert "not metered" in said
 
 
 def test_drives_are_ranked_by_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,9 +108,8 @@ def test_steady_writes_begin_in_a_state_that_is_proven_or_not_shown(tmp_path: Pa
     )
     result = read_result(folder)
     assert result.steady is not None and result.bytes == 64 * MIB
-    shown = result.shows(result.scalars[0])
-    assert shown == result.steady.reached
-    assert shown or {clause(each) for each in caveats_of(result.steady)} <= {*result.caveats}
+    assert all(("state-unproven" in each.codes) is not result.steady.reached for each in result.scalars)
+    assert all(bool(each.unfit("ranking")) is not result.steady.reached for each in result.scalars)
     assert Told(folder.path).faults() == []
 
 

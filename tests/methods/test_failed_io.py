@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from methods.failing_drive import failing
-from methods.on_simulated import parts_of, quick_run
+from methods.on_simulated import parts_of, proofs_of, quick_run
 from ssdlab.cli import main
 from ssdlab.methods import REGISTRY
-from ssdlab.methods.results.figure_state import state_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import LabError
-from ssdlab.results.host_part import PREPARING
+from ssdlab.results.evidence import PREPARING
 from ssdlab.results.run_folder import RunFolder
 
 pytestmark = pytest.mark.long
@@ -24,7 +23,7 @@ SHARES = (0.5, 1e-2, 1e-3, 1e-4, 1e-5)
 TEN = [(direction, share) for share in SHARES for direction in ("write", "read")]
 PROVEN = ("n steady state after", "steady from", "steady in round", "ended by steady state", "held the rule")
 """What is said of a state that was shown."""
-FAILED = {"failed I/O", "state not shown"}
+FAILED = {"failed-io", "state-unproven"}
 
 
 def spoilt_steps(run: RunFolder) -> tuple[set[int], set[int]]:
@@ -54,24 +53,25 @@ def check_nothing_good(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> in
     every = {step.ordinal for step in run.steps() if step.verb not in PREPARING}
     marked = 0
     for figure in result.scalars:
-        own = set(result.basis_of(figure).steps) or every
+        own = set(figure.steps) or every
         if own & faulty:
             marked += 1
-            assert state_of(result, figure) == "failed I/O", figure.name
+            assert figure.codes[0] == "failed-io", figure.name
         if own & (faulty | after):
-            assert not result.stands(figure), figure.name
-            assert result.rated_as(figure) == (), figure.name
-            assert state_of(result, figure) in FAILED, figure.name
+            assert figure.unfit("ranking") and figure.unfit("ratings"), figure.name
+            assert FAILED.intersection(figure.codes), figure.name
     for part in parts_of(result.model_dump(mode="json")):
         if part.get("ordinal") in faulty:
             assert True not in (part.get("held"), part.get("passed"), part.get("reached")), part
-    for proof in result.proofs:
+    for proof in proofs_of(result):
         assert not (proof.reached and proof.ordinal in faulty | after)
     capsys.readouterr()
     assert main(["show", str(run.path)]) == 0
     shown = capsys.readouterr().out
-    if faulty:
-        assert "caveat: I/O failed" in shown
+    if marked:
+        assert "failed I/O" in shown
+    elif faulty:
+        assert "I/O failed (" in shown or "I/Os failed (" in shown, "no figure is of it, and it is warned of"
     judged = {step.ordinal for step in run.steps() if step.result.measurement is not None}
     if judged <= faulty | after:
         assert result.passed is not True
@@ -79,8 +79,8 @@ def check_nothing_good(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> in
     assert main(["show", str(run.path), "--json"]) == 0
     told, ranked = json.loads(capsys.readouterr().out), ""
     for figure in result.scalars:
-        if (set(result.basis_of(figure).steps) or every) & faulty:
-            assert told["states"][figure.name] == "failed I/O"
+        if (set(figure.steps) or every) & faulty:
+            assert figure.name in told["qualifiers"]["failed-io"]["figures"]
             ranked = ranked or ("" if figure.value is None else figure.name)
     if ranked:
         assert main(["rank", ranked, "--library", str(run.path.parent)]) == 2

@@ -13,11 +13,10 @@ import pytest
 from methods.on_simulated import SMALL
 from methods.quick_runs import METHODS, QuickRun
 from ssdlab.cli import main
-from ssdlab.methods.results.figure_state import with_states
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts_verdict import Judgement
 from ssdlab.model.units import figure_text
-from ssdlab.results.host_part import PREPARING
+from ssdlab.results.evidence import PREPARING, qualified
 from ssdlab.results.run_folder import Step
 
 
@@ -54,19 +53,18 @@ def test_failed_io_marks_the_figures_that_its_step_decided_and_no_others(
     result, steps = read_result(run), run.steps()
     assert result is not None
     measured = {at for at, step in enumerate(steps) if step.result.measurement and step.verb not in PREPARING}
-    figured = {step.ordinal for step in steps if step.verb not in PREPARING}
     chosen = sorted(measured)
     for at in {*chosen[:: len(chosen) // 5 + 1], *chosen[-1:]}:
-        spoilt = with_states(result, [*steps[:at], failing(steps[at]), *steps[at + 1 :]])
+        spoilt = qualified(result, [*steps[:at], failing(steps[at]), *steps[at + 1 :]])
         for figure in spoilt.scalars:
-            decided = set(result.decided_by(figure)) or figured
-            assert (figure.unshown == "failed I/O") is (steps[at].ordinal in decided), (figure.name, at)
+            decided = {*figure.steps, *figure.chosen_among}
+            assert ("failed-io" in figure.codes) is (steps[at].ordinal in decided), (figure.name, at)
 
 
 def test_seconds_of_act_pass_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["act", SMALL, "--set", "load=10"]
     found, shown, page = told(words, tmp_path, capsys, page=True)
-    assert found["states"] == {"act_load_passed": "not judged"}
+    assert found["qualifiers"]["not-judged"]["figures"] == ["act_load_passed"]
     assert "10x kept the limits of 6.x" in shown
     assert "(not judged)" in shown
     assert not re.search(r"\bpassed\b", shown.partition("How this was measured")[0])
@@ -84,15 +82,13 @@ def test_headlines_of_snia_tests_bear_the_verdict(tmp_path: Path, capsys: pytest
     assert not result["samples"]["steady"]
     verdict = Judgement(steady=False, fills=result["samples"]["fills"]).verdict
     assert verdict.startswith("not judged after")
-    states = found["states"]
-    assert isinstance(states, dict)
-    assert set(states.values()) == {f"steady state {verdict}"}
-    assert set(states) == {each["name"] for each in result["scalars"]}
-    assert {each["name"]: each["unshown"] for each in result["scalars"]} == states, "what the library reads"
+    for figure in result["scalars"]:
+        (unproven,) = [each for each in figure["qualifiers"] if each["code"] == "state-unproven"]
+        assert unproven["why"] == f"steady state {verdict}"
     assert "NOT" not in shown.partition("Headline figures")[0], "three verdicts for one thing"
     assert shown.count(verdict) >= 2
     card = page[page.index('<div class="card">') :].partition("</div>")[0]
-    assert verdict in card.replace("\xa0", " ")
+    assert "state unproven" in card and verdict in page.replace("\xa0", " ")
 
 
 def test_repeats_keep_the_state_of_a_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,8 +96,8 @@ def test_repeats_keep_the_state_of_a_figure(tmp_path: Path, capsys: pytest.Captu
     found, shown, _ = told(words, tmp_path, capsys)
     result = found["result"]
     assert isinstance(result, dict)
-    assert {each["state"] for each in result["repeated"]} == {"state not shown"}
-    assert "(state not shown)" in shown
+    assert all(each["qualified"] == {"state-unproven": 2} for each in result["repeated"])
+    assert "(state unproven)" in shown
 
 
 def test_the_verdict_has_three_words() -> None:
@@ -129,16 +125,17 @@ def test_a_figure_whose_state_was_not_shown_is_nowhere_told_without_that(
     """In prose, on cards, and beside charts that draw what no mark can be put to."""
     settings = ["--set", "depths=1,2"] if name == "steady-random-write" else []
     found, shown, page = told([name, SMALL, *settings], tmp_path, capsys, page=True)
-    states, result = found["states"], found["result"]
-    assert isinstance(states, dict) and isinstance(result, dict)
+    qualifiers, result = found["qualifiers"], found["result"]
+    assert isinstance(qualifiers, dict) and isinstance(result, dict)
+    unproven = qualifiers["state-unproven"]
     figures = {each["name"]: figure_text(each["value"], each["unit"]) for each in result["scalars"]}
-    throughputs = [each for each in states if each.endswith(("_iops", "_mb_s"))]
+    throughputs = [each for each in unproven["figures"] if each.endswith(("_iops", "_mb_s"))]
     assert throughputs, "the scene has figures that were not shown"
     prose = [
         each for each in shown.partition("Throughput")[0].split(". ") if "IOPS" in each or "MB/s" in each
     ]
     for figure in throughputs:
-        assert all(states[figure] in each for each in prose if f" {figures[figure]}" in each), figure
-    assert any(states[throughputs[0]] in each for each in prose)
+        assert all(unproven["label"] in each for each in prose if f" {figures[figure]}" in each), figure
+    assert any(unproven["label"] in each for each in prose)
     if name == "qd1":
         assert page.count("are of drive states that were not shown") >= 2

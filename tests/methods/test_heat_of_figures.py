@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
+from methods.on_simulated import rateable
 from ssdlab.drives.rated import Rated
 from ssdlab.methods.presented.fill import findings
-from ssdlab.methods.results.figure_state import states_of, with_states
 from ssdlab.methods.results.fill import FillResult
 from ssdlab.methods.results.points import PointsResult
 from ssdlab.methods.results.trim import LbaPlot, TrimEffect, TrimResult
 from ssdlab.model.host_load import HostLoad
+from ssdlab.model.telemetry import Mark, StepTelemetry
 from ssdlab.results.claim import sentence
+from ssdlab.results.evidence import qualified
 from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import Scalar, Warned
+from ssdlab.results.schema import Metric, Warned
 
 RATED = [
     Rated(metric="sequential_write_mb_s", value=1500.0, state="fresh", source="data-sheet"),
@@ -46,59 +48,64 @@ def fill(**changes: Any) -> FillResult:
         "cache_bytes": None,
         "before_mb_s": None,
         "after_mb_s": None,
-        "scalars": (Scalar.more("fill_mb_s", "whole drive", 750.0, "MB/s"),),
+        "scalars": (Metric.more("fill_mb_s", "whole drive", 750.0, "MB/s", steps=(1,)),),
     }
     return FillResult(**(facts | changes))
 
 
 def shares(result: FillResult) -> list[tuple[str, float]]:
-    return [(each.figure.name, each.share) for each in rated_shares(result.rated_scalars, RATED)]
+    return [(each.figure.name, each.share) for each in rated_shares(rateable(result), RATED)]
 
 
 def test_a_fill_that_heat_slowed_is_labelled_and_is_no_share_of_a_rating() -> None:
-    cool, hot = (with_states(fill(), [step(0), step(1, *codes)]) for codes in ((), ("throttled",)))
-    assert (states_of(cool), shares(cool)) == ({}, [("fill_mb_s", 0.5)])
-    assert (states_of(hot), shares(hot)) == ({"fill_mb_s": "throttled by heat"}, [])
-    assert hot.scalars[0].unshown == "throttled by heat", "the library ranks by that"
-    first = sentence(next(iter(findings(cast("FillResult", hot)))))
-    assert first == "750 MB/s over the whole drive (throttled by heat), 750 MB/s over its last 16.0 GB."
-    other = with_states(fill(), [step(0, "throttled"), step(1)])
-    assert states_of(other) == {}, "heat of another step"
+    cool, hot = (qualified(fill(), [step(0), step(1, *codes)]) for codes in ((), ("throttled",)))
+    assert (cool.scalars[0].codes, shares(cool)) == ((), [("fill_mb_s", 0.5)])
+    assert (hot.scalars[0].codes, shares(hot)) == (("throttled",), [])
+    first = sentence(next(iter(findings(hot))))
+    assert first == "750 MB/s over the whole drive (throttled), 750 MB/s over its last 16.0 GB."
+    other = qualified(fill(), [step(0, "throttled"), step(1)])
+    assert other.scalars[0].codes == (), "heat of another step"
 
 
 def test_a_fill_that_the_host_limited_is_labelled_and_is_no_share_of_a_rating() -> None:
-    limited = with_states(fill(), [step(0), step(1, busy=0.97)])
-    assert (states_of(limited), shares(limited)) == ({"fill_mb_s": "limited by the host"}, [])
-    assert limited.scalars[0].unshown == "limited by the host", "the library ranks by that"
-    other = with_states(fill(), [step(0, busy=0.97), step(1)])
-    assert states_of(other) == {}, "the host's load of another step"
+    limited = qualified(fill(), [step(0), step(1, busy=0.97)])
+    assert (limited.scalars[0].codes, shares(limited)) == (("host-limited",), [])
+    other = qualified(fill(), [step(0, busy=0.97), step(1)])
+    assert other.scalars[0].codes == (), "the host's load of another step"
 
 
 @pytest.mark.parametrize(
-    ("one", "state"),
+    ("one", "code"),
     [
-        (step(1, busy=0.97), "limited by the host"),
-        (step(1, "throttled"), "throttled by heat"),
+        (step(1, busy=0.97), "host-limited"),
+        (step(1, "throttled"), "throttled"),
         (step(1), None),
         (replace(step(1, "throttled", busy=0.97), verb="fill"), None),
     ],
 )
-def test_a_figure_that_names_no_steps_is_of_all_that_were_measured(one: Step, state: str | None) -> None:
-    figure = Scalar.more("fill_mb_s", "whole drive", 750.0, "MB/s")
-    result = with_states(PointsResult(quick=False, points=(), scalars=(figure,)), [step(0), one])
-    assert not result.basis_of(figure).steps
-    assert result.scalars[0].unshown == state
+def test_a_figure_that_names_no_steps_is_of_all_that_were_measured(one: Step, code: str | None) -> None:
+    figure = Metric.more("fill_mb_s", "whole drive", 750.0, "MB/s")
+    result = qualified(PointsResult(quick=False, points=(), scalars=(figure,)), [step(0), one])
+    assert result.scalars[0].codes == ((code,) if code else ())
 
 
-def test_of_a_fill_with_a_cache_the_speed_before_its_end_is_what_a_cached_rating_speaks_of() -> None:
-    cached = fill(cache_bytes=16 * 10**9, before_mb_s=1600.0, after_mb_s=600.0)
-    assert shares(cached) == [("fill_mb_s", 0.5), ("fill_cached_mb_s", 1.0)]
-    hot = with_states(cached, [step(1, "throttled")])
-    assert shares(cast("FillResult", hot)) == [("fill_cached_mb_s", 1.0)], "the cache ended before the heat"
+def with_mark(at_ns: int) -> Step:
+    """A step in which the drive throttled itself from then on."""
+    hot = step(1, "throttled")
+    marks = (Mark(code="throttled", at_ns=at_ns, what="hot"),)
+    telemetry = StepTelemetry(sources=("x",), samples=1, began_ns=0, ended_ns=100, marks=marks)
+    return replace(hot, result=hot.result.model_copy(update={"telemetry": telemetry}))
 
 
-def test_a_fill_of_a_drive_that_is_not_known_to_be_fresh_is_held_against_no_rating() -> None:
-    assert shares(fill(purged=False, before_mb_s=1600.0, after_mb_s=600.0, cache_bytes=10**9)) == []
+@pytest.mark.parametrize(("hot_from_ns", "kept"), [(60, ["fill_cached_mb_s"]), (40, [])])
+def test_heat_after_the_fall_is_none_of_the_speed_before_it(hot_from_ns: int, kept: list[str]) -> None:
+    figures = (
+        Metric.more("fill_mb_s", "whole drive", 750.0, "MB/s", steps=(1,)),
+        Metric.more("fill_cached_mb_s", "before", 1600.0, "MB/s", steps=(1,), ends_ns=50),
+    )
+    assert [name for name, _ in shares(fill(scalars=figures))] == ["fill_mb_s", "fill_cached_mb_s"]
+    hot = qualified(fill(scalars=figures), [with_mark(hot_from_ns)])
+    assert [name for name, _ in shares(hot)] == kept
 
 
 @pytest.mark.parametrize("codes", [(), ("throttled",)])
@@ -119,7 +126,6 @@ def test_the_power_of_a_trim_pass_that_heat_slowed_is_labelled(codes: tuple[str,
     effect = TrimEffect(reached_device=True, evidence="simulated", reads="zeroes", seconds=0.1)
     facts: dict[str, Any] = {"quick": False, "block_bytes": 131072, "torture_s": 3600.0, "purged": True}
     result = TrimResult.of(*plots, effect, 1, sustained_s=60.0, **facts)
-    found = with_states(result, [step(1, *codes), step(2), step(3)])
-    watts = {name: state for name, state in states_of(found).items() if name.startswith("trim_clean")}
-    assert set(watts.values()) == ({"throttled by heat"} if codes else set())
-    assert len(watts) == (2 if codes else 0)
+    found = qualified(result, [step(1, *codes), step(2), step(3)])
+    watts = [each.codes for each in found.scalars if each.name.startswith("trim_clean")]
+    assert watts == [codes] * 2

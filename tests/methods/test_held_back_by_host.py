@@ -14,12 +14,11 @@ from ssdlab.methods.method import RunData
 from ssdlab.methods.parts.state_checks import checks_of
 from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.pts.iops import PtsIopsParams, conclude, procedure
-from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.steady import moved_caveats
 from ssdlab.model.host_load import HostLoad
-from ssdlab.results import host_part
+from ssdlab.results import evidence
 from ssdlab.results.claim import sentence
+from ssdlab.results.drive_states import moved
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Attribution
@@ -61,7 +60,7 @@ def test_no_verdict_on_steady_state_is_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     drive_was_it = run(name, tmp_path / "drive", SMALL, **settings)
-    monkeypatch.setattr(host_part, "attribute", lambda load: Attribution(limit="host", reasons=(WHY,)))
+    monkeypatch.setattr(evidence, "attribute", lambda load: Attribution(limit="host", reasons=(WHY,)))
     host_was_it = run(name, tmp_path / "host", SMALL, **settings)
     capsys.readouterr()
     said = {}
@@ -73,7 +72,7 @@ def test_no_verdict_on_steady_state_is_given(
     assert "not judged" in said[host_was_it] and WHY in said[host_was_it]
     result = read_result(host_was_it)
     writes = [each for each in result.scalars if "read" not in each.name]
-    assert all(each.name in states_of(result) for each in writes), "a headline without its mark"
+    assert all(each.qualifiers for each in writes), "a headline without its mark"
 
 
 def test_rounds_that_the_host_limited_are_no_proof_either_way() -> None:
@@ -116,8 +115,8 @@ def test_a_point_taken_again_on_a_loaded_host_says_nothing_of_the_drive(by_host:
     )
     (check,) = checks_of(RunData(steps, 1, 1), [["depth 1", "depth 8"]], "IOPS")
     assert not check.held
-    (caveat,) = moved_caveats([check])
+    (mark,) = moved([check])
     assert sentence(check_claim(check)).endswith(
         "near saturation)." if by_host else "the drive's state moved."
     )
-    assert sentence(caveat).startswith("Whether" if by_host else "State moved")
+    assert mark.code == ("state-unproven" if by_host else "state-moved")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from methods.on_simulated import run
+from methods.on_simulated import run, shorter_in
 from methods.statements import Told
 from report.reading import Page
 from ssdlab.cli import main
@@ -60,7 +60,7 @@ def test_an_nvme_drive_draws_and_wakes_as_its_profile_says(tmp_path: Path) -> No
     told = {state.name: state for state in result.states}
     assert [told[name].idle_w for name in states] == [watts for watts, _ in states.values()]
     assert told[deepest].after_ms is not None and not told[deepest].operational
-    (shortened,) = result.caveats
+    (shortened,) = shorter_in(folder)
     assert result.lacks == () and shortened.startswith("shorter than the method asks for: settle time")
     assert Told(folder.path).faults() == []
 
@@ -105,7 +105,7 @@ def test_a_drive_with_nothing_to_rest_in_says_what_it_lacks(
     assert main(["run", "idle-power", "sim:tiny-test", "--quick", "--library", str(tmp_path)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "the profile has no states to rest in" in shown
-    assert "nothing metered the drive: there are no watts" in shown
+    assert "Nothing metered the drive: there are no watts" in shown
     assert "States to rest in none" in shown
 
 
@@ -125,7 +125,8 @@ def test_a_quick_run_says_that_it_is_rough(tmp_path: Path, capsys: pytest.Captur
     words = ["run", "idle-power", "sim:tiny-test,scale=4", "--quick", "--library", str(tmp_path)]
     assert main(words) == 0
     (told,) = (Told(path.parent) for path in tmp_path.glob("*/manifest.json"))
-    assert any(caveat.startswith("quick: 2 s at each way to rest") for caveat in told.result.caveats)
+    (said,) = shorter_in(told.folder)
+    assert said.startswith("quick: ") and "time 2 s instead of 60 s" in said
     assert told.faults() == []
 
 

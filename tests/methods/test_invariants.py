@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from methods.on_simulated import proofs_of, shorter_in
 from methods.quick_runs import DRIVE, METHODS, QuickRun
 from ssdlab.cli import main
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.departures import label_of
 from ssdlab.results.run_folder import RunFolder, Step
 
 DIRECTIONS = ("read", "write", "trim")
@@ -125,15 +127,15 @@ def test_figures_rest_on_steps_that_were_measured(run: RunFolder) -> None:
     ordinals = {step.ordinal for step in run.steps()}
     assert result.scalars
     for figure in result.scalars:
-        own = set(result.basis_of(figure).steps)
-        assert own | set(result.decided_by(figure)) <= ordinals, figure.name
-    for proof in result.proofs:
+        assert figure.steps and {*figure.steps, *figure.chosen_among} <= ordinals, figure.name
+    for proof in proofs_of(result):
         assert proof.ordinal in ordinals
 
 
 OF_A_STEP = {"IOPS": "iops", "MB/s": "mb_s"}
 NOT_OF_A_MEAN = {
-    *("consistency", "trim-validation", "rate-limit", "paced-burst", "pts-write-saturation", "trace")
+    *("consistency", "trim-validation", "rate-limit", "paced-burst", "trace"),
+    *("pts-write-saturation", "pts-host-idle-recovery", "pts-cross-stimulus-recovery"),
 }
 """Methods whose rates are of a part of a step, or what was asked for."""
 
@@ -144,7 +146,7 @@ def test_a_rate_of_one_step_is_what_that_step_did(run: RunFolder) -> None:
     result: Any = read_result(run)
     summaries = {step.ordinal: summary for step, summary in measured(run)}
     for figure in result.scalars:
-        steps = result.basis_of(figure).steps
+        steps = figure.steps
         if len(steps) == 1 and figure.unit in OF_A_STEP and figure.value is not None:
             rate, summary = OF_A_STEP[figure.unit], summaries[steps[0]]
             of_parts = [summary[each][rate] for each in DIRECTIONS if summary[each]]
@@ -161,7 +163,11 @@ def test_show_says_what_the_run_stored(run: RunFolder, capsys: pytest.CaptureFix
     assert main(["show", str(run.path), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["result"] == shown["manifest"]["result"] == run.manifest.result
-    assert set(shown["states"]) <= {each["name"] for each in shown["result"]["scalars"]}
+    having: dict[str, list[str]] = {}
+    for each in read_result(run).scalars:
+        for code in each.codes:
+            having.setdefault(code, []).append(each.name)
+    assert {code: each["figures"] for code, each in shown["qualifiers"].items()} == having
 
 
 def test_every_kind_of_result_is_among_them(quick_run: QuickRun) -> None:
@@ -169,9 +175,14 @@ def test_every_kind_of_result_is_among_them(quick_run: QuickRun) -> None:
     assert set(KINDS) - kinds == {"suite", "job", "measure"}
 
 
-def test_a_caveat_of_a_quick_run_says_what_to_do(run: RunFolder) -> None:
-    shorter = [each for each in read_result(run).caveats if each.startswith("quick: ")]
-    assert not [each for each in shorter if "every part" not in each and "without --quick" not in each]
+def test_what_a_quick_run_has_shorter_is_told_in_one(run: RunFolder) -> None:
+    """A departure has the name of a parameter, what is gathered its label."""
+    told = shorter_in(run)
+    lengths = [each for each in run.manifest.method.parameters if each.unit == "s" and each.quick is not None]
+    shorter = [each.name for each in lengths if float(str(each.quick)) < float(str(each.default))]
+    assert len(told) == (1 if shorter else 0)
+    for each in shorter:
+        assert f"{label_of(each)} " in told[0] or f"{each.replace('_', ' ')}: " in told[0], each
 
 
 @pytest.mark.parametrize("name", ["peak-random-read", "rate-limit", "paced-burst"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.fake_drive import FakeDrive, knee, run_on
+from methods.on_simulated import findings_of, shorter_in
 from ssdlab.methods import all_methods, find_method
 from ssdlab.methods.job import read_job
 from ssdlab.methods.parts.workloads import closed_loop
@@ -20,13 +21,15 @@ READS = ("qd1", "peak-random-read", "peak-sequential-read")
 """Methods that conclude from summaries alone; those that need rows are tried on simulated drives."""
 
 
-def result_of(name: str, drive: FakeDrive, library: Path, quick: bool = False, **settings: str):
+def run_of(name: str, drive: FakeDrive, library: Path, quick: bool = False, **settings: str) -> RunFolder:
     method = find_method(name)
     if name == "qd1":
         settings.setdefault("steady", "false")  # steady state is judged by rows
-    return read_result(
-        RunFolder(run_on(drive, method, method.params.build(settings, quick=quick), library, quick=quick))
-    )
+    return RunFolder(run_on(drive, method, method.params.build(settings, quick=quick), library, quick=quick))
+
+
+def result_of(name: str, drive: FakeDrive, library: Path, **settings: str):
+    return read_result(run_of(name, drive, library, **settings))
 
 
 # 100 us a read: the ceiling is reached between two powers of two, or exactly at one.
@@ -72,7 +75,7 @@ def test_threads_of_one_io_or_one_ring_of_that_depth(tmp_path: Path) -> None:
         stream = drive.runs[0].streams[0]
         assert (stream.workers, stream.depth) == shape and stream.engine == engine
         assert result.engine == engine and result.chosen_depth == 8
-        assert any("io_uring" in caveat for caveat in result.caveats) is (engine == "uring")
+        assert any("io_uring" in each.lower() for each in findings_of(result)) is (engine == "uring")
 
 
 def test_what_each_method_asks_of_the_drive(tmp_path: Path) -> None:
@@ -91,19 +94,20 @@ def test_what_each_method_asks_of_the_drive(tmp_path: Path) -> None:
     assert len(asked["qd1"]) == 4 * 12
 
 
-def test_the_highest_depth_and_a_host_that_limits_are_caveats(tmp_path: Path) -> None:
+def test_the_highest_depth_is_said_to_be_it(tmp_path: Path) -> None:
     never = result_of("peak-random-read", FakeDrive(knee(100e-6, 1e12)), tmp_path / "a")
-    assert never.chosen_depth == 512 and any("highest depth" in caveat for caveat in never.caveats)
+    assert never.chosen_depth == 512 and any("highest depth" in each for each in findings_of(never))
     settles = result_of("peak-random-read", FakeDrive(), tmp_path / "b")
-    assert not any("highest depth" in caveat for caveat in settles.caveats)
+    assert not any("highest depth" in each for each in findings_of(settles))
 
 
 @pytest.mark.parametrize("name", READS)
 def test_quick_says_what_it_costs(tmp_path: Path, name: str) -> None:
-    result = result_of(name, FakeDrive(), tmp_path / "quick", quick=True)
-    assert result.quick and any(caveat.startswith("quick:") and "60 s" in caveat for caveat in result.caveats)
-    full = result_of(name, FakeDrive(), tmp_path / "full")
-    assert not full.quick and not any("quick" in caveat for caveat in full.caveats)
+    quick = run_of(name, FakeDrive(), tmp_path / "quick", quick=True)
+    (said,) = shorter_in(quick)
+    assert read_result(quick).quick and said.startswith("quick: ") and "60 s" in said
+    full = run_of(name, FakeDrive(), tmp_path / "full")
+    assert not read_result(full).quick and not shorter_in(full)
 
 
 def test_qd1_reads_everything_before_it_writes_anything(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from methods.on_simulated import SMALL, run
+from methods.on_simulated import SMALL, findings_of, proofs_of, rateable, run
 from ssdlab import _core, measure
 from ssdlab.analysis.one_pass import PIECES, agrees, fall_bytes, spare_of_fall, speeds_over_bytes
 from ssdlab.cli import main
@@ -17,7 +17,6 @@ from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.drives.spare import Spare
 from ssdlab.methods.parts.one_pass import UNPREPARED, Judged, lay_out
 from ssdlab.methods.parts.steady import SteadyParams
-from ssdlab.methods.presented.points import headline_label, peak_findings
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.options import MeasureOptions
@@ -91,7 +90,7 @@ def test_a_wrong_spare_is_never_called_steady_with_an_error(
     assert isinstance(proof, OnePassProof)
     assert not proof.agreed and proof.spare_found == pytest.approx(spare / wrong, rel=0.05)
     assert figures(folder)[0] == pytest.approx(figures(full)[0], rel=0.1) or not proof.reached
-    assert any("another one" in caveat for caveat in result(folder).caveats)
+    assert any("another one" in each for each in findings_of(result(folder)))
 
 
 def test_a_placed_state_has_the_amplification_and_the_tail(full: RunFolder, placed: RunFolder) -> None:
@@ -111,11 +110,12 @@ def test_what_stands_for_the_full_procedure_says_so(
         (passed, "one-pass", "one random pass, not SNIA's preconditioning"),
         (placed, "analytic", "not written"),
     ):
+        mark = "placed" if code == "analytic" else code
         manifest = folder.manifest
         assert manifest.params["precondition"] == code
         assert [each.code for each in manifest.departures].count(code) == 1
-        assert any(words in caveat for caveat in result(folder).caveats)
-        assert any(words in sentence(claim) for claim in peak_findings(result(folder)))
+        assert all(mark in figure.codes for figure in result(folder).scalars)
+        assert any(words in each for each in findings_of(result(folder)))
         assert main(["show", str(folder.path)]) == 0
         assert words in " ".join(capsys.readouterr().out.split())
         page = tmp_path / f"{code}.html"
@@ -133,9 +133,9 @@ def test_a_placed_state_is_called_prepared_wherever_it_is_told(
 ) -> None:
     folder = run(name, tmp_path, most_seconds="20", seconds="0.3", precondition="analytic")
     found = read_result(folder)
-    assert found is not None and all(isinstance(proof, PlacedProof) for proof in found.proofs)
-    assert found.proofs[0].reached and found.rated_scalars, "the scene is of a state that was shown"
-    assert all(PREPARED in headline_label(found, figure) for figure in found.scalars)
+    assert found is not None and all(isinstance(proof, PlacedProof) for proof in proofs_of(found))
+    assert proofs_of(found)[0].reached and rateable(found), "the scene is of a state that was shown"
+    assert all(PREPARED in figure.marked for figure in found.scalars)
     of_state = [
         said
         for claim in loaded(shown_by(found, name).findings)(found)

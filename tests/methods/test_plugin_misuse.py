@@ -54,7 +54,7 @@ def procedure(lab, p):
 
 
 def conclude(data, p):
-    return R(quick=data.quick, mean_ns=5.0, scalars=(Scalar.less("odd_mean", "mean", 5.0, "ns"),))
+    return R(quick=data.quick, mean_ns=5.0, scalars=(Metric.less("odd_mean", "mean", 5.0, "ns", steps=(0,)),))
 
 
 def findings(r):
@@ -199,18 +199,36 @@ GIVEN = {
     ),
     "an infinite headline": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
-        "scalars=(Scalar.less('a', 'a', float('inf'), 'ns'),))",
+        "scalars=(Metric.less('a', 'a', float('inf'), 'ns', steps=(0,)),))",
         r"cannot be kept: scalars\[0\].value is no finite number",
     ),
     "two headlines of one name": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
-        "scalars=(Scalar.less('a', 'a', 1.0, 'ns'), Scalar.less('a', 'b', 2.0, 'ns')))",
+        "scalars=tuple(Metric.less('a', each, 1.0, 'ns', steps=(0,)) for each in 'ab'))",
         "two figures are called a",
+    ),
+    "a headline without steps": (
+        "conclude = lambda data, p: R(quick=True, mean_ns=1.0, scalars=(Metric.less('a', 'a', 1.0, 'ns'),))",
+        "the Metric a says no steps",
+    ),
+    "a qualifier of no catalogue": (
+        "from ssdlab.plugin import Qualifier\n"
+        "conclude = lambda data, p: R(quick=True, mean_ns=1.0, scalars=(Metric.less('a', 'a', 1.0, 'ns', "
+        "steps=(0,), qualifiers=(Qualifier(code='odd'),)),))",
+        "has an unknown qualifier: odd",
+    ),
+    "what results of interface 1 said": (
+        "class R(R):\n    def shows(self, figure): return True",
+        "R: shows is gone with interface 2",
+    ),
+    "a later interface": (
+        "REMARKS = {'interface': 3}",
+        "it is for version 3 of ssdlab.plugin",
     ),
     "a headline with a strange name": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
-        "scalars=(Scalar.less('<img src=x>', 'a', 1.0, 'ns'),))",
-        "of a Scalar is no word",
+        "scalars=(Metric.less('<img src=x>', 'a', 1.0, 'ns', steps=(0,)),))",
+        "of a Metric is no word",
     ),
     "a result that reads back as another": (
         "from pydantic import field_serializer\n"

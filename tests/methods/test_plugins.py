@@ -68,7 +68,7 @@ OLD = """from ssdlab.methods.method import Method, Params, RunData, Seconds, par
 from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.results.outcome import PointsResult
-from ssdlab.results.schema import Scalar
+from ssdlab.results.schema import Metric
 """
 """What the document of 0.1 told to import."""
 
@@ -220,6 +220,7 @@ def test_a_kind_that_cannot_be_used_is_told(fault: str, site: Path) -> None:
 OWN_KIND = """
 import ssdlab.plugin
 import ssdlab.results.schema
+from ssdlab.plugin import Qualifier
 
 
 class OwnResult(ssdlab.results.schema.ResultBase):
@@ -231,8 +232,9 @@ conclude_points = conclude
 
 
 def conclude(data, p):
-    points = conclude_points(data, p)
-    return OwnResult(quick=data.quick, times=2.0, scalars=points.scalars, caveats=("a caveat of its own",))
+    own = [Qualifier(code="not-judged", why="for a reason of its own")]
+    scalars = tuple(each.qualified(own) for each in conclude_points(data, p).scalars)
+    return OwnResult(quick=data.quick, times=2.0, scalars=scalars)
 """
 
 
@@ -260,7 +262,7 @@ def test_a_run_whose_package_is_absent_shows_its_figures_and_says_so(site: Path,
     )
     for output in (" ".join(shown.stdout.split()), page.read_text()):
         assert "no results of the kind after-writes: the package that brings the method is not" in output
-        assert "after writes / at rest" in output and "a caveat of its own" in output
+        assert "after writes / at rest" in output and "for a reason of its own" in output
 
 
 BROKEN = {

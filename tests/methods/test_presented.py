@@ -76,12 +76,12 @@ def test_the_sentence_is_made_of_the_object() -> None:
 
 def test_verdicts_of_runs_are_their_findings(quick_result: QuickResult) -> None:
     """Known of the quick runs: the rate that held, TRIM that was not judged, rounds without an end."""
-    ((limit,), (trim, reached)) = (
+    ((*_, limit), (trim, reached)) = (
         loaded(kind_of(name).findings)(quick_result(run))
         for name, run in (("rate-limit", "rate-limit"), ("trim", "trim-validation"))
     )
     result = quick_result("rate-limit")
     assert limit.holds is True and limit.judged and len(limit.evidence.steps) == len(result.tries)
     assert not trim.judged and trim.holds is None and reached.judged
-    (_, verdict) = loaded(kind_of("pts").findings)(quick_result("pts-latency"))
+    (_, verdict, *_) = loaded(kind_of("pts").findings)(quick_result("pts-latency"))
     assert verdict.judged and verdict.evidence.rows == (0, 4)

@@ -99,7 +99,7 @@ def test_a_saturated_headline_has_no_value(result: ReadUnderWritesResult) -> Non
     assert [each.value for each in worse.headlines()] == [None, None, None]
     said = [sentence(claim) for claim in findings(worse)]
     assert "Reads at 25 % beside writes at 50 % saturate the drive: the backlog grew." in said
-    assert [claim.judged for claim in worse.limits()] == [False]
+    assert any(each.startswith(f"{len(cells)} of {len(cells)} cells are saturated") for each in said)
 
 
 def test_quick_claims_no_steady_state(tmp_path: Path) -> None:

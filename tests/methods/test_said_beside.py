@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from methods.on_simulated import findings_of
 from ssdlab.methods.presented.pts import found_text, moving_cells
 from ssdlab.methods.presented.pts_series import window_of
 from ssdlab.methods.presented.rate_limit import rates
@@ -51,7 +52,7 @@ def test_a_rate_that_the_longest_io_vouched_for_says_so() -> None:
     result = RateLimitResult.of(
         (few, many), quick=True, read_pct=100, block_bytes=4096, percentile="p99", bound_ns=5e6
     )
-    assert any("too few I/Os for p99 at 1.00k IOPS" in caveat for caveat in result.caveats)
+    assert any("Too few I/Os for p99 at 1.00k IOPS" in each for each in findings_of(result))
     held = [row[6].text for row in rates(result).rows]
     assert held == ["yes: the longest took 2.00 ms", "yes"]
 

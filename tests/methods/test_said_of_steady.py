@@ -53,7 +53,7 @@ def test_a_round_after_a_pass_is_of_a_share_of_the_flash() -> None:
     said = sentence(steady_claim(by_pass()))
     assert said.startswith("By one random pass, not SNIA's preconditioning: in steady state after 60.0 s")
     assert said.endswith("each 0.250 s, 0.9 % of the flash.")
-    assert by_pass().brought_about == "prepared by one random pass"
+    assert by_pass().how == "one-pass"
     placed = PlacedProof(**facts(), spare=0.07)
     assert sentence(steady_claim(placed)).endswith("each 0.250 s, 0.9 % of the flash.")
 
@@ -65,13 +65,11 @@ def test_a_pass_that_did_not_show_its_spare_did_not_bring_the_state_about() -> N
         "Written over as in full after one random pass that did not show its spare: in ste"
     )
     assert said.endswith("each 0.250 s."), "rounds as the full procedure has them"
-    assert proof.brought_about == "written over after one random pass"
     agreed = by_pass(in_full=True)
     assert sentence(steady_claim(agreed)).startswith("Written over as in full after one random pass: in ste")
     assert sentence(steady_claim(agreed)).endswith("each 0.250 s.")
     moved = by_pass(spare_found=None, agreed=False, reached=False)
     assert "NOT in steady state" in sentence(steady_claim(moved))
-    assert moved.brought_about == "prepared by one random pass"
 
 
 def test_a_pass_for_so_much_spare_that_no_fall_need_show_is_not_doubted() -> None:

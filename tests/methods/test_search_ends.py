@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from methods.quick_runs import QuickResult
+from ssdlab.methods.act import search
 from ssdlab.methods.presented.paced import rate_beyond, safe_rate
+from ssdlab.methods.results.act import ActSearchResult
+from ssdlab.methods.results.paced import PacedBurstResult
+from ssdlab.methods.results.rate_limit import RateLimitResult
 from ssdlab.results.claim import sentence
-
-FROM_BELOW = "at least: none failed"
-
+from ssdlab.results.metric import Metric
 
 Searched = Callable[..., Any]
 
@@ -21,6 +23,15 @@ Searched = Callable[..., Any]
 def searched(quick_result: QuickResult) -> Searched:
     """Make a result of a search that met a load that failed, or none: `searched(name, failed=True)`."""
     return lambda name, *, failed: ended(quick_result(name), name, failed=failed)
+
+
+def figures_of(result: Any) -> list[Metric]:
+    """What a method makes of a result that was altered."""
+    if isinstance(result, PacedBurstResult):
+        return list(result._headlines())
+    if isinstance(result, ActSearchResult):
+        return list(search._scalars(result, search.ActSearchParams()))
+    return list(result.scalars)
 
 
 def ended(result: Any, name: str, *, failed: bool) -> Any:
@@ -37,7 +48,13 @@ def ended(result: Any, name: str, *, failed: bool) -> Any:
         beyond = {"safe_beyond_mb_s": rates[0].rate, "beyond_span_bytes": 2, "cache_bytes": 1}
         return result.model_copy(update={**end, **beyond, "safe_mb_s": rates[0].rate})
     if name == "rate-limit":
-        return result.model_copy(update={"highest_held": 1000, "lowest_failed": 2000 if failed else None})
+        tries = tuple(
+            each.model_copy(update={"held": not (failed and each is result.tries[-1])})
+            for each in result.tries
+        )
+        facts = dict(result) | {"tries": tries}
+        made = {name: facts[name] for name in ("quick", "read_pct", "block_bytes", "percentile", "bound_ns")}
+        return RateLimitResult.of(tries, **made)
     update = {"score": 10, "resolution": 5 if failed else None, "seconds": 86_400.0, "slice_s": 3600.0}
     return result.model_copy(update=update)
 
@@ -51,9 +68,9 @@ def test_a_search_without_a_failure_gives_a_bound_from_below(
 ) -> None:
     for failed in (True, False):
         result = searched(name, failed=failed)
-        own, *_ = [each for each in result.scalars if each.name.startswith(figure)]
-        assert result.unshown(own) == ("" if failed else FROM_BELOW)
-        assert result.shows(own) is failed
+        own, *_ = [each for each in figures_of(result) if each.name.startswith(figure)]
+        assert own.codes == (() if failed else ("search-ceiling",))
+        assert own.bound == (None if failed else "at least")
 
 
 def test_each_safe_rate_is_named_with_the_span_that_it_was_measured_over(searched: Searched) -> None:
@@ -73,5 +90,5 @@ def test_the_sentences_of_paced_bursts_say_at_least(searched: Searched) -> None:
 def test_a_quick_safe_rate_is_not_told_as_one_beyond_a_cache(searched: Searched) -> None:
     """Its span is a few megabytes: a drive that writes 280 MB/s was called safe at 384."""
     result = searched("paced-burst", failed=True).model_copy(update={"quick": True})
-    (own,) = [each for each in result.scalars if each.name == "paced_safe_mb_s"]
-    assert result.unshown(own) == "not shown beyond a cache" and not result.shows(own)
+    (own,) = [each for each in result._headlines() if each.name == "paced_safe_mb_s"]
+    assert own.codes == ("within-cache",) and own.unfit("ranking")

@@ -1,23 +1,24 @@
-"""What was set shorter than a method asks for is a caveat, whether `--quick` or `--set` made it so."""
+"""What was set shorter than a method asks for is a departure, whether `--quick` or `--set` made it so."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from methods.on_simulated import SMALL, shorter_in
 from ssdlab.methods import find_method
+from ssdlab.methods.method import Params
 from ssdlab.methods.presented.fill import findings
 from ssdlab.methods.results.fill import FillResult
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.shortened import is_shortened, label_of, with_shortened
 from ssdlab.results.claim import sentence
+from ssdlab.results.departures import gathered_departures, is_shortened, label_of
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Departure, ResultBase
+from ssdlab.results.schema import Departure, Manifest
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 
-DRIVE = "sim:tiny-test,scale=4"
 SHORT = "shorter than the method asks for"
 
 
@@ -26,32 +27,41 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
-def caveats(name: str, folder: Path, *, quick: bool = False, **settings: str) -> list[str]:
+def made(name: str, folder: Path, *, quick: bool = False, **settings: str) -> RunFolder:
     method = find_method(name)
     params = method.params.build(settings, quick=quick)
-    run = start(Order(method, params, DRIVE, destroy=DRIVE, seed=1, quick=quick), folder)
-    result = read_result(RunFolder(run))
-    assert result is not None
-    found = [each for each in result.caveats if SHORT in each]
-    assert is_shortened(RunFolder(run).manifest) == bool(found), "a page has it from the manifest"
-    return found
+    return RunFolder(start(Order(method, params, SMALL, destroy=SMALL, seed=1, quick=quick), folder))
+
+
+def manifest(name: str, params: Params, *departures: Departure, quick: bool = False) -> Manifest:
+    """Return what of a manifest tells how long a run was."""
+    known: dict[str, Any] = {"method": find_method(name).info(), "params": params.model_dump()}
+    return Manifest.model_construct(**known, quick=quick, departures=departures, children=())
 
 
 def test_a_run_that_set_made_short_says_so(tmp_path: Path) -> None:
-    """It carried no caveat at all, where `--quick` with a longer time had one."""
-    (said,) = caveats("peak-random-read", tmp_path, seconds="0.5", ramp_seconds="0")
-    assert said == f"{SHORT}: time 0.5 s instead of 60 s, ramp time 0 s instead of 2 s"
+    """It said nothing at all, where `--quick` with a longer time had a caveat."""
+    run = made("peak-random-read", tmp_path, seconds="0.5", ramp_seconds="0")
+    assert is_shortened(run.manifest)
+    assert shorter_in(run) == [f"{SHORT}: time 0.5 s instead of 60 s, ramp time 0 s instead of 2 s"]
 
 
 @pytest.mark.long
-def test_a_quick_run_tells_by_itself_but_of_what_is_shorter_still(tmp_path: Path) -> None:
-    assert caveats("peak-random-read", tmp_path / "a", quick=True) == []
-    (said,) = caveats("peak-random-read", tmp_path / "b", quick=True, seconds="0.1")
-    assert said == f"{SHORT}: time 0.1 s instead of 60 s"
+def test_a_quick_run_is_shortened_only_by_what_is_shorter_still(tmp_path: Path) -> None:
+    quick = made("peak-random-read", tmp_path / "a", quick=True)
+    assert not is_shortened(quick.manifest)
+    assert shorter_in(quick) == ["quick: time 1.5 s instead of 60 s, ramp time 0.2 s instead of 2 s"]
+    shorter = made("peak-random-read", tmp_path / "b", quick=True, seconds="0.1")
+    assert is_shortened(shorter.manifest)
+    assert shorter_in(shorter) == ["quick: time 0.1 s instead of 60 s, ramp time 0.2 s instead of 2 s"]
 
 
-def test_what_departures_tell_is_not_said_twice(tmp_path: Path) -> None:
-    assert caveats("pts-throughput", tmp_path, seconds="0.2", most_rounds="5", overwrites="1") == []
+def test_what_a_stored_departure_tells_is_not_told_twice(tmp_path: Path) -> None:
+    run = made("pts-throughput", tmp_path, seconds="0.2", most_rounds="5", overwrites="1")
+    assert is_shortened(run.manifest)
+    assert shorter_in(run) == []
+    assert gathered_departures(run.manifest) == run.manifest.departures
+    assert any(each.code == "parameter-seconds" for each in run.manifest.departures)
 
 
 @pytest.mark.parametrize(
@@ -59,15 +69,26 @@ def test_what_departures_tell_is_not_said_twice(tmp_path: Path) -> None:
 )
 def test_every_length_of_a_method_counts(name: str) -> None:
     params = find_method(name).params
-    plain = ResultBase(kind="peak", quick=False)
-    assert with_shortened(plain, params(), (), quick=False) == plain
+    whole = manifest(name, params())
+    assert not is_shortened(whole) and gathered_departures(whole) == ()
     for each in params.table():
         if each.unit == "s" and isinstance(each.quick, float) and each.quick < float(str(each.default)):
-            made = params.build({each.name: str(each.quick)})
-            (said,) = with_shortened(plain, made, (), quick=False).caveats
-            assert label_of(each.name) in said
+            short = params.build({each.name: str(each.quick)})
+            (found,) = gathered_departures(manifest(name, short))
+            assert is_shortened(manifest(name, short))
+            assert (found.code, found.what.count(" instead of ")) == ("shorter", 1)
+            assert found.what.startswith(f"{SHORT}: {label_of(each.name)} ")
             told = Departure(code=f"parameter-{each.name}", what="it", why="so")
-            assert with_shortened(plain, made, (told,), quick=False) == plain
+            assert gathered_departures(manifest(name, short, told)) == (told,)
+            (quick,) = gathered_departures(manifest(name, short, told, quick=True))
+            assert (quick.code, quick.what) == ("quick", "quick: it"), "gathered, and told once"
+
+
+def test_departures_of_other_things_stand_in_front() -> None:
+    params = find_method("peak-random-read").params.build({"seconds": "0.5"})
+    other = Departure(code="written-unknown", what="it", why="so")
+    found = gathered_departures(manifest("peak-random-read", params, other))
+    assert [each.code for each in found] == ["written-unknown", "shorter"]
 
 
 @pytest.mark.parametrize(
@@ -86,5 +107,5 @@ def test_the_end_of_a_fill_is_as_large_as_the_drive_has_it(parts: int, words: st
 
 def test_one_of_what_is_counted_stands_in_the_singular() -> None:
     params = find_method("steady-random-write").params.build({"overwrites": "1"}, quick=False)
-    found = with_shortened(ResultBase(kind="peak", quick=False), params, (), quick=False)
-    assert found.caveats == (f"{SHORT}: overwrites 1 span instead of 2 spans",)
+    (found,) = gathered_departures(manifest("steady-random-write", params))
+    assert found.what == f"{SHORT}: overwrites 1 span instead of 2 spans"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from methods.on_simulated import proofs_of
 from methods.statements import Told
 from ssdlab.cli import main
 from ssdlab.methods import REGISTRY
@@ -152,7 +153,7 @@ def test_a_placed_state_is_written_upon_for_five_rounds(
     """Rounds by time are shorter on a fast drive than those by bytes, by which such a state is judged."""
     words = ("--quick", "--precondition", "analytic")
     (told,) = told_by("steady-random-write", PROFILES[1], 21, tmp_path, *words)
-    (proof,) = told.result.proofs
+    (proof,) = proofs_of(told.result)
     assert len(proof.rounds_mb_s) >= 5 and proof.reached
     assert told.faults() == []
 

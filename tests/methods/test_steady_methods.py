@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from methods.on_simulated import run
+from methods.on_simulated import findings_of, run
 from ssdlab import _core
 from ssdlab.drives.simulated.drive import profile_text
 from ssdlab.methods.results.mixed import MixedResult
@@ -53,7 +53,7 @@ def test_steady_state_is_proven_before_the_sweep(steady: RunFolder) -> None:
     assert proof.capacities >= 2
     assert proof.seconds < 120, "it ends when it is steady, not at the bound"
     assert proof.first == len(proof.rounds_mb_s) - 5
-    assert not any("steady state was not reached" in caveat for caveat in result.caveats)
+    assert result.scalars and not any("state-unproven" in each.codes for each in result.scalars)
     assert [step.label for step in steady.steps()][-3:] == ["to steady state", "depth 1", "depth 8"]
 
 
@@ -72,13 +72,15 @@ def test_a_time_bound_ends_what_is_never_steady_and_the_result_says_so(tmp_path:
     assert result.steady is not None
     assert not result.steady.judged
     assert not result.steady.reached
-    assert any("is not judged" in caveat for caveat in result.caveats)
+    assert any("is not judged" in each for each in findings_of(result))
+    assert {each.codes[0] for each in result.scalars} == {"state-unproven"}
     longer = read_result(run("steady-random-write", tmp_path, **{**brief, "most_seconds": "40"}))
     assert isinstance(longer, PeakResult)
     assert longer.steady is not None
     assert longer.steady.judged
     assert not longer.steady.reached, "two capacities are asked for, and were not written"
-    assert any("not reached" in caveat for caveat in longer.caveats)
+    assert any("NOT in steady state" in each for each in findings_of(longer))
+    assert {each.codes[0] for each in longer.scalars} == {"state-unproven"}
 
 
 def test_sequential_writes_are_prepared_sequentially(tmp_path: Path) -> None:
@@ -124,9 +126,10 @@ def test_writes_of_one_io_are_taken_in_steady_state(tmp_path: Path) -> None:
     assert isinstance(result, Qd1Result)
     assert isinstance(fresh, Qd1Result)
     assert [proof.reached for proof in result.steady] == [True, True]
-    assert not any("once" in caveat for caveat in result.caveats)
+    assert not any("state-unproven" in each.codes for each in result.scalars)
     assert fresh.steady == ()
-    assert any("span filled once" in caveat for caveat in fresh.caveats)
+    for each in fresh.scalars:
+        assert ("state-unproven" in each.codes) is ("write" in each.name), each.name
     labels = [step.label for step in steady.steps() if step.result.measurement is not None]
     written = labels[labels.index("sequential to steady state") :]
     assert written == [

@@ -10,18 +10,17 @@ from typing import Any
 
 import pytest
 
-from methods.on_simulated import SMALL, run
+from methods.on_simulated import SMALL, findings_of, run
 from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.formats.traces import example
 from ssdlab.methods import find_method
-from ssdlab.methods.presented.trace import findings
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.replay import TraceResult
 from ssdlab.model.errors import Interrupted, Refused, UsageError
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
-from ssdlab.results.claim import sentence
+from ssdlab.results.evidence import qualified
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_order
 from ssdlab.runs.session import RunEnvironment, resume, start
@@ -101,8 +100,9 @@ def test_gaps_are_cut_and_io_beyond_the_end_is_wrapped(tmp_path: Path) -> None:
     result = replayed(tmp_path, trace, gap_most="25ms")
     assert (result.laid.gaps_cut, result.recording.duration_ns) == (1, 25_000_000)
     assert (result.laid.wrapped, result.laid.extent_bytes) == (1, (1 << 42) + 4096)
-    assert any("1 I/O beyond the drive's end was wrapped" in caveat for caveat in result.caveats)
-    assert any("1 I/O was left out: not in whole logical blocks" in caveat for caveat in result.caveats)
+    said = findings_of(result)
+    assert any("1 I/O beyond the drive's end was wrapped" in each for each in said)
+    assert any("1 I/O was left out: not in whole logical blocks" in each for each in said)
 
 
 def test_the_plan_holds_and_knows_the_trace(tmp_path: Path, gaps: Path) -> None:
@@ -130,7 +130,7 @@ def test_the_page_shows_the_bench_the_trace_and_the_lateness(tmp_path: Path, gap
 def test_the_example_runs_and_says_that_it_is_made_up(tmp_path: Path) -> None:
     result = read_result(run("trace", tmp_path, seconds="2"))
     assert isinstance(result, TraceResult) and result.source.file == example.NAME
-    assert any("made up" in caveat for caveat in result.caveats)
+    assert result.scalars and all("example" in figure.codes for figure in result.scalars)
     assert result.done.ios + result.done.dropped == result.laid.ios > 0
 
 
@@ -212,10 +212,7 @@ def test_times_of_a_loaded_host_are_marked_and_not_judged(
     steps = {step.verb: step for step in folder.steps()}
     load = HostLoad(threads=1, cores=2, cpu_busy_share=busy, run_queue_delay_share=0.0)
     replayed = replace(steps["run"], result=steps["run"].result.model_copy(update={"host": load}))
-    result = TraceResult.of(replayed, steps["trace"], 32, (), quick=False)
-    claim = next(iter(findings(result)))
-    assert ("host-limited" in sentence(claim)) is limited
-    assert claim.judged is not limited
+    result = qualified(TraceResult.of(replayed, steps["trace"], 32, made_up=False, quick=False), [replayed])
+    assert ("host-limited" in findings_of(result)[0]) is limited
     timed = [figure for figure in result.scalars if figure.unit in ("MB/s", "ns")]
-    assert timed and all(("host-limited" in figure.label) is limited for figure in timed)
-    assert any("are not judged, as the host took part" in caveat for caveat in result.caveats) is limited
+    assert timed and all(("host-limited" in figure.codes) is limited for figure in timed)

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from methods.on_simulated import run
+from methods.on_simulated import findings_of, run
 from methods.quick_runs import QuickResult
 from ssdlab.analysis.over_position import mean_speed
 from ssdlab.analysis.trim_verdict import judge_trim, tenths, uncertainty
 from ssdlab.methods import find_method
 from ssdlab.methods.presented.trim import findings, speeds
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.trim import RECOVERED, TrimResult, quick_reason
+from ssdlab.methods.results.trim import TrimResult, quick_reason
 from ssdlab.report import page, source
 from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder
@@ -201,7 +201,7 @@ def test_a_quick_run_gives_no_verdict_either_way(tmp_path: Path, options: str) -
     alike = result.model_copy(update={"uncertainty": 1e-12})
     assert "(the same in every tenth of the blocks)" in sentence(next(iter(findings(alike))))
     assert "± 0" not in sentence(next(iter(findings(alike))))
-    assert [result.unshown(each) for each in result.scalars if each.name == RECOVERED] == ["not judged"]
+    assert [each.codes for each in result.scalars if each.unit == "%"] == [("not-judged",)]
     target = tmp_path / "page.html"
     page.write([source.read_run(folder)], target)
     told, steps = target.read_text(), RunFolder(folder).steps()
@@ -260,9 +260,9 @@ def test_without_a_contrast_what_was_lost_in_the_first_minutes_is_told(tmp_path:
     assert isinstance(result, TrimResult) and result.before is not None
     assert result.verdict == "no contrast"
     assert result.before.sustained_mb_s < 0.8 * result.clean.sustained_mb_s
-    (caveat,) = result.caveats
+    (said,) = (each for each in findings_of(result) if each.startswith("The random writes left"))
     share = 100 * result.before.sustained_mb_s / result.clean.sustained_mb_s
-    assert "hardly slowed" not in caveat and f"{share:.1f} % in the first" in caveat
+    assert "hardly slowed" not in said and f"{share:.1f} % in the first" in said
 
 
 def test_a_pass_shorter_than_the_time_compared_is_told_beside_it(quick_result: QuickResult) -> None:

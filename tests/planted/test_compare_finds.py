@@ -37,21 +37,19 @@ RESULTS = {
     "chosen": Planted("analysis/saturation.py", "SHARE_OF_BEST = 0.95", "SHARE_OF_BEST = 0.3", ".chosen"),
     "name": Planted(SWEEP, '{name}_depth"', '{name}_at"', "[peak_random_read_at]"),
     "label": Planted(SWEEP, '"throughput", chosen', '"rate", chosen', "scalars[].label"),
-    "state": Planted("results/warned_steps.py", '"throttled by heat"', '"slowed by heat"', "].unshown"),
+    "state": Planted("results/evidence.py", 'code="throttled"', 'code="paused"', "].qualifiers[order]"),
     "warning": Planted("model/warnings.py", '.of("few-samples"', '.of("undone"', "warnings["),
 }
 """Of what a run concludes."""
 SHOWN = {
     "order": Planted("library/ranking.py", '"DESC" if', '"ASC" if', ".lines[order]"),
     "place": Planted("analysis/places.py", "return value == best or", "return False and", ".place"),
-    "unlike": Planted(
-        "results/catalogue_columns.py", '"quick", "engine", "drive_kind"', '"engine", "drive_kind"', "json"
-    ),
+    "unlike": Planted("results/kin.py", '"quick", "engine", "drive_kind"', '"engine", "drive_kind"', "json"),
     "shift": Planted(
         "analysis/shift.py", "float(np.median(differences))", "float(np.max(differences))", "compare base new"
     ),
-    "key": Planted(SHOWING, '"states": states_of', '"state": states_of', "json.state"),
-    "more": Planted(SHOWING, '"states": states_of', '"more": 1, "states": states_of', "json.more"),
+    "key": Planted(SHOWING, '"qualifiers": ', '"matter": ', "json.matter"),
+    "more": Planted(SHOWING, '"qualifiers": ', '"more": 1, "qualifiers": ', "json.more"),
     "claim": Planted("report/bounds.py", '"at least": value >=', '"at least": value <', "claims["),
     "axis": Planted("report/sections/sweep.py", '"count", "log", ticks', '"count", "linear", ticks', CHART),
     "lead": Planted("report/sections/sweep.py", "Ring: reported depth. ", "Ring: that depth. ", ".texts"),

@@ -14,6 +14,10 @@ import pytest
 from ssdlab.cli import main
 from ssdlab.methods import REGISTRY
 from ssdlab.methods.results.kinds import KINDS
+from ssdlab.methods.results.outcome import parse_result
+from ssdlab.methods.results.suite import SuiteResult
+from ssdlab.results.earlier import as_of_now, manifest_as_of_now
+from ssdlab.results.metric import Metric
 from ssdlab.results.run_folder import MANIFEST
 
 ARCHIVE = Path(__file__).parent / "library.tar.xz"
@@ -58,19 +62,76 @@ def test_each_method_and_each_kind_is_in_it(manifests: dict[str, dict[str, Any]]
 
 
 @pytest.mark.parametrize(
-    "state",
+    ("state", "code"),
     [
-        "throttled by heat",
-        "limited by the host",
-        "state not shown",
-        "steady state NOT ACHIEVED",
-        "not judged",
-        "not shown beyond a cache",
+        ("throttled by heat", "throttled"),
+        ("limited by the host", "host-limited"),
+        ("state not shown", "state-unproven"),
+        ("steady state NOT ACHIEVED", "state-unproven"),
+        ("not judged", "not-judged"),
+        ("not shown beyond a cache", "within-cache"),
+        ("at least: none failed", "search-ceiling"),
     ],
 )
-def test_each_state_is_in_it(manifests: dict[str, dict[str, Any]], state: str) -> None:
-    figures = [each for run in manifests.values() for each in (run["result"] or {}).get("scalars", ())]
-    assert state in {each.get("unshown") for each in figures}
+def test_each_state_is_in_it_and_is_read_as_a_qualifier(
+    manifests: dict[str, dict[str, Any]], state: str, code: str
+) -> None:
+    stored = [run["result"] for run in manifests.values() if (run["result"] or {}).get("scalars")]
+    pairs = [pair for result in stored for pair in zip(result["scalars"], figures_of(result), strict=True)]
+    read = [figure for old, figure in pairs if old.get("unshown") == state]
+    assert read and all(code in {each.code for each in figure.unfit("ranking")} for figure in read)
+
+
+def figures_of(result: dict[str, Any]) -> list[Metric]:
+    """The headline figures of a stored result as they are read today."""
+    return [Metric.model_validate(each) for each in (as_of_now(result) or {})["scalars"]]
+
+
+def test_figures_of_which_nothing_was_said_are_fit_for_a_rank(manifests: dict[str, dict[str, Any]]) -> None:
+    stored = [run["result"] for run in manifests.values() if (run["result"] or {}).get("scalars")]
+    for result in stored:
+        for old, figure in zip(result["scalars"], figures_of(result), strict=True):
+            assert (figure.name, figure.value) == (old["name"], old["value"])
+            assert bool(figure.unfit("ranking")) is bool(old.get("unshown"))
+            assert old.get("taken_at") == (None if figure.load is None else figure.load.words)
+
+
+@pytest.mark.parametrize(
+    ("state", "qualified", "words"),
+    [
+        ("", {}, ""),
+        ("throttled by heat", {"throttled": 6}, "throttled"),
+        ("state placed elsewhere", {"state-unproven": 6}, "state unproven"),
+        ("state prepared, not written", {"placed": 6}, "prepared, not written"),
+        (
+            "state prepared by one random pass in 1 of 6 runs",
+            {"one-pass": 1},
+            "one random pass in 1 of 6 runs",
+        ),
+        (
+            "limited by the host; throttled by heat in 2 of 6 runs",
+            {"host-limited": 6, "throttled": 2},
+            "throttled in 2 of 6 runs, host-limited",
+        ),
+        (
+            "state not shown in 1 of 6 runs; steady state NOT ACHIEVED in 2 of 6 runs",
+            {"state-unproven": 3},
+            "state unproven in 3 of 6 runs",
+        ),
+    ],
+)
+def test_medians_say_in_how_many_runs_each_qualifier_stands(
+    manifests: dict[str, dict[str, Any]], state: str, qualified: dict[str, int], words: str
+) -> None:
+    manifest = manifests[run_of(manifests, "base")]
+    stored = manifest["result"]
+    repeated = [each | {"state": state} for each in stored["repeated"]]
+    assert {each["state"] for each in stored["repeated"]} == {""}
+    read = manifest_as_of_now(manifest | {"result": stored | {"repeated": repeated}})
+    found = parse_result(read["result"])
+    assert isinstance(found, SuiteResult) and len(found.repeated) == len(repeated) > 1
+    assert all((each.qualified, each.state) == (qualified, words) for each in found.repeated)
+    assert as_of_now(found.model_dump(mode="json")) == found.model_dump(mode="json")
 
 
 def test_each_end_of_a_run_is_in_it(manifests: dict[str, dict[str, Any]], told: Any) -> None:
@@ -112,8 +173,10 @@ def test_figures_are_ranked_and_those_whose_state_is_not_shown_are_not(
         places[figure] = ranked.get("lines", [])
     for figure, lines in places.items():
         for line in lines:
-            scalars = manifests[line["newest"]]["result"]["scalars"]
-            assert [each.get("unshown") for each in scalars if each["name"] == figure] == [None]
+            (ranked,) = (
+                each for each in figures_of(manifests[line["newest"]]["result"]) if each.name == figure
+            )
+            assert ranked.unfit("ranking") == ()
     assert len(places["peak_random_read_iops"]) > 1
     assert sum(map(bool, places.values())) > len(places) / 2
 

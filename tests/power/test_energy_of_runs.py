@@ -18,7 +18,7 @@ from ssdlab.report.source import read_run
 from ssdlab.results.metered import MeterRecord, limit_words, meter_of, with_errors
 from ssdlab.results.run_energy import highest_mean_w
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Scalar, VariantInfo
+from ssdlab.results.schema import Metric, VariantInfo
 from ssdlab.results.step_power import StepPower
 
 SETTINGS = {"depths": "1,8", "seconds": "2", "ramp_seconds": "0"}
@@ -124,7 +124,7 @@ def test_figures_of_power_carry_the_meters_error(scratch: Path, monkeypatch: pyt
     (folder,) = (path.parent for path in library.glob("*/manifest.json"))
     kept = (RunFolder(folder).manifest.result or {})["scalars"]
     assert isinstance(kept, list)
-    figures = [Scalar.model_validate(each) for each in kept]
+    figures = [Metric.model_validate(each) for each in kept]
     power = [each for each in figures if each.unit == "W" or each.unit.endswith("/W")]
     assert len(power) >= 2
     for each in power:
@@ -134,11 +134,11 @@ def test_figures_of_power_carry_the_meters_error(scratch: Path, monkeypatch: pyt
 
 
 def test_an_error_that_cannot_be_told_is_none() -> None:
-    alone = Scalar.more("x_kiops_per_w", "x", 10.0, "kIOPS/W")
+    alone = Metric.more("x_kiops_per_w", "x", 10.0, "kIOPS/W")
     with_offset = MeterRecord(use="a", accuracy=0.01, offset_w=0.02)
     assert with_errors([alone], with_offset)[0].error is None
     assert with_errors([alone], MeterRecord(use="a", accuracy=0.01))[0].error == pytest.approx(0.1)
     assert with_errors([alone], MeterRecord(use="a"))[0].error is None
     assert with_errors([alone], None)[0].error is None
-    speed = Scalar.more("x_iops", "x", 10.0, "IOPS")
+    speed = Metric.more("x_iops", "x", 10.0, "IOPS")
     assert "error" not in with_errors([speed], with_offset)[0].model_dump()

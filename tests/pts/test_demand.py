@@ -19,6 +19,7 @@ from ssdlab.analysis.demand import Chosen, Demand, choose, unwritten_reads
 from ssdlab.drives import open_drive
 from ssdlab.methods import find_method
 from ssdlab.methods.lab import Lab
+from ssdlab.methods.pts import demand
 from ssdlab.methods.pts.composite import ACCESS, SIZES_PCT, PtsCompositeParams, load_of
 from ssdlab.methods.pts.demand import COUNTS
 from ssdlab.methods.pts.demand_intensity import PtsDemandIntensityParams, procedure
@@ -29,6 +30,7 @@ from ssdlab.methods.verbs.precondition import Precondition
 from ssdlab.model.errors import UsageError
 from ssdlab.model.workload import Mix, Workload
 from ssdlab.report import page, source
+from ssdlab.results.metric import Load, Qualifier
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.runs.plan import Recorder
@@ -374,14 +376,19 @@ def test_a_figure_of_the_rounds_has_their_verdict_and_not_that_of_the_preconditi
     before = result.samples.model_copy(update={"steady": False, "fills": 0.2})
     rounds = result.rounds.model_copy(update={"steady": True, "fills": 3.0})
     found = result.model_copy(update={"samples": before, "rounds": rounds})
-    assert found.scalars and all(found.shows(scalar) for scalar in found.scalars)
-    assert found.steady is False and len(found.unsteady) == 1, "--require-steady asks for both"
-    rounds = rounds.model_copy(update={"steady": False, "fills": 0.9})
-    found = found.model_copy(update={"rounds": rounds})
-    assert all("0.900" in found.unshown(scalar) for scalar in found.scalars)
-    rounds = rounds.model_copy(update={"fills": 3.0})
-    found = found.model_copy(update={"rounds": rounds})
-    assert all(found.unshown(scalar).endswith("NOT ACHIEVED") for scalar in found.scalars)
+    assert found.steady is False and [each.steady for each in found.windows] == [False, True]
+
+    def unproven(**verdict: object) -> list[Qualifier]:
+        own = rounds.model_copy(update=verdict)
+        figures = list(demand._scalars(result.test, result.points, own, result.cells))
+        assert figures and all(each.qualifiers == figures[0].qualifiers for each in figures)
+        return [*figures[0].qualifiers]
+
+    assert unproven() == []
+    window = result.cells[0].ordinals[rounds.first - 1 : rounds.last]
+    for fills, why in ((0.9, "not judged after 0.900 user capacities"), (3.0, "NOT ACHIEVED")):
+        (shown,) = unproven(steady=False, fills=fills)
+        assert (shown.code, shown.steps, shown.why) == ("state-unproven", window, f"steady state {why}")
 
 
 def test_no_cpu_share_is_made_up_for_a_simulated_drive(short: RunFolder) -> None:
@@ -418,7 +425,12 @@ def test_a_latency_says_at_which_demand_it_is_and_a_rate_is_of_its_own(
 ) -> None:
     """Each drive has its own demand: latencies of two drives compare at it, rates are what was chosen by."""
     result = quick_result(name)
-    points = {point.name.lower(): f"TC{point.threads} QD{point.depth}" for point in result.points}
+    points = {point.name.lower(): Load(threads=point.threads, depth=point.depth) for point in result.points}
+    first, last = result.rounds.reported
+    ordinals = {(cell.threads, cell.depth): cell.ordinals[first - 1 : last] for cell in result.cells}
     for figure in result.scalars:
-        own = figure.name.removesuffix("_art").rpartition("_")[2]
-        assert result.basis_of(figure).at == (points[own] if figure.unit == "µs" else "")
+        own = points[figure.name.removesuffix("_art").rpartition("_")[2]]
+        assert figure.load == (own if figure.unit == "µs" else None)
+        assert own.threads is not None and figure.steps == ordinals[own.threads, own.depth] != ()
+        assert sorted((*figure.steps, *figure.chosen_among)) == sorted(sum(ordinals.values(), ()))
+        assert figure.varies is not None and figure.varies.of == "rounds"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lab.fake_drive import FakeDrive, knee, resume_on, run_on
+from methods.on_simulated import findings_of
 from pts.scripted import Scripted
 from ssdlab.cli import main
 from ssdlab.methods import find_method
@@ -185,7 +186,7 @@ def test_of_the_iops_test(tmp_path: Path) -> None:
         found, result = of_iops(manifest, practice=name)
         assert found == {}
         assert "TheSSDReview" in result.specification
-        assert any("not SNIA's" in each for each in result.caveats)
+        assert any("not SNIA's" in each for each in findings_of(result))
         (group,) = result.groups
         assert (group.rounds, group.first, group.last, group.reported) == (25, 1, 5, (6, 9))
         assert (result.threads, result.depth) == shape

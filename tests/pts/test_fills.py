@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from methods.on_simulated import findings_of
 from pts.resting import TEXT, RestingDrive, StopAt
 from ssdlab.drives.simulated.drive import SimulatedDrive
 from ssdlab.drives.simulated.text import SimulatedText
@@ -124,5 +125,5 @@ def test_bursts_before_an_interruption_are_told_from_the_baseline_after_it(tmp_p
     result = read_result(run)
     assert isinstance(result, PtsIdleRecoveryResult)
     assert [bool(wait.cut) for wait in result.waits] == [False, True, False, False, False]
-    (cut,) = (each for each in result.caveats if each.startswith("interrupted"))
+    (cut,) = (each for each in findings_of(result) if each.startswith("Interrupted"))
     assert all(str(Amount(seconds, "s")) in cut for seconds in (0.1, 0.05))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from methods.on_simulated import findings_of
 from methods.on_simulated import run as run_simulated
 from pts.interruptions import cost_of, mixed_rounds, rounds_of, voided_labels
 from pts.resting import BRIEF, StopAt, interrupted_run
@@ -114,7 +115,7 @@ def test_a_point_of_demand_is_measured_with_the_writes_before_it(tmp_path: Path)
     assert not any(label.startswith(("round", "MaxIOPS,")) for label in labels)
     result = read_result(RunFolder(folder))
     assert isinstance(result, DemandResult) and result.rounds.cuts == ()
-    assert any("MidIOPS and MinIOPS measured after an interruption" in each for each in result.caveats)
+    assert any("MidIOPS and MinIOPS measured after an interruption" in each for each in findings_of(result))
 
 
 def test_a_return_of_idle_recovery_follows_its_own_bursts(tmp_path: Path) -> None:
@@ -134,7 +135,7 @@ def test_the_page_and_the_table_mark_the_cut(tmp_path: Path, capsys: pytest.Capt
     shown = " ".join(capsys.readouterr().out.split())
     assert "cut before round 4" in shown and "only rounds from 4 on are judged" in shown
     result = read_result(run)
-    assert any("interrupted, cut before round 4" in caveat for caveat in result.caveats)
+    assert any("nterrupted, cut before round 4" in each for each in findings_of(result))
     text = page.render([source.read_run(folder)])
     assert "rounds 4 to 8 of 8, cut before round 4" in text and "4, first after a cut" in text
     assert rounds_since_cut(rounds_of(folder)[0]) == "5 rounds since the cut before round 4"

@@ -11,12 +11,12 @@ from methods.on_simulated import run
 from ssdlab.cli import main
 from ssdlab.cli.ordering import print_run
 from ssdlab.methods import find_method
-from ssdlab.methods.presented.departures import departure_text, gathered_departures
 from ssdlab.methods.pts.iops import BLOCKS, MIXES
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsResult
 from ssdlab.report.source import read_run
 from ssdlab.results import compaction
+from ssdlab.results.departures import departure_text, gathered_departures
 from ssdlab.results.run_folder import RunFolder
 
 pytestmark = pytest.mark.long

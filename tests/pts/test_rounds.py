@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from methods.on_simulated import run
+from methods.on_simulated import findings_of, run
 from pts.scripted import GIB, Scripted, round_of
 from ssdlab.methods.presented.pts import Window, findings, tables
 from ssdlab.methods.pts.iops import BLOCKS, MIXES, PtsIopsParams, cells_of, conclude, procedure
@@ -68,14 +68,41 @@ def test_one_variable_late_holds_the_others_back() -> None:
     assert conclude(of_1_1.data(), PtsIopsParams(rule="1.1")).groups[0].rounds == 5
 
 
+def ordinals_of(result: PtsResult, name: str, first: int, last: int) -> tuple[int, ...]:
+    """Return the steps of a cell in some rounds."""
+    (own,) = (cell.ordinals for cell in result.groups[0].cells if cell.name == name)
+    return own[first - 1 : last]
+
+
+@pytest.mark.parametrize("reported", ["window", "four-after"])
+def test_a_figure_has_the_steps_of_the_reported_rounds_of_what_it_tracks(reported: str) -> None:
+    """Steady from round 7 on; the one before them is of no account, and nor are those after the four."""
+    scripted = Scripted(lambda label: 1000.0 * max(1.0, 1.3 ** (7 - round_of(label))) + round_of(label))
+    params = PtsIopsParams.build({"reported": reported, "fixed_rounds": "true"})
+    procedure(scripted.lab(), params)
+    result = conclude(scripted.data(), params)
+    assert (result.groups[0].first, result.groups[0].last) == (7, 11)
+    rounds = (7, 11) if reported == "window" else (12, 15)
+    for figure in result.scalars:
+        assert figure.steps == ordinals_of(result, figure.label, *rounds)
+        assert not figure.qualifiers and not figure.chosen_among and figure.load is None
+        assert figure.varies is not None and figure.varies.of == "rounds"
+        assert figure.varies.amount == pytest.approx(rounds[1] - 7, rel=0.01)
+
+
 def test_not_achieved_is_a_result() -> None:
     scripted = Scripted(lambda label: 100.0 if round_of(label) % 2 else 200.0)
     procedure(scripted.lab(), PtsIopsParams())
     result = conclude(scripted.data(), PtsIopsParams())
     (group,) = result.groups
     assert (group.rounds, group.first, group.last, group.steady) == (25, 21, 25, False)
-    assert any("NOT ACHIEVED in 25 rounds" in caveat for caveat in result.caveats)
+    assert any("NOT ACHIEVED in 25 rounds" in each for each in findings_of(result))
     assert result.passed is None
+    window = [ordinals_of(result, each.name, 21, 25) for each in group.tracked]
+    for figure in result.scalars:
+        (found,) = figure.qualifiers
+        assert (found.code, found.why) == ("state-unproven", "steady state NOT ACHIEVED")
+        assert found.steps == tuple(sorted(sum(window, ())))
 
 
 def test_a_variable_that_keeps_the_limits_is_not_told_as_one_that_does_not() -> None:
@@ -93,9 +120,10 @@ def test_a_variable_that_keeps_the_limits_is_not_told_as_one_that_does_not() -> 
     assert {row[table.head.index("Steady state, all variables")].text for row in table.rows} == {
         "NOT ACHIEVED"
     }
-    (caveat,) = result.caveats
+    (caveat,) = findings_of(result)[1:2]
     assert "NOT ACHIEVED in 25 rounds" in caveat and "65/35 64 KiB ranged over 71.4 %" in caveat
-    assert "0/100 4 KiB" not in caveat and "100/0 1 MiB" not in caveat
+    broken = caveat.partition(": in rounds 21 to 25 ")[2]
+    assert not broken.startswith(("0/100 4 KiB", "100/0 1 MiB")) and "; " not in broken.partition(" (")[0]
     assert [claim.holds for claim in findings(result)][1] is False
 
 
@@ -125,7 +153,7 @@ def test_every_limit_that_is_broken_is_named_with_its_direction() -> None:
     assert writes.count("50.0 %") == 2 and "fell" in writes and "rose" not in writes
     assert "71.4 %" in mixed and "fell" not in mixed and "rose" not in mixed
     assert "11.3 %" in reads and "rose" in reads and "ranged" not in reads
-    (caveat,) = result.caveats
+    (caveat,) = findings_of(result)[1:2]
     assert all(each in caveat for each in (writes, mixed, reads))
     (stimulus,) = result.stimuli
     assert all(each in stimulus.outcome for each in (writes, mixed, reads))

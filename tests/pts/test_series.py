@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,6 +35,7 @@ from ssdlab.methods.results.pts import (
 from ssdlab.methods.steps import Request
 from ssdlab.methods.verbs.workload_verb import WorkloadVerb
 from ssdlab.model.errors import UsageError
+from ssdlab.model.pauses import Pause
 from ssdlab.report import page, source
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import pts_recovery, pts_saturation
@@ -176,6 +178,32 @@ def test_each_reason_is_followed_by_the_histogram_without_a_pause(
     assert sum(result.histogram.count) == sum(scripted.rows[load.ordinal][records:])
     judged = {"steady": [True], "time": [False], "capacity": []}
     assert [window.steady for window in result.windows] == judged[reason], "ten records are no five samples"
+    why = {"time": "NOT ACHIEVED", "capacity": "not judged: 0 samples are too few"}.get(reason)
+    (figure,) = result.scalars
+    found = [(each.code, each.steps, each.why) for each in figure.qualifiers]
+    assert found == ([("state-unproven", (load.ordinal,), f"steady state {why}")] if why else [])
+    assert figure.steps == (load.ordinal,) and (figure.varies is None) is (reason == "capacity")
+
+
+@pytest.mark.parametrize(
+    ("minute", "seconds", "steady"),
+    [(10, 900, True), (80, 70, True), (80, 80, False), (154.5, 80, False), (160, 900, True)],
+)
+def test_only_a_pause_within_the_judged_window_keeps_it_from_being_judged(
+    minute: float, seconds: int, steady: bool
+) -> None:
+    """The window goes from the 31st minute to the 155th, the histogram on to the 175th: 1 % is 75 s."""
+    params = write_saturation.PtsWriteSaturationParams()
+    scripted = Scripted(lambda _, at: CAPACITY_BYTES // 4096 // 100)
+    write_saturation.procedure(scripted.lab(), params)
+    begins_ns = round(minute * MINUTE_NS)
+    pause = Pause(start_ns=begins_ns, end_ns=begins_ns + 1, length_ns=seconds * 10**9)
+    (at,) = (at for at, step in enumerate(scripted.steps) if step.verb == "run")
+    step = scripted.steps[at]
+    scripted.steps[at] = replace(step, result=step.result.model_copy(update={"pauses": (pause,)}))
+    result = write_saturation.conclude(scripted.data(), params)
+    assert (result.samples.first, result.samples.last, result.ended) == (1, 5, 155)
+    assert result.samples.steady is steady and (result.samples.by_host is None) is steady
 
 
 def test_optional_stimuli_and_a_longer_limit() -> None:
@@ -231,6 +259,8 @@ def test_cross_stimulus_writes_three_loads_in_order_without_pauses() -> None:
     assert [len(group.records.iops) for group in result.groups] == [480, 360, 480]
     assert result.groups[1].end_mb_s == pytest.approx(50 * 4096 / 60 / 1e6)
     assert result.steady is None
+    (figure,) = result.scalars
+    assert figure.steps == (result.groups[-1].records.ordinal,) and not figure.qualifiers
 
 
 def test_a_recovery_by_one_record_says_how_many_were_slower_again() -> None:
@@ -294,8 +324,11 @@ def test_idle_recovery_compares_the_bursts_with_the_window() -> None:
     assert list(found) == [5.0, 10.0, 15.0, 25.0, 50.0]
     # The first burst goes on from writes without rests: it is kept, and in no figure of the rest.
     assert len(found[25.0].bursts.iops) == 360 and found[25.0].bursts.iops[0] == 9000.0
-    headline = {scalar.name: scalar.value for scalar in result.scalars}
-    assert headline["pts_idle_recovery_iops"] == found[50.0].mean_iops == 100.0
+    headline = {scalar.name: scalar for scalar in result.scalars}
+    resting, baseline = headline["pts_idle_recovery_iops"], headline["pts_idle_recovery_baseline_iops"]
+    assert resting.value == found[50.0].mean_iops == 100.0
+    assert resting.steps == (found[50.0].bursts.ordinal,) and baseline.steps == (result.writes.ordinal,)
+    assert result.steady and not resting.qualifiers and not baseline.qualifiers
     assert (found[25.0].mean_iops, found[25.0].of_baseline, found[25.0].back_iops) == (150.0, 1.5, 100.0)
     (window,) = result.windows
     assert window.fills == pytest.approx(5 * (29 * 30_000 + 6_000) * 4096 / CAPACITY_BYTES)
@@ -315,6 +348,17 @@ def test_of_the_maxima_of_a_wait_state_that_of_its_first_burst_is_left_out() -> 
     wait = rested(every, every, 2, 5.0, 100.0)
     assert (wait.mean_iops, wait.of_baseline, wait.mean_ns, wait.max_ns) == (200.0, 2.0, 5.0, 7.0)
     assert wait.bursts.iops == (800.0, 200.0)
+
+
+def test_without_a_steady_window_neither_figure_of_idle_recovery_is_proven() -> None:
+    scripted = Scripted(lambda label, at: 900 if at // 30 % 2 else 600)
+    params = idle_recovery.PtsIdleRecoveryParams.build({"rests": "1", "bursts": "2"})
+    idle_recovery.procedure(scripted.lab(), params)
+    result = idle_recovery.conclude(scripted.data(), params)
+    assert result.steady is False
+    for figure in result.scalars:
+        (found,) = figure.qualifiers
+        assert (found.code, found.steps) == ("state-unproven", (result.writes.ordinal,))
 
 
 def test_one_burst_has_no_mean_after_a_rest() -> None:

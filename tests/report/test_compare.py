@@ -71,7 +71,7 @@ def test_what_makes_runs_unlike_is_said_first(
     make_run: Callable[..., Path], html: Callable[..., str]
 ) -> None:
     text = Page.of(html(make_run(drive=ELM), make_run(drive=HAZEL, engine="uring", quick=True))).text
-    unlike = "The runs of peak-random-read are not alike: they differ in --quick, engine"
+    unlike = "The runs of peak-random-read are not alike: parameters seconds=60, not the preset's; quick; "
     assert unlike in text
     assert text.index(unlike) < text.index("more threads than cores")
     assert "Quick run" in text
@@ -85,7 +85,7 @@ def test_simulated_drives_of_unlike_scale_are_unlike(
     ]
     folders = [make_run(drive=each) for each in drives]
     text = Page.of(html(*folders)).text
-    assert "they differ in scale of the simulated drive" in text
+    assert "are not alike: scale 8, not 4" in text
     assert " wins with " not in text, "the page itself says that they are not alike"
     says = "Not ranked: peak random read (IOPS at the reported depth), these runs were not taken alike"
     assert says in text

@@ -111,7 +111,7 @@ def test_a_page_loads_no_kind_of_result_that_it_has_not(
     done = subprocess.run(called, capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     kinds = [name for name in loaded if name.startswith("ssdlab.methods.results.")]
-    shared = {"kinds", "outcome", "figure_state", "figures"}
+    shared = {"kinds", "outcome", "figures"}
     assert {name.rpartition(".")[2] for name in kinds} <= shared
     assert not done.stderr  # the engine's threads ended before Python did
 

@@ -24,6 +24,7 @@ from ssdlab.report.runs import shown
 from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.provenance import _alike
 from ssdlab.report.standings import standings
+from ssdlab.results.metric import Qualifier
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.results.store import find_run
@@ -263,14 +264,14 @@ def test_a_claim_on_a_figure_that_does_not_stand_is_not_measured(compared: Path)
     name, value = result.scalars[0].name, result.scalars[0].value
     claim = UserClaim(sentence="x", figure=name, bound="at least 1")
 
-    def marked(unshown: str | None) -> Judged:
-        figure = result.scalars[0].model_copy(update={"unshown": unshown})
+    def marked(*codes: str) -> Judged:
+        figure = result.scalars[0].resting(qualifiers=tuple(Qualifier(code=code) for code in codes))
         run = replace(ours[0], result=result.model_copy(update={"scalars": (figure,)}))
         (one,) = judged([claim], shown([run]), {})
         return one
 
-    assert value is not None and marked(None).mark == "true"
-    doubtful = marked("not judged")
+    assert value is not None and marked("placed").mark == "true", "that forbids nothing"
+    doubtful = marked("not-judged")
     assert doubtful.mark == "not measured"
     assert doubtful.found.endswith(" (not judged), which is held against no bound")
 

@@ -15,7 +15,7 @@ from ssdlab.report.sections.cards import Card
 from ssdlab.report.sections.headlines import Headline
 from ssdlab.report.sections.tiles import tiles
 from ssdlab.report.standings import standings
-from ssdlab.results.schema import Scalar
+from ssdlab.results.schema import Metric
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def said_of(make_run: Callable[..., Path], *values: float) -> list[tuple[int | N
     runs = []
     for at, value in enumerate(values):
         run = source.read_run(make_run(drive={"id": str(at), "name": f"N{at}", "kind": "block"}))
-        figure = Scalar(name="x_iops", label="x", value=value, unit="IOPS", better="higher")
+        figure = Metric(name="x_iops", label="x", value=value, unit="IOPS", better="higher")
         runs.append(replace(run, result=run.result.model_copy(update={"scalars": (figure,)})))
     standing = standings(shown(runs))["x_iops"]
     return [(place.rank, standing.distance(place)) for place in standing.places]

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ssdlab.analysis.places import Variation, places
+from ssdlab.analysis.places import places
 from ssdlab.drives.rated import Rated
 from ssdlab.drives.ratings import MetricName
-from ssdlab.methods.results.replay import MADE_UP, Replayed, TraceResult
+from ssdlab.methods.results.replay import MADE_UP, example
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
 from ssdlab.report.runs import Shown, shown
@@ -21,12 +21,14 @@ from ssdlab.report.sections.cards import Card
 from ssdlab.report.sections.headlines import Headline
 from ssdlab.report.sections.tiles import tiles
 from ssdlab.report.source import Run
-from ssdlab.report.standings import standings
-from ssdlab.results.basis import Basis, of_search
-from ssdlab.results.catalogue_row import row_of
-from ssdlab.results.claim import clause
-from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import PeakResult, Scalar, Spread
+from ssdlab.report.standings import UNLIKE, standings
+from ssdlab.results import drive_states
+from ssdlab.results.claim import Claim
+from ssdlab.results.drive_states import StateCheck
+from ssdlab.results.earlier import as_of_now
+from ssdlab.results.evidence import qualified
+from ssdlab.results.metric import Load, Metric, Qualifier, of_points, of_search
+from ssdlab.results.schema import Departure, PeakResult, Spread
 
 IOPS = "peak_random_read_iops"
 BUSY = HostLoad(cores=2, threads=8, cpu_busy_share=0.99, run_queue_delay_share=0.0)
@@ -44,11 +46,15 @@ def swept(
     points = [point.model_copy(update={"spread_iops": spread}) for point in result.points]
     depth = points[depth_at].in_flight_asked
     figures = (
-        Scalar.more("peak_random_read_iops", "IOPS", iops, "IOPS"),
-        Scalar.less("peak_random_read_mean_ns", "mean latency", depth / iops * 1e9, "ns"),
-        Scalar.less("peak_random_read_p99_ns", "p99", 2 * depth / iops * 1e9, "ns"),
+        Metric.more("peak_random_read_iops", "IOPS", iops, "IOPS"),
+        Metric.less("peak_random_read_mean_ns", "mean latency", depth / iops * 1e9, "ns"),
+        Metric.less("peak_random_read_p99_ns", "p99", 2 * depth / iops * 1e9, "ns"),
     )
-    changes: dict[str, Any] = {"points": tuple(points), "chosen": depth_at, "scalars": figures}
+    scalars = tuple(
+        of_points(each, [points[depth_at]], load=Load(depth=depth) if each.unit == "ns" else None)
+        for each in figures
+    )
+    changes: dict[str, Any] = {"points": tuple(points), "chosen": depth_at, "scalars": scalars}
     return replace(run, result=result.model_copy(update=changes))
 
 
@@ -115,34 +121,34 @@ def test_runs_of_one_drive_tell_how_far_its_figure_varies(make_run: Make) -> Non
 def test_a_figure_that_the_host_limited_is_no_drives_rank(make_run: Make) -> None:
     fast, slow, third = (swept(make_run, at, iops=(3 - at) * 50_000.0) for at in range(3))
     assert isinstance(slow.result, PeakResult)
-    (of_figure,) = slow.result.basis_of(slow.result.scalars[0]).steps
-    limited = [
+    (of_figure,) = slow.result.scalars[0].steps
+    limited = tuple(
         replace(step, result=step.result.model_copy(update={"host": BUSY}))
         if step.ordinal == of_figure
         else step
         for step in slow.steps
-    ]
-    runs = shown([fast, replace(slow, steps=tuple(limited)), third])
+    )
+    runs = shown([fast, replace(slow, steps=limited, result=qualified(slow.result, limited)), third])
     standing = standings(runs)["peak_random_read_iops"]
     assert [place.shown.index for place in standing.ranked] == [0, 2]
     own = standing.of(1)
-    assert own is not None and standing.distance(own) == "not ranked: limited by the host"
+    assert own is not None and standing.distance(own) == "not ranked: host-limited"
     assert own.rated is None, "what the host did is held against no rating"
     text = verdict_of(runs, "peak_random_read_iops")
-    assert "N0 wins" in text and text.endswith("; not ranked: N1 with 100k IOPS, limited by the host")
+    assert "N0 wins" in text and text.endswith("; not ranked: N1 with 100k IOPS, host-limited")
 
 
 def test_the_host_in_another_step_takes_no_rank(make_run: Make) -> None:
     run = swept(make_run, 0)
     assert isinstance(run.result, PeakResult)
-    (of_figure,) = run.result.basis_of(run.result.scalars[0]).steps
-    limited = [
+    (of_figure,) = run.result.scalars[0].steps
+    limited = tuple(
         step
         if step.ordinal == of_figure
         else replace(step, result=step.result.model_copy(update={"host": BUSY}))
         for step in run.steps
-    ]
-    runs = shown([replace(run, steps=tuple(limited)), swept(make_run, 1)])
+    )
+    runs = shown([replace(run, steps=limited, result=qualified(run.result, limited)), swept(make_run, 1)])
     assert len(standings(runs)["peak_random_read_iops"].ranked) == 2
 
 
@@ -157,11 +163,12 @@ def test_the_host_in_another_step_takes_no_rank(make_run: Make) -> None:
 def test_ends_of_a_search_are_level_where_their_true_values_may_be(
     found: list[tuple[float, float | None]], ranks: list[int]
 ) -> None:
-    assert places([held for held, _ in found], [of_search(*each) for each in found]) == ranks
+    varies = [None if (each := of_search(*ends)) is None else each.amount for ends in found]
+    assert places([held for held, _ in found], varies) == ranks
 
 
 def test_a_place_is_shared_with_its_best_by_the_larger_variation_of_both() -> None:
-    wide, narrow = Variation(5.0, "{share}"), Variation(0.5, "{share}")
+    wide, narrow = 5.0, 0.5
     assert places([100.0, 96.0, 94.0], [narrow, wide, narrow]) == [1, 1, 3]
     assert places([100.0, 96.0, 94.0], [wide, narrow, narrow]) == [1, 1, 3]
     assert places([100.0, 96.0, 94.0]) == [1, 2, 3]
@@ -171,7 +178,7 @@ def test_the_conclusion_counts_every_rating_that_has_a_figure_and_says_which_way
     make_run: Make,
 ) -> None:
     run = swept(make_run, 0, iops=100_000.0)
-    power = Scalar.less("peak_random_read_w", "power", 5.0, "W")
+    power = Metric.less("peak_random_read_w", "power", 5.0, "W")
     ratings = tuple(
         Rated(metric=metric, value=value, source="x")
         for metric, value in (("random_read_iops", 100_500.0), ("max_read_w", 4.0))
@@ -200,7 +207,7 @@ def test_the_conclusion_counts_no_rating_of_another_state(make_run: Make) -> Non
     (table,) = section.exhibits[0].tables
     assert [cell.text for cell in table.rows[0]][4:7] == ["200k IOPS", "not compared: fresh", "cached"]
     (place,) = standings(page)["peak_random_read_iops"].places
-    assert (place.rated, place.shares, len(place.others)) == (None, (), 1)
+    assert place.rated is None and place.other is not None
     assert told(page, "peak_random_read_iops") == ["IOPS: 100k IOPS"]
     ((_, card),) = headlines.of_peak(page[0])
     assert "rated 200k IOPS cached; this is fresh: not compared" in card.beside
@@ -244,8 +251,8 @@ def test_a_measurement_told_in_two_units_is_one_first_place(make_run: Make) -> N
     runs = []
     for at, iops in enumerate((200_000.0, 100_000.0)):
         run = swept(make_run, at, iops=iops)
-        twice = Scalar.more("peak_random_read_mb_s", "throughput", iops * 4096 / 1e6, "MB/s")
-        scalars = (run.result.scalars[0], twice)
+        twice = Metric.more("peak_random_read_mb_s", "throughput", iops * 4096 / 1e6, "MB/s")
+        scalars = (run.result.scalars[0], twice.resting(steps=run.result.scalars[0].steps))
         runs.append(replace(run, result=run.result.model_copy(update={"scalars": scalars})))
     section = conclusion.section(shown(runs))
     assert section is not None
@@ -274,24 +281,18 @@ def test_clauses_stand_in_the_order_of_the_chapters(make_run: Make) -> None:
         assert [each.split()[0].lower() for each in texts] == list(order)
 
 
-def test_a_made_up_example_never_leads_the_verdict_and_is_called_one(
-    make_run: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_made_up_example_never_leads_the_verdict_and_is_called_one(make_run: Make) -> None:
     replay, sweep = (of_method(swept(make_run, 0), title, title) for title in ("replay", "sweep"))
-    monkeypatch.setattr(
-        PeakResult, "basis_of", lambda self, figure: Basis(by_host="", example=figure.name == "replay")
-    )
+    made_up = replay.result.scalars[0].qualified([Qualifier(code="example")])
+    replay = replace(replay, result=replay.result.model_copy(update={"scalars": (made_up,)}))
     texts = told(shown([replay, sweep]), "replay", "sweep", order=("replay", "sweep"))
     assert texts == ["Sweep (IOPS): 100k IOPS", "Replay of a made-up example (IOPS): 100k IOPS"]
 
 
-@pytest.mark.parametrize("example", [False, True])
-def test_a_replay_rests_on_an_example_where_it_says_so(example: bool) -> None:
-    done = Replayed.model_construct(ordinal=3, times_from="block layer")
-    caveats = (clause(MADE_UP),) if example else ("another",)
-    result = TraceResult.model_construct(done=done, caveats=caveats)
-    basis = result.basis_of(Scalar.more("trace_mb_s", "x", 1.0, "MB/s"))
-    assert (basis.example, basis.steps, basis.by_host) == (example, (3,), "")
+@pytest.mark.parametrize("made_up", [False, True])
+def test_figures_of_a_replay_are_of_an_example_where_it_says_so(made_up: bool) -> None:
+    notes = (MADE_UP,) if made_up else (Claim("another"),)
+    assert [each.code for each in example(notes)] == ["example"] * made_up
 
 
 def test_every_drive_is_named_with_its_place_and_what_is_not_ranked_says_why(make_run: Make) -> None:
@@ -328,30 +329,42 @@ def test_a_method_that_passes_or_fails_a_drive_is_told_without_a_figure(make_run
 def test_why_a_figure_is_not_ranked_is_told_once(make_run: Make) -> None:
     runs = shown([swept(make_run, at) for at in range(2)])
     standing = standings(runs)["peak_random_read_iops"]
-    unshown = tuple(replace(place, rank=None, state="not judged") for place in standing.places)
-    lines = tuple(Headline(at, "1", ("at QD 8", "not judged"), standing.name) for at in range(2))
-    ((tile,), _) = tiles([Card("x", lines)], {standing.name: replace(standing, places=unshown)}, ())
+    found = (Qualifier(code="not-judged"), Qualifier(code="placed"))
+    unfit = tuple(
+        replace(place, rank=None, figure=place.figure.qualified(found)) for place in standing.places
+    )
+    lines = tuple(
+        Headline(at, "1", ("at QD 8", "not judged", "state placed"), standing.name) for at in range(2)
+    )
+    ((tile,), _) = tiles([Card("x", lines)], {standing.name: replace(standing, places=unfit)}, ())
     assert [(line.place, line.beside) for line in tile.headlines] == [
-        ("not ranked: not judged", ("at QD 8",))
+        ("not ranked: not judged", ("at QD 8", "state placed"))
     ] * 2
 
 
-def test_a_sweep_of_an_older_version_tells_its_depth_by_its_points(make_run: Make) -> None:
-    """Its figures do not say at which depth they were taken, and its row in the catalogue does."""
-    sweep = RunFolder(make_run())
-    latency = Scalar.less("peak_random_read_p99_ns", "p99", 9e4, "ns")
-    figures = [Scalar.more("peak_random_read_iops", "IOPS", 1e5, "IOPS"), latency]
-    stored = (sweep.manifest.result or {}) | {"scalars": [each.model_dump(mode="json") for each in figures]}
-    assert all("taken_at" not in each for each in stored["scalars"])
-    sweep.manifest = sweep.manifest.model_copy(update={"result": stored})
-    depth = stored["points"][stored["chosen"]]["workers"] * stored["points"][stored["chosen"]]["depth"]
-    found = {each.name: each.taken_at for each in row_of(sweep, "sealed").figures}
-    assert found == {"peak_random_read_iops": None, "peak_random_read_p99_ns": f"depth {depth}"}
+def test_a_sweep_of_an_older_version_keeps_its_depth_and_has_no_steps(make_run: Make) -> None:
+    """What such a run stored is ranked as what one of today does."""
+    old = []
+    for at, depth in enumerate((4, 8)):
+        run = swept(make_run, at)
+        stored = [
+            {name: each.model_dump()[name] for name in ("name", "label", "value", "unit", "better")}
+            for each in run.result.scalars
+        ]
+        stored[-1]["taken_at"] = f"depth {depth}"
+        read = as_of_now({"kind": "peak", "scalars": stored})
+        assert read is not None
+        scalars = tuple(map(Metric.model_validate, read["scalars"]))
+        assert all(each.steps == () and each.varies is None for each in scalars)
+        old.append(replace(run, result=run.result.model_copy(update={"scalars": scalars})))
+    found = standings(shown(old))
+    assert found["peak_random_read_p99_ns"].unranked == "taken at depths 4 and 8"
+    assert len(found[IOPS].ranked) == 2
 
 
 def test_a_figure_that_is_not_what_it_is_called_stands_small(make_run: Make) -> None:
     run = swept(make_run, 0, iops=100_000.0)
-    hot = tuple(each.model_copy(update={"unshown": "throttled by heat"}) for each in run.result.scalars)
+    hot = tuple(each.qualified([Qualifier(code="throttled")]) for each in run.result.scalars)
     heated = replace(run, result=run.result.model_copy(update={"scalars": hot}))
     assert 'class="value unshown"' not in page.render([run])
     assert 'class="value unshown"' in page.render([heated])
@@ -392,3 +405,145 @@ def test_figures_that_are_level_are_told_as_a_range_with_one_unit(make_run: Make
     speeds = (200e3, 100.4e3, 99.6e3)
     found = told(shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)]), IOPS)
     assert found[0].endswith("ahead of N1 and N2 (99.6k to 100k IOPS), who share 2nd place")
+
+
+@pytest.mark.parametrize(
+    ("changes", "alike"),
+    [
+        ({}, True),
+        ({"tool": {"version": "0.0.1"}}, True),  # the method's version says what counts
+        ({"departures": (Departure(code="x", what="y"),)}, False),
+        ({"quick": True}, False),
+    ],
+)
+def test_what_runs_have_in_common_that_are_ranked(
+    make_run: Make, changes: dict[str, Any], alike: bool
+) -> None:
+    other = swept(make_run, 1)
+    other = replace(other, manifest=other.manifest.model_copy(update=changes))
+    standing = standings(shown([swept(make_run, 0), other]))[IOPS]
+    assert (len(standing.ranked), standing.unlike) == ((2, "") if alike else (0, UNLIKE))
+
+
+@pytest.mark.parametrize(("kind", "text"), [("sim", "sim:tiny-test"), ("file", "x.img"), ("block", "/dev/x")])
+def test_drives_of_unlike_kinds_are_not_ranked_together(make_run: Make, kind: str, text: str) -> None:
+    other = swept(make_run, 1)
+    drive = other.manifest.drive.model_copy(update={"kind": kind, "text": text})
+    other = replace(other, manifest=other.manifest.model_copy(update={"drive": drive}))
+    standing = standings(shown([swept(make_run, 0), other]))[IOPS]
+    assert len(standing.ranked) == (2 if kind == "block" else 0)
+
+
+def test_a_drive_in_another_spare_share_is_an_entry_that_is_ranked(make_run: Make) -> None:
+    made = []
+    for at, text in enumerate(("sim:tiny-test", "sim:tiny-test,spare=0.25")):
+        run = swept(make_run, at)
+        drive = run.manifest.drive.model_copy(update={"kind": "sim", "text": text})
+        made.append(replace(run, manifest=run.manifest.model_copy(update={"drive": drive})))
+    assert len(standings(shown(made))[IOPS].ranked) == 2
+
+
+def test_power_by_two_meters_is_not_ranked(make_run: Make) -> None:
+    made = []
+    for at, meter in enumerate(("one", "other")):
+        run = swept(make_run, at)
+        watts = Metric.less("peak_random_read_w", "power", 5.0 + at, "W")
+        environment = run.manifest.environment | {"meter": {"use": "pmt", "name": meter}}
+        made.append(
+            replace(
+                run,
+                manifest=run.manifest.model_copy(update={"environment": environment}),
+                result=run.result.model_copy(update={"scalars": (*run.result.scalars, watts)}),
+            )
+        )
+    found = standings(shown(made))
+    assert (found["peak_random_read_w"].unlike, found[IOPS].unlike) == (UNLIKE, "")
+
+
+@pytest.mark.parametrize(("error", "ranks"), [(0.1, [1, 2]), (3.0, [1, 1])])
+def test_figures_closer_than_their_meter_may_be_off_are_level(
+    make_run: Make, error: float, ranks: list[int]
+) -> None:
+    made = []
+    for at in range(2):
+        run = swept(make_run, at)
+        watts = Metric.less("peak_random_read_w", "power", 5.0 + at, "W", error=error)
+        made.append(replace(run, result=run.result.model_copy(update={"scalars": (watts,)})))
+    assert [each.rank for each in standings(shown(made))["peak_random_read_w"].places] == ranks
+
+
+def test_a_run_that_is_unfit_is_no_repeat_of_one_that_is_fit(make_run: Make) -> None:
+    """What heat did to another run says nothing of how far the drive varies."""
+    hot = swept(make_run, 0, iops=50_000.0)
+    scalars = tuple(each.qualified([Qualifier(code="throttled")]) for each in hot.result.scalars)
+    hot = replace(hot, result=hot.result.model_copy(update={"scalars": scalars}))
+    runs = shown([swept(make_run, 0), hot, swept(make_run, 1, iops=90_000.0)])
+    assert [each.rank for each in standings(runs)[IOPS].ranked] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [("host-limited", "fit for it (host-limited)"), ("not-fresh", "fit for it (not fresh)"), ("placed", "")],
+)
+def test_a_figure_that_is_unfit_for_ratings_is_held_against_none(
+    make_run: Make, code: str, reason: str
+) -> None:
+    run = swept(make_run, 0)
+    scalars = tuple(each.qualified([Qualifier(code=code)]) for each in run.result.scalars)
+    rated = run.manifest.model_copy(
+        update={"ratings": (Rated(metric="random_read_iops", value=99e3, source="x"),)}
+    )
+    run = replace(run, manifest=rated, result=run.result.model_copy(update={"scalars": scalars}))
+    section = conclusion.section(shown([run]))
+    assert section is not None and (
+        f"the figures of what it speaks of are not {reason}" in section.lead[0]
+    ) == (bool(reason))
+    assert bool(section.exhibits) is not bool(reason), "a table of what was compared"
+
+
+def test_a_card_tells_the_labels_of_its_own_figure_and_what_has_no_value_them_in_its_place(
+    make_run: Make,
+) -> None:
+    run = swept(make_run, 0)
+    first, *others = run.result.scalars
+    found = (Qualifier(code="throttled", steps=(1,)), Qualifier(code="host-limited"))
+    several = (first.qualified(found), *others)
+    (one,) = shown([replace(run, result=run.result.model_copy(update={"scalars": several}))])
+    ((_, card),) = headlines.of_peak(one)
+    assert card.beside[-2:] == ("throttled", "host-limited")
+    cards = [card for _, card in headlines.of_scalars(one)]
+    assert [card.beside for card in cards] == [("throttled", "host-limited"), (), ()]
+
+    check = StateCheck(
+        kind="window",
+        unit="IOPS",
+        what="the fill",
+        before=400.0,
+        then="the mix",
+        after=100.0,
+        held=False,
+        ordinals=(1,),
+    )
+    moved = run.result.model_copy(
+        update={
+            "checks": (check,),
+            "scalars": tuple(each.withheld(drive_states.moved([check])) for each in run.result.scalars),
+        }
+    )
+    bare = moved.model_copy(update={"scalars": ()})  # as earlier versions stored it
+    for result, of in ((moved, headlines.of_peak), (bare, headlines.of_peak), (moved, headlines.of_scalars)):
+        (one,) = shown([replace(run, result=result)])
+        for _, card in of(one):
+            assert (card.figure, card.scalar) == ("state moved", "")
+            assert card.beside[0].startswith("The fill ended at 400 IOPS")
+
+
+def test_a_bound_from_below_and_what_another_step_did_to_power_stand_on_the_card(make_run: Make) -> None:
+    run = swept(make_run, 0)
+    score = Metric.more("x_score", "score", 24.0, "x", bound="at least").qualified(
+        [Qualifier(code="search-ceiling")]
+    )
+    watts = Metric.less("x_w", "score power", 5.0, "W").qualified([Qualifier(code="throttled")])
+    (one,) = shown([replace(run, result=run.result.model_copy(update={"scalars": (score, watts)}))])
+    ((_, card),) = headlines.of_scalars(one)
+    assert card.figure == "at least 24x" and card.beside == ("5.00 W (throttled)", "search ceiling")

@@ -20,7 +20,7 @@ def ringed(dots: Any) -> int:
 def test_the_window_of_a_proof_that_judges_nothing_has_no_rings_and_no_mean(
     quick_result: QuickResult,
 ) -> None:
-    (quick, *_) = quick_result("mixed-random").proofs
+    quick = quick_result("mixed-random").steady
     judged = quick.model_copy(update={"capacities": 3.0, "first": len(quick.rounds_mb_s) - 5})
     little = judged.model_copy(update={"capacities": 0.1})
     for proof, rings, rules in ((judged, 5, 1), (little, 0, 0)):

@@ -18,7 +18,8 @@ from ssdlab.report.sections.cards import Card
 from ssdlab.report.sections.headlines import Headline
 from ssdlab.report.source import Run
 from ssdlab.report.standings import Standing, standings
-from ssdlab.results.schema import Scalar
+from ssdlab.results.metric import Metric, Qualifier
+from ssdlab.results.qualifiers import CATALOGUE
 
 pytestmark = pytest.mark.long
 
@@ -32,7 +33,7 @@ class One:
     """A drive of a page: its figure, why that is not ranked (empty: it is), and that of another review."""
 
     value: float
-    unshown: str = ""
+    unfit: str = ""
     again: float | None = None
 
 
@@ -44,7 +45,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
     """Return pages of one run, as that of each drive."""
     run = source.read_run(invented(tmp_path_factory.mktemp("run")))
 
-    def of(at: int, figure: Scalar, review: str) -> Run:
+    def of(at: int, figure: Metric, review: str) -> Run:
         drive = run.manifest.drive.model_copy(update={"id": str(at), "name": f"N{at}x", "kind": "block"})
         return replace(
             run,
@@ -54,13 +55,13 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
         )
 
     def page(drives: list[One], better: str) -> tuple[Shown, ...]:
-        figure = Scalar.more if better == "higher" else Scalar.less
+        figure = Metric.more if better == "higher" else Metric.less
         several = any(one.again is not None for one in drives)
         first, second = ("20261125-2321-one-aaaaaa", "20261125-2321-other-aaaaaa") if several else ("", "")
         runs = []
         for at, one in enumerate(drives):
             own = figure(FIGURE, "figure", one.value, "IOPS")
-            runs.append(of(at, own.model_copy(update={"unshown": one.unshown or None}), first))
+            runs.append(of(at, own.qualified([Qualifier(code=one.unfit)] if one.unfit else ()), first))
         for at, one in enumerate(drives):
             if one.again is not None:
                 runs.append(of(at, figure(FIGURE, "figure", one.again, "IOPS"), second))
@@ -91,7 +92,7 @@ DRIVES = st.lists(
     st.builds(
         One,
         value=st.one_of(st.integers(1, 12).map(lambda n: n * 10_000.0), st.floats(1e4, 1.1e4)),
-        unshown=st.sampled_from(("", "", "limited by the host", "throttled by heat", "state not shown")),
+        unfit=st.sampled_from(("", "", "host-limited", "throttled", "state-unproven")),
         again=st.one_of(st.none(), st.none(), st.floats(1e4, 1e5)),
     ),
     min_size=2,
@@ -101,15 +102,16 @@ DRIVES = st.lists(
 
 @settings(max_examples=60)
 @given(drives=DRIVES, better=st.sampled_from(("higher", "lower")))
-@example(drives=[One(60.2e3), One(50e3), One(71.1e3, "limited by the host")], better="higher")
-@example(drives=[One(60.2e3), One(71.1e3, "limited by the host")], better="higher")
-@example(drives=[One(2e4), One(3e4), One(1e4, "limited by the host")], better="lower")
-@example(drives=[One(6e4), One(6e4), One(6e4), One(7e4, "throttled by heat")], better="higher")
+@example(drives=[One(60.2e3), One(50e3), One(71.1e3, "host-limited")], better="higher")
+@example(drives=[One(60.2e3), One(71.1e3, "host-limited")], better="higher")
+@example(drives=[One(2e4), One(3e4), One(1e4, "host-limited")], better="lower")
+@example(drives=[One(6e4), One(6e4), One(6e4), One(7e4, "throttled")], better="higher")
 @example(drives=[One(6e4), One(5e4, again=9e4), One(4e4)], better="higher")
 @example(drives=[One(1e4), One(1e4), One(2e4), One(1e4, again=20_001.0)], better="higher")
 @example(drives=[One(1e4), One(2e4), One(1e4, again=20_001.0)], better="lower")
 @example(
-    drives=[One(9e4), *(One(n * 1e4) for n in range(2, 6)), One(3.5e4, "x"), One(1e4, "x")], better="higher"
+    drives=[One(9e4), *(One(n * 1e4) for n in range(2, 6)), One(3.5e4, "paused"), One(1e4, "paused")],
+    better="higher",
 )
 def test_who_has_a_place_has_it_beside_the_better_ones_without(
     make: Make, drives: list[One], better: str
@@ -118,7 +120,7 @@ def test_who_has_a_place_has_it_beside_the_better_ones_without(
     standing = standings(page)[FIGURE]
     unranked = [each for each in (*standing.places, *standing.further) if each.rank is None]
     assert {each.shown.style.short for each in standing.ranked} == {
-        each.shown.style.short for each in standing.places if not drives[int(each.shown.drive.id)].unshown
+        each.shown.style.short for each in standing.places if not drives[int(each.shown.drive.id)].unfit
     }
     for sentence in sentences(page):
         if not PLACE.search(sentence):
@@ -147,4 +149,4 @@ def test_every_drive_that_has_no_place_says_why(make: Make, drives: list[One], b
     for each in standing.places:
         if each.rank is None and standing.ranked:
             assert each.shown.style.short in told
-            assert drives[int(each.shown.drive.id)].unshown in told
+            assert CATALOGUE[drives[int(each.shown.drive.id)].unfit].label in told

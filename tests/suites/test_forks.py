@@ -19,7 +19,6 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.methods.suites import all_suites
 from ssdlab.methods.suites.suite import SHARED_BY_FORK, Part
-from ssdlab.results.claim import clauses
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
@@ -46,8 +45,8 @@ def test_parts_that_had_the_drive_in_several_sizes_are_told(forked: RunFolder) -
     mixed = forked.manifest.children[1].run_id
     whole = runs[mixed].drive.model_copy(update={"text": "sim:tiny-test"})
     runs[mixed] = runs[mixed].model_copy(update={"drive": whole})
-    (said,) = clauses(sizes_of_parts(forked.manifest.children, runs))
-    assert said.endswith("in full size in mixed-random; at 1/4 of it in steady-random-write")
+    (said,) = sizes_of_parts(forked.manifest.children, runs)
+    assert said.what.endswith("in full size in mixed-random; at 1/4 of it in steady-random-write")
 
 
 def measurements(folder: RunFolder) -> dict[str, Any]:

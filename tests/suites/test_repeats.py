@@ -6,6 +6,7 @@ import random
 import re
 import statistics
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,10 @@ from ssdlab.methods import find_method
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.model.errors import UsageError
+from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
+from ssdlab.runs.suites import outcome
 from ssdlab.runs.suites.ordering import SuiteOrder, check_repeat, repeated
 from ssdlab.runs.suites.session import start_suite
 from suites.made import Watcher, environment
@@ -68,6 +71,28 @@ def test_no_runs_and_odd_confidences_are_refused() -> None:
     for repeat in (0, -1, 100):
         with pytest.raises(UsageError, match=f"--repeat {repeat} is not from 1 to 99"):
             check_repeat(repeat)
+
+
+def test_a_median_says_in_how_many_of_its_runs_each_qualifier_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs without a value do not count: they have no part in it."""
+    hot, host, placed = (Qualifier(code=code) for code in ("throttled", "host-limited", "placed"))
+    runs: Any = {
+        "one": (1.0, (placed, host)),
+        "two": (2.0, (placed, hot, host)),
+        "three": (3.0, (placed, hot, hot)),
+        "four": (None, (hot,)),
+    }
+
+    def result_of(run: str) -> SuiteResult:
+        value, qualifiers = runs[run]
+        figure = Metric.more("a", "A", value, "IOPS", qualifiers=qualifiers)
+        return SuiteResult(quick=False, outcomes=(), scalars=(figure,))
+
+    monkeypatch.setattr(outcome, "read_result", result_of)
+    (figure,) = outcome._figures("part", list(runs))
+    assert figure.qualified == {"placed": 3, "host-limited": 2, "throttled": 2}
+    assert figure.state == f"throttled in 2 of 3 runs, host-limited in 2 of 3 runs, {placed.label}"
+    assert figure.model_dump(mode="json")["qualified"] == figure.qualified
 
 
 def test_a_method_run_three_times_gives_the_median_of_each_figure(

@@ -1,4 +1,4 @@
-"""The summary of a suite tells what its figures cannot be read without: heat, the host, caveats."""
+"""The summary of a suite tells what its figures cannot be read without: heat and the host."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from ssdlab.cli import showing_suite
+from ssdlab.cli import showing_qualifiers, showing_suite
 from ssdlab.methods.results.suite import ChildOutcome, SuiteResult
 from ssdlab.results.claim import Claim
+from ssdlab.results.metric import Qualifier
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import Scalar, Warned
+from ssdlab.results.schema import Metric, Warned
 from ssdlab.runs.suites.outcome import environment
 
 
@@ -33,23 +34,26 @@ class _Part:
         return [Step(at, 1, "run", f"depth {at}", {}, result) for at in range(3)]
 
 
-def test_heat_and_caveats_of_a_part_are_told(
+def test_heat_and_the_host_are_told_of_a_part(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scalars = tuple(Scalar.more(name, "speed", 1.0, "IOPS") for name in "abcdef")
-    shown = SuiteResult(quick=True, outcomes=(), caveats=("TRIM is not judged",), scalars=scalars)
+    hosted = (Qualifier(code="host-limited"),)
+    scalars = tuple(Metric.more(name, "speed", 1.0, "IOPS", qualifiers=hosted) for name in "abcdef")
+    shown = SuiteResult(quick=True, outcomes=(), scalars=scalars)
     monkeypatch.setattr(showing_suite, "read_result", lambda run: shown)
     monkeypatch.setattr(showing_suite, "gathered_departures", lambda manifest: ())
     monkeypatch.setattr("ssdlab.runs.suites.outcome.finished_children", lambda *of: [part])
     monkeypatch.setattr(showing_suite, "ratings_of", lambda run: ())
+    monkeypatch.setattr(showing_qualifiers, "read_result", lambda run: shown)
     part: Any = _Part()
     part.manifest.run_id, part.path, part.manifest.children = "r-1", Path("/x"), ()
     outcome = ChildOutcome(part="fill", run_id="r-1", method="m", title="M", state="fresh")
     showing_suite.print_suite(part, SuiteResult(quick=True, outcomes=(outcome,)))
     said = capsys.readouterr().out
     assert "warning: throttled for heat (in 3 of 3 measured steps)" in said
-    assert "caveat: TRIM is not judged" in said
     assert "and 2 more figures" in said
+    assert "speed (host-limited) 1.00 IOPS" in said
+    assert said.count("\nhost-limited: The host, not the drive, was the limit.") == 1
     assert "other" not in said
 
 
@@ -57,7 +61,7 @@ def test_no_result_cell_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a mix without the share that is compared the first finding stands there; of repeats each figure."""
     part: Any = _Part()
     part.manifest.method = type("Method", (), {"name": "mixed-random"})
-    lacking = Scalar(name="a", label="70/30 mix", value=None, unit="MB/s", better="higher")
+    lacking = Metric(name="a", label="70/30 mix", value=None, unit="MB/s", better="higher")
     mixes = SuiteResult(quick=True, outcomes=(), scalars=(lacking,))
     monkeypatch.setattr(showing_suite, "read_result", lambda run: mixes)
     kind = type("Kind", (), {"findings": staticmethod(lambda result: [Claim("from 1 to 2 MB/s")])})

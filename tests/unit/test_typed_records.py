@@ -13,7 +13,6 @@ from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.methods.verbs.run import Run
 from ssdlab.methods.verbs.trim import Trim, TrimFacts
 from ssdlab.model.errors import Refused, UsageError
-from ssdlab.results.claim import Claim, clauses
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 
@@ -82,45 +81,3 @@ def test_arguments_and_facts_are_read_by_their_models() -> None:
     assert trim.found(TrimFacts).trim is not None and not trim.found(PurgeFacts).purged
     with pytest.raises(UsageError):
         trim.asked(Run)
-
-
-def worded(text: str) -> Iterator[int]:
-    """Yield the lines in which a Result is given caveats that are not made of claims."""
-    for node in ast.walk(ast.parse(text)):
-        match node:
-            case ast.keyword(arg="caveats", value=given):
-                pairs = [given]
-            case ast.Dict():
-                pairs = [
-                    value
-                    for key, value in zip(node.keys, node.values, strict=True)
-                    if isinstance(key, ast.Constant) and key.value == "caveats"
-                ]
-            case _:
-                continue
-        for given in pairs:
-            if not (isinstance(given, ast.Call) and ast.unparse(given.func) == "clauses"):
-                yield given.lineno
-
-
-def test_caveats_are_claims() -> None:
-    """Their sentences are made in one place, and each can say what shows it."""
-    folders = [PACKAGE / "methods", PACKAGE / "runs"]
-    found = [
-        (path.name, line)
-        for each in folders
-        for path in each.rglob("*.py")
-        for line in worded(path.read_text())
-    ]
-    assert not found
-
-
-@pytest.mark.parametrize(
-    "text", ["Result(caveats=('so',))", "result.model_copy(update={'caveats': (*clauses(a), 'so')})"]
-)
-def test_a_caveat_of_mere_words_would_be_found(text: str) -> None:
-    assert list(worded(text)) == [1]
-
-
-def test_a_caveat_that_two_parts_of_a_run_have_is_said_once() -> None:
-    assert clauses([Claim("so"), Claim("thus"), Claim("so")]) == ("so", "thus")

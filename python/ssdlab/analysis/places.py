@@ -6,39 +6,17 @@ varies by its own evidence: rounds that differ by 4 % do not show which of two d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 LEVEL = 0.01
 """Closer than this, two figures are called level: less than what two samples of a model differ by."""
 
 
-@dataclass(frozen=True)
-class Variation:
-    """How far a figure varies by its own evidence.
-
-    Attributes
-    ----------
-    amount
-        In the unit of the figure.
-    words
-        What shows it, with a place for the share: `rounds differ by {share}`.
-    """
-
-    amount: float
-    words: str
-
-
-def largest(found: Iterable[Variation | None]) -> Variation | None:
-    """Return the one that a figure varies most by; None where nothing shows any."""
-    return max((each for each in found if each is not None), key=lambda each: each.amount, default=None)
-
-
-def places(ordered: Sequence[float], varied: Sequence[Variation | None] = ()) -> list[int]:
+def places(ordered: Sequence[float], varied: Sequence[float | None] = ()) -> list[int]:
     """Return the place of each value, from 1; those that are level with the best of their place share it.
 
     Parameters
@@ -46,18 +24,18 @@ def places(ordered: Sequence[float], varied: Sequence[Variation | None] = ()) ->
     ordered
         Values from the best to the worst, whichever way that is.
     varied
-        How far each of them varies; empty: nothing shows that.
+        How far each of them varies, in their unit; empty: nothing shows that.
     """
     found: list[int] = []
-    best, best_varies = 0, None
+    best, best_varies = 0, 0.0
     for at, (value, varies) in enumerate(zip(ordered, varied or repeat(None))):  # noqa: B905 - may have no end
-        if not at or not level(value, ordered[best], largest((varies, best_varies))):
-            best, best_varies = at, varies
+        if not at or not level(value, ordered[best], max(varies or 0.0, best_varies)):
+            best, best_varies = at, varies or 0.0
         found.append(best + 1)
     return found
 
 
-def level(value: float, best: float, varies: Variation | None = None) -> bool:
+def level(value: float, best: float, varies: float | None = None) -> bool:
     """Whether a value differs from the best of a place by less than what counts."""
-    counts = max(LEVEL * abs(best), 0.0 if varies is None else varies.amount)
+    counts = max(LEVEL * abs(best), varies or 0.0)
     return value == best or abs(value - best) < counts

@@ -122,7 +122,6 @@ def _verdicts(folder: RunFolder, result: ActResult, tester: str | None) -> dict[
         "stress_completed": result.stress_completed,
         "stress_stopped": result.stress_stopped,
         "certified": result.certified,
-        "caveats": list(result.caveats),
         "search": [_tried(each) for each in result.tries],
     }
 
@@ -201,7 +200,6 @@ def _summary(folder: RunFolder, result: ActResult, verdicts: dict[str, Any]) -> 
         yield f"Twice the load ran to its end: {delivered[result.stress_completed]}{why}"
     if result.trial:
         yield f"A trial, no certificate: {result.trial}"
-    yield from (f"Caveat: {each}" for each in result.caveats)
     yield ""
     yield from _slices(result)
 

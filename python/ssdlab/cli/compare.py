@@ -38,8 +38,8 @@ def compare(
 
     A rule fails where a Mann-Whitney test shows a shift in its direction at 0.01, and the estimate of it
     (Hodges and Lehmann's, of logarithms) is beyond the bound. With fewer than five repeats on a side, with
-    unlike runs, or where a run has not shown the drive state that the figure is named after, it is
-    undecidable. Exit status 1 if a rule fails, else 2 if one is undecidable.
+    unlike runs, or where the figure of a run is marked as unfit for it, such as throttled, it is undecidable.
+    Exit status 1 if a rule fails, else 2 if one is undecidable.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def _print(found: Comparison) -> None:
     print_table([_cells(each) for each in found.figures], _TITLES, right=(1, 2, 3, 4, 5))
     for unlike in (*_unlike(found), *_on_both(found)):
         print_line(unlike, "warn")
-    for unshown in _unshown(found):
-        print_line(f"not compared: {unshown}", "warn")
+    for unfit in _unfit(found):
+        print_line(f"not compared: {unfit}", "warn")
     for few in _too_few(found):
         print_line(few, "warn")
     if found.only:
@@ -115,7 +115,7 @@ def _print_markdown(found: Comparison) -> None:
     rows += [tuple(in_markdown(str(cell)) for cell in _cells(each)) for each in found.figures]
     for row in rows:
         print_line(f"| {' | '.join(row)} |")
-    sentences = [*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unshown(found))]
+    sentences = [*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unfit(found))]
     remarks = [f"* {in_markdown(each)}" for each in (*sentences, *_too_few(found))]
     remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {in_markdown(each.why)}" for each in found.judged]
     if remarks:
@@ -147,9 +147,9 @@ def _on_both(found: Comparison) -> list[str]:
     return [f"{counted(len(both), 'run')} {are} on both sides"] if both else []
 
 
-def _unshown(found: Comparison) -> list[str]:
+def _unfit(found: Comparison) -> list[str]:
     """Return for each figure that nothing is claimed of, which it is and why."""
-    return [f"{each.figure}: {each.unshown}" for each in found.figures if each.unshown and not each.unlike]
+    return [f"{each.figure}: {each.unfit}" for each in found.figures if each.unfit and not each.unlike]
 
 
 def _too_few(found: Comparison) -> list[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ssdlab.methods.method import Method, Params
     from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.schema import ResultBase
     from ssdlab.runs.conditions.variant import Variant
     from ssdlab.runs.order import Order
 
@@ -163,7 +164,7 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
 
 
 def unsteady(run: RunFolder) -> list[str]:
-    """Name of what a run, or the runs of a suite, steady state was not shown."""
+    """Name the figures of a run, or of the runs of a suite, whose state was not shown, and why."""
     from ssdlab.methods.results.outcome import read_result
     from ssdlab.runs.suites.outcome import finished_children
 
@@ -178,5 +179,15 @@ def unsteady(run: RunFolder) -> list[str]:
         f"{each.manifest.method.name}, {what}"
         for each in runs
         if (result := read_result(each)) is not None
-        for what in result.unsteady
+        for what in _unproven(result)
     ]
+
+
+def _unproven(result: ResultBase) -> list[str]:
+    """Return of which figures the state was not shown, and why; those of unlike steps apart."""
+    found: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for figure in result.scalars:
+        for each in figure.qualifiers:
+            if each.code == "state-unproven":
+                found.setdefault((each.why or each.label, each.steps), []).append(figure.label)
+    return [f"{'; '.join(labels)}: {why}" for (why, _), labels in found.items()]

@@ -39,8 +39,8 @@ def rank(
 
     Only runs that are alike are ranked together: of one method and version, with the same parameters, engine,
     kind of drive, scale, spare, variant and departures, all quick or none, latencies of a depth sweep only at
-    one depth, and only figures whose drive state was shown. The others that have the figure are left out, and
-    it is said why.
+    one depth, and no figure that is marked as unfit for it, such as throttled. The others that have it are
+    left out, and it is said why.
 
     Parameters
     ----------
@@ -118,7 +118,15 @@ def _print(found: Ranking) -> None:
 
 def left_out_json(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
     """Return the groups of runs that were left out, as JSON has them."""
-    return [asdict(each) | {"why": each.words} for each in groups]
+    return [
+        {
+            "runs": each.runs,
+            "drives": each.drives,
+            "differs": {differs.code: (differs.theirs, differs.ours) for differs in each.differs},
+            "why": each.words,
+        }
+        for each in groups
+    ]
 
 
 def print_left_out(groups: Sequence[LeftOut], runs: int) -> None:
@@ -137,5 +145,5 @@ def _common(like: Columns) -> str:
     words += [] if like["scale"] == 1 else [f"scale {like['scale']}"]
     words += [] if like["spare"] is None else [f"spare {fixed_share_text(like['spare'])}"]
     words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures", "meter") if like[name]]
-    words += [f"taken at {like['taken_at']}"] if like["taken_at"] else []
+    words += [f"taken at {like['load']}"] if like["load"] else []
     return ", ".join(words)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import one_line, paint, print_fields, print_line, print_table
+from ssdlab.cli.showing_qualifiers import print_qualifiers, qualifiers_json
 from ssdlab.cli.showing_ratings import rating_json, rating_row, ratings_of
 from ssdlab.cli.showing_result import print_kind, print_tables
-from ssdlab.methods.presented.departures import departure_text, gathered_departures
 from ssdlab.methods.presented.points import of_points
-from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.kinds import SUITE
 from ssdlab.methods.results.outcome import read_result, shown_by, warned_of
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
+from ssdlab.results.departures import departure_text, gathered_departures
 from ssdlab.results.kind import loaded
 from ssdlab.results.metered import energy_words, limit_words, meter_words
 from ssdlab.results.store import actual_status, run_words, short_id
@@ -43,7 +43,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
         "seal": run.seal_state,
         "torn_bytes": torn_bytes(run, manifest["status"]),
         "result": manifest["result"],
-        "states": states_of(result) if (result := read_result(run)) is not None else {},
+        "qualifiers": qualifiers_json(run),
         **(_of_suite(run) if run.manifest.children else _of_run(run)),
         "manifest": manifest,
         "steps": [
@@ -100,6 +100,7 @@ def print_result(run: RunFolder) -> None:
             loaded(kind.terminal)(result)
         else:
             print_kind(kind, result)
+        print_qualifiers((each.label, each) for each in result.scalars)
     _print_ratings(run)
     _print_proofs(run)
     _print_drive(run)
@@ -218,9 +219,7 @@ def _print_drive(run: RunFolder) -> None:
 
 def _print_remarks(run: RunFolder) -> None:
     manifest = run.manifest
-    result = read_result(run)
-    lines = [("caveat", text) for text in (result.caveats if result is not None else ())]
-    lines += [("departure", departure_text(each)) for each in gathered_departures(manifest)]
+    lines = [("departure", departure_text(each)) for each in gathered_departures(manifest)]
     lines += [("warning", text) for text in _warned(run)]
     if torn := torn_bytes(run, actual_status(run.path, manifest)):
         lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))

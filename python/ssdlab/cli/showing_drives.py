@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.cli.output import print_line, print_table
-from ssdlab.methods.results.figure_state import labelled, state_of
 from ssdlab.methods.results.kinds import SUITE
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.units import figure_text
+from ssdlab.results.metric import labelled
 from ssdlab.results.numbers import NOTHING
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _COLUMNS = 6
 
 
 class _Figure(NamedTuple):
-    """A figure of one part: what names it in every drive's column, and what is told of it."""
+    """A figure of one part: what names it in every drive's column, and what is the matter with it."""
 
     part: str
     name: str
@@ -32,7 +32,7 @@ class _Figure(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The figure in words, with the state where that was not shown."""
+        """The figure in words, with its state."""
         return labelled(figure_text(self.value, self.unit), self.state)
 
 
@@ -113,6 +113,5 @@ def _figures(suite: RunFolder) -> Iterator[_Figure]:
             continue
         for figure in found.scalars:
             if figure.value is not None:
-                state = state_of(found, figure)
                 part = parts[run.path.name]
-                yield _Figure(part, figure.name, figure.label, figure.value, figure.unit, state)
+                yield _Figure(part, figure.name, figure.label, figure.value, figure.unit, figure.state)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.figure_state import headline_label
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
 from ssdlab.results.rated_shares import OtherRating, other_ratings, rated_shares
@@ -47,6 +46,6 @@ def ratings_of(run: RunFolder) -> tuple[tuple[str, RatedShare | OtherRating], ..
     result = read_result(run)
     if result is None:
         return ()
-    against = result.rated_scalars, run.manifest.ratings
+    against = result.scalars, run.manifest.ratings
     found: tuple[RatedShare | OtherRating, ...] = (*rated_shares(*against), *other_ratings(*against))
-    return tuple((headline_label(result, each.figure), each) for each in found)
+    return tuple((each.figure.marked, each) for each in found)

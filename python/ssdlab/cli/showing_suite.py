@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_drives import beside_json, only_run, print_beside
+from ssdlab.cli.showing_qualifiers import figures_of, parts_of, print_qualifiers
 from ssdlab.cli.showing_ratings import rating_json, rating_row, ratings_of
-from ssdlab.methods.presented.departures import departure_text, gathered_departures
-from ssdlab.methods.results.figure_state import headline_label, labelled
 from ssdlab.methods.results.outcome import read_result, shown_by, warned_of
 from ssdlab.model import units
 from ssdlab.model.units import counted, share_text
 from ssdlab.results.claim import sentence
+from ssdlab.results.departures import departure_text, gathered_departures
 from ssdlab.results.kind import loaded
+from ssdlab.results.metric import labelled
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status, short_id
 from ssdlab.results.warned_steps import warned_steps
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _FIGURES_SHOWN = 4
 """Of each part; all of them are in its own run."""
-_KINDS = ("caveat", "departure", "warning")
+_KINDS = ("departure", "warning")
 _OF_FIGURES = ("throttled", "failed")
 """Warnings without which the figures of a part are read as something else."""
 
@@ -52,24 +53,25 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
         if len(figures) > _FIGURES_SHOWN:
             rows.append(("", "", f"and {units.counted(len(figures) - _FIGURES_SHOWN, 'more figure')}"))
     print_table(rows, ("part", "run", "result"))
+    done = {each.part: runs[each.run_id] for each in result.outcomes if each.left_out is None}
     if run.manifest.several_drives:
-        print_beside({each.part: runs[each.run_id] for each in result.outcomes if each.left_out is None})
+        print_beside(done)
     if result.repeated:
         print_line()
         print_repeated(result)
     rated = [
-        rating_row(f"{each.part}, {name}", share)
-        for each in result.outcomes
-        if each.left_out is None and not result.repeated
-        for name, share in ratings_of(runs[each.run_id])
+        rating_row(f"{part}, {name}", share)
+        for part, each in done.items()
+        if not result.repeated
+        for name, share in ratings_of(each)
     ]
     if rated:
         print_line()
         print_table(rated, ("rated", "", "", ""), right=(1,))
-    _print_remarks(result, runs)
-    first = next(each for each in result.outcomes if each.left_out is None)
+    print_qualifiers(figures_of(done))
+    _print_remarks(result, done)
     print_line()
-    shown = only_run(runs[first.run_id]).manifest.run_id
+    shown = only_run(next(iter(done.values()))).manifest.run_id
     print_line(f"All of one part: ssdlab show {short_id(shown)}", "dim")
 
 
@@ -84,25 +86,19 @@ def _drive_line(suite: RunFolder) -> str:
     return ", ".join([*words, *(f"{count} {what}" for what, count in counts.items() if count)])
 
 
-def _print_remarks(result: SuiteResult, runs: Mapping[str, RunFolder]) -> None:
+def _print_remarks(result: SuiteResult, done: Mapping[str, RunFolder]) -> None:
     """Print limits, departures and warnings of the parts, each once with the parts it is of."""
-    done = [each for each in result.outcomes if each.left_out is None]
-    found = _gathered({each.part: runs[each.run_id] for each in done})
-    found = [each for each in found if each[0][1] not in result.caveats]  # those of the whole follow
+    found = _gathered(done)
     if found:
         print_line()
     for (kind, text), parts in found:
-        whose = "" if parts == [each.part for each in done] else f" ({', '.join(parts)})"
+        whose = "" if parts == list(done) else f" ({', '.join(parts)})"
         print_line(f"{paint(f'{kind}:', 'warn')} {text}{whose}")
 
 
 def suite_json(run: RunFolder) -> dict[str, list[dict[str, object]]]:
     """Return ratings and remarks of a suite's parts, and of several drives the figures side by side."""
-    from ssdlab.runs.suites.outcome import finished_children
-
-    names = {child.run_id: child.part for child in run.manifest.children}
-    found = finished_children(run.path.parent, run.manifest.children)
-    parts = {names[each.path.name]: each for each in found if each.path.exists()}
+    parts = parts_of(run)
     rated = [
         {"part": part, **rating_json(share)} for part, each in parts.items() for _, share in ratings_of(each)
     ]
@@ -124,20 +120,14 @@ def _gathered(parts: Mapping[str, RunFolder]) -> list[tuple[tuple[str, str], lis
 
 def _without_figures(drive: str, suite: RunFolder) -> Iterator[tuple[str, RunFolder]]:
     """Yield of one drive of several the parts that have no headline figure: they say why there is a dash."""
-    from ssdlab.runs.suites.outcome import finished_children
-
-    names = {child.run_id: child.part for child in suite.manifest.children}
-    for run in finished_children(suite.path.parent, suite.manifest.children):
-        result = read_result(run) if run.path.exists() else None
+    for part, run in parts_of(suite).items():
+        result = read_result(run)
         if result is not None and all(figure.value is None for figure in result.scalars):
-            yield f"{drive}, {names[run.path.name]}", run
+            yield f"{drive}, {part}", run
 
 
 def _remarks(run: RunFolder) -> Iterator[tuple[str, str]]:
     """Yield what must be known of a part beside its figures; all else is in its own run."""
-    result = read_result(run)
-    for caveat in () if result is None else result.caveats:
-        yield "caveat", caveat
     for departure in gathered_departures(run.manifest):
         yield "departure", departure_text(departure)
     for warned in warned_steps(warned_of(run), run.steps()):
@@ -183,7 +173,7 @@ def _headlines(run: RunFolder) -> list[str]:
     if found is None:
         return []
     figures = [
-        f"{headline_label(found, each)} {units.figure_text(each.value, each.unit)}"
+        f"{each.marked} {units.figure_text(each.value, each.unit)}"
         for each in found.scalars
         if each.value is not None
     ]

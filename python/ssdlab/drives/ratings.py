@@ -52,7 +52,7 @@ FAILED: frozenset[Verdict] = frozenset({"missed", "unexplained"})
 """Verdicts that fail a check."""
 
 
-class Metric(NamedTuple):
+class RatedMetric(NamedTuple):
     """What a rating is a number of."""
 
     title: str
@@ -61,19 +61,19 @@ class Metric(NamedTuple):
     """Commands in flight unless the rating says otherwise."""
 
 
-METRICS: dict[MetricName, Metric] = {
-    "sequential_read_mb_s": Metric("sequential read", "MB/s", 32),
-    "sequential_write_mb_s": Metric("sequential write", "MB/s", 32),
-    "random_read_iops": Metric("random read", "IOPS", 32),
-    "random_write_iops": Metric("random write", "IOPS", 32),
-    "mixed_70_30_iops": Metric("random, 70 % reads", "IOPS", 32),
-    "depth_1_read_us": Metric("read latency at depth 1", "us", 1),
-    "depth_1_write_us": Metric("write latency at depth 1", "us", 1),
-    "active_read_w": Metric("power, sequential read", "W", 32),
-    "active_write_w": Metric("power, sequential write", "W", 32),
-    "max_read_w": Metric("highest power, reads", "W", 32),
-    "max_write_w": Metric("highest power, writes", "W", 32),
-    "idle_w": Metric("power, idle", "W", 0),
+METRICS: dict[MetricName, RatedMetric] = {
+    "sequential_read_mb_s": RatedMetric("sequential read", "MB/s", 32),
+    "sequential_write_mb_s": RatedMetric("sequential write", "MB/s", 32),
+    "random_read_iops": RatedMetric("random read", "IOPS", 32),
+    "random_write_iops": RatedMetric("random write", "IOPS", 32),
+    "mixed_70_30_iops": RatedMetric("random, 70 % reads", "IOPS", 32),
+    "depth_1_read_us": RatedMetric("read latency at depth 1", "us", 1),
+    "depth_1_write_us": RatedMetric("write latency at depth 1", "us", 1),
+    "active_read_w": RatedMetric("power, sequential read", "W", 32),
+    "active_write_w": RatedMetric("power, sequential write", "W", 32),
+    "max_read_w": RatedMetric("highest power, reads", "W", 32),
+    "max_write_w": RatedMetric("highest power, writes", "W", 32),
+    "idle_w": RatedMetric("power, idle", "W", 0),
 }
 """Sequential I/Os are 128 KiB, random ones and those of the latencies 4 KiB."""
 

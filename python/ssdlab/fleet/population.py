@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.analysis.outliers import Spread, spread_of
 from ssdlab.model.errors import UsageError, unknown
-from ssdlab.results.catalogue_columns import LIKE
+from ssdlab.results.kin import OF_RUNS, UNFIT, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ MIN_SIGMA = 0.005
 """Drives that agree better than half a per cent are no reason to name one: histograms hold times to 1 %."""
 WITHOUT_SHARE = 0.1
 """Where more of the drives come to no figure, the method asks too much: none is named for it."""
-_OF_RUNS = f"hash({', '.join(LIKE)})"
+_OF_RUNS = f"hash({', '.join(OF_RUNS)})"
 """SQL for one number of all that runs have in common which are put together."""
 CHOSEN_UNITS = {"I/Os", ""}
 """Units of what a method chooses, as the depth that it reports, and does not measure."""
@@ -77,8 +77,8 @@ class Population:
     samples: tuple[Sample, ...]
     spread: Spread
     left_out: int
-    unshown: str
-    """Why the state of the drives was not shown; empty: it was."""
+    unfit: str
+    """What is the matter with the figure of all of these; empty: nothing that forbids a rank."""
 
     @property
     def middle(self) -> float:
@@ -143,7 +143,7 @@ class _Line(NamedTuple):
     unit: str
     better: str
     method: str
-    unshown: str | None
+    unfit: str | None
     drive_id: str
     values: list[float]
     folders: list[str]
@@ -154,7 +154,7 @@ def populations(index: Index, model: str, choice: Choice) -> tuple[Population, .
     where, values = choice.where(index)
     found = index.ask(
         "SELECT name, kin, any_value(label), any_value(unit), any_value(better), any_value(method), "
-        "any_value(unshown), drive_id, list(value ORDER BY created, folder), "
+        f"any_value({UNFIT}), drive_id, list(value ORDER BY created, folder), "
         "list(folder ORDER BY created, folder) "
         f"FROM entries WHERE drive_name = ? AND value > 0 AND isfinite(value) AND {where} "
         "GROUP BY name, kin, drive_id ORDER BY any_value(method), name, drive_id",
@@ -172,7 +172,7 @@ def populations(index: Index, model: str, choice: Choice) -> tuple[Population, .
 def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
     # What heat or the host made of a drive is none of the model's, as long as others show the model.
     ours = max(
-        groups, key=lambda lines: (not lines[0].unshown, len(lines), sum(len(line.values) for line in lines))
+        groups, key=lambda lines: (not lines[0].unfit, len(lines), sum(len(line.values) for line in lines))
     )
     others = {line.drive_id for lines in groups for line in lines} - {line.drive_id for line in ours}
     samples = sorted(
@@ -190,7 +190,7 @@ def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
         tuple(samples),
         spread,
         len(others),
-        first.unshown or "",
+        labels_of(first.unfit),
     )
 
 

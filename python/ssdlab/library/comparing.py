@@ -1,9 +1,8 @@
 """Comparing two sets of runs, figure by figure, and the gate that makes a verdict of it.
 
 A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. Of a review of
-several drives each drive is a set of its own. Figures are compared
-only where all runs of both sets are alike (`catalogue_columns.LIKE`), and those of power only where one meter
-took them; the others are named with what differs.
+several drives each drive is a set of its own. Figures are compared only where all of both sets are alike, as
+`results.kin` has it, and fit for that; the others are named with what differs, or with their qualifiers.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.library.index import Columns, Index, figure_among
-from ssdlab.library.ranking import UNSHOWN, difference, differences
 from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.units import counted
-from ssdlab.results.catalogue_columns import FIGURE_COLUMNS, LIKE
+from ssdlab.results.catalogue_columns import FIGURE_COLUMNS
 from ssdlab.results.catalogue_row import row_of
+from ssdlab.results.kin import OF_RUNS, UNFIT, apart, codes_of, labels_of, unfit_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.store import find_run, run_words, short_id
 
@@ -82,13 +81,13 @@ class Compared:
     base, new
         Medians.
     shift
-        Of the new against the base; None where the runs are unlike, the state of one was not shown, or a
-        value is not positive.
+        Of the new against the base; None where the runs are unlike, the figure of one is unfit, or a value
+        is not positive.
     unlike
         What differs between the runs, in words; empty where they are alike.
-    unshown
-        Of how many runs the drive state that the figure is named after was not shown, in words; empty where
-        it was of all. Nothing is claimed then.
+    unfit
+        What is the matter with the figure in how many runs, in words; empty: nothing that counts here.
+        Nothing is claimed then.
     """
 
     figure: str
@@ -101,7 +100,7 @@ class Compared:
     n_new: int
     shift: Shift | None
     unlike: str = ""
-    unshown: str = ""
+    unfit: str = ""
 
 
 @dataclass(frozen=True)
@@ -187,8 +186,8 @@ def judge(rule: Rule, found: Compared) -> Judged:
     fewest = min(found.n_base, found.n_new)
     if found.unlike:
         return Judged(rule, "undecidable", f"the runs are unlike: {found.unlike}")
-    if found.unshown:
-        return Judged(rule, "undecidable", found.unshown)
+    if found.unfit:
+        return Judged(rule, "undecidable", found.unfit)
     if fewest < REPEATS_MIN:
         why = (
             f"{fewest} repeat{'' if fewest == 1 else 's'} on one side, and at least {REPEATS_MIN} are needed"
@@ -242,7 +241,7 @@ def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
 
 def _tagged(tag: str, library: Path) -> list[Columns]:
     """Return the figures of all runs with a tag; of a suite those of its runs, not its medians."""
-    columns = ("folder", DRIVE, *LIKE, *FIGURE_COLUMNS)
+    columns = ("folder", DRIVE, *OF_RUNS, *FIGURE_COLUMNS)
     with Index(library) as index:
         index.tag(tag)
         found = index.ask(
@@ -270,7 +269,7 @@ def _of_run(text: str, library: Path) -> list[Columns]:
     lines = []
     for each in finished:
         row = row_of(each, each.verify())
-        alike = {"folder": row.folder, DRIVE: row.drive_name} | {name: getattr(row, name) for name in LIKE}
+        alike = {"folder": row.folder, DRIVE: row.drive_name} | {name: getattr(row, name) for name in OF_RUNS}
         for figure in row.figures:
             columns = {name: getattr(figure, name) for name in FIGURE_COLUMNS}
             lines.append(alike | columns | {"name": own_names.get(each.path.name, "") + figure.name})
@@ -315,12 +314,10 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
     from ssdlab.analysis.shift import shift_of
 
     first = base[0]
-    alike_but_for = {UNSHOWN: first[UNSHOWN]}
-    apart = next((found for line in (*base, *new) if (found := differences(line | alike_but_for, first))), {})
-    unlike = "; ".join(difference(each, theirs, ours) for each, (theirs, ours) in apart.items())
+    unlike = next((found for line in (*base, *new) if (found := apart(line, first, but=(UNFIT,)))), ())
     one, other = [line["value"] for line in base], [line["value"] for line in new]
-    unshown = _unshown([*base, *new])
-    alike = not unlike and not unshown and min(*one, *other) > 0
+    unfit = _unfit([*base, *new])
+    alike = not unlike and not unfit and min(*one, *other) > 0
     return Compared(
         figure=name,
         label=first["label"],
@@ -331,15 +328,13 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
         n_base=len(one),
         n_new=len(other),
         shift=shift_of(one, other) if alike else None,
-        unlike=unlike,
-        unshown=unshown,
+        unlike="; ".join(each.words for each in unlike),
+        unfit=unfit,
     )
 
 
-def _unshown(lines: Sequence[Columns]) -> str:
-    """Return of how many runs the state of a figure was not shown; empty where it was of all."""
-    states = [line[UNSHOWN] for line in lines if line[UNSHOWN]]
-    if not states:
-        return ""
-    words = ", ".join(dict.fromkeys(states))
-    return words if len(states) == len(lines) else f"{words} in {len(states)} of {len(lines)} runs"
+def _unfit(lines: Sequence[Columns]) -> str:
+    """Return what forbids to compare a figure, and in how many of the runs; empty where nothing does."""
+    found = [codes_of(line[UNFIT]) for line in lines if line[UNFIT]]
+    labels = labels_of(unfit_of(code for each in found for code in each))
+    return labels if len(found) in (0, len(lines)) else f"{labels} in {len(found)} of {len(lines)} runs"

@@ -14,7 +14,7 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError, unknown
 from ssdlab.model.shortage import raise_shortage
-from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS, LIKE, LIKE_FIGURES
+from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS
 from ssdlab.results.catalogue_files import (
     ANEW,
     CURRENT,
@@ -26,6 +26,7 @@ from ssdlab.results.catalogue_files import (
     current,
     table_of,
 )
+from ssdlab.results.kin import OF_FIGURES, OF_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Columns = dict[str, Any]
 """A row by the names of its columns: what the catalogue or a query holds of a run or a figure."""
 RUN_COLUMNS = tuple(name for name in COLUMNS if name != "gone" and not name.startswith("figure_"))
-ALIKE = f"hash({', '.join((*LIKE, *LIKE_FIGURES))})"
+ALIKE = f"hash({', '.join((*OF_RUNS, *OF_FIGURES))})"
 """SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance)."""
 _ALL_NAMED, _CLOSE_NAMED = 8, 3
 """So many names are listed whole where none is the one; of more, so many close ones are named."""
@@ -42,8 +43,8 @@ _NUMBERS = f"{ALIKE} AS kin, hash(drive_id) AS drive"
 _STANDINGS = (
     "SELECT name, kin, drive, any_value(drive_id) AS drive_id, any_value(drive_name) AS drive_name, "
     "median(value) AS middle, count(*) AS runs, min(value) AS low, max(value) AS high, "
-    "max(created) AS newest, arg_max(folder, created) AS folder, any_value(unshown) AS unshown, "
-    "any_value(meter) AS meter, any_value(taken_at) AS taken_at "
+    "max(created) AS newest, arg_max(folder, created) AS folder, "
+    f"{', '.join(f'any_value({name}) AS {name}' for name in OF_FIGURES)} "
     "FROM {source} WHERE value IS NOT NULL AND isfinite(value) AND {where} GROUP BY name, kin, drive"
 )
 """SQL for a line for each figure, drive and kind of runs: what a ranking is made of."""
@@ -161,12 +162,12 @@ class Index(Closing):
         return "chosen"
 
     def what_is_alike(self, folders: Sequence[str]) -> dict[str, Columns]:
-        """Return what of `LIKE` runs are, by their folders."""
+        """Return what of `OF_RUNS` runs are, by their folders."""
         if missing := [folder for folder in folders if folder not in self._alike]:
             listed = ", ".join("?" * len(missing))
-            query = f"SELECT folder, {', '.join(LIKE)} FROM runs WHERE folder IN ({listed})"
+            query = f"SELECT folder, {', '.join(OF_RUNS)} FROM runs WHERE folder IN ({listed})"
             for folder, *line in self.ask(query, missing):
-                self._alike[folder] = dict(zip(LIKE, line, strict=True))
+                self._alike[folder] = dict(zip(OF_RUNS, line, strict=True))
         return {folder: self._alike[folder] for folder in folders}
 
     def what_it_is(self, figure: str, folder: str) -> Columns:

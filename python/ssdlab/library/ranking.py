@@ -1,50 +1,31 @@
 """Ranking drives by one headline figure: only among runs that are alike, and with what was left out.
 
-Alike are runs that have all of `LIKE` in common. Of the groups that this makes one is ranked: that of a run
-which was named, else the one with the most drives, then the most runs, then the newest run. A drive's figure
-is the median of its runs. As on a report's page, latencies are alike only where they were taken at one depth
-(`Scalar.taken_at`), and a figure that does not show the drive in the state that it is named after
-(`Scalar.unshown`: it was not shown, or heat or the host limited it) is never ranked.
+Alike is what `results.kin` says. Of the groups that this makes one is ranked: that of a run which was named,
+else the one with the most drives, then the most runs, then the newest run. A drive's figure is the median of
+its runs. A figure with a qualifier that forbids a rank is never ranked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import places
 from ssdlab.model.errors import UsageError
-from ssdlab.model.units import fixed_share_text
-from ssdlab.results.basis import taken_apart
-from ssdlab.results.catalogue_columns import LIKE, LIKE_FIGURES
-from ssdlab.results.host_part import HOST_LIMITED
-from ssdlab.results.io_faults import FAILED_IO
-from ssdlab.results.warned_steps import PAUSED, THROTTLED
+from ssdlab.model.units import counted
+from ssdlab.results.kin import LOAD, METER, OF_FIGURES, OF_RUNS, UNFIT, apart, codes_of, labels_of, unfit_of
+from ssdlab.results.qualifiers import CATALOGUE, UNKNOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ssdlab.library.choosing import Choice
     from ssdlab.library.index import Columns, Index
+    from ssdlab.results.kin import Incomparable
 
 GROUPS_NAMED = 12
 """So many groups that were left out are described; the rest are counted."""
-_WORDS = {
-    "method": "method",
-    "version": "method version",
-    "settings": "parameters",
-    "quick": "quick",
-    "engine": "engine",
-    "drive_kind": "kind of drive",
-    "scale": "scale",
-    "spare": "spare",
-    "variant": "variant",
-    "departures": "departures",
-    "meter": "meter",
-}
-UNSHOWN = "unshown"
-METER = "meter"
-TAKEN_AT = "taken_at"
-_KEY = (*LIKE, *LIKE_FIGURES)
+_KEY = (*OF_RUNS, *OF_FIGURES)
 """What parts the groups."""
 
 
@@ -68,13 +49,12 @@ class LeftOut:
 
     runs: int
     drives: int
-    differs: dict[str, tuple[Any, Any]]
-    """By field of `LIKE` or `LIKE_FIGURES`: what they have, and what the ranked ones have."""
+    differs: tuple[Incomparable, ...]
 
     @property
     def words(self) -> str:
         """What they are that the ranked ones are not."""
-        return "; ".join(difference(name, theirs, ours) for name, (theirs, ours) in self.differs.items())
+        return "; ".join(each.words for each in self.differs)
 
 
 @dataclass(frozen=True)
@@ -86,8 +66,7 @@ class Ranking:
     figure, label, unit, better
         The figure; `better` is higher or lower.
     like
-        What all ranked runs have in common, by field of `LIKE`, the meter of a figure of power, and the load
-        that a latency was taken at.
+        What all ranked runs have in common, by field of `OF_RUNS`, and their figures: meter and load.
     lines
         The drives; at most as many as were asked for.
     drives
@@ -130,8 +109,7 @@ def rank(
     Raises
     ------
     UsageError
-        There is no such figure or tag, no run that was asked for has it, or shows its state, or `like` has
-        not.
+        There is no such figure or tag, no run that was asked for has it fit for a rank, or `like` has not.
     """
     group = alike(index, figure, choice, like)
     figure, ours = group.figure, group.ours
@@ -147,7 +125,7 @@ def rank(
         label=ours["label"],
         unit=ours["unit"],
         better=ours["better"],
-        like={name: ours[name] for name in (*LIKE, METER, TAKEN_AT)},
+        like={name: ours[name] for name in (*OF_RUNS, METER, LOAD)},
         lines=tuple(
             Ranked(place, *line)
             for place, line in zip(places([line[2] for line in found]), found, strict=True)
@@ -174,7 +152,7 @@ class Group:
     def left_out(self) -> tuple[LeftOut, ...]:
         """The other groups, largest first, at most `GROUPS_NAMED`, each with what it is otherwise."""
         return tuple(
-            LeftOut(each["runs"], each["drives"], differences(each, self.ours))
+            LeftOut(each["runs"], each["drives"], apart(each, self.ours))
             for each in self.others[:GROUPS_NAMED]
         )
 
@@ -198,78 +176,36 @@ def alike(index: Index, figure: str, choice: Choice, like: str | None = None) ->
     if not groups:
         raise UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
     ours = groups[0] if like is None else _group_of(index, figure, like, groups)
-    if ours[UNSHOWN]:
-        raise _nothing_shown(index, figure, [ours] if like else groups)
+    if ours[UNFIT]:
+        raise _none_fit(figure, [ours] if like else groups)
     others = [group for group in groups if group is not ours]
     ours |= index.what_it_is(figure, ours["example"])
     where = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {more} AND kin = ?"
     return Group(figure, standings, where, [figure, *given, ours["kin"]], ours, others)
 
 
-def _nothing_shown(index: Index, figure: str, groups: Sequence[Columns]) -> UsageError:
-    """Return the refusal to rank by a figure whose state no run shows."""
+def _none_fit(figure: str, groups: Sequence[Columns]) -> UsageError:
+    """Return the refusal to rank by a figure that is fit for a rank in no run."""
     runs = sum(group["runs"] for group in groups)
-    states = ", ".join(dict.fromkeys(group[UNSHOWN] for group in groups))
+    codes = [codes_of(group[UNFIT]) for group in groups]
+    labels = labels_of(unfit_of(code for each in codes for code in each))
     return UsageError(
-        f"{figure} is not ranked: of {runs} run{'' if runs == 1 else 's'} that have it none shows the drive "
-        f"in the state that it is named after ({states})",
-        "; ".join(dict.fromkeys(_until_shown(index, group) for group in groups)),
+        f"{figure} is not ranked: of {counted(runs, 'run')} with it none is fit for that ({labels})",
+        "; ".join(dict.fromkeys(CATALOGUE.get(each[0], CATALOGUE[UNKNOWN]).advice for each in codes)),
         figure=figure,
     )
 
 
-def _until_shown(index: Index, group: Columns) -> str:
-    """Return what to do: only a quick run is told to leave `--quick` out."""
-    state = str(group[UNSHOWN])
-    if state.startswith(HOST_LIMITED):
-        return "measure with fewer threads, or on a host that does less beside it"
-    if state == THROTTLED:
-        return "measure with the drive cooled"
-    if state == FAILED_IO:
-        return "see the kernel log and the drive's health: ssdlab show names the steps"
-    if state == PAUSED:
-        return "measure again without a stop, on a host that stays awake"
-    query = "SELECT quick FROM entries WHERE folder = ? LIMIT 1"
-    if index.ask(query, [group["example"]]) == [(True,)]:
-        return "measure until it is shown: without --quick"
-    return "measure for longer, until it is shown"
-
-
-def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return in what of `LIKE` and `LIKE_FIGURES` two runs or groups differ, with what each has."""
-    return {name: (one[name], other[name]) for name in _KEY if one[name] != other[name]}
-
-
-def difference(name: str, theirs: object, ours: object) -> str:
-    """Return a difference in words: ``scale 4, not 1``."""
-    if name == "quick":
-        return "quick" if theirs else "not quick"
-    if name == TAKEN_AT:
-        return taken_apart((str(theirs or ""), str(ours or "")))
-    if name == UNSHOWN:
-        return str(theirs) if theirs else f"shown, not {ours}"
-    return f"{_WORDS[name]} {_shown(name, theirs)}, not {_shown(name, ours)}"
-
-
-def _shown(name: str, value: object) -> str:
-    if value in ("", None):
-        return "the drive's own" if name == "spare" else "none" if name != "settings" else "the preset's"
-    if name == "spare" and isinstance(value, float):
-        return fixed_share_text(value)
-    return str(value)
-
-
 def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
-    """Return the groups of runs that are alike, that to be ranked first; those not shown come last."""
+    """Return the groups of runs that are alike, that to be ranked first; those that are unfit come last."""
+    own = ", ".join(f"any_value({name}) AS {name}" for name in OF_FIGURES)
     found = index.ask(
         "SELECT kin, sum(runs)::BIGINT AS runs, count(*) AS drives, max(newest) AS newest, "
-        f"any_value(folder) AS example, any_value(unshown) AS {UNSHOWN}, any_value(meter) AS {METER}, "
-        f"any_value(taken_at) AS {TAKEN_AT} "
-        f"FROM {standings} WHERE name = ? GROUP BY kin "
-        "ORDER BY any_value(unshown) IS NOT NULL, drives DESC, runs DESC, newest DESC",
+        f"any_value(folder) AS example, {own} FROM {standings} WHERE name = ? GROUP BY kin "
+        f"ORDER BY any_value({UNFIT}) IS NOT NULL, drives DESC, runs DESC, newest DESC",
         [figure],
     )
-    names = ("kin", "runs", "drives", "newest", "example", UNSHOWN, METER, TAKEN_AT)
+    names = ("kin", "runs", "drives", "newest", "example", *OF_FIGURES)
     groups = [dict(zip(names, line, strict=True)) for line in found]
     like = index.what_is_alike([group["example"] for group in groups])
     return [group | like[group["example"]] for group in groups]

@@ -35,14 +35,13 @@ from ssdlab.drives.spare import usable_bytes
 from ssdlab.methods.method import Method, Params, Remarks, RunData, Seconds, param, rising
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
+from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult
 from ssdlab.methods.steps import Finding
 from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.methods.verbs.variant import share_of_user_capacity
 from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.units import NS_PER_S, significant
-from ssdlab.results.claim import clauses
-from ssdlab.results.io_faults import not_proven
+from ssdlab.results.evidence import not_proven
 from ssdlab.results.schema import Departure
 from ssdlab.results.warned_steps import heat_after
 
@@ -120,7 +119,6 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
         engine="sync",
         purged=purged,
         entries=entries,
-        caveats=clauses(caveats_of(purged=purged, seconds=p.seconds, entries=entries)),
         scalars=tuple(scalar for entry in entries for scalar in entry.headlines),
     )
 

@@ -35,17 +35,13 @@ from ssdlab.methods.parts.steady import write_to_steady_state
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.energy_job import EnergyJobResult
-from ssdlab.methods.results.replay import MADE_UP, caveats_of_trace
 from ssdlab.methods.traces.mapping import TraceMapping
 from ssdlab.methods.traces.replay import replay_of
 from ssdlab.model.arrival import AsRecorded
 from ssdlab.model.frozen import Bytes
-from ssdlab.model.units import NS_PER_S, capacity_text
-from ssdlab.results.claim import Claim
+from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ssdlab.methods.lab import Lab
     from ssdlab.model.workload import Workload
 
@@ -126,24 +122,9 @@ def conclude(data: RunData, p: EnergyPerJobParams) -> EnergyJobResult:
         block_bytes = _ORDERS[p.job][2]
         asked = max(1, p.amount // block_bytes) * block_bytes
     steady = proof_of_state(data, p) if p.job.startswith("steady") else None
-    notes = tuple(_notes(data, p, asked))
-    return EnergyJobResult.of(step, p.job, asked, steady, notes=notes, quick=data.quick)
-
-
-def _notes(data: RunData, p: EnergyPerJobParams, asked: int | None) -> Iterator[Claim]:
-    """Yield what the job was made of says of its energy."""
-    if p.job == "trace":
-        if p.file == example.NAME:
-            yield MADE_UP
-        yield from caveats_of_trace(next(step for step in data.steps if step.verb == "trace"))
-    full = type(p)().amount
-    if data.quick and asked is not None and p.amount < full:
-        yield Claim(
-            "quick: a job of {short} instead of {full}, which a cache may hold; a run without --quick "
-            "does it all",
-            judged=False,
-            others={"short": capacity_text(asked), "full": capacity_text(full)},
-        )
+    trace = next((step for step in data.steps if step.verb == "trace"), None)
+    made_up = trace is not None and p.file == example.NAME
+    return EnergyJobResult.of(step, p.job, asked, steady, trace=trace, made_up=made_up, quick=data.quick)
 
 
 METHOD = Method(

@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.idle_power import IdlePowerResult
-from ssdlab.methods.results.quick import Cut, quick_claims
 from ssdlab.methods.verbs.ask_power import AskPower, PowerFacts
 from ssdlab.methods.verbs.conditions import SettingsFacts
 from ssdlab.methods.verbs.rest import Rest
@@ -97,16 +96,7 @@ def _rest(lab: Lab, p: IdlePowerParams, features: PowerFeatures, resting: Restin
 def conclude(data: RunData, p: IdlePowerParams) -> IdlePowerResult:
     """Report what was drawn in each way, and the wake-up from it."""
     asked = [step.found(PowerFacts).features for step in data.steps if step.verb == AskPower.verb]
-    full = type(p)()
-    notes = quick_claims(
-        data.quick,
-        ", so watts and wake-ups are rough",
-        Cut(p.seconds, full.seconds, "s", "at each way to rest"),
-        Cut(p.reads, full.reads, "reads"),
-    )
-    return IdlePowerResult.of(
-        asked[0], asked[-1].states, _rests(data), notes=notes, quick=data.quick, block_bytes=p.block
-    )
+    return IdlePowerResult.of(asked[0], asked[-1].states, _rests(data), quick=data.quick, block_bytes=p.block)
 
 
 def _rests(data: RunData) -> list[Step]:

@@ -35,7 +35,6 @@ from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.results import kinds
 from ssdlab.methods.verbs.conditions import Conditions
-from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import JobResult
 from ssdlab.results.warned_steps import label_in_job
 
@@ -127,17 +126,10 @@ METHOD = Method(
 def finished_steps(run: RunFolder) -> JobResult:
     """Return a point for each direction of each measured step that is finished.
 
-    It is no result of the method, and says so: a sweep that ends half-way has no peak.
+    It is no result of the method: a sweep that ends half-way has no peak.
     """
     manifest = run.manifest
     data = RunData(
         tuple(run.steps()), manifest.drive.capacity_bytes, manifest.drive.logical_block_bytes, manifest.quick
     )
-    result = conclude(data, JobParams.model_construct(steps=()))
-    caveat = Claim(
-        "the run did not reach its end{why}; these are its finished steps, without the method's conclusion",
-        evidence=Evidence(tuple(step.ordinal for step in data.steps)),
-        judged=False,
-        others={"why": "" if manifest.failure is None else f": {manifest.failure.what}"},
-    )
-    return result.model_copy(update={"caveats": clauses((caveat,))})
+    return conclude(data, JobParams.model_construct(steps=()))

@@ -37,16 +37,15 @@ from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.figures import mean_scalars
 from ssdlab.methods.results.points import PointsResult
-from ssdlab.methods.results.quick import Cut, quick_claims
-from ssdlab.methods.results.steady import moved_caveats
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.span import SPAN_UNIT_BYTES, Span
-from ssdlab.results.claim import Claim, clauses
+from ssdlab.results.drive_states import moved
+from ssdlab.results.metric import of_points
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
     from ssdlab.results.drive_states import StateCheck
-    from ssdlab.results.schema import Point, Scalar
+    from ssdlab.results.schema import Metric, Point
 
 KINDS: tuple[tuple[Order, Direction, int], ...] = (
     ("random", "read", 4096),
@@ -102,32 +101,21 @@ def procedure(lab: Lab, p: LowDepthsParams) -> None:
 def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
     """Put the points together, with the mean over the depths as the score of each kind in one state."""
     points: list[Point] = []
-    scalars: list[Scalar] = []
+    scalars: list[Metric] = []
     checks: list[StateCheck] = []
-    moved: list[Claim] = []
     for order, direction, _ in KINDS:
         labels = [_label(order, direction, depth) for depth in p.depths]
         found = [point_of(step) for label in labels if (step := data.step(label)) is not None]
         held = checks_of(data, [labels], "IOPS" if order == "random" else "MB/s")
         points += found
         checks += held
-        of_kind = tuple(moved_caveats(held, f" of {order} {direction}"))
-        moved += of_kind
-        if found and not of_kind:
-            scalars += mean_scalars(f"low_depths_{order}_{direction}", "mean of depths", found)
-    once = Claim("writes went to a span written once: whether they are steady state is not shown")
-    full = type(p)()
-    shorter = quick_claims(
-        data.quick,
-        "",
-        Cut(p.seconds, full.seconds, "s", "at each point"),
-        Cut(p.rest_seconds, full.rest_seconds, "s", "of rest after it"),
-    )
+        if found:
+            figures = mean_scalars(f"low_depths_{order}_{direction}", "mean of depths", found)
+            scalars += [of_points(each, found).withheld(moved(held)) for each in figures]
     return PointsResult(
         quick=data.quick,
         points=tuple(points),
         checks=tuple(checks),
-        caveats=clauses((once, *shorter, *moved)),
         scalars=tuple(scalars),
     )
 

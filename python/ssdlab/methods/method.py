@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Departure, Manifest, ResultBase, Warned
     from ssdlab.results.tables import Columns
 
+INTERFACE = 2
+"""Of `ssdlab.plugin`: rises with what a package would have to change for."""
+
 
 __all__ = ["Method", "Params", "RunData", "Seconds", "param", "rising"]
 
@@ -150,6 +153,8 @@ class Method:
         Steps at its beginning that are the run's and not the user's: who wrote the others counts from there.
     result
         The kind of its Result: who reads and shows it. None: one of ssdlab's own kinds.
+    interface
+        Version of `ssdlab.plugin` that it was written for.
     package
         Name and version of the package that brings it along, set as it is loaded; empty: ssdlab itself.
     """
@@ -169,6 +174,7 @@ class Method:
     reads_unwritten: bool = False
     own_steps: int = 0
     result: ResultKind[Any] | None = None
+    interface: int = INTERFACE
     package: str = ""
 
     @property

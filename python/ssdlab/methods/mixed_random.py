@@ -30,14 +30,12 @@ from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
 from ssdlab.methods.parts.prepared import RandomSteadyParams, in_steady_state, proof_of_state
-from ssdlab.methods.parts.state_checks import Taken, checks_of, remedy_of, repeat_if_fallen
+from ssdlab.methods.parts.state_checks import Taken, checks_of, repeat_if_fallen
 from ssdlab.methods.parts.workloads import mixed
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.mixed import MixedResult, MixPoint
-from ssdlab.methods.results.quick import Cut, quick_claims
-from ssdlab.methods.results.steady import caveats_of, moved_caveats
 from ssdlab.model.workload import MAX_WORKERS, Workload
-from ssdlab.results.claim import clauses
+from ssdlab.results.drive_states import moved, proven
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -93,14 +91,6 @@ def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
     steady = proof_of_state(data, p)
     lines = [[_label(depth, read_pct) for depth in p.depths] for read_pct in MIXES]
     checks = checks_of(data, lines, "MB/s", steady, _label(p.precondition_depth, 0))
-    moved = tuple(moved_caveats(checks, remedy=remedy_of(data, p, steady)))
-    full = type(p)()
-    shorter = quick_claims(
-        data.quick,
-        ", so the spread between runs is wider",
-        Cut(p.seconds, full.seconds, "s", "at each mix"),
-        Cut(p.ramp_seconds, full.ramp_seconds, "s", "of ramp before it"),
-    )
     headlines = [point for point in points if point.read_pct == HEADLINE_READ_PCT]
     return MixedResult(
         quick=data.quick,
@@ -111,8 +101,11 @@ def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
         latency_withheld=WITHHELD,
         steady=steady,
         checks=checks,
-        caveats=clauses((*caveats_of(steady), *shorter, *moved)),
-        scalars=() if moved else tuple(scalar for point in headlines for scalar in point.headlines),
+        scalars=tuple(
+            figure.qualified(proven(steady)).withheld(moved(checks))
+            for point in headlines
+            for figure in point.headlines(steady)
+        ),
     )
 
 

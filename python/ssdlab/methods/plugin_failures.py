@@ -8,6 +8,7 @@ from itertools import islice
 from types import new_class
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
 
+from ssdlab.methods.method import INTERFACE
 from ssdlab.methods.params import Params
 from ssdlab.methods.plugin_guard import PluginGuard
 from ssdlab.methods.results.checking import conclusion_fault, result_fault
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_GONE = ("shows", "unshown", "basis_of", "decided_by", "rated_as", "proofs")
+"""What results of interface 1 said of their figures."""
 _COUNT_MAX = 10_000
 """Findings, tables or cards of one result: more are none, but a loop without an end."""
 
@@ -96,6 +99,9 @@ class _Guarded:
 
     def method(self) -> Method:
         method, named = self._method, self._guard.named
+        if method.interface > INTERFACE:
+            why = f"it is for version {method.interface} of ssdlab.plugin, and this ssdlab has {INTERFACE}"
+            raise self._guard.wrong(method.conclude, why)
         kind = method.result
         return replace(
             method,
@@ -143,6 +149,10 @@ class _Guarded:
     def _kind(self, kind: Kind) -> Kind:
         """Return the kind with everything that the package brings for reading and showing it guarded."""
         headlines, terminal = kind.headlines, kind.terminal
+        model = kind.loaded_model()
+        if gone := next((name for name in _GONE if hasattr(model, name)), None):
+            why = f"{gone} is gone with interface 2: each Metric has steps and qualifiers of its own"
+            raise self._guard.wrong(getattr(model, gone), f"{model.__name__}: {why}")
         return replace(
             kind,
             read=self._guard.named(self._reader(kind), pure=True, quiet=True, of=kind.loaded_model()),

@@ -36,17 +36,18 @@ from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_sta
 from ssdlab.methods.parts.workloads import Direction, Order
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.figures import point_scalars
-from ssdlab.methods.results.quick import ROUGH_TAILS, Cut, quick_claims
-from ssdlab.methods.results.steady import caveats_of
-from ssdlab.results.claim import Claim, clauses
+from ssdlab.results.drive_states import proven
+from ssdlab.results.metric import of_points
 from ssdlab.results.schema import Qd1Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData
     from ssdlab.results.drive_states import SteadyProof
+    from ssdlab.results.metric import Metric
+    from ssdlab.results.points import Point
 
 
 WRITTEN: tuple[Order, ...] = ("sequential", "random")
@@ -114,39 +115,29 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
         if (step := data.step(f"{order} {direction}")) is not None
     )
     sizes = [size_point(data, order, direction, size) for order, direction, _ in CORNERS for size in p.sizes]
-    proofs = [proof(data, p, steady_label(order)) for order in WRITTEN] if p.steady else []
+    states = {order: proof(data, p, steady_label(order)) for order in WRITTEN} if p.steady else {}
     return Qd1Result(
         quick=data.quick,
         engine="sync",
         corners=corners,
         block_sizes=tuple(sizes),
-        steady=tuple(found for found in proofs if found is not None),
-        caveats=clauses(_caveats(data, p, proofs)),
-        scalars=tuple(
-            scalar
-            for point in corners
-            for scalar in point_scalars(f"qd1_{point.pattern}_{point.direction}", point)
-        ),
+        steady=tuple(found for found in states.values() if found is not None),
+        scalars=tuple(each for point in corners for each in _figures(point, states)),
     )
+
+
+def _figures(point: Point, states: Mapping[Order, SteadyProof | None]) -> Iterator[Metric]:
+    """Yield the figures of a corner; those of writes are of the steady state of their order."""
+    written = point.direction == "write"
+    proof = states.get(point.pattern) if written else None
+    for each in point_scalars(f"qd1_{point.pattern}_{point.direction}", point):
+        found = of_points(each, [point], None if proof is None else proof.range_share)
+        yield found.qualified(proven(proof) if written else ())
 
 
 def steady_label(order: Order) -> str:
     """Return the label of the step that brings the writes of an order to steady state."""
     return f"{order} to steady state"
-
-
-def _caveats(data: RunData, p: Qd1Params, proofs: Sequence[SteadyProof | None]) -> Iterator[Claim]:
-    for found in proofs:
-        yield from caveats_of(found)
-    if not p.steady:
-        yield Claim("writes went to a span filled once: whether they are steady state is not shown")
-    full = type(p)()
-    yield from quick_claims(
-        data.quick,
-        ROUGH_TAILS,
-        Cut(p.seconds, full.seconds, "s", "at each workload"),
-        Cut(p.size_seconds, full.size_seconds, "s", "at each block size"),
-    )
 
 
 METHOD = Method(

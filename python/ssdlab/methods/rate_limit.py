@@ -28,7 +28,6 @@ from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.parts.workloads import open_loop
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.quick import ROUGH_TAILS, Cut, quick_claims
 from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult
 from ssdlab.model.frozen import Bytes
 
@@ -74,16 +73,8 @@ def procedure(lab: Lab, p: RateLimitParams) -> None:
 def conclude(data: RunData, p: RateLimitParams) -> RateLimitResult:
     """Report the highest rate that held below the lowest that did not, and every rate tried."""
     tries = [_judge(step, p) for step in data.steps if step.label.endswith(" IOPS offered")]
-    full = type(p)()
-    shorter = quick_claims(
-        data.quick,
-        ROUGH_TAILS,
-        Cut(p.seconds, full.seconds, "s", "at each rate"),
-        Cut(p.ramp_seconds, full.ramp_seconds, "s", "of ramp before it"),
-    )
     return RateLimitResult.of(
         tries,
-        shorter,
         quick=data.quick,
         read_pct=p.read_pct,
         block_bytes=p.block,

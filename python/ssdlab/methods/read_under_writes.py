@@ -34,7 +34,6 @@ from ssdlab.methods.method import Method, RunData, Seconds, param, rising
 from ssdlab.methods.parts.prepared import RandomSteadyParams, in_steady_state, proof_of_state
 from ssdlab.methods.parts.workloads import beside, closed_loop
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.quick import ROUGH_TAILS, Cut, quick_claims
 from ssdlab.methods.results.read_under_writes import LoadCell, ReadUnderWritesResult, Reference
 
 if TYPE_CHECKING:
@@ -113,16 +112,8 @@ def conclude(data: RunData, p: ReadUnderWritesParams) -> ReadUnderWritesResult:
         for cell in sorted(cells_of(p))
         if (step := data.step(f"reads {_beside_label(cell)}")) is not None
     )
-    full = type(p)()
-    shorter = quick_claims(
-        data.quick,
-        ROUGH_TAILS,
-        Cut(p.seconds, full.seconds, "s", "at each cell"),
-        Cut(p.ramp_seconds, full.ramp_seconds, "s", "of ramp before it"),
-    )
     return ReadUnderWritesResult.concluded(
         cells,
-        shorter,
         quick=data.quick,
         block_bytes=BLOCK_BYTES,
         threads=p.threads,

@@ -38,16 +38,13 @@ from ssdlab.formats.traces.iolog import Waits
 from ssdlab.formats.traces.reading import Format, Source
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.replay import MADE_UP, TraceResult
+from ssdlab.methods.results.replay import TraceResult
 from ssdlab.methods.traces.mapping import AT_ONCE, Speed, TraceMapping
 from ssdlab.methods.traces.replay import replay_of
 from ssdlab.model.arrival import AsRecorded, Closed
 from ssdlab.model.units import NS_PER_S
-from ssdlab.results.claim import Claim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ssdlab.methods.lab import Lab
 
 LABEL = "replay"
@@ -121,17 +118,7 @@ def conclude(data: RunData, p: TraceParams) -> TraceResult:
     read = next(step for step in data.steps if step.verb == "trace")
     replayed = data.step(LABEL)
     assert replayed is not None  # the procedure has it
-    return TraceResult.of(replayed, read, p.depth, _notes(p), quick=data.quick)
-
-
-def _notes(p: TraceParams) -> Iterator[Claim]:
-    """Yield what the way that the trace was asked for says of the result."""
-    if p.file == example.NAME:
-        yield MADE_UP
-    if p.only == "reads":
-        yield Claim("writes and trims were left out, as asked for")
-    if not p.fill:
-        yield Claim("the drive was not filled first: reads of unwritten blocks touch no flash")
+    return TraceResult.of(replayed, read, p.depth, made_up=p.file == example.NAME, quick=data.quick)
 
 
 METHOD = Method(

@@ -41,13 +41,11 @@ from ssdlab.methods.parts.points import power_scalars
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.fill import FillResult, last_parts
 from ssdlab.methods.verbs.purge import PurgeFacts
-from ssdlab.results.claim import Claim, Evidence, clauses
-from ssdlab.results.schema import Scalar
-from ssdlab.results.warned_steps import hot_by
+from ssdlab.results.evidence import evidence_of
+from ssdlab.results.metric import Qualifier
+from ssdlab.results.schema import Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import Step
 
@@ -85,7 +83,8 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
     fine, fine_bytes = speeds_over(rows, p.parts, EDGE_PARTS)
     drop = find_drop(fine)
     hot_drop_bytes = None
-    if drop is not None and hot_by(step, written_ns(rows, (drop.at + 1) * fine_bytes)):
+    fallen_ns = None if drop is None else written_ns(rows, (drop.at + 1) * fine_bytes)
+    if drop is not None and evidence_of(step).hot_by(fallen_ns):
         hot_drop_bytes = round(drop.at * fine_bytes)
         drop = None
     before_mb_s, after_mb_s = (None, None) if drop is None else beside_drop(fine, drop.at)
@@ -108,12 +107,22 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
         hot_drop_bytes=hot_drop_bytes,
         mean_w=mean_w,
         purged=None if _purged(data) else False,
-        caveats=clauses(_caveats(data)),
-        scalars=(
-            Scalar.more("fill_mb_s", "whole drive", summary.mb_s, "MB/s"),
-            *power_scalars("fill", "whole drive,", found, mean_w),
+        scalars=tuple(
+            each.resting(steps=(step.ordinal,)).qualified(
+                () if _purged(data) else [Qualifier(code="not-fresh")]
+            )
+            for each in (
+                Metric.more("fill_mb_s", "whole drive", summary.mb_s, "MB/s"),
+                *(() if before_mb_s is None else (_cached(before_mb_s, fallen_ns),)),
+                *power_scalars("fill", "whole drive,", found, mean_w),
+            )
         ),
     )
+
+
+def _cached(mb_s: float, fallen_ns: int | None) -> Metric:
+    name, label = "fill_cached_mb_s", "whole drive, before its speed falls"
+    return Metric.more(name, label, mb_s, "MB/s", ends_ns=fallen_ns)
 
 
 def _purges(data: RunData) -> tuple[Step, ...]:
@@ -122,14 +131,6 @@ def _purges(data: RunData) -> tuple[Step, ...]:
 
 def _purged(data: RunData) -> bool:
     return any(step.found(PurgeFacts).purged for step in _purges(data))
-
-
-def _caveats(data: RunData) -> Iterator[Claim]:
-    if not _purged(data):
-        yield Claim(
-            "the drive was not purged before: what it held may have slowed it down",
-            evidence=Evidence(tuple(step.ordinal for step in _purges(data))),
-        )
 
 
 METHOD = Method(

@@ -24,3 +24,8 @@ class BlockTimes(Stored):
     service_ns: dict[str, dict[str, float | None]] = Field(
         default={}, description="by direction: min, mean, max and percentiles, None where too few lie beyond"
     )
+
+    @property
+    def used(self) -> bool:
+        """Whether they stand for the times that the program took."""
+        return self.fault is None and self.requests > 0

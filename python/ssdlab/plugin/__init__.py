@@ -9,7 +9,7 @@ move at any time. `docs/writing-a-method.md` shows a whole method.
 from __future__ import annotations
 
 from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method, Remarks, RunData, RunFacts
+from ssdlab.methods.method import INTERFACE, Method, Remarks, RunData, RunFacts
 from ssdlab.methods.params import Params, Seconds, param, rising
 from ssdlab.methods.parts.points import missing_point, point_of
 from ssdlab.methods.parts.workloads import closed_loop, mixed, open_loop
@@ -31,12 +31,14 @@ from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import numbers as cells
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, sentence
 from ssdlab.results.kind import ResultKind
+from ssdlab.results.metric import Load, Metric, Qualifier, Variation
 from ssdlab.results.numbers import Cell, Table
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import Departure, Point, ResultBase, Scalar, Warned
+from ssdlab.results.schema import Departure, Point, ResultBase, Warned
 
 __all__ = [
+    "INTERFACE",
     "Amount",
     "Axis",
     "Band",
@@ -66,7 +68,9 @@ __all__ = [
     "Lab",
     "LabError",
     "Line",
+    "Load",
     "Method",
+    "Metric",
     "Mix",
     "Open",
     "Params",
@@ -75,6 +79,7 @@ __all__ = [
     "Point",
     "PointsResult",
     "Pulses",
+    "Qualifier",
     "Ratio",
     "Refused",
     "Remarks",
@@ -83,7 +88,6 @@ __all__ = [
     "Rule",
     "RunData",
     "RunFacts",
-    "Scalar",
     "Seconds",
     "Section",
     "Sequential",
@@ -100,6 +104,7 @@ __all__ = [
     "Unsupported",
     "Until",
     "UsageError",
+    "Variation",
     "Verb",
     "Warned",
     "Workload",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.figure_state import states_of
 from ssdlab.report.charts import (
     BarsChart,
     HeadNote,
@@ -14,18 +13,18 @@ from ssdlab.report.charts import (
     TimelineChart,
     XyChart,
 )
-from ssdlab.report.sections.headlines import moved
-from ssdlab.results.host_part import HOST_LIMITED, host_part
-from ssdlab.results.warned_steps import THROTTLED, warned_steps
+from ssdlab.report.sections.headlines import what_shows, without_figures
+from ssdlab.results.metric import united
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from ssdlab.report.charts import Chart
     from ssdlab.report.runs import Shown
+    from ssdlab.results.metric import Qualifier
 
 _NAMED_FIGURES = 2
-"""So many figures of a run are named of which the state was not shown; of more their count."""
+"""So many figures of a run are named that something is the matter with; of more their count."""
 
 
 def notes_of(chart: Chart, runs: Sequence[Shown], *, all_drawn: bool) -> tuple[HeadNote, ...]:
@@ -56,40 +55,25 @@ def notes_of(chart: Chart, runs: Sequence[Shown], *, all_drawn: bool) -> tuple[H
 
 
 def _minded(one: Shown) -> str:
-    """Return what the page says beside the figures of a run: its state, heat and the host's part."""
-    states = [each for each in _state(one) if not each.startswith((THROTTLED, HOST_LIMITED))]
-    return "; ".join((*states, *_throttled(one), *_by_host(one)))
+    """Return what is the matter with the figures of a run, and with which, unless it is all of them."""
+    figures = one.run.result.scalars
+    if not figures:
+        return "; ".join(_words(one, each) for each in without_figures(one))
+    found = united(each for figure in figures for each in figure.qualifiers)
+    of = {each.code: [figure.label for figure in figures if each.code in figure.codes] for each in found}
+    return "; ".join(_words(one, each, _which(of[each.code], len(figures))) for each in found)
 
 
-def _state(one: Shown) -> Iterator[str]:
-    result = one.run.result
-    if getattr(result, "moved", False):
-        headline = moved(one, getattr(result, "checks", ()))
-        yield ": ".join((headline.figure, *headline.beside[:1]))
-        return
-    # Beside a page's figures the reason stands under its heading; a picture has no other place for it.
-    why = getattr(result, "why_unjudged", "")
-    of: dict[str, list[str]] = {}
-    labels = {each.name: each.label for each in result.scalars}
-    for name, state in states_of(result).items():
-        of.setdefault(state, []).append(labels[name])
-    for state, figures in of.items():
-        few = len(figures) <= _NAMED_FIGURES
-        which = ", ".join(figures) if few else f"{len(figures)} of {len(labels)} figures"
-        whole = state if len(figures) == len(labels) else f"{state} ({which})"
-        yield f"{whole}: {why}" if why else whole
+def _which(named: Sequence[str], of: int) -> str:
+    if len(named) == of:
+        return ""
+    return f" ({', '.join(named) if len(named) <= _NAMED_FIGURES else f'{len(named)} of {of} figures'})"
 
 
-def _throttled(one: Shown) -> Iterator[str]:
-    for each in warned_steps(one.run.warnings, one.run.steps):
-        if each.code == "throttled":
-            yield f"{THROTTLED} {each.share}".strip()
-
-
-def _by_host(one: Shown) -> Iterator[str]:
-    part = host_part(one.run.steps)
-    if part is not None:
-        yield part.words
+def _words(one: Shown, found: Qualifier, which: str = "") -> str:
+    """Return a label with its reason, for which a picture has no other place, as a page has."""
+    why = found.why or next(iter(what_shows(one, (found,))), "")
+    return f"{found.label}{which}{f': {why}' if why else ''}"
 
 
 def _drawn(chart: Chart) -> set[int]:

@@ -18,13 +18,15 @@ from ssdlab.model.errors import Refused, UsageError, of_os
 from ssdlab.model.units import counted
 from ssdlab.report import page, source
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Quantity
-from ssdlab.report.likeness import differences
 from ssdlab.report.outline import Chapter, outline
 from ssdlab.report.pictures import Stills
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.header import header
+from ssdlab.report.standings import UNLIKE
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import numbers, tables
+from ssdlab.results.catalogue_row import kinship
+from ssdlab.results.kin import OF_AN_ENTRY, apart
 from ssdlab.results.numbers import NOTHING, Cell, Table, of_run, of_unit, words
 from ssdlab.results.run_folder import RunFolder
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.schema import Scalar
+    from ssdlab.results.schema import Metric
 
 _QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns", "s": "s"}
 
@@ -219,12 +221,11 @@ def _method(name: str, members: Sequence[Shown]) -> Section:
 def _lead(members: Sequence[Shown]) -> str:
     """Return how the bars stand, and why that is no rank where the runs are not alike."""
     lead = "Of each drive, the best first. The state of each stands on its page."
-    apart = differences(one.run.manifest for one in members)
-    return (
-        f"{lead} No rank: these runs were not taken alike, but differ in {', '.join(apart)}."
-        if apart
-        else lead
-    )
+    first, *others = (kinship(one.run.manifest) for one in members)
+    unlike = [each.words for other in others for each in apart(other, first, but=OF_AN_ENTRY)]
+    if not unlike:
+        return lead
+    return f"{lead} No rank: {UNLIKE}: {'; '.join(dict.fromkeys(unlike))}."
 
 
 def _versions(members: Sequence[Shown]) -> tuple[str, ...]:
@@ -232,9 +233,9 @@ def _versions(members: Sequence[Shown]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{each.name}, version {each.version}." for each in methods))
 
 
-def _figures(members: Sequence[Shown]) -> dict[str, Scalar]:
+def _figures(members: Sequence[Shown]) -> dict[str, Metric]:
     """Return the headline figures that any of the runs has, by name."""
-    found: dict[str, Scalar] = {}
+    found: dict[str, Metric] = {}
     for one in members:
         for scalar in one.run.result.scalars:
             if scalar.value is not None:
@@ -246,7 +247,7 @@ def _value(one: Shown, name: str) -> float | None:
     return next((each.value for each in one.run.result.scalars if each.name == name), None)
 
 
-def _view(figure: Scalar, members: Sequence[Shown]) -> BarsView:
+def _view(figure: Metric, members: Sequence[Shown]) -> BarsView:
     bars = tuple(
         Bar(one.index, value, "") for one in members if (value := _value(one, figure.name)) is not None
     )
@@ -257,7 +258,7 @@ def _view(figure: Scalar, members: Sequence[Shown]) -> BarsView:
     )
 
 
-def _table(figures: dict[str, Scalar], members: Sequence[Shown]) -> Table:
+def _table(figures: dict[str, Metric], members: Sequence[Shown]) -> Table:
     rows = tuple(
         (
             of_run(one.label, one.index),
@@ -268,5 +269,5 @@ def _table(figures: dict[str, Scalar], members: Sequence[Shown]) -> Table:
     return Table("Headline figures", ("Run", *(each.label for each in figures.values())), rows)
 
 
-def _cell(value: float | None, figure: Scalar) -> Cell:
+def _cell(value: float | None, figure: Metric) -> Cell:
     return numbers.plain(None) if value is None else Cell(of_unit(value, figure.unit), str(value))

@@ -12,6 +12,7 @@ from ssdlab.model.errors import HostError, Refused
 from ssdlab.model.shortage import raise_shortage
 from ssdlab.results import tables
 from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_manifest, step_logs
+from ssdlab.results.schema import Departure
 from ssdlab.results.store import actual_status, run_words
 from ssdlab.results.unwritten_tables import NOT_WRITTEN, not_written
 
@@ -137,12 +138,28 @@ def _read_unfinished(found: RunFolder) -> Run:
         )
     totals = hist["row"] == tables.TOTAL_ROW
     whole = {name: column[totals] for name, column in hist.items()}
-    return _run(found, finished_steps(found), series, whole)
+    return _run(found, finished_steps(found), series, whole, (_unended(found.manifest),))
 
 
-def _run(found: RunFolder, result: ResultBase, series: tables.Columns, hist: tables.Columns) -> Run:
+def _unended(manifest: Manifest) -> Departure:
+    why = "" if manifest.failure is None else f": {manifest.failure.what}"
+    return Departure(
+        code="unended",
+        what=f"the run did not reach its end{why}",
+        why="these are its finished steps, without the method's conclusion",
+    )
+
+
+def _run(
+    found: RunFolder,
+    result: ResultBase,
+    series: tables.Columns,
+    hist: tables.Columns,
+    more: tuple[Departure, ...] = (),
+) -> Run:
+    manifest = found.manifest
     return Run(
-        manifest=found.manifest,
+        manifest=manifest.model_copy(update={"departures": (*manifest.departures, *more)}),
         result=result,
         steps=tuple(found.steps()),
         series=series,

@@ -1,31 +1,32 @@
 """Who stands where in a figure, and by how much: what tiles, the verdict and the conclusion are made of.
 
-Only runs that are alike are ranked, latencies only where they were taken at the same depth, and only figures
-whose drive state was shown and that the host did not limit; all others say why not. Of several runs of one
-entry the first that is on the page counts, and how far the others lie from it says what counts as level.
+Only figures that are comparable (`results.kin`) are ranked, and of these only such as no qualifier of their
+own forbids it of; all others say why not. Of several runs of one entry the first that is on the page counts,
+and how far the others lie from it says what counts as level.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab.analysis.places import LEVEL, Variation, largest
+from ssdlab.analysis.places import LEVEL
 from ssdlab.analysis.places import places as places_of
-from ssdlab.methods.results.figure_state import state_of
 from ssdlab.model.units import and_listed, counted, share_text, significant
 from ssdlab.report.drive_count import among
-from ssdlab.report.likeness import differences, likeness
-from ssdlab.results.basis import METER, RUNS, spread_of, taken_apart
-from ssdlab.results.host_part import host_made
+from ssdlab.results.catalogue_row import figure_of, kinship
+from ssdlab.results.kin import LOAD, OF_AN_ENTRY, OF_FIGURES, UNFIT, apart, taken_apart
+from ssdlab.results.metered import meter_of
+from ssdlab.results.metric import Variation, labels, largest, of_meter, spread_of
 from ssdlab.results.numbers import of_unit
-from ssdlab.results.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
+from ssdlab.results.rated_shares import other_ratings, rated_shares
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.schema import Scalar
+    from ssdlab.results.metric import Metric
+    from ssdlab.results.rated_shares import OtherRating, RatedShare
 
 UNLIKE = "these runs were not taken alike"
 
@@ -39,15 +40,7 @@ class Place:
     shown
         Its run.
     figure
-        As the result has it.
-    state
-        What stands behind it; empty: its state was shown.
-    by_host
-        That the host, not the drive, was its limit; empty: it was not.
-    at
-        The load that the run chose itself and a latency depends on, as `depth 4`; empty: there is none.
-    varies
-        How far it varies by its own evidence; None: nothing shows it.
+        As the result has it, but that it varies by its meter, and from run to run, too.
     rank
         From 1; those that are level share one. None: it is not ranked.
     ahead
@@ -57,12 +50,8 @@ class Place:
     """
 
     shown: Shown
-    figure: Scalar
-    state: str
-    by_host: str
-    at: str
-    varies: Variation | None
-    rank: int | None
+    figure: Metric
+    rank: int | None = None
     ahead: float = 0.0
     behind: float = 0.0
     instead: str = ""
@@ -76,27 +65,24 @@ class Place:
 
     @property
     def text(self) -> str:
-        """The figure in the words of its unit, and where it was taken."""
-        return " at ".join(filter(None, (of_unit(self.figure.value, self.figure.unit), self.at)))
+        """The figure in the words of its unit, and at which load it was taken."""
+        at = "" if self.figure.load is None else f" at {self.figure.load.words}"
+        return of_unit(self.figure.value, self.figure.unit) + at
+
+    @property
+    def unfit(self) -> str:
+        """What of the figure forbids a rank; empty: nothing does."""
+        return labels(self.figure.unfit("ranking"))
 
     @property
     def rated(self) -> RatedShare | None:
-        """The figure as a share of its rating; None: it has none, or is not shown to be the drive's."""
-        return next((each for each in self.shares if each.figure.name == self.figure.name), None)
+        """The figure as a share of the rating of its state; None: it has none, or is not held against it."""
+        return next(iter(rated_shares((self.figure,), self.shown.run.manifest.ratings)), None)
 
     @property
-    def shares(self) -> tuple[RatedShare, ...]:
-        """The figure and its parts as shares of the ratings of their states; none of what the host did."""
-        return rated_shares(self._held, self.shown.run.manifest.ratings)
-
-    @property
-    def others(self) -> tuple[OtherRating, ...]:
-        """The figure and its parts beside ratings of other states, where there is none of theirs."""
-        return other_ratings(self._held, self.shown.run.manifest.ratings)
-
-    @property
-    def _held(self) -> tuple[Scalar, ...]:
-        return () if self.by_host else self.shown.run.result.rated_as(self.figure)
+    def other(self) -> OtherRating | None:
+        """The figure beside a rating of another state, where there is none of its own."""
+        return next(iter(other_ratings((self.figure,), self.shown.run.manifest.ratings)), None)
 
 
 @dataclass(frozen=True)
@@ -138,7 +124,7 @@ class Standing:
 
     def why_not(self, places: Sequence[Place]) -> str:
         """Return why places without a rank have none, in the words of all reasons."""
-        return self.unlike or "; ".join(dict.fromkeys(place.by_host or place.state for place in places))
+        return self.unlike or "; ".join(dict.fromkeys(place.unfit for place in places))
 
     def sharing(self, place: Place) -> tuple[Place, ...]:
         """Return the places that are level with one, itself among them."""
@@ -147,27 +133,24 @@ class Standing:
     def why_level(self, place: Place) -> str:
         """Say what makes places level: how far apart they are, and why that counts for nothing."""
         own = self.sharing(place)
-        best, apart = abs(own[0].value), spread_of([each.value for each in own])
-        if not apart:
+        best, spread = abs(own[0].value), spread_of([each.value for each in own])
+        if not spread:
             return "they are equal"
-        varies = largest(each.varies for each in own)
-        if apart < LEVEL * best:
-            return f"{share_text(apart / best, 2)} apart, and less than {share_text(LEVEL, 1)} is level"
+        varies = largest(each.figure.varies for each in own)
+        if spread < LEVEL * best:
+            return f"{share_text(spread / best, 2)} apart, and less than {share_text(LEVEL, 1)} is level"
         if not best or varies is None:
             return ""
-        of = next(abs(each.value) for each in own if each.varies == varies)
-        why = varies.words.format(share=share_text(varies.amount / of))
-        return f"{share_text(apart / best)} apart, and {why}"
+        of = next(abs(each.value) for each in own if each.figure.varies == varies)
+        return f"{share_text(spread / best)} apart, and {varies.words(share_text(varies.amount / of))}"
 
     def distance(self, place: Place) -> str:
         """Say where a place stands: ``1st of 3, 12 % ahead of the next``; empty where nothing is compared.
 
         Of drives that stand there in several states also how many drives they are: ``1st of 3 (2 drives)``.
         """
-        if place.instead or self.unlike:
-            return f"not ranked: {place.instead or self.unlike}"
         if place.rank is None:
-            return f"not ranked: {place.by_host or place.state}"
+            return f"not ranked: {place.instead or self.why_not((place,))}"
         total = len(self.ranked)
         if total < 2:
             return ""
@@ -194,7 +177,7 @@ def _behind(share: float, better: str) -> str:
 
 def standings(runs: Sequence[Shown]) -> dict[str, Standing]:
     """Return every headline figure of the page by its name, in the order of the runs."""
-    found: dict[str, list[tuple[Shown, Scalar]]] = {}
+    found: dict[str, list[tuple[Shown, Metric]]] = {}
     for shown in runs:
         for figure in shown.run.result.scalars:
             if figure.value is not None:
@@ -202,21 +185,22 @@ def standings(runs: Sequence[Shown]) -> dict[str, Standing]:
     return {name: _standing(name, own) for name, own in found.items()}
 
 
-def _standing(name: str, found: Sequence[tuple[Shown, Scalar]]) -> Standing:
-    of_entry: dict[object, list[tuple[Shown, Scalar]]] = {}
+def _standing(name: str, found: Sequence[tuple[Shown, Metric]]) -> Standing:
+    of_entry: dict[object, list[tuple[Shown, Metric]]] = {}
     for shown, figure in found:
         of_entry.setdefault((shown.drive.id, shown.drive.name), []).append((shown, figure))
     weighed = [_place(runs) for runs in of_entry.values()]
     first = weighed[0]
     unlike = _unlike(weighed)
-    example = any(place.shown.run.result.basis_of(place.figure).example for place in weighed)
+    example = any(each.code == "example" for place in weighed for each in place.figure.qualifiers)
     sign = -1.0 if first.figure.better == "higher" else 1.0
-    weighed.sort(key=lambda one: (not _ranks(one, unlike), sign * one.value))
-    ranked = [one for one in weighed if _ranks(one, unlike)]
+    weighed.sort(key=lambda one: (bool(unlike or one.unfit), sign * one.value))
+    ranked = [one for one in weighed if not (unlike or one.unfit)]
     values = [one.value for one in ranked]
-    ranks = places_of(values, [one.varies for one in ranked])
+    varies = [None if (each := one.figure.varies) is None else each.amount for one in ranked]
+    ranks = places_of(values, varies)
     places = tuple(
-        replace(one, rank=rank, ahead=_apart(values, at, at + 1), behind=_apart(values, at, at - 1))
+        replace(one, rank=rank, ahead=_share(values, at, at + 1), behind=_share(values, at, at - 1))
         for at, (one, rank) in enumerate(zip(ranked, ranks, strict=True))
     )
     title = first.shown.run.manifest.method.title
@@ -225,50 +209,43 @@ def _standing(name: str, found: Sequence[tuple[Shown, Scalar]]) -> Standing:
     return Standing(name, first.figure.label, title, first.figure.better, whole, unlike, example, further)
 
 
-def _further(runs: Sequence[tuple[Shown, Scalar]]) -> Iterator[Place]:
+def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:
     """Yield the runs of an entry that are another column than its first, which counts for all of them."""
     first, _ = runs[0]
     for shown, figure in runs[1:]:
         if shown.label == first.label:
             continue
-        apart = differences(each.run.manifest for each in (first, shown))
-        why = f"; the two differ in {and_listed(apart)}" if apart else ""
+        unlike = apart(kinship(shown.run.manifest), kinship(first.run.manifest), but=OF_AN_ENTRY)
+        why = f"; this run is unlike it: {and_listed([each.words for each in unlike])}" if unlike else ""
         yield replace(_place([(shown, figure)]), instead=f"of this drive {first.style.short} counts{why}")
 
 
-def _place(runs: Sequence[tuple[Shown, Scalar]]) -> Place:
+def _place(runs: Sequence[tuple[Shown, Metric]]) -> Place:
     """Return the place of an entry, not yet ranked, by its first run and by others that are like it."""
     shown, figure = runs[0]
-    result = shown.run.result
-    basis = result.basis_of(figure)
-    alike = [own.value or 0.0 for each, own in runs if _kin(each) == _kin(shown)]
-    varies = largest(
-        (
-            basis.varies,
-            None if figure.error is None else Variation(figure.error, METER),
-            Variation(spread_of(alike), RUNS),
-        )
-    )
-    state = state_of(result, figure) or "state not shown"
-    return Place(shown, figure, state, host_made(basis, shown.run.steps), basis.at, varies, None)
+    first = _kin(shown, figure)
+    repeats = [own.value or 0.0 for each, own in runs if not apart(_kin(each, own), first)]
+    between = Variation(amount=spread_of(repeats), of="repeats")
+    return Place(shown, figure.resting(varies=largest((figure.varies, of_meter(figure), between))))
 
 
 def _unlike(places: Sequence[Place]) -> str:
-    """Say why places cannot be compared; empty where they can."""
-    if len({_kin(place.shown) for place in places}) > 1:
-        return UNLIKE
-    return taken_apart(place.at for place in places)
+    """Say why places cannot be compared, whatever each of them is fit for; empty where they can."""
+    first, *others = (_kin(place.shown, place.figure) for place in places)
+    found = {each.code for other in others for each in apart(other, first, but=(*OF_AN_ENTRY, UNFIT))}
+    if found == {LOAD}:
+        return taken_apart(each[LOAD] or "" for each in (first, *others))
+    return UNLIKE if found else ""
 
 
-def _ranks(place: Place, unlike: str) -> bool:
-    return not unlike and not place.by_host and place.shown.run.result.stands(place.figure)
+def _kin(shown: Shown, figure: Metric) -> Mapping[str, Any]:
+    """Return what figures must have in common to be compared."""
+    manifest = shown.run.manifest
+    own = figure_of(figure, meter_of(manifest))
+    return {**kinship(manifest), **{name: getattr(own, name) for name in OF_FIGURES}}
 
 
-def _kin(shown: Shown) -> tuple[object, ...]:
-    return (shown.run.manifest.method.name, *likeness(shown.run.manifest))
-
-
-def _apart(values: Sequence[float], one: int, other: int) -> float:
+def _share(values: Sequence[float], one: int, other: int) -> float:
     """Return by what share one differs from another, of the other; 0 where there is none of them."""
     if not (0 <= one < len(values) and 0 <= other < len(values) and values[other]):
         return 0.0

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from ssdlab.report.runs import R, Shown
     from ssdlab.results.claim import Claim
-    from ssdlab.results.schema import ResultBase
 
 
 def lead(shown: Shown, claims: Iterable[Claim]) -> Finding:
@@ -27,20 +26,11 @@ def leads(kept: Sequence[tuple[Shown, R]], findings: Callable[[R], Iterable[Clai
     return tuple(lead(shown, findings(result)) for shown, result in kept)
 
 
-def caveats(kept: Iterable[tuple[Shown, ResultBase]]) -> tuple[str, ...]:
-    """Return what is to be minded, once; where not all runs of the section have it, behind those that do."""
-    return _once([(shown, tuple(dict.fromkeys(result.caveats))) for shown, result in kept])
-
-
 def texts_of(found: Sequence[tuple[Shown, str]]) -> tuple[str, ...]:
     """Return a text of each run, once; where not all have it, behind those that do."""
-    return _once([(shown, (text,) if text else ()) for shown, text in found])
-
-
-def _once(found: Sequence[tuple[Shown, tuple[str, ...]]]) -> tuple[str, ...]:
     of: dict[str, list[str]] = {}
-    for shown, texts in found:
-        for text in texts:
+    for shown, text in found:
+        if text:
             of.setdefault(text, []).append(shown.label)
     return tuple(
         text if len(labels) == len(found) else f"{', '.join(dict.fromkeys(labels))}: {text}"

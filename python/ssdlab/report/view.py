@@ -106,4 +106,3 @@ class Section:
     """The runs shown, for the legend."""
     figures: tuple[Figure, ...]
     exhibits: tuple[Exhibit, ...] = ()
-    caveats: tuple[str, ...] = ()

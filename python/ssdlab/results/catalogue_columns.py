@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.results.kin import OF_FIGURES
+
 if TYPE_CHECKING:
     from ssdlab.model.document import Document
 
-ROW_SCHEMA = "ssdlab.row/6"
+ROW_SCHEMA = "ssdlab.row/7"
 """2: a figure says what of its state was not shown. 3: one of power says which meter it is of. 4: a latency
 says at which depth it was taken, where each run chooses its own. 5: a row is sealed as a document is.
-6: the settings of a measurement that was saved are its workload."""
+6: the settings of a measurement that was saved are its workload. 7: a figure says by codes what is the matter
+with it."""
 ROW_SEALED_SINCE = 5
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
@@ -22,9 +25,9 @@ FIGURE_COLUMNS = {
     "value": "DOUBLE",
     "unit": "VARCHAR",
     "better": "VARCHAR",
-    "unshown": "VARCHAR",
+    "unfit": "VARCHAR",
     "meter": "VARCHAR",
-    "taken_at": "VARCHAR",
+    "load": "VARCHAR",
 }
 """What there is of each headline figure."""
 COLUMNS = {
@@ -57,13 +60,6 @@ COLUMNS = {
 }
 """The fields of `catalogue_row.Row` as SQL types. Figures are a list for each of their columns, side by side:
 of lists of records a query would read all to find one."""
-LIKE = (
-    *("method", "version", "settings", "quick", "engine", "drive_kind"),
-    *("scale", "spare", "variant", "departures"),
-)
-"""What must be the same of runs that are ranked or compared with each other."""
-LIKE_FIGURES = ("unshown", "meter", "taken_at")
-"""What must besides be the same of their figures; None where there is nothing to say."""
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "VARCHAR": str,
     "BIGINT": int,
@@ -92,7 +88,7 @@ def _is_figure(stored: object) -> bool:
     return isinstance(stored, dict) and all(
         isinstance(stored.get(name, ...), _KINDS[kind])
         for name, kind in FIGURE_COLUMNS.items()
-        if name not in LIKE_FIGURES or stored.get(name) is not None
+        if name not in OF_FIGURES or stored.get(name) is not None
     )
 
 

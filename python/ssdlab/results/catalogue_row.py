@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -12,25 +12,34 @@ from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.load_options import MEASURE, load_options
 from ssdlab.model.stored import Stored, absent
 from ssdlab.results.catalogue_columns import ROW_SCHEMA
+from ssdlab.results.kin import unfit_of
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.metered import meter_of, of_watts
 from ssdlab.results.run_folder import MANIFEST
-from ssdlab.results.schema import PeakResult, Scalar, SealState
+from ssdlab.results.schema import Metric, SealState
 from ssdlab.results.tags import read_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ssdlab.model.document import Document
     from ssdlab.results.metered import MeterRecord
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest
 
 
-class RowFigure(Scalar):
-    """A headline figure, and of those that rest on watts who metered them."""
+class RowFigure(Stored):
+    """A headline figure, with what must be the same of figures that are ranked together."""
 
-    meter: str | None = Field(None, exclude_if=absent, description="see `MeterRecord.identity`")
+    name: str
+    label: str
+    value: float | None
+    unit: str
+    better: Literal["higher", "lower"]
+    unfit: str | None = Field(
+        None, exclude_if=absent, description="codes of qualifiers that forbid a rank, sorted"
+    )
+    meter: str | None = Field(
+        None, exclude_if=absent, description="of a figure of watts: see `MeterRecord.identity`"
+    )
+    load: str | None = Field(None, exclude_if=absent, description="see `Metric.load`")
 
 
 class Row(Stored):
@@ -84,27 +93,16 @@ def row_of(run: RunFolder, seal: SealState) -> Row:
 def _row_of(run: RunFolder, seal: SealState) -> Row:
     manifest = run.manifest
     figures: Any = (manifest.result or {}).get("scalars") or []
-    loads = _loads(manifest.result or {})
-    scale, spare = size_of(manifest)
-    variant = manifest.drive.variant
+    meter = meter_of(manifest)
     return Row(
         folder=run.path.name,
         entered=time.time_ns(),
         run_id=manifest.run_id,
         status=manifest.status,
-        method=manifest.method.name,
-        version=manifest.method.version,
-        settings=_settings(manifest),
-        quick=manifest.quick,
-        engine=manifest.engine,
-        scale=scale,
-        spare=spare,
-        variant="" if variant is None else ", ".join(variant.words),
-        departures=", ".join(sorted({each.code for each in manifest.departures})),
+        **kinship(manifest),
         warnings=len(manifest.warnings),
         drive_id="" if manifest.several_drives else manifest.drive.id,
         drive_name=manifest.drive_names,
-        drive_kind=manifest.drive.kind,
         capacity_bytes=manifest.drive.capacity_bytes,
         seed=str(manifest.seed),
         tool=str(manifest.tool.get("version", "")),
@@ -112,25 +110,40 @@ def _row_of(run: RunFolder, seal: SealState) -> Row:
         suite="" if manifest.member is None else manifest.member.suite,
         seal=seal,
         tags=read_tags(run.path),
-        figures=tuple(_figure_of(Scalar.model_validate(each), meter_of(manifest), loads) for each in figures),
+        figures=tuple(figure_of(Metric.model_validate(each), meter) for each in figures),
     )
 
 
-def _figure_of(figure: Scalar, meter: MeterRecord | None, loads: Mapping[str, str]) -> RowFigure:
-    named = None if meter is None or not of_watts(figure) else meter.identity
-    taken_at = figure.taken_at or loads.get(figure.name)
-    return RowFigure(**dict(figure) | {"taken_at": taken_at}, meter=named)
+def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
+    """Return a headline figure as the catalogue has it; `meter` is its run's."""
+    return RowFigure(
+        name=figure.name,
+        label=figure.label,
+        value=figure.value,
+        unit=figure.unit,
+        better=figure.better,
+        unfit=unfit_of(each.code for each in figure.unfit("ranking")),
+        meter=None if meter is None or not of_watts(figure) else meter.identity,
+        load=None if figure.load is None else figure.load.words,
+    )
 
 
-def _loads(result: Document) -> dict[str, str]:
-    """Return the loads of figures of a depth sweep: those of ssdlab 0.1 do not say it of themselves."""
-    if result.get("kind") != "peak":
-        return {}
-    try:
-        sweep = PeakResult.model_validate(result)
-        return {each.name: at for each in sweep.scalars if (at := sweep.basis_of(each).at)}
-    except (ValueError, IndexError):  # of an ssdlab whose sweeps are stored otherwise
-        return {}
+def kinship(manifest: Manifest) -> dict[str, Any]:
+    """Return what must be the same of runs whose figures are ranked together; see `kin`."""
+    scale, spare = size_of(manifest)
+    variant = manifest.drive.variant
+    return {
+        "method": manifest.method.name,
+        "version": manifest.method.version,
+        "settings": _settings(manifest),
+        "quick": manifest.quick,
+        "engine": manifest.engine,
+        "drive_kind": manifest.drive.kind,
+        "scale": scale,
+        "spare": spare,
+        "variant": "" if variant is None else ", ".join(variant.words),
+        "departures": ", ".join(sorted({each.code for each in manifest.departures})),
+    }
 
 
 def _settings(manifest: Manifest) -> str:

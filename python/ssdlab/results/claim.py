@@ -1,13 +1,13 @@
 """What a result claims, as an object: the figure, what it is held against, and what shows it.
 
-A finding of a method is a `Claim`, as are caveats and the reasons of verdicts, of which results store the
+A finding of a method is a `Claim`, as are the reasons of verdicts, of which results store the
 words. `clause` is the one place where words are made of it.
 """
 
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import isclose
 from typing import Literal
@@ -139,7 +139,7 @@ class Claim:
 
 
 def clause(claim: Claim) -> str:
-    """Return a claim in words, as caveats and reasons are stored: without a capital or a full stop."""
+    """Return a claim in words, as reasons are stored: without a capital or a full stop."""
     words = {name: str(each) for name, each in claim.amounts().items()}
     if claim.figure is not None and claim.bound is not None:
         words["figure"] = _beside(claim.figure, claim.bound)
@@ -167,11 +167,6 @@ def _beside(figure: Amount, bound: Bound) -> str:
         return bound.kept_by(Amount(shown, figure.unit)) is True
 
     return share_text(value / 100, telling_digits(value, keeps, SHARE_DIGITS))
-
-
-def clauses(claims: Iterable[Claim]) -> tuple[str, ...]:
-    """Return each claim in words, none of them twice."""
-    return tuple(dict.fromkeys(map(clause, claims)))
 
 
 def sentence(claim: Claim) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.model.stored import Stored, absent
+from ssdlab.results.metric import Qualifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 FULL_CAPACITIES = 2
 """Overwritten so often before, a drive has hardly any fresh blocks left."""
@@ -98,8 +102,8 @@ class SteadyProof(Stored):
     )
 
     @property
-    def brought_about(self) -> str:
-        """How, where it was not by writing as SNIA has it: told with every figure of that state."""
+    def how(self) -> str:
+        """Code of the qualifier that tells of a state which SNIA's preconditioning did not bring about."""
         return ""
 
     @property
@@ -136,9 +140,9 @@ class OnePassProof(SteadyProof):
         return self.reached and (self.in_full is True or not self.agreed)
 
     @property
-    def brought_about(self) -> str:
-        """By the pass, or by more than that."""
-        return "written over after one random pass" if self.overwritten else "prepared by one random pass"
+    def how(self) -> str:
+        """By one pass, or by more than that."""
+        return "one-pass"
 
     @property
     def fills_enough(self) -> bool:
@@ -153,9 +157,9 @@ class PlacedProof(SteadyProof):
     spare: float = Field(description="effective spare share, by the profile")
 
     @property
-    def brought_about(self) -> str:
+    def how(self) -> str:
         """By theory."""
-        return PREPARED
+        return "placed"
 
     @property
     def fills_enough(self) -> bool:
@@ -170,3 +174,27 @@ class PlacedProof(SteadyProof):
 
 AnyProof = OnePassProof | PlacedProof | SteadyProof
 """A proof, as it is read back: by what stands in it."""
+
+
+def proven(steady: SteadyProof | None) -> tuple[Qualifier, ...]:
+    """Return what stands with figures that are named after steady state; none where writing showed it."""
+    if steady is None:
+        return (Qualifier(code="state-unproven", why="the drive was not brought into steady state"),)
+    steps = (steady.ordinal,)
+    if not steady.reached:
+        why = "steady state was not reached" if steady.judged else "steady state was not judged"
+        return (Qualifier(code="state-unproven", steps=steps, why=why),)
+    return (Qualifier(code=steady.how, steps=steps),) if steady.how else ()
+
+
+def moved(checks: Iterable[StateCheck]) -> tuple[Qualifier, ...]:
+    """Return what stands with the figures of a sweep, by the checks of its state; none where all held.
+
+    A check that the host or failed I/O spoiled shows no move; the state is not proven either.
+    """
+    found = [check for check in checks if not check.held]
+    steps = tuple(dict.fromkeys(ordinal for check in found for ordinal in check.ordinals))
+    if any(not check.by_host and not check.failed for check in found):
+        return (Qualifier(code="state-moved", steps=steps),)
+    why = "I/O failed" if any(check.failed for check in found) else "the host was the limit"
+    return (Qualifier(code="state-unproven", steps=steps, why=f"not judged, as {why}"),) if found else ()

@@ -12,7 +12,7 @@ from ssdlab.model.units import counted, fixed_share_text, significant, span_text
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ssdlab.results.schema import Manifest, Scalar
+    from ssdlab.results.schema import Manifest, Metric
 
 NOT_METERED = "not metered"
 _RECORDED = ("csv",)
@@ -124,12 +124,12 @@ def drawn_by_all(found: Sequence[MeterRecord]) -> dict[str, JsonValue]:
     return drawn(sum(energy_j), sum(metered_s), highest.highest_w or 0.0, highest.highest_over_s)
 
 
-def of_watts(figure: Scalar) -> bool:
+def of_watts(figure: Metric) -> bool:
     """Say whether a figure rests on what was drawn: power, energy or efficiency."""
     return figure.unit in ("W", "J", "J/GB") or figure.unit.endswith("/W")
 
 
-def with_errors(figures: Sequence[Scalar], meter: MeterRecord | None) -> tuple[Scalar, ...]:
+def with_errors(figures: Sequence[Metric], meter: MeterRecord | None) -> tuple[Metric, ...]:
     """Return headline figures, those of power with the meter's error.
 
     The error of an efficiency is that of its watts, the figure of the same name that ends with ``_w``. Where
@@ -141,7 +141,7 @@ def with_errors(figures: Sequence[Scalar], meter: MeterRecord | None) -> tuple[S
     return tuple(_with_error(each, watts, meter) for each in figures)
 
 
-def _with_error(figure: Scalar, watts: Mapping[str, float | None], meter: MeterRecord) -> Scalar:
+def _with_error(figure: Metric, watts: Mapping[str, float | None], meter: MeterRecord) -> Metric:
     if figure.value is None or not of_watts(figure):
         return figure
     mean_w = figure.value if figure.unit == "W" else watts.get(re.sub(_OF_WATTS, "_w", figure.name))

@@ -1,15 +1,15 @@
-"""What results are made of: headline figures, and measured points with what limited them."""
+"""Measured points, of which results are made, with what limited them."""
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import Field
 
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.model.direction import Direction
 from ssdlab.model.host_load import HostLoad
-from ssdlab.model.stored import Stored, absent
+from ssdlab.model.stored import Stored
 
 Latencies = dict[str, float | None]
 """`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None where fewer than 10 samples lie beyond."""
@@ -23,39 +23,6 @@ class Spread(Stored):
     max: float
     mean: float
     sd: float
-
-
-class Scalar(Stored):
-    """A headline figure: what the catalogue ranks by."""
-
-    name: str = Field(description="stable key, e.g. random_read_iops")
-    label: str
-    value: float | None
-    unit: str
-    better: Literal["higher", "lower"]
-    error: float | None = Field(None, exclude_if=absent, description="the meter's, in the unit")
-    unshown: str | None = Field(
-        None,
-        exclude_if=absent,
-        description="why it does not show the drive in the state that it is named after: that state was not "
-        "shown, or heat or the host limited it; absent: it does",
-    )
-    taken_at: str | None = Field(
-        None,
-        exclude_if=absent,
-        description="load that the run chose itself and a latency depends on, e.g. 'depth 4'; absent: the "
-        "method sets it",
-    )
-
-    @classmethod
-    def more(cls, name: str, label: str, value: float | None, unit: str) -> Self:
-        """Return a figure of which more is better."""
-        return cls(name=name, label=label, value=value, unit=unit, better="higher")
-
-    @classmethod
-    def less(cls, name: str, label: str, value: float | None, unit: str) -> Self:
-        """Return a figure of which less is better."""
-        return cls(name=name, label=label, value=value, unit=unit, better="lower")
 
 
 class Attribution(Stored):

@@ -1,8 +1,9 @@
 """Results as shares of what a drive is rated for.
 
 A rating is a number of a workload in a drive state. A result is held against the rating of its workload in
-its own state. One of another state is told beside it and not compared: a drive that does not reach its fresh
-rating in steady state breaks no promise, and one that reaches it shows nothing of a fresh drive.
+its own state, unless a qualifier of its own forbids it. One of another state is told beside it and not
+compared: a drive that does not reach its fresh rating in steady state breaks no promise, and one that reaches
+it shows nothing of a fresh drive.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ssdlab.model.units import figure_text
 if TYPE_CHECKING:
     from ssdlab.drives.rated import Rated
     from ssdlab.drives.ratings import MetricName
-    from ssdlab.results.schema import Scalar
+    from ssdlab.results.metric import Metric
 
 
 class _Held(NamedTuple):
@@ -42,8 +43,6 @@ _OF_ANY_STATE: tuple[MetricName, ...] = ("max_read_w", "max_write_w")
 """What no load draws more than, unless the rating says in which state."""
 _READS: tuple[MetricName, ...] = ("random_read_iops", "sequential_read_mb_s", "depth_1_read_us")
 """Of a written drive, as every drive is that is read: what is promised of steady state holds of it."""
-WITHIN_CACHE = "fill_cached_mb_s"
-"""Speed of a fill before the end of a cache: what a rating within the cache speaks of."""
 _IOPS_OF_MB_S = 1e6 / 4096
 _MAX_READ = _Held("max_read_w", 1.0, "fresh")
 _MAX_WRITE = _Held("max_write_w", 1.0, "fresh")
@@ -54,7 +53,7 @@ _BY_FIGURE: dict[str, tuple[_Held, ...]] = {
     "peak_sequential_read_mb_s": (_Held("sequential_read_mb_s", 1.0, "fresh"),),
     "steady_sequential_write_mb_s": (_Held("sequential_write_mb_s", 1.0, "steady"),),
     "fill_mb_s": (_Held("sequential_write_mb_s", 1.0, "fresh", "a whole fill"),),
-    WITHIN_CACHE: (_Held("sequential_write_mb_s", 1.0, "cached"),),
+    "fill_cached_mb_s": (_Held("sequential_write_mb_s", 1.0, "cached"),),
     "mixed_random_qd32_mb_s": (_Held("mixed_70_30_iops", _IOPS_OF_MB_S, "steady"),),
     "consistency_stock_iops": (_Held("random_write_iops", 1.0, "steady"),),
     "qd1_random_read_mean_ns": (_Held("depth_1_read_us", 1e-3, "fresh"),),
@@ -86,7 +85,7 @@ class RatedShare:
         Of the rating.
     """
 
-    figure: Scalar
+    figure: Metric
     rated: Rated
     share: float
     unit: str
@@ -136,7 +135,7 @@ class OtherRating:
         What the result is of, in words.
     """
 
-    figure: Scalar
+    figure: Metric
     rated: Rated
     unit: str
     in_unit: float
@@ -149,10 +148,10 @@ class OtherRating:
         return f"rated {figure_text(self.rated.value, self.unit)}{state}; this is {self.state}: not compared"
 
 
-def rated_shares(figures: Iterable[Scalar], ratings: Sequence[Rated]) -> tuple[RatedShare, ...]:
+def rated_shares(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[RatedShare, ...]:
     """Return each headline figure that has a rating of its state, with its share; the others are left out."""
     found = []
-    for figure, value in _with_values(figures):
+    for figure, value in _held(figures):
         pairs = _pairs(figure, ratings)
         held, rated = next((pair for pair in pairs if pair[0].speaks(pair[1])), (None, None))
         if held is not None and rated is not None:
@@ -161,10 +160,10 @@ def rated_shares(figures: Iterable[Scalar], ratings: Sequence[Rated]) -> tuple[R
     return tuple(found)
 
 
-def other_ratings(figures: Iterable[Scalar], ratings: Sequence[Rated]) -> tuple[OtherRating, ...]:
+def other_ratings(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[OtherRating, ...]:
     """Return each headline figure that has ratings, but none of its state, with the first of them."""
     found = []
-    for figure, value in _with_values(figures):
+    for figure, value in _held(figures):
         pairs = _pairs(figure, ratings)
         if pairs and not any(held.speaks(rated) for held, rated in pairs):
             held, rated = pairs[0]
@@ -173,11 +172,17 @@ def other_ratings(figures: Iterable[Scalar], ratings: Sequence[Rated]) -> tuple[
     return tuple(found)
 
 
-def _with_values(figures: Iterable[Scalar]) -> Iterator[tuple[Scalar, float]]:
-    return ((figure, figure.value) for figure in figures if figure.value is not None)
+def has_rating(figure: Metric, ratings: Sequence[Rated]) -> bool:
+    """Whether a rating speaks of what a figure is of, in whatever state either is."""
+    return bool(_pairs(figure, ratings))
 
 
-def _pairs(figure: Scalar, ratings: Sequence[Rated]) -> list[tuple[_Held, Rated]]:
+def _held(figures: Iterable[Metric]) -> Iterator[tuple[Metric, float]]:
+    """Yield the figures that are held against ratings, with their values."""
+    return ((each, each.value) for each in figures if each.value is not None and not each.unfit("ratings"))
+
+
+def _pairs(figure: Metric, ratings: Sequence[Rated]) -> list[tuple[_Held, Rated]]:
     """Return what a figure could be held against, by the order of its metrics, its own state first."""
     return [
         (held, rated)

@@ -16,6 +16,7 @@ from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused, check_schema
 from ssdlab.model.shortage import raise_shortage
 from ssdlab.results import seal
+from ssdlab.results.earlier import manifest_as_of_now
 from ssdlab.results.lines import RESTORE, JournalText, parse_journal, parse_notes
 from ssdlab.results.records import AnyRecord, BeginRecord, VoidRecord
 from ssdlab.results.records import Step as Step
@@ -89,7 +90,7 @@ def parse_manifest(data: bytes, path: Path) -> tuple[Manifest, str | None]:
         raise Refused(f"{path} is damaged: {error}", RESTORE, path=str(path)) from error
     check_schema(stored.get("schema"), RUN_SCHEMA, path)
     try:
-        return Manifest.model_validate(stored), found
+        return Manifest.model_validate(manifest_as_of_now(stored)), found
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -19,14 +19,13 @@ from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of,
 from ssdlab.model.direction import Direction
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Summary
-from ssdlab.results.basis import Basis, points_basis
 from ssdlab.results.drive_states import AnyProof, StateCheck, SteadyProof
 from ssdlab.results.members import Child as Child
 from ssdlab.results.members import Member as Member
+from ssdlab.results.metric import Metric as Metric
 from ssdlab.results.points import Attribution as Attribution
 from ssdlab.results.points import Latencies as Latencies
 from ssdlab.results.points import Point as Point
-from ssdlab.results.points import Scalar as Scalar
 from ssdlab.results.points import Spread as Spread
 
 RUN_SCHEMA = "ssdlab.run/2"
@@ -277,12 +276,11 @@ class ResultBase(Stored):
 
     kind: str
     quick: bool
-    caveats: tuple[str, ...] = Field(default=(), description="limits of this very run, each a sentence")
-    scalars: tuple[Scalar, ...] = ()
+    scalars: tuple[Metric, ...] = ()
 
     @field_validator("scalars")
     @classmethod
-    def _each_once(cls, scalars: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+    def _each_once(cls, scalars: tuple[Metric, ...]) -> tuple[Metric, ...]:
         _check_once([each.name for each in scalars])
         return scalars
 
@@ -290,47 +288,6 @@ class ResultBase(Stored):
     def passed(self) -> bool | None:
         """Whether the method's verdict is a pass, if it gives one; a failed one makes exit status 1."""
         return None
-
-    @property
-    def proofs(self) -> tuple[SteadyProof, ...]:
-        """How far the drive was brought before; empty of methods that judge no steady state."""
-        return ()
-
-    def shows(self, figure: Scalar) -> bool:
-        """Whether the state that a figure is named after was shown: only then it is held against a rating."""
-        del figure
-        return True
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return what stands behind a figure that is not shown; see `methods.results.figure_state`."""
-        return "" if self.shows(figure) else "state not shown"
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return what a figure rests on; by default all that was measured."""
-        del figure
-        return Basis()
-
-    def decided_by(self, figure: Scalar) -> tuple[int, ...]:
-        """Return the steps that made a figure what it is, also those that it was only chosen among."""
-        return self.basis_of(figure).steps
-
-    def stands(self, figure: Scalar) -> bool:
-        """Whether a figure shows the drive in the state that it is named after, not heat or the host."""
-        return self.shows(figure) and not figure.unshown
-
-    def rated_as(self, figure: Scalar) -> tuple[Scalar, ...]:
-        """Return what of a figure is held against ratings: itself, if it stands, and its parts."""
-        return (figure,) if self.stands(figure) else ()
-
-    @property
-    def rated_scalars(self) -> tuple[Scalar, ...]:
-        """What is held against ratings, of all headline figures."""
-        return tuple(each for figure in self.scalars for each in self.rated_as(figure))
-
-    @property
-    def unsteady(self) -> tuple[str, ...]:
-        """Of what steady state was not shown, judged or not, each a noun phrase."""
-        return () if all(proof.reached for proof in self.proofs) else ("the writing before the measurement",)
 
 
 class PeakResult(ResultBase):
@@ -356,26 +313,6 @@ class PeakResult(ResultBase):
         """Whether the drive's state moved while the sweep was taken: no depth of it is reported then."""
         return any(not check.held for check in self.checks)
 
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether steady state was shown, which writes are named after; reads ask for none."""
-        del figure
-        return self.direction == "read" or (self.steady is not None and self.steady.reached)
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the reported depth, which each drive has its own of."""
-        at = f"depth {self.chosen_depth}" if figure.unit == "ns" else ""
-        return points_basis(figure, [self.points[self.chosen]], self.proofs, at)
-
-    def decided_by(self, figure: Scalar) -> tuple[int, ...]:
-        """Return all of the sweep: a point that is not what it seems moves the choice to another."""
-        del figure
-        return tuple(each.ordinal for each in self.points if each.ordinal is not None)
-
-    @property
-    def proofs(self) -> tuple[SteadyProof, ...]:
-        """Of a write sweep, the writing before it."""
-        return () if self.steady is None else (self.steady,)
-
     @property
     def chosen_depth(self) -> int:
         """The reported depth, in I/Os in flight."""
@@ -397,25 +334,10 @@ class Qd1Result(ResultBase):
         default=(), description="what writes were taken in, sequential, then random; empty: after one fill"
     )
 
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether steady state was shown, which the figures of writes are of."""
-        return "_write_" not in figure.name or self.writes_shown
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the corner that a figure is of."""
-        own = [each for each in self.corners if figure.label.startswith(each.label)]
-        written = self.steady[:1] if "_sequential_" in figure.name else self.steady[-1:]
-        return points_basis(figure, own, written if "_write_" in figure.name else ())
-
     @property
     def writes_shown(self) -> bool:
         """Whether steady state was shown of sequential and random writes."""
         return bool(self.steady) and all(proof.reached for proof in self.steady)
-
-    @property
-    def proofs(self) -> tuple[SteadyProof, ...]:
-        """Those of sequential and random writes."""
-        return self.steady
 
 
 class MeasureResult(ResultBase):

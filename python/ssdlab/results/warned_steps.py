@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Warned
 
-THROTTLED = "throttled by heat"
-"""What is said beside a figure whose steps a drive was too hot in."""
-PAUSED = "paused"
-"""What is said beside a figure in whose steps ssdlab stood still."""
 _NAMED = 3
 """Steps that are named in a line; of more the first ones, and how many others."""
 
@@ -95,23 +91,6 @@ def warned_steps(warnings: Iterable[Warned], steps: Sequence[Step]) -> list[Warn
         of = raised.get((warned.code, warned.what), ())
         by_code.setdefault(warned.code, []).append(Worded(warned.what, warned.advice, tuple(of)))
     return [WarnedSteps(code, tuple(worded), measured) for code, worded in by_code.items()]
-
-
-def throttled(step: Step) -> bool:
-    """Whether the drive throttled itself for heat during a step: as measured, or by its own counters."""
-    return any(each.code == "throttled" for each in step.result.warnings)
-
-
-def paused(step: Step) -> bool:
-    """Whether ssdlab stood still in a step: when and for how long, its `result.pauses` tell."""
-    return bool(step.result.pauses)
-
-
-def hot_by(step: Step, at_ns: int) -> bool:
-    """Whether heat had begun to slow the drive by a time of a step; where nothing tells when, by any."""
-    telemetry = step.result.telemetry
-    marks = () if telemetry is None else [mark for mark in telemetry.marks if mark.code == "throttled"]
-    return any(mark.at_ns <= at_ns for mark in marks) if marks else throttled(step)
 
 
 def heat_after(step: Step) -> float | None:

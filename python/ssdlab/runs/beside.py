@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.library.comparing import side_of
-from ssdlab.library.ranking import difference
 from ssdlab.model.errors import Refused
 from ssdlab.results import catalogue
+from ssdlab.results.kin import Incomparable
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.tags import change_tags
 from ssdlab.runs.resume_checks import resumable_method
@@ -121,7 +121,7 @@ def _difference(name: str, ours: object, theirs: object) -> str:
         own = {key: value for key, value in ours.items() if theirs.get(key) != value}
         listed = ", ".join(f"{key}={value}, not {theirs.get(key)}" for key, value in own.items())
         return f"parameters {listed}"
-    return difference(name, ours, theirs)
+    return Incomparable(name, ours, theirs).words
 
 
 def run_in_turn(

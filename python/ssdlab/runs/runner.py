@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ssdlab.model.errors import DriveError, Interrupted, Refused
 from ssdlab.model.failed_ios import TOO_MANY
 from ssdlab.model.units import NS_PER_S
-from ssdlab.results.host_part import PREPARING
+from ssdlab.results.evidence import PREPARING
 from ssdlab.results.journal import now, step_hash
 from ssdlab.results.records import BeginRecord
 from ssdlab.results.run_folder import Step

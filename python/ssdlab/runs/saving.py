@@ -9,18 +9,18 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.summary import Around, Summary
-from ssdlab.results.io_faults import UNPROVEN, faulty_states
+from ssdlab.results.evidence import qualified
 from ssdlab.results.journal import boot_id, now, step_hash
 from ssdlab.results.lease import RunLock
 from ssdlab.results.lines import journal_bytes
+from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
 from ssdlab.results.run_folder import JOURNAL, STEPS, Step
 from ssdlab.results.samples import samples_name, write_samples
-from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Scalar, Session, Warned
+from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Session, Warned
 from ssdlab.results.step_log import log_name, spread_of
 from ssdlab.results.step_power import power_name
 from ssdlab.results.store import make_run_folder, new_run_id, write_manifest
-from ssdlab.results.warned_steps import PAUSED, paused
 from ssdlab.runs.provenance import drive_info, host_context, metered_by, tool
 
 if TYPE_CHECKING:
@@ -161,15 +161,19 @@ def _manifest(
 ) -> Manifest:
     summary = step.measured
     unprepared = any(each.code == "unprepared" for each in step.result.warnings)
-    unshown = faulty_states([step]).get(0) or (UNPROVEN if unprepared else PAUSED if paused(step) else None)
-    scalars = tuple(
-        each.model_copy(update={"unshown": unshown})
-        for each in (
-            Scalar.more("iops", "IOPS", summary.iops, "IOPS"),
-            Scalar.more("mb_s", "throughput", summary.mb_s, "MB/s"),
-        )
+    own = [Qualifier(code="state-unproven", why="what was to prepare the drive failed")] if unprepared else []
+    figures = (
+        Metric.more("iops", "IOPS", summary.iops, "IOPS", steps=(0,)),
+        Metric.more("mb_s", "throughput", summary.mb_s, "MB/s", steps=(0,)),
     )
-    result = MeasureResult(quick=False, scalars=scalars, measurement=step.result.measurement or {})
+    result = qualified(
+        MeasureResult(
+            quick=False,
+            scalars=tuple(each.qualified(own) for each in figures),
+            measurement=step.result.measurement or {},
+        ),
+        [step],
+    )
     method = MethodInfo(
         name="measure", version=1, title="One workload", prose=_PROSE, destructive=workload.changes_data
     )

@@ -21,13 +21,10 @@ from ssdlab.drives.spare import spare_of
 from ssdlab.host.durable import library_errors
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
-from ssdlab.methods.results.figure_state import with_states
 from ssdlab.methods.results.remarks import departures_of, warnings_of
-from ssdlab.methods.shortened import with_shortened
 from ssdlab.model.errors import Refused
+from ssdlab.results.evidence import qualified, unprepared
 from ssdlab.results.finishing import explaining_stops
-from ssdlab.results.host_part import with_host_part
-from ssdlab.results.io_faults import unprepared, with_io_faults
 from ssdlab.results.journal import Journal
 from ssdlab.results.lease import RunLock
 from ssdlab.results.live import LiveFile
@@ -374,14 +371,13 @@ class _Run:
             row_buckets=partial(row_buckets_of_logs, self._held),
             ios=partial(ios_of_logs, self._held),
         )
-        result = with_io_faults(with_host_part(self._method.conclude(data, self._params), steps), steps)
+        result = self._method.conclude(data, self._params)
         figures = with_errors(result.scalars, meter_of(self._manifest))
-        result = with_states(result.model_copy(update={"scalars": figures}), steps)
+        result = qualified(result.model_copy(update={"scalars": figures}), steps)
         facts = RunFacts(self._manifest, data, voided, result)
         remarks = self._method.remarks(facts, self._params)
         self._left += remarks.warnings
         departures = (*departures_of(steps), *lost, *self._unknown_state(steps), *remarks.departures)
-        result = with_shortened(result, self._params, departures, quick=self._manifest.quick)
         self._record.note(**describe_state(self._drive, "drive_left"))
         return {
             "warnings": self._warnings(steps),

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.act.search import ActSearchParams, search, search_result
 from ssdlab.methods.act.storage import two_days
 from ssdlab.methods.act.trial import prepare
-from ssdlab.methods.act.verdict import TEST, act_result, tries_of
+from ssdlab.methods.act.verdict import TEST, act_remarks, act_result, tries_of
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.act import ActResult
@@ -57,13 +57,11 @@ def conclude(data: RunData, p: ActCertifyParams) -> ActResult:
     tries = tries_of(data, p)
     score = search_result(tries, p, quick=data.quick).score
     if score is not None and data.step(TEST) is not None:
-        return act_result(data, _of_the_day(p, round(score / p.unit_load))).model_copy(
-            update={"tries": tries}
-        )
+        return act_result(data, _of_the_day(p, round(score / p.unit_load)), tries=tries)
     last = tries[-1]
     step = next(each for each in data.steps if each.ordinal == last.ordinal)
-    shown = act_result(data, p.model_copy(update={"load": round(last.load / p.unit_load)}), step)
-    return shown.model_copy(update={"tries": tries, "certified": False})
+    shown = act_result(data, p.model_copy(update={"load": round(last.load / p.unit_load)}), step, tries)
+    return shown.model_copy(update={"certified": False})
 
 
 def _of_the_day(p: ActCertifyParams, load: int) -> ActCertifyParams:
@@ -78,6 +76,7 @@ METHOD = Method(
     params=ActCertifyParams,
     procedure=procedure,
     conclude=conclude,
+    remarks=act_remarks,
     result=kinds.ACT,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from ssdlab.methods.act.params import IndexParams
 from ssdlab.methods.act.storage import CertificationParams, conclude, procedure
+from ssdlab.methods.act.verdict import act_remarks
 from ssdlab.methods.method import Method
 from ssdlab.methods.results import kinds
 
@@ -40,6 +41,7 @@ METHOD = Method(
     params=ActIndexParams,
     procedure=procedure,
     conclude=conclude,
+    remarks=act_remarks,
     result=kinds.ACT,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),

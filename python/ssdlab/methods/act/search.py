@@ -25,9 +25,9 @@ What it cannot show
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab.formats.act import thousandths, times_of
+from ssdlab.formats.act import thousandths
 from ssdlab.methods.act.load import Arrivals
 from ssdlab.methods.act.params import StorageParams
 from ssdlab.methods.act.trial import offer, prepare
@@ -35,9 +35,9 @@ from ssdlab.methods.act.verdict import (
     VERDICT,
     VERSION,
     Passed,
+    act_remarks,
     load_of,
-    not_acts_own,
-    own_threads,
+    not_judged,
     rule_text,
     tries_of,
     try_of,
@@ -47,14 +47,12 @@ from ssdlab.methods.parts.search import step_to_highest
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.act import JUDGED_S, UNJUDGED, ActSearchResult, ActTry
 from ssdlab.methods.steps import Finding
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
-from ssdlab.results.schema import Scalar
+from ssdlab.results.metric import Metric, Qualifier, of_search
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
 
 
-HOUR_S = 3600
 BETWEEN = {
     "nothing": "the drive went on from one load to the next without pause or preparation",
     "rest": "the drive rested for {rest:g} s before the next load, and was not prepared again",
@@ -150,54 +148,49 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
         drive_state=BETWEEN[p.between].format(rest=p.rest_seconds),
         score_w=None if best is None else best.mean_w,
         score_per_w=per_w,
-        caveats=clauses(_caveats(p, tries)),
         unjudged="" if p.slice_sec == JUDGED_S <= p.test_duration_sec else UNJUDGED,
     )
     return found.model_copy(update={"scalars": tuple(_scalars(found, p))})
 
 
-def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Scalar]:
-    by = rule_text(p)
-    yield Scalar.more("act_score", f"ACT score, delivered ({by})", result.score, "x")
-    alone = f"ACT score by the rule alone ({by})"
-    yield Scalar.more("act_score_by_rule", alone, result.score_by_rule, "x")
+def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
+    by, score = rule_text(p), result.score
+    label = f"ACT score, delivered ({by})"
+    yield _score(result, Metric.more("act_score", label, score, "x"), result.lowest_failed)
+    label = f"ACT score by the rule alone ({by})"
+    alone = Metric.more("act_score_by_rule", label, result.score_by_rule, "x")
+    yield _score(result, alone, result.failed_by_rule)
     if result.score_per_w is not None:
         of = f" ({by})" if p.changed(1) else ""
-        yield Scalar.more("act_score_per_w", f"ACT score for each watt{of}", result.score_per_w, "x/W")
-        yield Scalar.less("act_score_w", f"power at the ACT score{of}", result.score_w, "W")
+        steps = _steps(result, score)
+        evidence: dict[str, Any] = {
+            "steps": steps,
+            "qualifiers": _qualifiers(result, steps, ceiling=result.lowest_failed is None),
+        }
+        per_w, watts = f"ACT score for each watt{of}", f"power at the ACT score{of}"
+        yield Metric.more("act_score_per_w", per_w, result.score_per_w, "x/W", **evidence)
+        yield Metric.less("act_score_w", watts, result.score_w, "W", **evidence)
 
 
-def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[Claim]:
-    tried = Evidence(tuple(each.ordinal for each in tries))
-    held = [each.load for each in tries if each.held]
-    failed = [each.load for each in tries if not each.held]
-    if not held:
-        yield Claim("no load held: the lowest tried was too high for this drive", evidence=tried)
-    if not failed:
-        yield Claim("no load failed: the limit lies higher than the search went", evidence=tried)
-    if held and failed and max(held) > min(failed):
-        yield Claim(
-            "{held} held although {failed} did not: it does not depend on the load alone",
-            evidence=tried,
-            others={"held": f"{max(held)}x", "failed": f"{min(failed)}x"},
-        )
-    yield from not_acts_own(p)
-    yield from own_threads(p)
-    if not p.prepare:
-        yield Claim("the drive was not prepared as act_prep does", judged=False)
-    if not times_of(p.read_reqs_per_sec, p.write_reqs_per_sec):
-        yield Claim(
-            "the rates at 1x are in no ratio of ACT's, so that the score is none of ACT's", judged=False
-        )
-    if p.test_duration_sec < HOUR_S:
-        yield Claim(
-            "each load ran for {ran}: reviews run an hour",
-            figure=Amount(float(p.test_duration_sec), "s"),
-            bound=Bound("at least", Amount(float(HOUR_S), "s")),
-            evidence=tried,
-            judged=False,
-            others={"ran": f"{p.test_duration_sec} s"},
-        )
+def _score(result: ActSearchResult, found: Metric, failed: float | None) -> Metric:
+    """Return a score with the two loads that it lies between."""
+    ceiling, steps = found.value is not None and failed is None, _steps(result, found.value, failed)
+    return found.resting(
+        steps=steps,
+        bound="at least" if ceiling else None,
+        varies=of_search(found.value, failed),
+        qualifiers=_qualifiers(result, steps, ceiling=ceiling),
+    )
+
+
+def _steps(result: ActSearchResult, *loads: float | None) -> tuple[int, ...]:
+    return tuple(each.ordinal for each in result.tries if each.load in loads)
+
+
+def _qualifiers(result: ActSearchResult, steps: tuple[int, ...], *, ceiling: bool) -> tuple[Qualifier, ...]:
+    """Return what stands with figures of the search; `ceiling`: no load failed."""
+    found = (Qualifier(code="search-ceiling", steps=steps),) if ceiling else ()
+    return (*not_judged(result, steps), *found)
 
 
 METHOD = Method(
@@ -207,6 +200,7 @@ METHOD = Method(
     params=ActSearchParams,
     procedure=procedure,
     conclude=conclude,
+    remarks=act_remarks,
     result=kinds.ACT_SEARCH,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),

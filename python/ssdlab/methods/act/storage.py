@@ -30,7 +30,16 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.act.params import LoadParams, StorageParams
 from ssdlab.methods.act.trial import offer, prepare
-from ssdlab.methods.act.verdict import DAY_VERDICT, STRESS, TEST, VERDICT, Passed, act_result, day_passed
+from ssdlab.methods.act.verdict import (
+    DAY_VERDICT,
+    STRESS,
+    TEST,
+    VERDICT,
+    Passed,
+    act_remarks,
+    act_result,
+    day_passed,
+)
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.act import ActResult
@@ -85,6 +94,7 @@ METHOD = Method(
     params=ActParams,
     procedure=procedure,
     conclude=conclude,
+    remarks=act_remarks,
     result=kinds.ACT,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),

@@ -17,13 +17,14 @@ from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS, GivenUp, Slice,
 from ssdlab.formats.act import derived, option_text, options, thousandths, times_of
 from ssdlab.methods.act.load import burst_ios
 from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
-from ssdlab.methods.method import RunData
+from ssdlab.methods.method import Remarks, RunData, RunFacts
 from ssdlab.methods.results.act import (
     DAY_S,
     RULES,
     UNJUDGED,
     ActDelivery,
     ActResult,
+    ActSearchResult,
     ActSlice,
     ActTry,
     ActVerdict,
@@ -33,9 +34,10 @@ from ssdlab.methods.results.act import (
 from ssdlab.methods.verbs.idle import Idle
 from ssdlab.methods.verbs.verb import Facts
 from ssdlab.model.units import NS_PER_S, and_listed, fixed_share_text
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
-from ssdlab.results.io_faults import disturbance, unprepared, why_faulty
-from ssdlab.results.schema import Scalar
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
+from ssdlab.results.evidence import evidence_of, unprepared
+from ssdlab.results.metric import Metric, Qualifier
+from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
     from ssdlab.methods.act.params import LoadParams
@@ -92,10 +94,11 @@ def verdict_of(
         passed, why = None, "the test is shorter than one slice"
     elif passed and not sum(each.ios[rule] for each in slices):
         passed, why = None, "the load has no reads, and the limits are theirs"
-    if passed and (faulty := why_faulty([step]) or failed):
+    shown = evidence_of(step)
+    if passed and (faulty := shown.why_faulty or failed):
         passed, why = None, f"I/O failed: {faulty}"
-    elif passed is not None and step.result.pauses:  # whatever it found may be the pause's
-        passed, why = None, disturbance(step)
+    elif passed is not None and shown.paused_s:  # whatever it found may be the pause's
+        passed, why = None, shown.disturbance
     return ActVerdict(rule=rule, passed=passed, worst=worst, why=why)
 
 
@@ -220,8 +223,13 @@ def _by_threshold(over: Mapping[int, float]) -> dict[str, float]:
     return {str(ms): share for ms, share in over.items()}
 
 
-def act_result(data: RunData, p: LoadParams, step: Step | None = None) -> ActResult:
-    """Judge every slice of the test, or of another step, and whether a stress test reached its end."""
+def act_result(
+    data: RunData, p: LoadParams, step: Step | None = None, tries: tuple[ActTry, ...] = ()
+) -> ActResult:
+    """Judge every slice of the test, or of another step, and whether a stress test reached its end.
+
+    `tries` are of the search that chose the load.
+    """
     step = step or data.step(TEST)
     assert step is not None  # the procedure has no other
     stopped, slices, config = given_up(data, step, p), slices_of(data, step, p), p.act_config()
@@ -234,7 +242,7 @@ def act_result(data: RunData, p: LoadParams, step: Step | None = None) -> ActRes
     overrun = None if stress is None else given_up(data, stress, p)
     asked_for = stress is not None or any(each.label == DAY_VERDICT for each in data.steps)
     streams = workload_of(step).streams
-    if stress is not None and overrun is None and (disturbed := disturbance(stress)):
+    if stress is not None and overrun is None and (disturbed := evidence_of(stress).disturbance):
         overrun = GivenUp(ran_s(stress, p), disturbed)
     completed = None if stress is None else overrun is None
     result = ActResult(
@@ -262,11 +270,10 @@ def act_result(data: RunData, p: LoadParams, step: Step | None = None) -> ActRes
         mean_w=step.measured.mean_w,
         stress_completed=completed,
         stress_stopped="" if overrun is None else f"{overrun.why}, after {overrun.after_s:.0f} s",
-        certified=passed and bool(completed) and not any(_short_of(p, load)) if asked_for else None,
-        caveats=clauses((*_short_of(p, load), *own_threads(p))),
+        certified=passed and bool(completed) and _certifies(p, load) if asked_for else None,
+        tries=tries,
     )
-    did = "within the limits" if not result.judged else "passed in a trial" if result.trial else "passed"
-    figure = _scalar(load if passed and load else None, p, did)
+    figure = _scalar(result, load if passed and load else None, p)
     unjudged = "" if result.judged else UNJUDGED
     certified = result.certified and not result.trial
     return result.model_copy(update={"scalars": (figure,), "unjudged": unjudged, "certified": certified})
@@ -283,15 +290,23 @@ def _passed(verdicts: tuple[ActVerdict, ...], p: LoadParams) -> bool:
     return any(each.passed is True for each in verdicts if each.rule == p.rule)
 
 
-def _scalar(load: float | None, p: LoadParams, did: str) -> Scalar:
-    program = "act_index_load_passed" if p.program.program == "act_index" else "act_load_passed"
-    return Scalar(
-        name=program,
-        label=f"ACT load {did}, delivered ({rule_text(p)})",
-        value=None if load is None else float(load),
-        unit="x",
-        better="higher",
+def _scalar(result: ActResult, load: float | None, p: LoadParams) -> Metric:
+    did = "within the limits" if not result.judged else "passed in a trial" if result.trial else "passed"
+    return Metric.more(
+        "act_index_load_passed" if result.program == "act_index" else "act_load_passed",
+        f"ACT load {did}, delivered ({rule_text(p)})",
+        None if load is None else float(load),
+        "x",
+        steps=(result.ordinal,),
+        chosen_among=tuple(each.ordinal for each in result.tries if each.ordinal != result.ordinal),
+        qualifiers=not_judged(result, (result.ordinal,)),
     )
+
+
+def not_judged(result: ActResult | ActSearchResult, steps: tuple[int, ...]) -> tuple[Qualifier, ...]:
+    """Return what stands with figures of what did not run for as long as ACT judges; none where it did."""
+    why = result.why_unjudged
+    return (Qualifier(code="not-judged", steps=steps, why=why),) if why else ()
 
 
 def rule_text(p: LoadParams) -> str:
@@ -300,59 +315,46 @@ def rule_text(p: LoadParams) -> str:
     return f"{p.rule} rule{f'; {changed_text(changed)}' if changed else ''}"
 
 
-def not_acts_own(p: LoadParams) -> Iterator[Claim]:
-    """Yield what of a load is not ACT's own, beside its rates: figures of the two are not comparable."""
-    changed = {name: value for name, value in p.changed().items() if not name.endswith("reqs_per_sec")}
-    changed.pop(_THREADS, None)
-    if changed:
-        yield Claim(
-            "{changed}: not ACT's own load, and not comparable with it",
-            judged=False,
-            others={"changed": and_listed([_instead(p, *each) for each in changed.items()])},
-        )
-
-
-def own_threads(p: LoadParams) -> Iterator[Claim]:
-    """Yield that the threads are not so many as elsewhere: ACT's own number is of the host."""
-    if (threads := p.changed().get(_THREADS)) is not None:
-        yield Claim(
-            "{changed}: this bounds the I/Os in flight, and how many come at one tick",
-            judged=False,
-            others={"changed": _instead(p, _THREADS, threads)},
-        )
-
-
 def _instead(p: LoadParams, name: str, value: object) -> str:
     default = type(p).model_fields[name].default
     own = "act6 or act2019" if name == "arrivals" else option_text(name, default).rpartition(" ")[2]
     return f"{option_text(name, value)} instead of {own}"
 
 
-def _short_of(p: LoadParams, load: float) -> Iterator[Claim]:
-    """Yield what keeps a test from being a certificate."""
-    yield from not_acts_own(p)
-    if p.test_duration_sec < DAY_S:
-        yield Claim(
-            "{ran} certify nothing: ACT asks for 24 h",
-            figure=Amount(float(p.test_duration_sec), "s"),
-            bound=Bound("at least", Amount(float(DAY_S), "s")),
-            judged=False,
-            others={"ran": f"{p.test_duration_sec} s"},
-        )
+_OWN_THREADS = "act-threads"
+
+
+def act_remarks(facts: RunFacts, p: LoadParams) -> Remarks:
+    """Return what of a load is not ACT's own, and what keeps a test from being a certificate."""
+    del facts
+    return Remarks(tuple(_departures(p)))
+
+
+def _certifies(p: LoadParams, load: float) -> bool:
+    """Whether a test of these parameters can be a certificate: a day of ACT's own load, in hours."""
+    departed = {each.code for each in _departures(p)} - {_OWN_THREADS}
+    return bool(load) and p.test_duration_sec >= DAY_S and not departed
+
+
+def _departures(p: LoadParams) -> Iterator[Departure]:
+    changed = {name: value for name, value in p.changed().items() if not name.endswith("reqs_per_sec")}
+    threads = changed.pop(_THREADS, None)
+    if changed:
+        own = and_listed([_instead(p, *each) for each in changed.items()])
+        yield Departure(code="act-load", what=own, why="not ACT's own load, and not comparable with it")
+    if threads is not None:
+        why = "this bounds the I/Os in flight, and how many come at one tick"
+        yield Departure(code=_OWN_THREADS, what=_instead(p, _THREADS, threads), why=why)
     if p.slice_sec != HOUR_S:
-        yield Claim(
-            "slices of {length}: ACT judges hours", judged=False, others={"length": f"{p.slice_sec} s"}
-        )
+        yield Departure(code="act-slices", what=f"slices of {p.slice_sec} s", why="ACT judges hours")
     if p.test_duration_sec > p.slice_sec and (rest_s := p.test_duration_sec % p.slice_sec):
-        yield Claim(
-            "no rule counts the last {rest}, which make no whole slice",
-            judged=False,
-            others={"rest": f"{rest_s} s"},
-        )
+        why = "no rule counts what makes no whole slice"
+        yield Departure(code="act-rest", what=f"the last {rest_s} s count for nothing", why=why)
     if not p.prepare:
-        yield Claim("the drive was not prepared as act_prep does", judged=False)
-    if not load:
-        yield Claim("reads and writes are in no ratio of ACT's, so that the load is no Nx", judged=False)
+        yield Departure(code="act-unprepared", what="the drive was not prepared as act_prep does")
+    if not times_of(p.read_reqs_per_sec, p.write_reqs_per_sec):
+        what = "reads and writes are in no ratio of ACT's"
+        yield Departure(code="act-ratio", what=what, why="so that the load is no Nx")
 
 
 def load_of(load: float) -> str:

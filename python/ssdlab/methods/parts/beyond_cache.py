@@ -21,7 +21,7 @@ from ssdlab.methods.steps import Finding
 from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Workload
-from ssdlab.results.warned_steps import hot_by
+from ssdlab.results.evidence import evidence_of
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -61,7 +61,7 @@ def look_for_cache(lab: Lab, filled: Step) -> FoundCache:
             return {"looked": True, "cache_bytes": None}
         speeds, part_bytes = speeds_over(rows, PARTS)
         drop = find_drop(speeds)
-        if drop is not None and hot_by(filled, written_ns(rows, (drop.at + 1) * part_bytes)):
+        if drop is not None and evidence_of(filled).hot_by(written_ns(rows, (drop.at + 1) * part_bytes)):
             return {"looked": True, "cache_bytes": None, "hot": True}
         return {"looked": True, "cache_bytes": None if drop is None else round(drop.at * part_bytes)}
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from ssdlab.analysis.littles_law import TOLERANCE, consistent
 from ssdlab.analysis.saturation import SHARE_OF_BEST, saturation
 from ssdlab.methods.method import Params, Seconds, param, rising
 from ssdlab.methods.parts.points import point_of, power_scalars
@@ -15,19 +14,14 @@ from ssdlab.methods.parts.state_checks import (
     Unit,
     checks_of,
     heat_check,
-    remedy_of,
     repeat_if_fallen,
 )
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
-from ssdlab.methods.results.quick import Cut, quick_claims
-from ssdlab.methods.results.steady import caveats_of, moved_caveats
-from ssdlab.model.units import fixed_share_text
-from ssdlab.results.claim import Claim, Evidence, clauses
-from ssdlab.results.schema import PeakResult, Scalar
+from ssdlab.results.drive_states import moved, proven
+from ssdlab.results.metric import Load, Qualifier, of_points
+from ssdlab.results.schema import Metric, PeakResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData
     from ssdlab.model.workload import Workload
@@ -126,7 +120,6 @@ def conclude_sweep(
     unit: Unit = "IOPS" if order == "random" else "MB/s"
     heat = heat_check(data, labels, f"depth {points[found.chosen].in_flight_asked}", unit)
     checks = (*checks_of(data, [labels], unit, steady, alike), *(() if heat is None else (heat,)))
-    moved = any(not check.held for check in checks)
     return PeakResult(
         quick=data.quick,
         direction=direction,
@@ -142,68 +135,46 @@ def conclude_sweep(
         sweep_max_iops=found.highest,
         steady=steady,
         checks=checks,
-        caveats=clauses(
-            (
-                *_caveats(data, p, points, None if moved else found.chosen),
-                *(() if direction == "read" else caveats_of(steady)),
-                *moved_caveats(checks, remedy=remedy_of(data, p, steady)),
+        scalars=tuple(
+            _resting(each, points, found.chosen, steady, named_steady=direction == "write").withheld(
+                moved(checks)
             )
+            for each in _scalars(points[found.chosen], order, direction)
         ),
-        scalars=() if moved else _scalars(points[found.chosen], order, direction),
     )
 
 
-def _scalars(chosen: Point, order: Order, direction: Direction) -> tuple[Scalar, ...]:
+def _scalars(chosen: Point, order: Order, direction: Direction) -> tuple[Metric, ...]:
     name = f"{'peak' if direction == 'read' else 'steady'}_{order}_{direction}"
     service = chosen.service_ns or {}
     figures = [
-        Scalar.more(f"{name}_iops", "IOPS", chosen.iops, "IOPS"),
-        Scalar.more(f"{name}_mb_s", "throughput", chosen.mb_s, "MB/s"),
-        Scalar.less(f"{name}_depth", "depth", chosen.in_flight_asked, "I/Os"),
+        Metric.more(f"{name}_iops", "IOPS", chosen.iops, "IOPS"),
+        Metric.more(f"{name}_mb_s", "throughput", chosen.mb_s, "MB/s"),
+        Metric.less(f"{name}_depth", "depth", chosen.in_flight_asked, "I/Os"),
         *(
-            Scalar.less(f"{name}_{key}_ns", label, service.get(key), "ns")
+            Metric.less(f"{name}_{key}_ns", label, service.get(key), "ns")
             for key, label in (("mean", "mean latency"), ("p99", "p99"), ("p99.99", "p99.99"))
         ),
     ]
     return (*figures, *power_scalars(name, "", chosen.efficiency, chosen.mean_w))
 
 
-def _caveats(
-    data: RunData, p: DepthSweepParams, points: tuple[Point, ...], chosen: int | None
-) -> Iterator[Claim]:
-    """Yield what limits a sweep; of one whose points are of several states no depth is chosen."""
-    if data.quick:
-        so = ", so the spread between runs is wider"
-        if chosen is not None:
-            so += " and the chosen depth may be off by one step"
-        few = sum((point.service_ns or {}).get("p99.99") is None for point in points)
-        if few:
-            so += f"; at {few} of {len(points)} depths I/Os are too few for p99.99"
-        yield from quick_claims(True, so, Cut(p.seconds, type(p)().seconds, "s", "at each depth"))
-    if p.engine == "uring":
-        yield Claim(
-            "io_uring, one thread of the full depth: do not compare with figures of synchronous threads"
-        )
-    if chosen is not None and chosen == len(points) - 1 and len(points) > 1:
-        yield Claim(
-            "the highest depth tried was chosen: throughput may still rise beyond it",
-            evidence=_steps(points[chosen]),
-        )
-    off = tuple(point for point in points if not consistent(point.little_ratio))
-    if off:
-        yield Claim(
-            "at some depths IOPS x latency differs from the I/Os in flight by over {tolerance}",
-            evidence=_steps(*off),
-            others={"tolerance": fixed_share_text(TOLERANCE)},
-        )
-    judged = None if chosen is None else points[chosen].attribution
-    if chosen is not None and judged is not None and judged.limit == "host":
-        yield Claim(
-            "the host took part in the latencies at the chosen depth: {reasons}",
-            evidence=_steps(points[chosen]),
-            others={"reasons": "; ".join(judged.reasons)},
-        )
+def _resting(
+    figure: Metric,
+    points: tuple[Point, ...],
+    chosen: int,
+    steady: SteadyProof | None,
+    *,
+    named_steady: bool,
+) -> Metric:
+    """Return a figure with its evidence: each drive has a depth of its own, which latencies depend on.
 
-
-def _steps(*points: Point) -> Evidence:
-    return Evidence(tuple(point.ordinal for point in points if point.ordinal is not None))
+    A point that is not what it seems moves the choice to another, so all of the sweep decides.
+    """
+    range_share = None if steady is None else steady.range_share
+    load = Load(depth=points[chosen].in_flight_asked) if figure.unit == "ns" else None
+    among = tuple(each.ordinal for each in points if each.ordinal is not None)
+    found = of_points(figure, [points[chosen]], range_share, load=load, chosen_among=among)
+    if figure.unit == "ns" and figure.value is None:
+        found = found.qualified([Qualifier(code="few-samples", steps=found.steps)])
+    return found.qualified(proven(steady) if named_steady else ())

@@ -19,7 +19,7 @@ from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import NS_PER_S, bytes_text, capacity_text, counted
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
-from ssdlab.results.io_faults import disturbance_claim
+from ssdlab.results.evidence import evidence_of
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -228,7 +228,7 @@ def _judge(step: Step, rate: int, unloaded_ns: float | None, maximum: int) -> Pa
     service = side.service_ns
     # Of too few I/Os for a p99 the longest stands for it: it cannot be shorter.
     p99_ns = service.get("max") if service.get("p99") is None else service.get("p99")
-    disturbed, shown = disturbance_claim(step), Evidence((step.ordinal,))
+    disturbed, shown = evidence_of(step).disturbed, Evidence((step.ordinal,))
     failed = disturbed or _failure(side.dropped, p99_ns, unloaded_ns, shown) or _not_kept_up(step)
     return PacedRate(
         rate=rate,

@@ -8,7 +8,7 @@ from ssdlab.methods.results.trim import LbaPlot, going_on
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
-from ssdlab.results.io_faults import unprepared
+from ssdlab.results.evidence import unprepared
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab

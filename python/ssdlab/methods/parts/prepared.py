@@ -27,9 +27,7 @@ from ssdlab.methods.verbs.one_pass import OnePass
 from ssdlab.methods.verbs.place import Place
 from ssdlab.model.frozen import Bytes
 from ssdlab.results.drive_states import OnePassProof, PlacedProof
-from ssdlab.results.host_part import not_the_drive
-from ssdlab.results.io_faults import not_proven
-from ssdlab.results.warned_steps import throttled
+from ssdlab.results.evidence import evidence_of, not_proven
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -147,7 +145,7 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
     passed = None if placed else data.step(PASS_LABEL)
     passed_bytes = 0 if passed is None else passed.measured.written_bytes
     passed_s = 0.0 if passed is None else float(passed.measured.elapsed_s)
-    written = step.measured.written_bytes + passed_bytes
+    shown, written = evidence_of(step), step.measured.written_bytes + passed_bytes
     since = written_by(data.steps, data.capacity_bytes, data.voided)[step.ordinal]
     facts = {
         "ordinal": step.ordinal,
@@ -164,8 +162,8 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
         "since": since.since,
         "since_capacities": since.bytes / laid.data_bytes,
         "spare": laid.spare,
-        "throttled": throttled(step) or None,
-        "by_host": not_the_drive(step, WINDOW * judged.round_s) or None,
+        "throttled": shown.hot or None,
+        "by_host": shown.not_the_drive(WINDOW * judged.round_s) or None,
         "failed": not_proven(data.steps, step) or None,
         "in_full": in_full or None,
     }

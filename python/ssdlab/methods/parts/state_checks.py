@@ -11,17 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.analysis.falling import Fall, came_back, deepest_fall
-from ssdlab.methods.parts.steady import writes_less
 from ssdlab.methods.results.steady import window_check
 from ssdlab.results.drive_states import StateCheck
-from ssdlab.results.host_part import not_the_drive
-from ssdlab.results.io_faults import why_faulty
-from ssdlab.results.warned_steps import throttled
+from ssdlab.results.evidence import evidence_of, why_faulty
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData
-    from ssdlab.methods.params import Params
     from ssdlab.model.workload import Workload
     from ssdlab.results.drive_states import SteadyProof
     from ssdlab.results.run_folder import Step
@@ -68,7 +64,7 @@ def _to_repeat(lines: Sequence[Sequence[Taken]]) -> tuple[Taken, ...]:
 
 
 def _fall(steps: Sequence[Step]) -> Fall | None:
-    by_host = [bool(not_the_drive(step)) for step in steps]
+    by_host = [bool(evidence_of(step).not_the_drive()) for step in steps]
     return deepest_fall([float(step.measured.iops) for step in steps], by_host)
 
 
@@ -92,7 +88,7 @@ def checks_of(
     """
     repeated = [check for line in lines for check in _repeated(data, line, unit)]
     later = data.step(alike) if alike else None
-    disturbed = later is not None and (not_the_drive(later) or why_faulty([later]))
+    disturbed = later is not None and (evidence_of(later).not_the_drive() or why_faulty([later]))
     if steady is None or later is None or steady.by_host or steady.failed or disturbed:
         return tuple(repeated)
     check = window_check(steady, later, alike)
@@ -108,7 +104,8 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
         before, after = _value(step, unit), _value(then, unit)
         lowest = min(steps[at + 1 :], key=lambda each: _value(each, unit), default=step)
         fell = _value(lowest, unit) < before  # the first point is taken again whichever the fall began at
-        host, failed = not_the_drive(step) or not_the_drive(then), why_faulty((step, then))
+        host = evidence_of(step).not_the_drive() or evidence_of(then).not_the_drive()
+        failed = why_faulty((step, then))
         yield StateCheck(
             kind="repeated",
             unit=unit,
@@ -125,18 +122,6 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
         )
 
 
-def remedy_of(data: RunData, p: Params, steady: SteadyProof | None) -> str:
-    """Return what brings about a state that holds where quick presets wrote too little; empty elsewhere."""
-    if not data.quick or steady is None or steady.reached or not writes_less(p):
-        return ""
-    longer = "without --quick the writing before is longer"
-    simulated = any(step.summary is not None and step.summary.engine == "sim" for step in data.steps)
-    if not simulated or not hasattr(p, "precondition"):
-        return longer
-    # Where writes go to a cache of one bit a cell first, to place a state is refused.
-    return f"{longer}, and --precondition analytic places the state of a simulated drive without an SLC cache"
-
-
 def heat_check(data: RunData, line: Sequence[str], chosen: str, unit: Unit) -> StateCheck | None:
     """Return that the reported point of a sweep was throttled for heat, where a point before it was not.
 
@@ -144,10 +129,10 @@ def heat_check(data: RunData, line: Sequence[str], chosen: str, unit: Unit) -> S
     gives another.
     """
     steps = [step for label in line if (step := data.step(label)) is not None]
-    hot = next((step for step in steps if step.label == chosen and throttled(step)), None)
+    hot = next((step for step in steps if step.label == chosen and evidence_of(step).hot), None)
     if hot is None:
         return None
-    cool = [step for step in steps if step.ordinal < hot.ordinal and not throttled(step)]
+    cool = [step for step in steps if step.ordinal < hot.ordinal and not evidence_of(step).hot]
     if not cool:
         return None
     return StateCheck(

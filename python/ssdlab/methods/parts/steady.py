@@ -13,7 +13,7 @@ from ssdlab.methods.results.steady import proof_of
 from ssdlab.methods.results.written import written_by
 from ssdlab.methods.steps import STEADY, Until
 from ssdlab.model.units import NS_PER_S
-from ssdlab.results.io_faults import not_proven
+from ssdlab.results.evidence import not_proven
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -55,15 +55,6 @@ class SteadyParams(Params):
     precondition_depth: int = param(
         32, "I/Os in flight while writing to steady state, as threads of one", unit="I/Os", ge=1, le=512
     )
-
-
-def writes_less(p: Params) -> bool:
-    """Return whether the writing to steady state is set shorter than by default; False if there is none."""
-    if not isinstance(p, SteadyParams):
-        return False
-    full = type(p)()
-    lengths = ((p.overwrites, full.overwrites), (p.least_seconds, full.least_seconds))
-    return any(own < default for own, default in (*lengths, (p.most_seconds, full.most_seconds)))
 
 
 def write_to_steady_state(

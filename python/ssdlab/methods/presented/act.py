@@ -186,6 +186,14 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         judged=result.resolution is not None and result.judged,
         others=others,
     )
+    held = max((each.load for each in result.tries if each.held), default=0)
+    failed_at = [each.load for each in result.tries if not each.held]
+    if failed_at and held > min(failed_at):
+        yield Claim(
+            "{held} held although {failed} did not: it does not depend on the load alone",
+            evidence=tried,
+            others={"held": f"{held}x", "failed": f"{min(failed_at)}x"},
+        )
 
 
 def _failed(result: ActSearchResult, load: float) -> str:

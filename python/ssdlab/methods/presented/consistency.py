@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.percentiles import sayable
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
+from ssdlab.methods.results.consistency import WARMER_C
 from ssdlab.model.units import significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult
 
 
 def findings(result: ConsistencyResult) -> Iterator[Claim]:
-    """Yield the end of each run, its slowest second, and from when on it was steady."""
+    """Yield the end of each run, its slowest second, from when on it was steady, and what began warmer."""
     for entry in result.entries:
         says = "{name}: {figure} in {which} {length}, never under {floor} in a second of them"
         yield Claim(
@@ -36,6 +37,22 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
                 "failed": entry.failed or "",
                 "written": f"{significant(entry.capacities or 0.0)} capacities",
             },
+        )
+    yield from _warmer(result.entries)
+
+
+def _warmer(entries: Sequence[ConsistencyEntry]) -> Iterator[Claim]:
+    """Yield which runs began warmer or cooler than the first: by what went before, not by their spare."""
+    for entry in entries[1:]:
+        first = entries[0]
+        if entry.began_c is None or first.began_c is None or abs(entry.began_c - first.began_c) <= WARMER_C:
+            continue
+        yield Claim(
+            "{name} began at {figure}, and {first} at {before}: what differs between them is not their spare "
+            "area alone",
+            figure=Amount(entry.began_c, "°C"),
+            evidence=Evidence((first.ordinal, entry.ordinal)),
+            others={"name": entry.name, "first": first.name, "before": Amount(first.began_c, "°C")},
         )
 
 

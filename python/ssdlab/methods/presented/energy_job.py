@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented.trace import changes_of
+from ssdlab.model.units import capacity_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
@@ -15,10 +17,17 @@ if TYPE_CHECKING:
 
 
 def findings(result: EnergyJobResult) -> Iterator[Claim]:
-    """Yield the energy of the job, where it is known, and its time."""
+    """Yield the energy of the job, where it is known, its time, and what became of its trace."""
     shown = Evidence((result.ordinal,))
     others: dict[str, Amount | str] = {"job": result.words, "time": Amount(result.seconds, "s")}
+    if result.source is not None and result.laid is not None:
+        yield from changes_of(result.source, result.laid)
     if not result.done:
+        yield Claim(
+            "the job was given up at its time limit, after {done} of {asked}",
+            evidence=shown,
+            others={"done": capacity_text(result.bytes), "asked": capacity_text(result.asked_bytes or 0)},
+        )
         return
     if result.energy_j is None:
         yield Claim("{job} took {time}; not metered", evidence=shown, judged=False, others=others)

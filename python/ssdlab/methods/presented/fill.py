@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.figure_state import labelled, state_of
 from ssdlab.model.units import capacity_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
+from ssdlab.results.metric import labelled
 from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def findings(result: FillResult) -> Iterator[Claim]:
     """Yield the speed, and where it falls for good: not why, which a fill does not tell."""
     shown = Evidence((result.ordinal,))
     mean = Amount(result.mean_mb_s, "MB/s")
-    whole = labelled("the whole drive", state_of(result, result.scalars[0]) if result.scalars else "")
+    whole = labelled("the whole drive", result.scalars[0].state if result.scalars else "")
     if result.last_bytes < result.part_bytes * len(result.parts_mb_s):
         yield Claim(
             "{figure} over {whole}, {last} over its last {size}",

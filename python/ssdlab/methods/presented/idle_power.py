@@ -20,9 +20,14 @@ IN_THE_NOISE = "not told apart"
 
 
 def findings(result: IdlePowerResult) -> Iterator[Claim]:
-    """Yield what it draws awake and at the least, and how long it takes to wake."""
+    """Yield what it draws awake and at the least, how long it takes to wake, and what it lacks."""
+    for lack in result.lacks:
+        yield Claim("{lack}", others={"lack": lack})
     if not result.rests:
         return
+    if all(each.mean_w is None for each in result.rests):
+        rests = tuple(each.ordinal for each in result.rests)
+        yield Claim("nothing metered the drive: there are no watts", evidence=Evidence(rests))
     awake, lowest = result.rests[0], result.lowest
     if lowest is not None:
         yield Claim(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.steady import check_claim, steady_claim
-from ssdlab.methods.results.figure_state import labelled, state_of
+from ssdlab.methods.presented.steady import check_claim, state_claims
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
+from ssdlab.results.metric import labelled
 from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def findings(result: MixedResult) -> Iterator[Claim]:
     """Yield the mix that comparisons use, at each depth, and the state it was taken in."""
     share = f"{result.headline_read_pct}/{100 - result.headline_read_pct} mix"
-    states = {each.name: state_of(result, each) for each in result.scalars}
+    states = {each.name: each.state for each in result.scalars}
     yield from map(check_claim, result.checks)
     for point in () if result.moved else result.points:
         if point.read_pct == result.headline_read_pct:
@@ -29,7 +29,7 @@ def findings(result: MixedResult) -> Iterator[Claim]:
                 evidence=Evidence((point.ordinal,)),
                 others={"share": labelled(share, states.get(point.name, "")), "depth": str(point.depth)},
             )
-    yield steady_claim(result.steady)
+    yield from state_claims(result.steady)
 
 
 def mixes(result: MixedResult) -> Table:

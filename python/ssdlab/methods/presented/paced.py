@@ -36,6 +36,16 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
     yield safe_rate(result)
     if result.beyond:
         yield rate_beyond(result)
+    elif result.cache_bytes is not None:
+        yield Claim(
+            "What the drive sustains beyond the {cache} of a cache was not tried: {why}",
+            evidence=Evidence(tuple(each.ordinal for each in result.rates)),
+            others={"cache": Amount(result.cache_bytes, "bytes"), "why": result.beyond_why},
+        )
+    if result.hot_fill:
+        yield Claim(
+            "The drive was hot when its speed dropped in the fill: whether that was a cache is not known"
+        )
 
 
 def safe_rate(result: PacedBurstResult) -> Claim:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.steady import check_claim, steady_claim
-from ssdlab.methods.results.figure_state import headline_label, labelled, state_of
+from ssdlab.analysis.littles_law import TOLERANCE, consistent
+from ssdlab.methods.presented.steady import check_claim, state_claims
 from ssdlab.model.units import counted, fixed_share_text, latency_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.metric import labelled
 from ssdlab.results.numbers import Cell, Table
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def of_points(points: Sequence[Point], marked: int | None = None) -> tuple[Table
 def scalars_table(result: ResultBase) -> Table:
     """Return the headline figures of any result."""
     rows = tuple(
-        (numbers.words(headline_label(result, each)), numbers.words(numbers.of_unit(each.value, each.unit)))
+        (numbers.words(each.marked), numbers.words(numbers.of_unit(each.value, each.unit)))
         for each in result.scalars
     )
     return Table("Headline figures", ("Figure", "Value"), rows)
@@ -178,13 +179,22 @@ def peak_findings(result: PeakResult) -> Iterator[Claim]:
     yield from map(check_claim, result.checks)
     if not result.moved:
         yield from _reported_depth(result)
-    if result.steady is not None:
-        yield steady_claim(result.steady)
+    if result.direction == "write":
+        yield from state_claims(result.steady)
+    if result.engine == "uring":
+        yield Claim("io_uring, one thread of the full depth: not to be compared with synchronous threads")
+    off = [each for each in result.points if not consistent(each.little_ratio)]
+    if off:
+        yield Claim(
+            "At some depths IOPS x latency differs from the I/Os in flight by over {tolerance}",
+            evidence=_steps(off),
+            others={"tolerance": fixed_share_text(TOLERANCE)},
+        )
 
 
 def _reported_depth(result: PeakResult) -> Iterator[Claim]:
     chosen, best = result.points[result.chosen], result.points[result.best]
-    state = state_of(result, result.scalars[0]) if result.scalars else ""
+    state = result.scalars[0].state if result.scalars else ""
     share = f"{fixed_share_text(result.share)} of the best"
     shown = Evidence(tuple(each.ordinal for each in (chosen, best) if each.ordinal is not None))
     if chosen is best:
@@ -205,13 +215,12 @@ def _reported_depth(result: PeakResult) -> Iterator[Claim]:
             "state": f" ({state})" if state else "",
         },
     )
-    if chosen.attribution is not None and chosen.attribution.limit == "host":
-        reasons = "; ".join(chosen.attribution.reasons)
-        yield Claim(
-            "The host, not the drive, was the limit there: {reasons}",
-            evidence=shown,
-            others={"reasons": reasons},
-        )
+    if chosen is result.points[-1] and len(result.points) > 1:
+        yield Claim("That is the highest depth tried: throughput may still rise beyond it", evidence=shown)
+
+
+def _steps(points: Sequence[Point]) -> Evidence:
+    return Evidence(tuple(each.ordinal for each in points if each.ordinal is not None))
 
 
 def peak_tables(result: PeakResult) -> tuple[Table, ...]:
@@ -221,7 +230,7 @@ def peak_tables(result: PeakResult) -> tuple[Table, ...]:
 
 def qd1_findings(result: Qd1Result) -> Iterator[Claim]:
     """Yield each corner, marked where its state was not shown, and the states that writes were taken in."""
-    states = {each.label: state_of(result, each) for each in result.scalars}
+    states = {each.label: each.state for each in result.scalars}
     for point in result.corners:
         if point.missing is None:
             yield point_claim(
@@ -229,7 +238,7 @@ def qd1_findings(result: Qd1Result) -> Iterator[Claim]:
             )
     names = ("Sequential writes: ", "Random writes: ")
     for name, proof in zip(names, result.steady, strict=False):
-        yield steady_claim(proof, name)
+        yield from state_claims(proof, name)
 
 
 def point_claim(point: Point, name: str) -> Claim:
@@ -272,7 +281,7 @@ def points_findings(result: PointsResult) -> Iterator[Claim]:
             "{name} {figure}",
             figure=Amount(each.value, each.unit),
             evidence=Evidence(steps),
-            others={"name": headline_label(result, each)},
+            others={"name": each.marked},
         )
     if not figures:
         yield Claim(counted(len(result.points), "point"), evidence=Evidence(steps))
@@ -294,5 +303,5 @@ def headline_findings(result: ResultBase) -> Iterator[Claim]:
         yield Claim(
             "{name}: {figure}",
             figure=Amount(each.value, each.unit),
-            others={"name": headline_label(result, each)},
+            others={"name": each.marked},
         )

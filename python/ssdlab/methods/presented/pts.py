@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
 from ssdlab.methods.presented.steady import moves
+from ssdlab.methods.results.pts import SPECIFICATION
 from ssdlab.model.units import (
     block_text,
     counted,
@@ -154,14 +155,16 @@ def window_claim(
 
 def findings(result: PtsResult) -> Iterator[Claim]:
     """Yield the verdict on steady state of each group of cells, and the means of its window."""
-    yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}", others={"of": result.specification})
+    own = "" if result.specification == SPECIFICATION else ": the figures are not SNIA's"
+    others: dict[str, Amount | str] = {"of": result.specification}
+    yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}{own}", others=others)
     for group in result.groups:
         name = f"{group.group}: " if group.group else ""
         verdict = (
             f"steady in {numbered_text('round', group.first, group.last)}"
             if group.steady
-            else f"steady state {group.verdict}"
-        )
+            else f"steady state {group.verdict} in {rounds_since_cut(group)}"
+        ) + failed_text(Window.each_of(group), group)
         values = ", ".join(
             f"{each.name} {mean_text(each.mean, each.unit)}"
             for each in group.tracked
@@ -171,23 +174,12 @@ def findings(result: PtsResult) -> Iterator[Claim]:
         steps = tuple(ordinal for cell in group.cells for ordinal in cell.ordinals)
         shown = Evidence(steps, (group.first - 1, group.last - 1))
         says = "{name}{verdict} ({values})"
-        others: dict[str, Amount | str] = {"name": name, "verdict": verdict, "values": values}
-        if group.cuts:
-            says, others = f"{says}; {{cut}}", {**others, "cut": cuts_text(group.cuts)}
+        others = {"name": name, "verdict": verdict, "values": values}
         yield window_claim(says, window, shown, others)
-
-
-def not_achieved(group: PtsRounds) -> Claim:
-    """Return that the rounds of a group of cells did not reach steady state."""
-    name = f"{group.group}: " if group.group else ""
-    shown = Evidence(rows=(group.first - 1, group.last - 1))
-    says = f"{{name}}steady state was {group.verdict} in {{rounds}}"
-    others: dict[str, Amount | str] = {
-        "name": name,
-        "rounds": rounds_since_cut(group),
-        "failed": failed_text(Window.each_of(group), group),
-    }
-    return window_claim(f"{says}{{failed}}", Window.of_rounds(group), shown, others)
+        if (moving := moving_cells(group)) is not None:
+            yield moving
+        if group.cuts:
+            yield cut_claim(group)
 
 
 def moving_cells(group: PtsRounds) -> Claim | None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.presented.pts import (
     Window,
     cut_claim,
+    failed_text,
     found_text,
-    not_achieved,
     open_points,
+    rounds_since_cut,
     window_claim,
     window_table,
 )
@@ -21,10 +22,9 @@ from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from ssdlab.methods.results.pts import DemandCell, DemandPoint, DemandResult, PointName, PtsSamples
-    from ssdlab.methods.results.pts_rounds import PtsRounds
+    from ssdlab.methods.results.pts import DemandCell, DemandPoint, DemandResult
     from ssdlab.results.numbers import Cell
 
 
@@ -34,13 +34,13 @@ def findings(result: DemandResult) -> Iterator[Claim]:
     before = (
         f"steady in {numbered_text('sample', samples.first, samples.last)}"
         if samples.steady
-        else f"steady state {samples.verdict}"
+        else f"steady state {found_text(samples)}"
     )
     after = (
         f"steady in {numbered_text('round', rounds.first, rounds.last)}"
         if rounds.steady
-        else f"steady state {rounds.verdict}"
-    )
+        else f"steady state {rounds.verdict} in {rounds_since_cut(rounds)}"
+    ) + failed_text(Window.each_of(rounds), rounds)
     yield window_claim(
         "By {of}: preconditioning, {verdict}",
         window_of(samples),
@@ -68,6 +68,29 @@ def findings(result: DemandResult) -> Iterator[Claim]:
                     "art": Amount(point.window_mean_ns, "ns"),
                 },
             )
+    yield from _lost(result)
+
+
+def _lost(result: DemandResult) -> Iterator[Claim]:
+    """Yield where an interruption cut, which points there are none of, and reads that touched no flash."""
+    if result.rounds.cuts:
+        yield cut_claim(result.rounds)
+    if result.measured_anew:
+        yield Claim(
+            "{names} measured after an interruption: the drive was preconditioned again, without new rounds",
+            others={"names": " and ".join(result.measured_anew)},
+        )
+    missing = [point for point in result.points if point.missing is not None]
+    if missing:
+        names = " and ".join(point.name for point in missing)
+        yield Claim("{names} left out: {why}", others={"names": names, "why": missing[0].missing or ""})
+    if result.unwritten_share is not None:
+        yield Claim(
+            "Up to {figure} of the reads went where nothing had been written since the purge: the test has "
+            "no sequential preconditioning, and such reads touch no flash",
+            figure=Amount(100 * result.unwritten_share, "%"),
+            evidence=Evidence((result.writes.ordinal,)),
+        )
 
 
 def _of_window(result: DemandResult, point: DemandPoint) -> Evidence:
@@ -79,34 +102,6 @@ def _of_window(result: DemandResult, point: DemandPoint) -> Evidence:
         if (cell.threads, cell.depth) == (point.threads, point.depth)
     )
     return Evidence(tuple(ordinal for each in steps for ordinal in each), (rounds.first - 1, rounds.last - 1))
-
-
-def caveats_of(
-    samples: PtsSamples, rounds: PtsRounds, points: Sequence[DemandPoint], anew: Sequence[PointName] = ()
-) -> Iterator[Claim]:
-    """Yield what was not steady, where an interruption cut, and which points there are none of.
-
-    `anew` are points that were measured when the state of the window had been lost and made again.
-    """
-    if not samples.steady:
-        yield window_claim(
-            "preconditioning: steady state was {verdict}; the rounds began nevertheless",
-            window_of(samples),
-            others={"verdict": found_text(samples)},
-        )
-    if not rounds.steady:
-        yield not_achieved(rounds)
-    if rounds.cuts:
-        yield cut_claim(rounds)
-    if anew:
-        says = (
-            "{names} measured after an interruption: the drive was preconditioned again, without new rounds"
-        )
-        yield Claim(says, others={"names": " and ".join(anew)})
-    missing = [point for point in points if point.missing is not None]
-    if missing:
-        names = " and ".join(point.name for point in missing)
-        yield Claim("{names} left out: {why}", others={"names": names, "why": missing[0].missing or ""})
 
 
 def demand(point: DemandPoint) -> str:

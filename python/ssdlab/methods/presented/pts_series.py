@@ -71,20 +71,12 @@ def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
     yield window_claim(says, window_of(samples), shown, others)
 
 
-def saturation_caveats(samples: PtsSamples) -> Iterator[Claim]:
-    """Yield what kept the samples of the load from steady state, where five of them were judged."""
-    if not samples.steady and samples.variable.mean is not None:
-        yield window_claim(
-            "steady state was {verdict}", window_of(samples), others={"verdict": found_text(samples)}
-        )
-
-
 def _ended(result: PtsSaturationResult) -> str:
     """Return what ended the test; after too little writing the rule of steady state proves none."""
     if result.reason is None:
         return "cut short"
     if result.reason == "steady" and not result.samples.steady:
-        return f"ended by the rule of steady state, which is {result.samples.verdict},"
+        return f"ended by the rule of steady state, which is {found_text(result.samples)},"
     return f"ended by {REASONS[result.reason]}"
 
 
@@ -140,23 +132,6 @@ def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
     )
 
 
-def idle_caveats(samples: PtsSamples, waits: Sequence[PtsWait]) -> Iterator[Claim]:
-    """Yield what the baseline lacks: steady state, and bursts that were not of the same sitting."""
-    if not samples.steady:
-        yield window_claim(
-            "steady state was {verdict}; the baseline is the mean of the last five",
-            window_of(samples),
-            others={"verdict": found_text(samples)},
-        )
-    if (first := first_after_cut(waits)) is not None:
-        before = ", ".join(str(Amount(wait.idle_s, "s")) for wait in waits[: waits.index(first)])
-        yield Claim(
-            "interrupted before rests of {cut}: the drive rested and was preconditioned again; the "
-            "baseline is after that, bursts with rests of {before} are before it",
-            others={"cut": Amount(first.idle_s, "s"), "before": before},
-        )
-
-
 def first_after_cut(waits: Sequence[PtsWait]) -> PtsWait | None:
     """Return the bursts that came first after the last interruption; None where there was none."""
     return next((wait for wait in reversed(waits) if wait.cut), None)
@@ -167,14 +142,27 @@ def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
     gains = ", ".join(
         f"{share_text(wait.of_baseline)} after {Amount(wait.idle_s, 's')}" for wait in result.waits
     )
-    steady = "" if result.samples.steady else f"; its steady state was {result.samples.verdict}"
+    steady = "" if result.samples.steady else "; its steady state was {verdict}"
     yield Claim(
         f"By {{of}} bursts reach {{gains}} of rest, of a baseline of {{figure}}{steady}",
         figure=Amount(result.baseline_iops, "IOPS"),
         evidence=Evidence((result.writes.ordinal, *(wait.bursts.ordinal for wait in result.waits))),
         judged=result.samples.steady,
-        others={"of": f"{result.setting} of {result.specification}", "gains": gains},
+        others={
+            "of": f"{result.setting} of {result.specification}",
+            "gains": gains,
+            "verdict": found_text(result.samples),
+        },
     )
+    if (first := first_after_cut(result.waits)) is not None:
+        before = ", ".join(
+            str(Amount(wait.idle_s, "s")) for wait in result.waits[: result.waits.index(first)]
+        )
+        yield Claim(
+            "Interrupted before rests of {cut}: the drive rested and was preconditioned again; the "
+            "baseline is after that, bursts with rests of {before} are before it",
+            others={"cut": Amount(first.idle_s, "s"), "before": before},
+        )
 
 
 def waits(result: PtsIdleRecoveryResult) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import latency_text
+from ssdlab.model.units import count_text, latency_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table
@@ -23,6 +23,7 @@ def findings(result: RateLimitResult) -> Iterator[Claim]:
     if result.highest_held is None:
         yield Claim("No rate kept {percentile} {bound}", bound=bound, evidence=tried, others=others)
         return
+    yield from _by_longest(result)
     others["rate"] = Amount(result.highest_held, "IOPS")
     held = next(each for each in result.tries if each.rate == result.highest_held)
     reached_ns = held.response_ns.get("max" if held.by_longest(result.percentile) else result.percentile)
@@ -41,6 +42,20 @@ def findings(result: RateLimitResult) -> Iterator[Claim]:
     failed = next(each for each in result.tries if each.rate == result.lowest_failed)
     others |= {"failed": Amount(failed.rate, "IOPS"), "why": failed.why}
     yield Claim(f"{says}; at {{failed}} {{why}}", figure=reached, bound=bound, evidence=tried, others=others)
+
+
+def _by_longest(result: RateLimitResult) -> Iterator[Claim]:
+    """Yield at which rates there were too few I/Os for the percentile."""
+    short = [each for each in result.tries if each.held and each.by_longest(result.percentile)]
+    if short:
+        yield Claim(
+            "Too few I/Os for {percentile} at {rates}: the longest, no shorter, was held against the bound",
+            evidence=Evidence(tuple(each.ordinal for each in short)),
+            others={
+                "percentile": result.percentile,
+                "rates": ", ".join(f"{count_text(each.rate)} IOPS" for each in short),
+            },
+        )
 
 
 def rates(result: RateLimitResult) -> Table:

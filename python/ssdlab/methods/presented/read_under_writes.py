@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.steady import steady_claim
+from ssdlab.methods.presented.steady import state_claims
 from ssdlab.methods.results.read_under_writes import HEADLINE, times
 from ssdlab.model.units import counted
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
+from ssdlab.results.qualifiers import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ def findings(result: ReadUnderWritesResult) -> Iterator[Claim]:
         yield _headline(result, cell)
     yield from saturated(result.cells)
     yield from _unlike(result)
-    yield steady_claim(result.steady)
+    yield from state_claims(result.steady)
 
 
 def cells(result: ReadUnderWritesResult) -> Table:
@@ -59,8 +60,8 @@ def tables(result: ReadUnderWritesResult) -> tuple[Table, ...]:
 
 def _references(result: ReadUnderWritesResult) -> Claim:
     state = "in steady state" if result.in_steady_state else "in a state not shown to be steady"
-    if result.in_steady_state and result.steady is not None and result.steady.brought_about:
-        state = f"in a steady state {result.steady.brought_about}"
+    if result.in_steady_state and result.steady is not None and result.steady.how:
+        state = f"in a steady state ({CATALOGUE[result.steady.how].label})"
     failed = {
         f"{each.direction}s": f" (not judged: {each.failed})" if each.failed else ""
         for each in (result.peak, result.steady_rate)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, ROUND_SHARE, WINDOW
 from ssdlab.model.units import fixed_share_text, significant
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
-from ssdlab.results.drive_states import PREPARED, OnePassProof, PlacedProof
+from ssdlab.results.drive_states import FULL_CAPACITIES, PREPARED, OnePassProof, PlacedProof
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ssdlab.results.drive_states import StateCheck, SteadyProof
 
 TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
@@ -47,6 +49,23 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             "size": f", {fixed_share_text(ROUND_SHARE)} of the flash" if _by_flash(steady) else "",
         },
     )
+
+
+def state_claims(steady: SteadyProof | None, of: str = "") -> Iterator[Claim]:
+    """Yield what the writing before a measurement showed, and what speaks against its state."""
+    yield steady_claim(steady, of)
+    if steady is None or not steady.judged:
+        return
+    if isinstance(steady, OnePassProof):
+        yield one_pass_claim(steady)
+    if not steady.fills_enough:
+        yield Claim(
+            "{of}the drive was overwritten less than twice before, so fresh blocks may have been left",
+            figure=Amount(steady.capacities, "capacities"),
+            bound=Bound("at least", Amount(FULL_CAPACITIES, "capacities")),
+            evidence=Evidence((steady.ordinal,)),
+            others={"of": of},
+        )
 
 
 def moves(slope: float | None, rise_share: float) -> str:

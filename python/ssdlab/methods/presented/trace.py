@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import capacity_text, count_text, span_text
+from ssdlab.model.units import capacity_text, count_text, counted, counted_were, span_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
@@ -12,7 +12,7 @@ from ssdlab.results.numbers import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ssdlab.methods.results.replay import Replayed, TraceResult
+    from ssdlab.methods.results.replay import Replayed, TraceLaid, TraceResult, TraceSource
 
 FROM_DIRECTION = {"read": "reads", "write": "writes", "trim": "trims"}
 
@@ -29,23 +29,55 @@ def findings(result: TraceResult) -> Iterator[Claim]:
     done, shown = result.done, Evidence((result.done.ordinal,))
     service = "no mean service time" if done.service_mean_ns is None else "{service} mean service time"
     energy = "" if done.energy_j is None else ", {energy}"
-    limited = ", host-limited" if done.by_host else ""
+    state = result.scalars[0].state if result.scalars else ""
     yield Claim(
-        f"{{figure}} while busy, {service}{energy}, {{speed}}{limited}",
+        f"{{figure}} while busy, {service}{energy}, {{speed}}{{state}}",
         figure=Amount(done.mb_s, "MB/s"),
         evidence=shown,
-        judged=not done.by_host,
         others={
+            "state": f" ({state})" if state else "",
             "service": Amount(done.service_mean_ns, "ns"),
             "energy": Amount(done.energy_j, "J"),
             "speed": speed_text(result.laid.speed),
         },
     )
     yield Claim(_kept_up(done), evidence=shown)
+    yield from changes_of(result.source, result.laid)
+    if done.block_layer_fault:
+        why = {"why": done.block_layer_fault}
+        yield Claim("The block layer's times are not used: {why}", evidence=shown, others=why)
     if done.times_from == "block layer":
         yield Claim(
             "Busy and service times are the block layer's, from a request's issue to its completion",
             evidence=shown,
+        )
+
+
+def changes_of(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
+    """Yield what was changed of a trace as it was read and laid onto the drive."""
+    if source.bad_lines:
+        yield Claim(
+            "{count} lines could not be read and were skipped: {lines}",
+            others={"count": str(source.bad_lines), "lines": source.bad_text},
+        )
+    if source.lost:
+        yield Claim(
+            "{count} events were lost when the trace was recorded", others={"count": str(source.lost)}
+        )
+    for reason, count in laid.left_out.items():
+        yield Claim(
+            "{count} left out: {reason}", others={"count": counted_were(count, "I/O"), "reason": reason}
+        )
+    if source.backwards:
+        yield Claim(
+            "the times of the trace went back {count} times; it was sorted",
+            others={"count": str(source.backwards)},
+        )
+    if laid.wrapped:
+        yield Claim(
+            "{count} beyond the drive's end {were} wrapped: their offset is the remainder by the drive's "
+            "size, and what would then cross the end lies in front of it",
+            others={"count": counted(laid.wrapped, "I/O"), "were": "was" if laid.wrapped == 1 else "were"},
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.trim_verdict import too_few_parts
 from ssdlab.methods.results.trim import VERDICTS
 from ssdlab.model.units import and_listed, fixed_share_text, span_text
 from ssdlab.results import numbers
@@ -47,8 +48,27 @@ def findings(result: TrimResult) -> Iterator[Claim]:
             "sure": Amount(None if result.uncertainty is None else 100 * result.uncertainty, "%"),
         },
     )
+    if result.uncertainty is None and (why := too_few_parts(plots(result))) != result.why:
+        yield Claim("How far to trust that share is not known: {why}", others={"why": why})
+    if result.verdict == "no contrast" and result.before is not None:
+        yield _no_contrast(result, result.before)
     known = result.trim.reached_device
     yield Claim(_REACHED[known], evidence=Evidence(steps[-1:]), judged=known is not None)
+
+
+def _no_contrast(result: TrimResult, before: LbaPlot) -> Claim:
+    """Say what is left of the contrast, and where there is one that the verdict does not go by."""
+    first = before.sustained_mb_s / result.clean.sustained_mb_s
+    says = "The random writes left the drive {figure} of its clean speed over all blocks"
+    if first < result.passes_from:
+        says += " ({first} in the first {span})"
+    return Claim(
+        f"{says}: hardly anything for TRIM to give back",
+        figure=Amount(100 * before.mean_mb_s / result.clean.mean_mb_s, "%"),
+        bound=Bound("under", Amount(100 * result.passes_from, "%")),
+        evidence=Evidence((result.clean.ordinal, before.ordinal)),
+        others={"first": Amount(100 * first, "%"), "span": span_text(result.sustained_s)},
+    )
 
 
 def _sure(uncertainty: float | None) -> str:

@@ -81,6 +81,7 @@ def conclude(data: RunData, p: PtsCrossStimulusParams) -> PtsCrossStimulusResult
     """Report each load, and when the third was as fast as the first."""
     groups = tuple(_group(data, p))
     back = groups[-1].records
+    end = headline("pts_cross_stimulus_mb_s", "end of the third load", back.mb_s[-1:], "MB/s")
     return PtsCrossStimulusResult(
         **common(data, p),
         stimuli=tuple(
@@ -89,7 +90,7 @@ def conclude(data: RunData, p: PtsCrossStimulusParams) -> PtsCrossStimulusResult
         ),
         groups=groups,
         recovery_s=recovery_s(back.mb_s, groups[0].mean_mb_s, back.seconds),
-        scalars=(headline("pts_cross_stimulus_mb_s", "end of the third load", back.mb_s[-1:], "MB/s"),),
+        scalars=(end.resting(steps=(back.ordinal,)),),
     )
 
 

@@ -17,7 +17,6 @@ from ssdlab.analysis.demand import ART_LIMIT_MS, Chosen, Demand, choose, unwritt
 from ssdlab.analysis.records import merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady
 from ssdlab.methods.method import RunData, Seconds, param, rising
-from ssdlab.methods.presented.pts_demand import caveats_of
 from ssdlab.methods.pts.rounds import (
     Cell,
     Tracked,
@@ -56,8 +55,8 @@ from ssdlab.methods.results.pts import (
 from ssdlab.methods.results.pts_rounds import PtsRounds
 from ssdlab.methods.steps import Until
 from ssdlab.model.units import NS_PER_S, block_text, counted, significant, span_text
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
-from ssdlab.results.schema import Scalar
+from ssdlab.results.metric import Load as MetricLoad
+from ssdlab.results.metric import Metric
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -262,13 +261,9 @@ def conclude_demand(
         cells=tuple(grid),
         art_limit_ms=p.art_limit,
         points=points,
-        caveats=clauses(
-            (
-                *caveats_of(samples, rounds, points, points_after_a_cut(data, rounds.rounds)),
-                *_unwritten(data, p, load, records),
-            )
-        ),
-        scalars=tuple(_scalars(test, points)),
+        measured_anew=points_after_a_cut(data, rounds.rounds),
+        unwritten_share=_unwritten(data, p, load, records),
+        scalars=tuple(_scalars(test, points, rounds, grid)),
     )
 
 
@@ -375,32 +370,42 @@ def _stimuli(
             )
 
 
-def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -> Iterator[Claim]:
-    """Say how many reads touched no flash: without WIPC, random writes leave gaps."""
+def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -> float | None:
+    """Return how many reads touched no flash, where many did: without WIPC, random writes leave gaps."""
     if not was_purged(data) or load.read_pct == 0:
-        return
+        return None
     fills = sum(writes.written_bytes) / p.range_bytes(data.capacity_bytes)
     parts = [(each.share, each.range_share) for each in ranges_of(load)] or [(1.0, 1.0)]
     share = unwritten_reads(fills, parts)
-    if share >= MIN_SHARE_NAMED:
-        yield Claim(
-            "up to {figure} of the reads went where nothing had been written since the purge: the test has "
-            "no sequential preconditioning, and such reads touch no flash",
-            figure=Amount(100 * share, "%"),
-            bound=Bound("under", Amount(100 * MIN_SHARE_NAMED, "%")),
-            evidence=Evidence((writes.ordinal,)),
-        )
+    return share if share >= MIN_SHARE_NAMED else None
 
 
-def _scalars(test: str, points: Sequence[DemandPoint]) -> Iterator[Scalar]:
-    """Yield IOPS and mean response time of the three points, by the window."""
+def _scalars(
+    test: str, points: Sequence[DemandPoint], rounds: PtsRounds, grid: Sequence[DemandCell]
+) -> Iterator[Metric]:
+    """Yield IOPS and mean response time of the three points, by the window.
+
+    Each drive has its own points, chosen among all demands: response times compare at the same one, rates are
+    what was chosen by.
+    """
     key = test.replace("-", "_")
+    cells = {(cell.threads, cell.depth): cell for cell in grid}
+    among = {step for cell in grid for step in rounds.reported_of(cell.ordinals)}
+    unproven = rounds.unproven([grid[0].ordinals])  # the greatest demand is tracked
     for point in points:
-        if point.missing is None:
-            name = f"pts_{key}_{point.name.lower()}"
-            where = f"{point.name} at {cell_name((point.threads, point.depth))}"
-            yield Scalar(name=name, label=where, value=point.window_iops, unit="IOPS", better="higher")
-            art_us = point.window_mean_ns / 1000
-            yield Scalar(
-                name=f"{name}_art", label=f"ART of {point.name}", value=art_us, unit="µs", better="lower"
-            )
+        if point.missing is not None:
+            continue
+        name, shape = f"pts_{key}_{point.name.lower()}", (point.threads, point.depth)
+        rate, art_us, own = point.window_iops, point.window_mean_ns / 1000, cells[shape]
+        steps = rounds.reported_of(own.ordinals)
+        evidence: dict[str, Any] = {
+            "steps": steps,
+            "chosen_among": tuple(sorted(among.difference(steps))),
+            "qualifiers": unproven,
+        }
+        varies = rounds.range_of(rate, own.iops)
+        label = f"{point.name} at {cell_name(shape)}"
+        yield Metric.more(name, label, rate, "IOPS", varies=varies, **evidence)
+        varies, load = rounds.range_of(art_us, own.mean_ns), MetricLoad(threads=shape[0], depth=shape[1])
+        label = f"ART of {point.name}"
+        yield Metric.less(f"{name}_art", label, art_us, "µs", varies=varies, load=load, **evidence)

@@ -31,7 +31,6 @@ from pydantic import AfterValidator, Field
 from ssdlab.analysis.steady_state import first_steady
 from ssdlab.methods.method import Method, Seconds, param, rising
 from ssdlab.methods.parts.own_size import remarks_of_size
-from ssdlab.methods.presented.pts_series import idle_caveats
 from ssdlab.methods.pts.rounds import sittings_of
 from ssdlab.methods.pts.series import (
     common,
@@ -47,10 +46,10 @@ from ssdlab.methods.pts.series import (
 from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import PtsIdleRecoveryResult, PtsWait, Stimulus
+from ssdlab.methods.results.pts_verdict import unproven
 from ssdlab.methods.steps import Until
 from ssdlab.model.arrival import Pulses
 from ssdlab.model.units import NS_PER_S, span_text
-from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -150,7 +149,11 @@ def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
     samples = samples_of(data, step, found, p.cycle, at=p.sample_at)
     baseline = fmean(samples.variable.values[samples.first - 1 : samples.last])
     waits = tuple(_waits(data, p, baseline))
-    longest = f"rests of {span_text(waits[-1].idle_s)}"
+    longest = waits[-1]
+    without = headline("pts_idle_recovery_baseline_iops", "without rests", [baseline], "IOPS")
+    label = f"rests of {span_text(longest.idle_s)}"
+    with_rests = headline("pts_idle_recovery_iops", label, [longest.mean_iops], "IOPS")
+    unsteady = unproven(samples, (step.ordinal,))
     return PtsIdleRecoveryResult(
         **common(data, p),
         preconditioning=(preconditioning_of(p, NAME, samples, p.cycle * p.seconds),),
@@ -160,10 +163,9 @@ def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
         samples=samples,
         baseline_iops=baseline,
         waits=waits,
-        caveats=clauses(idle_caveats(samples, waits)),
         scalars=(
-            headline("pts_idle_recovery_baseline_iops", "without rests", [baseline], "IOPS"),
-            headline("pts_idle_recovery_iops", longest, [waits[-1].mean_iops], "IOPS"),
+            without.resting(steps=(step.ordinal,), qualifiers=unsteady),
+            with_rests.resting(steps=(longest.bursts.ordinal,), qualifiers=unsteady),
         ),
     )
 

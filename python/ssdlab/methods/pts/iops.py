@@ -31,7 +31,6 @@ from ssdlab.methods.pts.rounds import Cell, Tracked, access, iops, needed, run_r
 from ssdlab.methods.pts.specification import (
     KIB,
     REVIEW_PRACTICE,
-    SPECIFICATION,
     RoundsParams,
     begin,
     precondition,
@@ -39,7 +38,7 @@ from ssdlab.methods.pts.specification import (
 )
 from ssdlab.methods.pts.window import conclude_rounds
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.pts import PtsResult
+from ssdlab.methods.results.pts import SPECIFICATION, PtsResult
 from ssdlab.methods.results.pts_rounds import PtsCell, cell_label
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ import numpy as np
 from ssdlab.analysis.records import FIVE_NINES, Buckets, by_record, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_steady
 from ssdlab.methods.presented.pts import found_text
-from ssdlab.methods.pts.specification import SETTINGS, SPECIFICATION, PtsParams, engine_of, written_until
+from ssdlab.methods.pts.specification import SETTINGS, PtsParams, engine_of, written_until
 from ssdlab.methods.pts.window import judged, was_purged
 from ssdlab.methods.results.pts import (
+    SPECIFICATION,
     BlockShare,
     PtsHistogram,
     PtsRecords,
@@ -28,9 +29,8 @@ from ssdlab.methods.results.pts_rounds import TrackedVariable
 from ssdlab.model.pattern import Bands, Sequential, Uniform
 from ssdlab.model.units import NS_PER_S, block_text, counted, numbered_text, span_text
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload
-from ssdlab.results.host_part import not_the_drive
-from ssdlab.results.io_faults import not_proven
-from ssdlab.results.schema import Scalar
+from ssdlab.results.evidence import PAUSED_SHARE, evidence_of, not_proven
+from ssdlab.results.metric import Metric
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -95,9 +95,9 @@ def common(data: RunData, p: PtsParams) -> dict[str, Any]:
     }
 
 
-def headline(name: str, label: str, values: Sequence[float], unit: str) -> Scalar:
+def headline(name: str, label: str, values: Sequence[float], unit: str) -> Metric:
     """Return the mean of some records as a headline figure."""
-    return Scalar(name=name, label=label, value=fmean(values) if values else None, unit=unit, better="higher")
+    return Metric.more(name, label, fmean(values) if values else None, unit)
 
 
 def records_of(data: RunData, step: Step) -> PtsRecords:
@@ -158,7 +158,10 @@ def samples_of(
     last = min(len(values), begins + WINDOW)
     before = written_until(data, step.ordinal) - step.written_bytes
     fills = (before + sum(found.written_bytes[: last * cycle])) / data.capacity_bytes
-    host, failed = not_the_drive(step), not_proven(data.steps, step)
+    begins_s = (begins * cycle + at) * found.seconds
+    length_s = max(0, (last - begins - 1) * cycle + 1) * found.seconds
+    host = _disturbed(step, begins_s, length_s)
+    failed = not_proven(data.steps, step)
     return PtsSamples(
         steady=first is not None and fills >= MIN_CAPACITIES and not host and not failed,
         by_host=host or None,
@@ -170,6 +173,19 @@ def samples_of(
         variable=judged(TrackedVariable(name="samples", unit="IOPS", values=values), begins),
         fills=fills,
     )
+
+
+def _disturbed(step: Step, begins_s: float, length_s: float) -> str:
+    """Return why that time of a step says nothing of how steady the drive is; empty: it does.
+
+    The host was the limit, or ssdlab stood still for long in it: what comes before or after is of no account.
+    """
+    begins_ns = step.measured.zero_ns + round(begins_s * NS_PER_S)
+    ends_ns = begins_ns + round(length_s * NS_PER_S)
+    within = (each for each in step.result.pauses if each.end_ns > begins_ns and each.start_ns < ends_ns)
+    paused_s = sum(each.length_ns for each in within) / NS_PER_S
+    still = f"ssdlab stood still for {span_text(paused_s)}" if paused_s > PAUSED_SHARE * length_s else ""
+    return "; ".join(filter(None, (evidence_of(step).by_host, still)))
 
 
 def samples_text(samples: PtsSamples) -> str:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 from pydantic import model_validator
 
 from ssdlab.methods.method import Params, Remarks, Seconds, param
-from ssdlab.methods.results.pts import PtsBase
+from ssdlab.methods.results.pts import SPECIFICATION, PtsBase
 from ssdlab.methods.results.written import written_by
 from ssdlab.methods.verbs.stretch import Stretch
 from ssdlab.model.errors import UsageError
@@ -55,7 +55,6 @@ WRITE_CACHE = {"enterprise": "off", "client": "on"}
 ACTIVE_RANGE_PCT = {"enterprise": 100, "client": 75}
 RECOMMENDED_SHAPE = {"enterprise": (4, 32), "client": (2, 16)}
 """Threads and depth of each, of the tests that leave them to the operator."""
-SPECIFICATION = "SNIA SSS PTS 2.0.2"
 REVIEW_PRACTICE = f"TheSSDReview's practice (2016) on {SPECIFICATION}"
 KIB = 1024
 MAX_SEGMENTS = 2048

@@ -18,10 +18,7 @@ from ssdlab.analysis.records import FIVE_NINES, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_lasting, judge_window
 from ssdlab.methods.presented.pts import (
     Window,
-    cut_claim,
     failed_text,
-    moving_cells,
-    not_achieved,
     rounds_since_cut,
 )
 from ssdlab.methods.pts.rounds import (
@@ -36,7 +33,6 @@ from ssdlab.methods.pts.rounds import (
 )
 from ssdlab.methods.pts.specification import (
     SETTINGS,
-    SPECIFICATION,
     RoundsParams,
     written_until,
 )
@@ -44,10 +40,8 @@ from ssdlab.methods.results.pts import PtsResult, Stimulus
 from ssdlab.methods.results.pts_rounds import FiveNines, PtsCell, PtsRounds, TrackedVariable
 from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.model.units import block_text, counted, ends_text, numbered_text, significant
-from ssdlab.results.claim import Claim, clauses
-from ssdlab.results.host_part import not_the_drive
-from ssdlab.results.io_faults import unprepared, why_faulty
-from ssdlab.results.schema import Scalar
+from ssdlab.results.evidence import evidence_of, unprepared, why_faulty
+from ssdlab.results.metric import Metric
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData
@@ -109,7 +103,7 @@ def collect(
 
 def _by_the_host(steps: Sequence[Step]) -> str:
     """Return in how many of the steps that judge a window the host was the limit, and why in the first."""
-    found = [(step, why) for step in steps if (why := not_the_drive(step))]
+    found = [(step, why) for step in steps if (why := evidence_of(step).not_the_drive())]
     if not found:
         return ""
     step, why = found[0]
@@ -215,14 +209,8 @@ def conclude_rounds(
         stimuli=tuple(_stimulus(p, test, each, (threads, depth)) for each in found),
         left_out=tuple(dict.fromkeys(block_text(cell.block_bytes) for cell in missing)),
         left_out_why=next((cell.missing or "" for cell in missing), ""),
-        caveats=clauses((*_of_source(p), *_caveats(found))),
         scalars=tuple(_scalars(test, found)),
     )
-
-
-def _of_source(p: RoundsParams) -> Iterator[Claim]:
-    if p.source != SPECIFICATION:
-        yield Claim("by {source}: the figures are not SNIA's", others={"source": p.source}, judged=False)
 
 
 def was_purged(data: RunData) -> bool:
@@ -279,27 +267,22 @@ def _stimulus(p: RoundsParams, test: Test, group: PtsRounds, shape: tuple[int, i
     )
 
 
-def _caveats(groups: Sequence[PtsRounds]) -> Iterator[Claim]:
-    for group in groups:
-        if not group.steady:
-            yield not_achieved(group)
-        if (moving := moving_cells(group)) is not None:
-            yield moving
-        if group.cuts:
-            yield cut_claim(group)
-
-
-def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Scalar]:
+def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Metric]:
     """Yield what was tracked, as headline figures: the mean over the reported rounds."""
     for group in groups:
+        steps = {cell.name: cell.ordinals for cell in group.cells}
+        unproven = group.unproven(steps[each.name] for each in group.tracked)
         for each in group.tracked:
             key = each.name.replace("/", "_").replace(" ", "_").lower()
             mean = group.of_window(each.values)
             value = mean if mean is None or test != "latency" else mean / 1000
-            yield Scalar(
+            yield Metric(
                 name=f"pts_{test}_{key}",
                 label=each.name,
                 value=value,
                 unit="µs" if test == "latency" else each.unit,
                 better="lower" if test == "latency" else "higher",
+                steps=group.reported_of(steps[each.name]),
+                varies=group.range_of(value, each.values),
+                qualifiers=unproven,
             )

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
 from ssdlab.methods.method import Method, Seconds, param
-from ssdlab.methods.presented.pts_series import saturation_caveats
 from ssdlab.methods.pts.composite import PtsCompositeParams
 from ssdlab.methods.pts.composite import load_of as composite_load
 from ssdlab.methods.pts.rounds import needed
@@ -45,11 +44,12 @@ from ssdlab.methods.pts.series import (
 from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import PtsSaturationResult, Stimulus
+from ssdlab.methods.results.pts_verdict import unproven
 from ssdlab.methods.steps import Until
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.units import block_text, span_text
 from ssdlab.model.workload import Block
-from ssdlab.results.claim import clauses
+from ssdlab.results.metric import of_rounds
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -166,6 +166,7 @@ def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
     records = picked(found, range(until))
     judged = samples_of(data, step, records, p.cycle)
     load = load_of(p.stimulus, data.logical_block_bytes)
+    last = headline("pts_write_saturation_iops", "last record", records.iops[-1:], "IOPS")
     return PtsSaturationResult(
         **common(data, p),
         stimuli=stimuli_of(p, load.name, end, until),
@@ -177,8 +178,13 @@ def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
         samples=judged,
         records=found,
         histogram=None if end is None else histogram_of(data, step, found, until),
-        caveats=clauses(saturation_caveats(judged)),
-        scalars=(headline("pts_write_saturation_iops", "last record", records.iops[-1:], "IOPS"),),
+        scalars=(
+            last.resting(
+                steps=(step.ordinal,),
+                varies=of_rounds(last.value, judged.variable.values[judged.first - 1 : judged.last]),
+                qualifiers=unproven(judged, (step.ordinal,)),
+            ),
+        ),
     )
 
 

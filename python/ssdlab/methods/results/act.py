@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, JsonValue
 
 from ssdlab.formats.act import option_text, thousandths
-from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import and_listed, span_text
-from ssdlab.results.basis import Basis, of_search
-from ssdlab.results.schema import ResultBase, Scalar
+from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -198,15 +196,6 @@ class ActResult(ResultBase):
         """Why there is no verdict of ACT's, with what ran; empty: there is."""
         return "" if self.judged else _too_short(self.unjudged, self.slice_s, "the load", self.ran_s)
 
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether the load is one that passed, and not one whose limits held for some seconds."""
-        del figure
-        return self.judged
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return what stands behind a load that was not judged."""
-        return "" if self.shows(figure) else "not judged"
-
     @property
     def passed(self) -> bool | None:
         """Whether the drive did this load and passes at it, by the rule named; None: not judged."""
@@ -275,31 +264,6 @@ class ActSearchResult(ResultBase):
     def why_unjudged(self) -> str:
         """As of `ActResult`."""
         return "" if self.judged else _too_short(self.unjudged, self.slice_s, "each load", self.seconds)
-
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether the score is of loads that passed, below one that did not."""
-        return not self.unshown(figure)
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return what stands behind a score that was not judged, or that no load lies above."""
-        if not self.judged:
-            return "not judged"
-        score, failed = self._between(figure)
-        return NONE_FAILED if score is not None and failed is None else ""
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the two loads that the score lies between; its power is that of the lower."""
-        score, failed = self._between(figure)
-        searched = figure.name in ("act_score", "act_score_by_rule")
-        between = {score, failed if searched else None} - {None}
-        steps = tuple(each.ordinal for each in self.tries if each.load in between)
-        return Basis(steps, varies=of_search(score, failed) if searched else None)
-
-    def _between(self, figure: Scalar) -> tuple[int | float | None, int | float | None]:
-        """Return the score that a figure is, or is taken at, and the lowest load that did not hold."""
-        if figure.name == "act_score_by_rule":
-            return self.score_by_rule, self.failed_by_rule
-        return self.score, self.lowest_failed
 
 
 def _too_short(why: str, slice_s: float, what: str, ran_s: float) -> str:

@@ -11,10 +11,11 @@ from pydantic import ValidationError
 
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.model.fitting import misfit
-from ssdlab.results.drive_states import SteadyProof
+from ssdlab.results.qualifiers import CATALOGUE
 
 if TYPE_CHECKING:
     from ssdlab.methods.results.kinds import Kind
+    from ssdlab.results.metric import Metric
     from ssdlab.results.schema import ResultBase
 
 _KEY = re.compile(r"[A-Za-z0-9_.%+-]{1,100}")
@@ -48,18 +49,23 @@ def conclusion_fault(result: ResultBase, kind: Kind | None) -> str | None:
     if again.model_dump(mode="json") != stored:
         lost = [name for name, value in stored.items() if again.model_dump(mode="json").get(name) != value]
         return f"read back, {', '.join(lost) or 'it'} is another"
-    return result_fault(result)
+    return result_fault(result) or next(filter(None, map(_evidence_fault, result.scalars)), None)
+
+
+def _evidence_fault(figure: Metric) -> str | None:
+    """Return what a figure lacks that nothing can be known of it without."""
+    if figure.value is not None and not figure.steps:
+        return f"the Metric {figure.name} says no steps: Metric.more(..., steps=(step.ordinal,))"
+    strange = next((each.code for each in figure.qualifiers if each.code not in CATALOGUE), None)
+    return f"the Metric {figure.name} has an unknown qualifier: {strange}" if strange else None
 
 
 def result_fault(result: ResultBase) -> str | None:
     """Return what is wrong with what a result says of itself; None: nothing."""
     fault = misfit(result.passed, bool | None, "passed")
-    fault = fault or misfit(result.unsteady, tuple[str, ...], "unsteady")
-    fault = fault or misfit(result.proofs, tuple[SteadyProof, ...], "proofs")
     for figure in result.scalars:
-        fault = fault or misfit(result.shows(figure), bool, "shows")
         if not _KEY.fullmatch(figure.name):
-            fault = fault or f"the name {figure.name!r} of a Scalar is no word of letters, digits and _"
+            fault = fault or f"the name {figure.name!r} of a Metric is no word of letters, digits and _"
     return fault
 
 

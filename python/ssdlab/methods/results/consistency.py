@@ -9,20 +9,15 @@ from pydantic import Field
 
 from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S, Stretch, steady_from, stretch
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.analysis.places import largest
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import NS_PER_S
-from ssdlab.results.basis import Basis, of_deviation
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence
-from ssdlab.results.host_part import not_the_drive
-from ssdlab.results.schema import ResultBase, Scalar
-from ssdlab.results.warned_steps import THROTTLED, throttled
+from ssdlab.results.evidence import evidence_of
+from ssdlab.results.metric import Qualifier, of_deviation
+from ssdlab.results.schema import Metric, ResultBase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
 
@@ -129,7 +124,8 @@ class ConsistencyEntry(Stored):
         _, length = step.ran.streams[0].span_bytes(capacity_bytes, 1)
         capacities = summary.written_bytes / length
         first_row = int(moved.searchsorted(MIN_CAPACITIES * length)) + 1
-        hot, host = throttled(step), not_the_drive(step)
+        shown = evidence_of(step)
+        hot, host = shown.hot, shown.not_the_drive()
         steady_s = None if hot or host or failed else steady_from(ends_s, iops, round(round_s), first_row)
         # Of a run that is short, or steady late, the last seconds begin where it was steady.
         last_s = max(0.0, end_s - LAST_S, steady_s or 0.0)
@@ -190,14 +186,18 @@ class ConsistencyEntry(Stored):
         return self.steady_from_s is not None and self.steady_from_s <= self.last.from_s
 
     @property
-    def headlines(self) -> tuple[Scalar, ...]:
+    def headlines(self) -> tuple[Metric, ...]:
         """The figures that it is ranked by."""
-        last, name = self.last, self.key
+        last, name, steps = self.last, self.key, (self.ordinal,)
         found = efficiency("random", self.iops, self.mb_s, self.mean_w)
-        return (
-            Scalar.more(f"{name}_iops", f"{self.name}, {self.of_last}", last.mean, "IOPS"),
+        varies = of_deviation(last.mean, last.mean, last.deviation)
+        figures = (
+            Metric.more(f"{name}_iops", f"{self.name}, {self.of_last}", last.mean, "IOPS", varies=varies),
             *power_scalars(name, f"{self.name}, whole run,", found, self.mean_w),
         )
+        why = "the last seconds were not shown to be steady"
+        unproven = () if self.steady_at_end else (Qualifier(code="state-unproven", steps=steps, why=why),)
+        return tuple(each.resting(steps=steps).qualified(unproven) for each in figures)
 
 
 class ConsistencyResult(ResultBase):
@@ -209,59 +209,3 @@ class ConsistencyResult(ResultBase):
     engine: str
     purged: bool
     entries: tuple[ConsistencyEntry, ...]
-
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether the last seconds were in steady state, as which a run's figures are compared."""
-        return all(entry.steady_at_end for entry in self._of(figure))
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return why, where heat is the reason."""
-        hot = any(entry.throttled for entry in self._of(figure))
-        return THROTTLED if hot else super().unshown(figure)
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the long write that a figure is of; its seconds tell how far its IOPS vary."""
-        own = list(self._of(figure))
-        varies = (of_deviation(figure.value, entry.last.mean, entry.last.deviation) for entry in own)
-        return Basis(
-            tuple(entry.ordinal for entry in own), varies=largest(varies) if figure.unit == "IOPS" else None
-        )
-
-    def _of(self, figure: Scalar) -> Iterator[ConsistencyEntry]:
-        """Yield the entry that a figure is of: its IOPS, its efficiency or its power."""
-        keys = sorted((entry.key for entry in self.entries), key=len, reverse=True)
-        key = next((key for key in keys if figure.name.startswith(f"{key}_")), "")
-        return (entry for entry in self.entries if entry.key == key)
-
-
-def caveats_of(*, purged: bool, seconds: float, entries: Sequence[ConsistencyEntry] = ()) -> Iterator[Claim]:
-    """Yield the caveats for runs of this length, on a drive that was purged before or not."""
-    yield from _warmer(entries)
-    if not purged:
-        yield Claim(
-            "the drive was not purged before, so its beginning is not that of a fresh one", judged=False
-        )
-    if seconds < LATE_FROM_S + LAST_S:
-        yield Claim(
-            "{length} s are too short to see what the reviews show from {from} s on",
-            figure=Amount(seconds, "s"),
-            bound=Bound("at least", Amount(LATE_FROM_S + LAST_S, "s")),
-            judged=False,
-            others={"length": f"{seconds:g}", "from": f"{LATE_FROM_S:g}"},
-        )
-
-
-def _warmer(entries: Sequence[ConsistencyEntry]) -> Iterator[Claim]:
-    """Yield which runs began warmer or cooler than the first: by what went before, not by their spare."""
-    for entry in entries[1:]:
-        first = entries[0]
-        if entry.began_c is None or first.began_c is None or abs(entry.began_c - first.began_c) <= WARMER_C:
-            continue
-        yield Claim(
-            "{name} began at {figure}, and {first} at {before}: what differs between them is not their spare "
-            "area alone",
-            figure=Amount(entry.began_c, "°C"),
-            evidence=Evidence((first.ordinal, entry.ordinal)),
-            judged=False,
-            others={"name": entry.name, "first": first.name, "before": Amount(first.began_c, "°C")},
-        )

@@ -7,11 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ssdlab.model.stored import absent
-from ssdlab.results.basis import Basis
-from ssdlab.results.io_faults import FAILED_IO, UNPROVEN
-from ssdlab.results.rated_shares import WITHIN_CACHE
-from ssdlab.results.schema import ResultBase, Scalar
-from ssdlab.results.warned_steps import PAUSED
+from ssdlab.results.schema import ResultBase
 
 LAST_BYTES = 16 * 10**9
 """As the review has it: what a drive does at its end."""
@@ -61,24 +57,3 @@ class FillResult(ResultBase):
     def mb_s_per_w(self) -> float | None:
         """Efficiency."""
         return self.mean_mb_s / self.mean_w if self.mean_w else None
-
-    def rated_as(self, figure: Scalar) -> tuple[Scalar, ...]:
-        """Return the speed of the whole drive and, where it fell for good, that before.
-
-        Nothing of a drive that was not purged: it is not known to be fresh, nor its cache to be empty.
-        """
-        if self.purged is False:
-            return ()
-        own = super().rated_as(figure)
-        disturbed = figure.unshown in (FAILED_IO, UNPROVEN, PAUSED)  # heat may come after the fall
-        if figure.name != "fill_mb_s" or self.before_mb_s is None or disturbed:
-            return own
-        return (
-            *own,
-            Scalar.more(WITHIN_CACHE, "whole drive, before its speed falls", self.before_mb_s, "MB/s"),
-        )
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the writing of the whole drive."""
-        del figure
-        return Basis((self.ordinal,))

@@ -11,8 +11,7 @@ from pydantic import Field
 from ssdlab.methods.verbs.rest import Rest, RestFacts
 from ssdlab.model.power_features import PowerFeatures, PowerState
 from ssdlab.model.stored import Stored, absent
-from ssdlab.results.claim import Claim, Evidence, clauses
-from ssdlab.results.schema import ResultBase, Scalar
+from ssdlab.results.schema import Metric, ResultBase
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -97,11 +96,10 @@ class IdlePowerResult(ResultBase):
         states: Sequence[PowerState],
         steps: Iterable[Step],
         *,
-        notes: Iterable[Claim] = (),
         quick: bool,
         block_bytes: int,
     ) -> Self:
-        """Return the Result of the ways that were rested in; `notes` are caveats of how long."""
+        """Return the Result of the ways that were rested in."""
         result = cls(
             quick=quick,
             protocol=features.protocol,
@@ -111,32 +109,28 @@ class IdlePowerResult(ResultBase):
             block_bytes=block_bytes,
             rests=tuple(map(Rested.of, steps)),
         )
-        return result.model_copy(
-            update={"scalars": tuple(result.figures()), "caveats": clauses((*result.limits(), *notes))}
-        )
+        return result.model_copy(update={"scalars": tuple(result.figures())})
 
-    def figures(self) -> Iterator[Scalar]:
+    def figures(self) -> Iterator[Metric]:
         """Yield what drives are ranked by: watts awake at rest, the least, and the longest wake-up."""
         if not self.rests:
             return
         lowest, slowest = self.lowest, self.slowest
-        yield Scalar.less("idle_w", "at rest, awake", self.rests[0].mean_w, "W")
+        awake = self.rests[0]
+        yield Metric.less("idle_w", "at rest, awake", awake.mean_w, "W", steps=(awake.ordinal,))
         # A drive without a state of rest has no least: awake, it would rank among those that do rest.
         if len(self.rests) > 1:
-            yield Scalar.less(
-                "least_idle_w", "at rest, the least", None if lowest is None else lowest.mean_w, "W"
-            )
+            among = tuple(each.ordinal for each in self.rests)
             wake_ns = None if slowest is None else slowest.wake_ns
-            wake_us = None if wake_ns is None else wake_ns / 1e3
-            yield Scalar.less("wake_up_us", "longest wake-up", wake_us, "us")
-
-    def limits(self) -> Iterator[Claim]:
-        """Yield what the drive lacks, and what was not metered."""
-        for lack in self.lacks:
-            yield Claim("{lack}", others={"lack": lack}, judged=False)
-        if self.rests and all(each.mean_w is None for each in self.rests):
-            yield Claim(
-                "nothing metered the drive: there are no watts",
-                evidence=Evidence(tuple(each.ordinal for each in self.rests)),
-                judged=False,
-            )
+            for name, label, rest, value, unit in (
+                (
+                    "least_idle_w",
+                    "at rest, the least",
+                    lowest,
+                    None if lowest is None else lowest.mean_w,
+                    "W",
+                ),
+                ("wake_up_us", "longest wake-up", slowest, None if wake_ns is None else wake_ns / 1e3, "us"),
+            ):
+                steps = among if rest is None else (rest.ordinal,)
+                yield Metric.less(name, label, value, unit, steps=steps, chosen_among=among)

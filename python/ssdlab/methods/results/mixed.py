@@ -9,11 +9,14 @@ from pydantic import Field
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored
-from ssdlab.results.basis import Basis, of_writing
-from ssdlab.results.drive_states import AnyProof, StateCheck, SteadyProof
-from ssdlab.results.schema import ResultBase, Scalar
+from ssdlab.results.drive_states import AnyProof, StateCheck
+from ssdlab.results.metric import of_writing
+from ssdlab.results.schema import Metric, ResultBase
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.results.drive_states import SteadyProof
     from ssdlab.results.run_folder import Step
 
 
@@ -54,15 +57,18 @@ class MixPoint(Stored):
         """What its throughput is called as a headline figure."""
         return f"mixed_random_qd{self.depth}_mb_s"
 
-    @property
-    def headlines(self) -> tuple[Scalar, ...]:
-        """The figures that it is ranked by."""
+    def headlines(self, steady: SteadyProof | None) -> Iterator[Metric]:
+        """Yield the figures that it is ranked by; power varies by other things than throughput."""
         label = f"{self.read_pct}/{100 - self.read_pct} mix at QD {self.depth}"
         found = efficiency("mixed", self.iops, self.mb_s, self.mean_w)
-        return (
-            Scalar.more(self.name, label, self.mb_s, "MB/s"),
+        for each in (
+            Metric.more(self.name, label, self.mb_s, "MB/s"),
             *power_scalars(self.name.removesuffix("_mb_s"), f"{label},", found, self.mean_w),
-        )
+        ):
+            varies = (
+                None if each.unit == "W" or steady is None else of_writing(each.value, steady.range_share)
+            )
+            yield each.resting(steps=(self.ordinal,), varies=varies)
 
 
 class MixedResult(ResultBase):
@@ -81,19 +87,3 @@ class MixedResult(ResultBase):
     def moved(self) -> bool:
         """Whether the drive's state moved while the mixes were taken: none of them is reported then."""
         return any(not check.held for check in self.checks)
-
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether steady state was shown, which the mixes are named after."""
-        del figure
-        return self.steady is not None and self.steady.reached
-
-    @property
-    def proofs(self) -> tuple[SteadyProof, ...]:
-        """The writing before the mixes."""
-        return () if self.steady is None else (self.steady,)
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the step of the mix that a figure is of; power varies by other things than throughput."""
-        own = [each for each in self.points if figure.name in {scalar.name for scalar in each.headlines}]
-        steps = tuple(each.ordinal for each in own if each.read_pct == self.headline_read_pct)
-        return Basis(steps, varies=None if figure.unit == "W" else of_writing(figure.value, self.proofs))

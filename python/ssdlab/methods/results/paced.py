@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
@@ -10,13 +10,12 @@ from pydantic import Field
 from ssdlab.analysis.bursts import busy_ns, spans_ns
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.percentiles import of_time
-from ssdlab.methods.results.figures import NONE_FAILED, power_scalars
+from ssdlab.methods.results.figures import power_scalars, searched
 from ssdlab.model.direction import Direction
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import NS_PER_S, capacity_text
-from ssdlab.results.basis import Basis, of_search
-from ssdlab.results.claim import Amount, Claim, Evidence, clauses
-from ssdlab.results.schema import Latencies, ResultBase, Scalar
+from ssdlab.results.metric import Metric, Qualifier
+from ssdlab.results.schema import Latencies, ResultBase
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -214,44 +213,7 @@ class PacedBurstResult(ResultBase):
             lowest_failed_mb_s=failed,
             **facts,
         )
-        return result.model_copy(update={"scalars": result._headlines(), "caveats": clauses(result.limits())})
-
-    def limits(self) -> Iterator[Claim]:
-        """Yield what stands between these figures and the question."""
-        tried = Evidence(tuple(each.ordinal for each in self.rates))
-        if self.lowest_failed_mb_s is None:
-            yield Claim(
-                "no rate of writing failed: the sustained rate lies higher than the search went",
-                evidence=tried,
-                judged=False,
-            )
-        if self.safe_mb_s is None and not any(each.disturbed for each in self.rates):
-            yield Claim("not even the lowest rate of writing was done in time", evidence=tried)
-        if self.cache_bytes is not None and not self.beyond:
-            yield Claim(
-                "the speed of the fill fell after {cache}: the safe rate may be that of a cache, and what "
-                "the drive sustains beyond it is not judged: {why}",
-                evidence=tried,
-                judged=False,
-                others={"cache": Amount(self.cache_bytes, "bytes"), "why": self.beyond_why},
-            )
-        if self.hot_fill:
-            yield Claim(
-                "the drive throttled itself for heat before its speed dropped in the fill: whether the safe "
-                "rate is that of a cache is not judged",
-                evidence=tried,
-                judged=False,
-            )
-        if self.is_cut:
-            yield Claim(
-                "quick: bursts of {burst} in a span of {span}, so that a cache does not end in them; without "
-                "--quick one may",
-                judged=False,
-                others={
-                    "burst": Amount(self.burst_bytes, "bytes"),
-                    "span": Amount(self.span_bytes, "bytes"),
-                },
-            )
+        return result.model_copy(update={"scalars": result._headlines()})
 
     @property
     def is_cut(self) -> bool:
@@ -262,66 +224,46 @@ class PacedBurstResult(ResultBase):
         )
         return self.quick and smaller
 
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether a figure was found, and is not where a search ended without a rate that failed."""
-        return not self.unshown(figure)
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return that a safe rate is one of a cache, or one from below, where no higher one failed."""
-        if self.is_cut and figure.name == "paced_safe_mb_s":
-            return "not shown beyond a cache"
-        searched = {"paced_safe_mb_s": self.rates, "paced_safe_beyond_mb_s": self.beyond}
-        tried = searched.get(figure.name, ())
-        return NONE_FAILED if tried and all(each.held for each in tried) else ""
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the paced load; of a safe rate the two rates that it lies between."""
-        searched = {"paced_safe_mb_s": self.rates, "paced_safe_beyond_mb_s": self.beyond}
-        tried = searched.get(figure.name)
-        if tried is None:
-            return Basis((self.loads[0].ordinal,))
-        failed = min((each.rate for each in tried if not each.held), default=None)
-        steps = tuple(each.ordinal for each in tried if each.rate in (figure.value, failed))
-        return Basis(steps, varies=of_search(figure.value, failed))
-
-    def decided_by(self, figure: Scalar) -> tuple[int, ...]:
-        """Return the lowest rate too, of a safe rate: all others are held against its p99."""
-        own = self.basis_of(figure).steps
-        searched = figure.name in ("paced_safe_mb_s", "paced_safe_beyond_mb_s")
-        return (*own, self.rates[0].ordinal) if searched and self.rates else own
-
-    def _headlines(self) -> tuple[Scalar, ...]:
+    def _headlines(self) -> tuple[Metric, ...]:
         """Return the figures that it is ranked by."""
         paced = self.loads[0]
-        return (
-            Scalar.less("paced_load_s", LOAD_TIME, self.load_s, "s"),
-            Scalar.less("paced_load_service_s", LOAD_SERVICE, self.load_latencies_s, "s"),
+        of_load = (
+            Metric.less("paced_load_s", LOAD_TIME, self.load_s, "s"),
+            Metric.less("paced_load_service_s", LOAD_SERVICE, self.load_latencies_s, "s"),
             *(
-                Scalar.more(
+                Metric.more(
                     f"paced_{side.direction}_mb_s", f"{side.direction}s inside bursts", side.mb_s, "MB/s"
                 )
                 for side in paced.sides
             ),
-            Scalar.more(
-                "paced_safe_mb_s",
-                f"safe sustained write rate{_within(self.span_bytes)}",
-                self.safe_mb_s,
-                "MB/s",
+        )
+        of_power = power_scalars("paced", "paced load,", paced.efficiency, paced.mean_w)
+        safe = f"safe sustained write rate{_within(self.span_bytes)}"
+        beyond = f"safe sustained write rate beyond the cache{_within(self.beyond_span_bytes)}"
+        return (
+            *(each.resting(steps=(paced.ordinal,)) for each in of_load),
+            self._safe(Metric.more("paced_safe_mb_s", safe, self.safe_mb_s, "MB/s"), self.rates).qualified(
+                [Qualifier(code="within-cache")] if self.is_cut else []
             ),
             *(
-                (
-                    Scalar.more(
-                        "paced_safe_beyond_mb_s",
-                        f"safe sustained write rate beyond the cache{_within(self.beyond_span_bytes)}",
-                        self.safe_beyond_mb_s,
-                        "MB/s",
-                    ),
-                )
+                [
+                    self._safe(
+                        Metric.more("paced_safe_beyond_mb_s", beyond, self.safe_beyond_mb_s, "MB/s"),
+                        self.beyond,
+                    )
+                ]
                 if self.beyond
-                else ()
+                else []
             ),
-            *power_scalars("paced", "paced load,", paced.efficiency, paced.mean_w),
+            *(each.resting(steps=(paced.ordinal,)) for each in of_power),
         )
+
+    def _safe(self, figure: Metric, tried: Sequence[PacedRate]) -> Metric:
+        """Return a safe rate with the two that it lies between; all are held against the lowest's p99."""
+        failed = min((each.rate for each in tried if not each.held), default=None)
+        between = tuple(each.ordinal for each in tried if each.rate in (figure.value, failed))
+        lowest = tuple(each.ordinal for each in self.rates[:1])
+        return searched(figure, between or lowest, failed, chosen_among=(*between, *lowest))
 
 
 def _within(span_bytes: int | None) -> str:

@@ -6,9 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from ssdlab.results.basis import Basis, points_basis
 from ssdlab.results.drive_states import StateCheck
-from ssdlab.results.schema import Point, ResultBase, Scalar
+from ssdlab.results.schema import Point, ResultBase
 
 
 class PointsResult(ResultBase):
@@ -19,8 +18,3 @@ class PointsResult(ResultBase):
     checks: tuple[StateCheck, ...] = Field(
         default=(), description="whether the drive's state held while depths were swept"
     )
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the points of the figure's order and direction, where its name has them."""
-        own = [each for each in self.points if f"_{each.pattern}_{each.direction}_" in figure.name]
-        return points_basis(figure, own)

@@ -6,18 +6,18 @@ Tests of rounds; tests of one long load (write saturation, idle and cross stimul
 
 from __future__ import annotations
 
+from operator import not_
 from statistics import fmean
 from typing import Literal, Self
 
 from pydantic import Field
 
-from ssdlab.analysis.places import largest
 from ssdlab.methods.results.pts_rounds import FiveNines, PtsRounds, TrackedVariable
-from ssdlab.methods.results.pts_verdict import Judgement, SteadyWindow, gravest, too_few
+from ssdlab.methods.results.pts_verdict import Judgement, SteadyWindow, too_few
 from ssdlab.model.stored import Stored, absent
-from ssdlab.results.basis import Basis, of_rounds
-from ssdlab.results.schema import ResultBase, Scalar
+from ssdlab.results.schema import ResultBase
 
+SPECIFICATION = "SNIA SSS PTS 2.0.2"
 PointName = Literal["MaxIOPS", "MidIOPS", "MinIOPS"]
 
 
@@ -69,20 +69,6 @@ class PtsBase(ResultBase):
         found = [window.steady for window in self.windows]
         return all(found) if found else None
 
-    @property
-    def unsteady(self) -> tuple[str, ...]:
-        """What its judgements were of that did not find it steady."""
-        return tuple(window.what for window in self.windows if not window.steady)
-
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether steady state was achieved, which every figure of a test that judges it is of."""
-        return not self.unshown(figure)
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return the gravest verdict on steady state: one that was judged before one that was not."""
-        del figure
-        return gravest(self.windows)
-
 
 class PtsResult(PtsBase):
     """A test of rounds: IOPS, throughput or latency."""
@@ -99,21 +85,6 @@ class PtsResult(PtsBase):
     def windows(self) -> tuple[SteadyWindow, ...]:
         """One of each group."""
         return tuple(SteadyWindow.of(each.group or "the test", each) for each in self.groups)
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return the verdict on the group that the figure was tracked in; where none is, on all."""
-        of = next((each for each in self.groups if figure.label in [v.name for v in each.tracked]), None)
-        if of is None:
-            return super().unshown(figure)
-        return "" if of.steady else f"steady state {of.verdict}"
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the rounds that are reported of what a figure tracks: by their range it varies."""
-        for group in self.groups:
-            for each in group.tracked:
-                if each.name == figure.label:
-                    return Basis(group.steps_of(each.name), varies=group.range_of(figure.value, each.values))
-        return super().basis_of(figure)
 
 
 class PtsRecords(Stored):
@@ -220,15 +191,6 @@ class PtsSaturationResult(PtsSeriesResult):
         found = self.samples
         judged = found.variable.mean is not None
         return (SteadyWindow.of("the test", found),) if judged else ()
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the load; its samples of the window tell how far its records vary."""
-        window = self.samples.variable.values[self.samples.first - 1 : self.samples.last]
-        return Basis((self.records.ordinal,), varies=of_rounds(figure.value, window))
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return that of the samples also where they were too few."""
-        return super().unshown(figure) or ("" if self.windows else "steady state not judged")
 
 
 class PtsStimulus(Stored):
@@ -370,6 +332,16 @@ class DemandResult(PtsSeriesResult):
     cells: tuple[DemandCell, ...] = Field(description="in the written order of a round")
     art_limit_ms: float = Field(description="that the ART of MaxIOPS and MidIOPS stays below")
     points: tuple[DemandPoint, ...]
+    measured_anew: tuple[PointName, ...] = Field(
+        default=(),
+        exclude_if=not_,
+        description="points that were measured when the state of the window had been lost and made again",
+    )
+    unwritten_share: float | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="of the reads, at most, that went where nothing was written since the purge; absent: few",
+    )
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
@@ -378,33 +350,3 @@ class DemandResult(PtsSeriesResult):
             SteadyWindow.of("the preconditioning", self.samples),
             SteadyWindow.of("the rounds", self.rounds),
         )
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return the verdict on the rounds: every figure is of their window, after all that was written."""
-        del figure
-        return gravest([SteadyWindow.of("the rounds", self.rounds)])
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the reported rounds of the demand that a figure was chosen at: each drive has its own."""
-        latency = figure.better == "lower"
-        for point in self.points:
-            if figure.name.removesuffix("_art").endswith(f"_{point.name.lower()}"):
-                own = [
-                    each for each in self.cells if (each.threads, each.depth) == (point.threads, point.depth)
-                ]
-                first, last = self.rounds.reported
-                return Basis(
-                    tuple(step for each in own for step in each.ordinals[first - 1 : last]),
-                    at=f"TC{point.threads} QD{point.depth}" if latency else "",
-                    varies=largest(
-                        self.rounds.range_of(figure.value, each.mean_ns if latency else each.iops)
-                        for each in own
-                    ),
-                )
-        return super().basis_of(figure)
-
-    def decided_by(self, figure: Scalar) -> tuple[int, ...]:
-        """Return the reported rounds of all demands: a figure is of the one that was chosen among them."""
-        del figure
-        first, last = self.rounds.reported
-        return tuple(step for each in self.cells for step in each.ordinals[first - 1 : last])

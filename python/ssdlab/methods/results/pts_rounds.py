@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import Field
 
-from ssdlab.methods.results.pts_verdict import Judgement
+from ssdlab.methods.results.pts_verdict import Judgement, unproven
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import block_text
-from ssdlab.results.basis import of_rounds
+from ssdlab.results.metric import of_rounds
 
 if TYPE_CHECKING:
-    from ssdlab.analysis.places import Variation
+    from collections.abc import Iterable
+
+    from ssdlab.results.metric import Qualifier, Variation
+
+T = TypeVar("T")
 
 
 class FiveNines(Stored):
@@ -96,9 +100,13 @@ class PtsRounds(Judgement):
     tracked: tuple[TrackedVariable, ...]
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
 
+    def reported_of(self, values: tuple[T, ...]) -> tuple[T, ...]:
+        """Return what of a cell's values, one of each round, is reported."""
+        return values[self.reported[0] - 1 : self.reported[1]]
+
     def of_window(self, values: tuple[float, ...]) -> float | None:
         """Return the mean over the reported rounds; by the specification those of the window."""
-        found = values[self.reported[0] - 1 : self.reported[1]]
+        found = self.reported_of(values)
         return fmean(found) if found else None
 
     def range_of(self, value: float | None, values: tuple[float, ...]) -> Variation | None:
@@ -106,12 +114,11 @@ class PtsRounds(Judgement):
         first, last = min(self.first, self.reported[0]), max(self.last, self.reported[1])
         return of_rounds(value, values[first - 1 : last])
 
-    def steps_of(self, tracked: str) -> tuple[int, ...]:
-        """Return the steps of the reported rounds of the cell that a variable is named after; () if none."""
-        own = [each.ordinals for each in self.cells if each.name == tracked]
-        return tuple(step for each in own for step in each[self.reported[0] - 1 : self.reported[1]])
+    def unproven(self, judged: Iterable[tuple[int, ...]]) -> tuple[Qualifier, ...]:
+        """Return what stands with figures of these rounds; `judged` has the steps of each tracked cell."""
+        return unproven(self, (step for each in judged for step in each[self.first - 1 : self.last]))
 
     def max_of_window(self, values: tuple[float | None, ...]) -> float | None:
         """Return the greatest value within the reported rounds."""
-        found = [each for each in values[self.reported[0] - 1 : self.reported[1]] if each is not None]
+        found = [each for each in self.reported_of(values) if each is not None]
         return max(found, default=None)

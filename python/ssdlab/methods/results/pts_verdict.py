@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field
 
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import significant
+from ssdlab.results.metric import Qualifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ACHIEVED = "achieved"
 
@@ -67,11 +70,9 @@ class SteadyWindow(Judgement):
         )
 
 
-def gravest(windows: Iterable[SteadyWindow]) -> str:
-    """Return the verdict on windows that an average over them has; empty where all are steady.
-
-    One that is NOT ACHIEVED is not hidden by one that could not be judged.
-    """
-    failed = [each for each in windows if not each.steady]
-    failed.sort(key=lambda each: not each.judged)
-    return f"steady state {failed[0].verdict}" if failed else ""
+def unproven(found: Judgement, ordinals: Iterable[int]) -> tuple[Qualifier, ...]:
+    """Return what stands with the figures of a window, of these steps; none where it is steady."""
+    if found.steady:
+        return ()
+    why = f"steady state {found.verdict}"
+    return (Qualifier(code="state-unproven", steps=tuple(sorted(ordinals)), why=why),)

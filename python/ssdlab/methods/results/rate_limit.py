@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
-from ssdlab.methods.results.figures import NONE_FAILED
+from ssdlab.methods.results.figures import searched
 from ssdlab.model.stored import Stored, absent
-from ssdlab.model.units import count_text, counted, counted_were
-from ssdlab.results.basis import Basis, of_search
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
-from ssdlab.results.io_faults import disturbance_claim
-from ssdlab.results.schema import Latencies, ResultBase, Scalar
+from ssdlab.model.units import counted, counted_were
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
+from ssdlab.results.evidence import evidence_of
+from ssdlab.results.schema import Latencies, Metric, ResultBase
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -59,7 +58,7 @@ class OfferedLoad(Stored):
             latency_ns, what = worst["max"], f"the longest of {counted(ios, 'I/O')} took"
         requested, dropped = sum(side.requested for side in sides), sum(side.dropped for side in sides)
         done = ios / requested if requested else None
-        disturbed = disturbance_claim(step)
+        disturbed = evidence_of(step).disturbed
         failed = disturbed or failure_of(
             done, dropped, Amount(latency_ns, "ns"), what, bound_ns, Evidence((step.ordinal,))
         )
@@ -96,65 +95,21 @@ class RateLimitResult(ResultBase):
     def of(
         cls,
         tries: Iterable[OfferedLoad],
-        notes: Iterable[Claim] = (),
         **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
     ) -> Self:
-        """Return the Result of the rates tried; `facts` are the parameters of the run.
-
-        `notes` are caveats of how they were tried.
-        """
+        """Return the Result of the rates tried; `facts` are the parameters of the run."""
         rates = tuple(sorted(tries, key=lambda each: each.rate))
         failed = min((each.rate for each in rates if not each.held), default=None)
         held = [each.rate for each in rates if each.held and (failed is None or each.rate < failed)]
         result = cls(tries=rates, highest_held=max(held, default=None), lowest_failed=failed, **facts)
         bound, name = f"{result.bound_ns / 1e6:g}", result.percentile
-        scalar = Scalar.more(
+        scalar = Metric.more(
             f"rate_under_{bound}_ms_{name}", f"rate with {name} under {bound} ms", result.highest_held, "IOPS"
         )
-        return result.model_copy(
-            update={"scalars": (scalar,), "caveats": clauses((*notes, *result.limits()))}
-        )
-
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether the limit was found: some rate failed."""
-        return not self.unshown(figure)
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return that the limit is one from below, where no rate failed."""
-        del figure
-        return NONE_FAILED if self.highest_held is not None and self.lowest_failed is None else ""
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the two rates that the limit lies between."""
-        del figure
-        between = {self.highest_held, self.lowest_failed}
-        steps = tuple(each.ordinal for each in self.tries if each.rate in between)
-        return Basis(steps, varies=of_search(self.highest_held, self.lowest_failed))
-
-    def limits(self) -> Iterator[Claim]:
-        """Yield what stands between these figures and the question."""
-        tried = Evidence(tuple(each.ordinal for each in self.tries))
-        if self.highest_held is None and not any(each.disturbed for each in self.tries):
-            yield Claim(
-                "no rate held: the lowest tried was too high, or the bound is below what one I/O takes",
-                evidence=tried,
-                judged=False,
-            )
-        short = [each for each in self.tries if each.held and each.by_longest(self.percentile)]
-        if short:
-            yield Claim(
-                "too few I/Os for {percentile} at {rates}: the longest of them was held against the bound, "
-                "as {percentile} cannot be longer",
-                evidence=Evidence(tuple(each.ordinal for each in short)),
-                others={
-                    "percentile": self.percentile,
-                    "rates": ", ".join(f"{count_text(each.rate)} IOPS" for each in short),
-                },
-            )
-        if self.tries and all(each.held for each in self.tries):
-            yield Claim(
-                "no rate failed: the limit lies higher than the search went", evidence=tried, judged=False
-            )
+        between = {result.highest_held, failed}
+        tried = tuple(each.ordinal for each in rates)
+        steps = tuple(each.ordinal for each in rates if each.rate in between) or tried
+        return result.model_copy(update={"scalars": (searched(scalar, steps, failed),)})
 
 
 def failure_of(

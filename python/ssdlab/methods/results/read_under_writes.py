@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -13,15 +13,14 @@ from ssdlab.analysis.backlog import backlog_grows
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.results.rate_limit import SHARE_DONE
-from ssdlab.methods.results.steady import caveats_of
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import NS_PER_S
-from ssdlab.results.basis import Basis
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
-from ssdlab.results.drive_states import AnyProof, SteadyProof
-from ssdlab.results.io_faults import disturbance_claim, why_faulty
-from ssdlab.results.schema import Latencies, ResultBase, Scalar
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
+from ssdlab.results.drive_states import AnyProof, proven
+from ssdlab.results.evidence import evidence_of, why_faulty
+from ssdlab.results.metric import Metric, Qualifier
+from ssdlab.results.schema import Latencies, ResultBase
 
 if TYPE_CHECKING:
     from ssdlab.model.summary import Side
@@ -94,7 +93,7 @@ class LoadCell(Stored):
             saturation(name, side, Course.of(rows, name, rate), step.ordinal)
             for (name, side), rate in zip(sides.items(), rates, strict=True)
         )
-        disturbed = disturbance_claim(step)
+        disturbed = evidence_of(step).disturbed
         failed = disturbed or next((claim for claim in found if claim is not None), None)
         read, write = sides["read"], sides["write"]
         latencies: dict[str, Any] = {}
@@ -151,39 +150,11 @@ class ReadUnderWritesResult(ResultBase):
     def concluded(
         cls,
         cells: tuple[LoadCell, ...],
-        notes: Iterable[Claim] = (),
         **facts: Any,  # noqa: ANN401 - of the fields
     ) -> Self:
-        """Return the Result of the cells with its headlines and caveats; `facts` are its other fields.
-
-        `notes` are caveats of how it was taken.
-        """
+        """Return the Result of the cells with its headlines; `facts` are its other fields."""
         result = cls(cells=cells, **facts)
-        state = caveats_of(result.steady)
-        return result.model_copy(
-            update={"scalars": result.headlines(), "caveats": clauses((*state, *notes, *result.limits()))}
-        )
-
-    @property
-    def proofs(self) -> tuple[SteadyProof, ...]:
-        """The writing before the map."""
-        return () if self.steady is None else (self.steady,)
-
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether the writing before is proven to have reached steady state."""
-        del figure
-        return self.in_steady_state
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the cell that comparisons use, and, where a figure is a share of it, that of reads alone."""
-        reads, writes = HEADLINE
-        shares = [(reads, writes), *([(reads, 0)] if figure.unit == "times" else [])]
-        found = [cell for each in shares if (cell := self.cell(*each)) is not None]
-        return Basis(tuple(cell.ordinal for cell in found))
-
-    def decided_by(self, figure: Scalar) -> tuple[int, ...]:
-        """Return the two references too: the rates of the cells are shares of theirs."""
-        return (*self.basis_of(figure).steps, self.peak.ordinal, self.steady_rate.ordinal)
+        return result.model_copy(update={"scalars": result.headlines()})
 
     @property
     def in_steady_state(self) -> bool:
@@ -194,7 +165,7 @@ class ReadUnderWritesResult(ResultBase):
         """Return the cell of these shares, if it was taken."""
         return next((each for each in self.cells if each.shares == (read_pct, write_pct)), None)
 
-    def headlines(self) -> tuple[Scalar, ...]:
+    def headlines(self) -> tuple[Metric, ...]:
         """Return the figures that comparisons use; of a saturated cell they have no value."""
         cell = self.cell(*HEADLINE)
         if cell is None:
@@ -203,18 +174,26 @@ class ReadUnderWritesResult(ResultBase):
         alone = self.cell(cell.read_pct, 0)
         held_w = cell.mean_w if cell.held else None
         found = efficiency("random", cell.iops, cell.iops * self.block_bytes / 1e6, held_w)
-        return (
-            Scalar.less(f"{name}_mean_ns", f"{label}, mean", cell.service_ns.get("mean"), "ns"),
-            Scalar.less(f"{name}_p99_ns", f"{label}, p99", cell.service_ns.get("p99"), "ns"),
-            Scalar.less(f"{name}_p99_times", f"{label}, p99 against alone", times(cell, alone), "times"),
-            *power_scalars(name, f"{label},", found, held_w),
+        own = (cell.ordinal,)
+        both = own if alone is None else (alone.ordinal, *own)
+        # The rates of the cells are shares of theirs.
+        among = (self.peak.ordinal, self.steady_rate.ordinal)
+        figures = (
+            Metric.less(f"{name}_mean_ns", f"{label}, mean", cell.service_ns.get("mean"), "ns", steps=own),
+            Metric.less(f"{name}_p99_ns", f"{label}, p99", cell.service_ns.get("p99"), "ns", steps=own),
+            Metric.less(
+                f"{name}_p99_times", f"{label}, p99 against alone", times(cell, alone), "times", steps=both
+            ),
+            *(each.resting(steps=own) for each in power_scalars(name, f"{label},", found, held_w)),
         )
+        return tuple(each.resting(chosen_among=among).qualified(self._state()) for each in figures)
 
-    def limits(self) -> Iterator[Claim]:
-        """Yield what stands between these figures and the question."""
-        if self.cells and not any(each.held for each in self.cells):
-            tried = Evidence(tuple(each.ordinal for each in self.cells))
-            yield Claim("no cell was held, so no latency is given", evidence=tried, judged=False)
+    def _state(self) -> tuple[Qualifier, ...]:
+        """Return what stands with the figures: also where fresh blocks may have been left."""
+        if self.steady is None or not self.steady.reached or self.steady.fills_enough:
+            return proven(self.steady)
+        why = "the drive was overwritten less than twice before"
+        return (Qualifier(code="state-unproven", steps=(self.steady.ordinal,), why=why),)
 
 
 def times(cell: LoadCell, alone: LoadCell | None, key: str = "p99") -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
@@ -11,11 +11,10 @@ from ssdlab.model.block_times import FACT, BlockTimes
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Workers
-from ssdlab.model.units import NS_PER_S, counted, counted_were
+from ssdlab.model.units import NS_PER_S
 from ssdlab.results.attribution import attribute
-from ssdlab.results.basis import Basis
-from ssdlab.results.claim import Claim, Evidence, clause, clauses
-from ssdlab.results.schema import Attribution, Latencies, ResultBase, Scalar
+from ssdlab.results.metric import Metric, Qualifier
+from ssdlab.results.schema import Attribution, Latencies, ResultBase
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -112,7 +111,7 @@ class Replayed(Stored):
         ios = sum(side.ios for side in sides.values())
         waited_ns = sum(side.service_mean_ns * side.ios for side in sides.values() if side.ios)
         block = BlockTimes.model_validate(step.result.facts.get(FACT, {}))
-        used = block.fault is None and block.requests > 0
+        used = block.used
         busy_ns = block.busy_ns if used else (summary.workers or Workers()).busy_ns
         busy_s = busy_ns / NS_PER_S
         power = summary.power
@@ -140,8 +139,8 @@ class Replayed(Stored):
         )
 
 
-MADE_UP = Claim("the trace is made up: give one of your own with --set file=PATH")
-"""Of the example."""
+EXAMPLE = Qualifier(code="example")
+"""Of the trace that comes along."""
 
 
 class TraceResult(ResultBase):
@@ -155,8 +154,8 @@ class TraceResult(ResultBase):
     done: Replayed
 
     @classmethod
-    def of(cls, replayed: Step, read: Step, depth: int, notes: Iterable[Claim], *, quick: bool) -> Self:
-        """Return the Result of the steps that read the trace and replayed it; `notes` are caveats."""
+    def of(cls, replayed: Step, read: Step, depth: int, *, made_up: bool, quick: bool) -> Self:
+        """Return the Result of the steps that read the trace and replayed it."""
         facts, done = read.result.facts, Replayed.of(replayed)
         source = TraceSource.model_validate(facts["source"])
         laid = TraceLaid.model_validate(facts["laid"])
@@ -167,91 +166,18 @@ class TraceResult(ResultBase):
             laid=laid,
             recording=TraceRecording.model_validate(facts["recording"]),
             done=done,
-            caveats=clauses((*notes, *_of_trace(source, laid), *_of_replay(done))),
-            scalars=_scalars(done),
-        )
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the replay; whether its times are the host's too follows from who took them."""
-        del figure
-        return Basis(
-            (self.done.ordinal,),
-            by_host="; ".join(self.done.by_host),
-            example=clause(MADE_UP) in self.caveats,
+            scalars=tuple(
+                each.resting(steps=(done.ordinal,)).qualified([EXAMPLE] if made_up else [])
+                for each in _figures(done)
+                if each.value is not None
+            ),
         )
 
 
-def _scalars(done: Replayed) -> tuple[Scalar, ...]:
-    tails = (("read", "reads"), ("write", "writes"))
-    of_host = " (host-limited)" if done.by_host else ""
-    found = [
-        ("trace_mb_s", f"data rate while busy{of_host}", done.mb_s, "MB/s", "higher"),
-        ("trace_service_ns", f"mean service time{of_host}", done.service_mean_ns, "ns", "lower"),
-        *(
-            (
-                f"trace_{name}_p99_ns",
-                f"p99 service time of {words}{of_host}",
-                service.get("p99"),
-                "ns",
-                "lower",
-            )
-            for name, words in tails
-            if (service := done.service_ns.get(name))
-        ),
-        ("trace_energy_j", "energy", done.energy_j, "J", "lower"),
-    ]
-    return tuple(
-        Scalar.model_validate(dict(zip(("name", "label", "value", "unit", "better"), one, strict=True)))
-        for one in found
-        if one[2] is not None
-    )
-
-
-def caveats_of_trace(read: Step) -> Iterator[Claim]:
-    """Yield what a step that read a trace and laid it onto the drive changed of it."""
-    facts = read.result.facts
-    yield from _of_trace(TraceSource.model_validate(facts["source"]), TraceLaid.model_validate(facts["laid"]))
-
-
-def _of_trace(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
-    if source.bad_lines:
-        yield Claim(
-            "{count} lines could not be read and were skipped: {lines}",
-            others={"count": str(source.bad_lines), "lines": source.bad_text},
-        )
-    if source.lost:
-        yield Claim(
-            "{count} events were lost when the trace was recorded", others={"count": str(source.lost)}
-        )
-    for reason, count in laid.left_out.items():
-        yield Claim(
-            "{count} left out: {reason}", others={"count": counted_were(count, "I/O"), "reason": reason}
-        )
-    if source.backwards:
-        yield Claim(
-            "the times of the trace went back {count} times; it was sorted",
-            others={"count": str(source.backwards)},
-        )
-    if laid.wrapped:
-        yield Claim(
-            "{count} beyond the drive's end {were} wrapped: their offset is the remainder by the drive's "
-            "size, and what would then cross the end lies in front of it",
-            others={"count": counted(laid.wrapped, "I/O"), "were": "was" if laid.wrapped == 1 else "were"},
-        )
-
-
-def _of_replay(done: Replayed) -> Iterator[Claim]:
-    if done.by_host:
-        reasons = (*done.by_host, *([done.block_layer_fault] if done.block_layer_fault else []))
-        yield Claim(
-            "busy and service times are not judged, as the host took part in them: {reasons}",
-            evidence=Evidence((done.ordinal,)),
-            judged=False,
-            others={"reasons": "; ".join(reasons)},
-        )
-    if done.dropped:
-        yield Claim(
-            "{count} dropped, since the backlog was longer than is allowed",
-            evidence=Evidence((done.ordinal,)),
-            others={"count": counted_were(done.dropped, "I/O")},
-        )
+def _figures(done: Replayed) -> Iterator[Metric]:
+    yield Metric.more("trace_mb_s", "data rate while busy", done.mb_s, "MB/s")
+    yield Metric.less("trace_service_ns", "mean service time", done.service_mean_ns, "ns")
+    for name, service in done.service_ns.items():
+        label = f"p99 service time of {name}s"
+        yield Metric.less(f"trace_{name}_p99_ns", label, service.get("p99"), "ns")
+    yield Metric.less("trace_energy_j", "energy", done.energy_j, "J")

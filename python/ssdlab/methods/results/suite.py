@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ssdlab.model.stored import Stored
+from ssdlab.results.metric import Qualifier, united
 from ssdlab.results.schema import ResultBase
 
 
@@ -40,7 +41,21 @@ class RepeatedFigure(Stored):
     low: float = Field(description="lower end of the median's confidence interval")
     high: float
     confidence: float = Field(description="of that interval, 0 to 1: 0.95 or more from six runs on")
-    state: str = Field(default="", description="what stands behind the figure; empty: its state was shown")
+    qualified: dict[str, int] = Field(
+        default={}, description="in how many of these runs it has each qualifier, by code"
+    )
+
+    @property
+    def state(self) -> str:
+        """The labels of its qualifiers, of each that is not of all runs in how many it stands."""
+        runs = len(self.values)
+        counts = [
+            (each.label, self.qualified[each.code])
+            for each in united(Qualifier(code=code) for code in self.qualified)
+        ]
+        return ", ".join(
+            label if count == runs else f"{label} in {count} of {runs} runs" for label, count in counts
+        )
 
 
 class SuiteResult(ResultBase):

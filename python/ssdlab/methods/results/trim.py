@@ -10,18 +10,14 @@ from pydantic import Field
 
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.over_position import speed_until, speeds_over
-from ssdlab.analysis.places import Variation
-from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim, too_few_parts
+from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.verbs.trim import TrimFacts
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import share_text, span_text
-from ssdlab.results.basis import INTERVAL, Basis
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
-from ssdlab.results.host_part import not_the_drive
-from ssdlab.results.io_faults import why_faulty
-from ssdlab.results.schema import ResultBase, Scalar
-from ssdlab.results.warned_steps import throttled
+from ssdlab.results.evidence import evidence_of, why_faulty
+from ssdlab.results.metric import Metric, Qualifier, Variation
+from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -34,7 +30,6 @@ VERDICTS: dict[Verdict, str] = {
     "not judged": "is not judged",
 }
 """What the verdicts on TRIM are in words."""
-RECOVERED = "trim_recovered"
 
 FULL_TORTURE_S = 3600.0
 FULL_SUSTAINED_S = 600.0
@@ -86,7 +81,7 @@ class LbaPlot(Stored):
             sustained_mb_s=speed_until([rows for _, rows in passes], sustained_s),
             real_s=None if summary.engine == "sim" else float(summary.elapsed_s),
             limited="; ".join(_limits_of(step)),
-            throttled=any(throttled(each) for each, _ in passes),
+            throttled=any(evidence_of(each).hot for each, _ in passes),
             failed=why_faulty(each for each, _ in passes) or unprepared or None,
         )
 
@@ -177,67 +172,25 @@ class TrimResult(ResultBase):
             uncertainty=found.uncertainty,
             why=found.why,
             trim=effect,
-            scalars=(
-                *((_recovered(found.recovered),) if compared else ()),
-                *power_scalars("trim_clean", "clean,", clean.efficiency, clean.mean_w),
-            ),
             **facts,
         )
-        return result.model_copy(update={"caveats": clauses(result.limits())})
-
-    def limits(self) -> Iterator[Claim]:
-        """Yield what stands between these figures and the question."""
-        if not self.purged:
-            yield Claim("the drive was not purged before, so what is called clean may not be", judged=False)
-        if self.trim.reached_device is False:
-            yield Claim("the discard did not reach the device: host or driver kept it, not the drive")
-        if self.trim.reached_device is None:
-            yield Claim("whether the discard reached the device is not known", judged=False)
-        if self.why:
-            yield Claim("TRIM is not judged: {why}", judged=False, others={"why": self.why})
-        if self.uncertainty is None:
-            yield from self._no_interval()
-        if self.verdict == "no contrast":
-            yield from self._no_contrast()
-
-    def _no_interval(self) -> Iterator[Claim]:
-        """Yield that how sure the share is is not known, unless that is why there is no verdict."""
-        why = too_few_parts([each for each in (self.clean, self.before, self.after) if each is not None])
-        if why != self.why:
-            says = "how far to trust the share of the clean speed is not known: {why}"
-            yield Claim(says, judged=False, others={"why": why})
-
-    def _no_contrast(self) -> Iterator[Claim]:
-        """Yield what is left of the contrast, and where there is one that the verdict does not go by."""
-        if self.before is None:
-            return
-        first = self.before.sustained_mb_s / self.clean.sustained_mb_s
-        says = "the random writes left the drive {figure} of its clean speed over all blocks"
-        if first < self.passes_from:
-            says += " ({first} in the first {span})"
-        yield Claim(
-            f"{says}, and there was hardly anything there for TRIM to give back",
-            figure=Amount(100 * self.before.mean_mb_s / self.clean.mean_mb_s, "%"),
-            bound=Bound("under", Amount(100 * self.passes_from, "%")),
-            evidence=Evidence((self.clean.ordinal, self.before.ordinal)),
-            judged=False,
-            others={"first": Amount(100 * first, "%"), "span": span_text(self.sustained_s)},
+        of_power = power_scalars("trim_clean", "clean,", clean.efficiency, clean.mean_w)
+        figures = (
+            *([result._recovered()] if compared else []),
+            *(each.resting(steps=(clean.ordinal,)) for each in of_power),
         )
+        return result.model_copy(update={"scalars": figures})
 
-    def shows(self, figure: Scalar) -> bool:
-        """Return whether the speed after TRIM was judged; the power of the clean drive needs no verdict."""
-        return figure.name != RECOVERED or self.passed is not None
-
-    def unshown(self, figure: Scalar) -> str:
-        """Return that nothing was judged."""
-        return "" if self.shows(figure) else "not judged"
-
-    def basis_of(self, figure: Scalar) -> Basis:
-        """Return the passes that a figure is of, and the uncertainty of what came back."""
-        if figure.name != RECOVERED:
-            return Basis((self.clean.ordinal,))
-        sure = None if self.uncertainty is None else Variation(100 * self.uncertainty, INTERVAL)
-        return Basis((self.clean.ordinal, self.after.ordinal), varies=sure)
+    def _recovered(self) -> Metric:
+        """Return the share that came back, with how sure it is."""
+        steps = (self.clean.ordinal, self.after.ordinal)
+        sure = None if self.uncertainty is None else Variation(amount=100 * self.uncertainty, of="interval")
+        unjudged = (
+            [] if self.passed is not None else [Qualifier(code="not-judged", steps=steps, why=self.why)]
+        )
+        label = "speed after TRIM, of clean"
+        found = Metric.more("trim_recovered", label, 100 * self.recovered, "%", steps=steps, varies=sure)
+        return found.qualified(unjudged)
 
     @property
     def passed(self) -> bool | None:
@@ -262,13 +215,9 @@ def quick_reason(torture_s: float, sustained_s: float) -> str:
     return ""
 
 
-def _recovered(share: float) -> Scalar:
-    return Scalar.more(RECOVERED, "speed after TRIM, of clean", 100 * share, "%")
-
-
 def _limits_of(step: Step) -> Iterator[str]:
     """Yield why the host was the limit of a step of one thread; nothing where it was not."""
-    if limited := not_the_drive(step):
+    if limited := evidence_of(step).not_the_drive():
         yield limited
     own_s, took_s = (step.result.host.own_cpu_s if step.result.host else None), float(step.measured.elapsed_s)
     if own_s and took_s and own_s / took_s >= OWN_CPU_SHARE:

@@ -19,7 +19,7 @@ from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.efficiency import Worked
 from ssdlab.report.sections.headlines import Headline, of_scalars
-from ssdlab.report.together import caveats, each_of, leads, named, together
+from ssdlab.report.together import each_of, leads, named, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def section(runs: Sequence[Shown]) -> Section:
         runs=tuple(shown.index for shown, _ in kept),
         figures=(_slices(kept, name),),
         exhibits=(_load(kept),),
-        caveats=caveats(kept),
     )
 
 
@@ -137,7 +136,6 @@ def search_section(runs: Sequence[Shown]) -> Section:
         lead=leads(kept, act.search_findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=(_scores(kept), *((power,) if power is not None else ()), _trail(kept)),
-        caveats=caveats(kept),
     )
 
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.model.units import counted
-from ssdlab.report.likeness import differences
+from ssdlab.results.catalogue_row import kinship
 from ssdlab.results.claim import as_sentence
+from ssdlab.results.departures import gathered_departures
+from ssdlab.results.kin import OF_AN_ENTRY, apart
+from ssdlab.results.metric import united
 from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.report.runs import Shown
+    from ssdlab.results.metric import Metric
     from ssdlab.results.warned_steps import WarnedSteps, Worded
 
-Kind = Literal["departure", "warning", "note"]
+Kind = Literal["mark", "departure", "warning", "note"]
 _TITLES: dict[Kind, str] = {
+    "mark": "What stands with figures",
     "departure": "Departures from the method",
     "warning": "Warnings",
     "note": "Notes",
@@ -51,8 +55,9 @@ class Banner:
 
 
 def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
-    """Return departures (first of all what makes the runs unlike), warnings and notes."""
+    """Return what marks mean, departures (first what makes runs unlike), warnings and notes."""
     found: dict[Kind, list[Notice]] = {
+        "mark": list(_marks(runs)),
         "departure": [*_unlike(runs), *_departures(runs)],
         "warning": _warnings(runs),
         "note": [
@@ -62,6 +67,27 @@ def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
         ],
     }
     return tuple(Banner(kind, _TITLES[kind], tuple(notices)) for kind, notices in found.items() if notices)
+
+
+def _marks(runs: Sequence[Shown]) -> Iterator[Notice]:
+    """Yield each qualifier of the page's figures once, with the figures that it stands with."""
+    figures = [(shown, figure) for shown in runs for figure in shown.run.result.scalars]
+    for each in united(own for _, figure in figures for own in figure.qualifiers):
+        having = [(shown, figure) for shown, figure in figures if each.code in figure.codes]
+        at = [shown.index for shown, _ in having]
+        points = [_marked(runs, shown, figure, each.code) for shown, figure in having]
+        what = f"{each.label}: {each.kind.sentence.removesuffix('.')}"
+        where = "" if len(having) < len(figures) or len(figures) == 1 else "all figures"
+        advice = as_sentence(each.kind.advice)
+        yield Notice(what, advice, _looks(runs, at), _methods(runs, at), tuple(dict.fromkeys(points)), where)
+
+
+def _marked(runs: Sequence[Shown], shown: Shown, figure: Metric, code: str) -> str:
+    title = shown.run.manifest.method.title if _several_methods(runs) else ""
+    label = shown.label if len({one.style for one in runs}) > 1 else ""
+    why = next(each.why for each in figure.qualifiers if each.code == code)
+    whose = ", ".join(filter(None, (label, title, figure.label)))
+    return f"{whose}: {why}" if why else whose
 
 
 def _departures(runs: Sequence[Shown]) -> list[Notice]:
@@ -138,8 +164,10 @@ def _unlike(runs: Sequence[Shown]) -> list[Notice]:
         groups.setdefault(shown.run.manifest.method.name, []).append(shown)
     found = []
     for method, group in groups.items():
-        if differing := differences(shown.run.manifest for shown in group):
-            what = f"The runs of {method} are not alike: they differ in {', '.join(differing)}"
+        first, *others = (kinship(shown.run.manifest) for shown in group)
+        unlike = [each.words for other in others for each in apart(other, first, but=OF_AN_ENTRY)]
+        if unlike:
+            what = f"The runs of {method} are not alike: {'; '.join(dict.fromkeys(unlike))}"
             advice = "Compare them with care; the table below and the end of the page say how they differ."
             at = [shown.index for shown in group]
             found.append(Notice(what, advice, _looks(runs, at), ""))

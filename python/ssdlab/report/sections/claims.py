@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.headline_names import NAMES, is_named
 from ssdlab.methods.plugins import names as plugins
-from ssdlab.methods.results.figure_state import state_of
 from ssdlab.model.errors import unknown
+from ssdlab.results.metric import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ssdlab.report.chart_links import ChartLink
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.runs import Shown
-    from ssdlab.results.schema import Scalar
+    from ssdlab.results.metric import Metric
 
 Mark = Literal["true", "false", "not measured"]
 
@@ -30,7 +30,7 @@ class Judged:
     sentence, figure, bound
         As the user gave them.
     mark
-        Whether it holds; a figure whose state was not shown, or that was not judged, counts as not measured.
+        Whether it holds; a figure that a qualifier of its own forbids it of counts as not measured.
     found
         The figure in words, with its drive; of one that was not measured why: its state, or what is lacking.
     link
@@ -72,12 +72,11 @@ def _judged(claim: UserClaim, runs: Sequence[Shown], links: Mapping[str, ChartLi
         shown, figure = found
         assert figure.value is not None
         kept = claim.keeps(figure.value, figure.unit)  # refuses a bound of another unit
-        state = state_of(shown.run.result, figure)
-        words = f"{shown.label}: {claim.beside(figure.value, figure.unit)}{f' ({state})' if state else ''}"
-        if shown.run.result.stands(figure):
-            mark = "true" if kept else "false"
-        else:
+        words = f"{shown.label}: {labelled(claim.beside(figure.value, figure.unit), figure.state)}"
+        if figure.unfit("claims"):
             words = f"{words}, which is held against no bound"
+        else:
+            mark = "true" if kept else "false"
     return Judged(claim.sentence, claim.figure, claim.bound, mark, words, links.get(claim.figure))
 
 
@@ -118,8 +117,8 @@ def _meant(drive: str, labels: Sequence[str]) -> str | None:
     return fitting[0] if fitting and all(label.startswith(fitting[0]) for label in fitting) else None
 
 
-def _figure(claim: UserClaim, runs: Sequence[Shown]) -> tuple[Shown, Scalar] | None:
-    """Return the first figure of that name, of the drive that is meant: one whose state was shown, if any."""
+def _figure(claim: UserClaim, runs: Sequence[Shown]) -> tuple[Shown, Metric] | None:
+    """Return the first figure of that name, of the drive that is meant: one that is fit for it, if any."""
     meant = None if claim.drive is None else _meant(claim.drive, [shown.label for shown in runs])
     fitting = []
     for shown in runs:
@@ -127,5 +126,5 @@ def _figure(claim: UserClaim, runs: Sequence[Shown]) -> tuple[Shown, Scalar] | N
         figure = next((each for each in shown.run.result.scalars if each.name == claim.figure), None)
         if fits and figure is not None:
             fitting.append((shown, figure))
-    stand = (each for each in fitting if each[1].value is not None and each[0].run.result.stands(each[1]))
-    return next(stand, fitting[0] if fitting else None)
+    fit = (each for each in fitting if each[1].value is not None and not each[1].unfit("claims"))
+    return next(fit, fitting[0] if fitting else None)

@@ -13,7 +13,8 @@ from ssdlab.report.sections.verdict import not_ranked, unranked_beyond
 from ssdlab.report.standings import standings
 from ssdlab.report.view import Finding, Section
 from ssdlab.results import numbers
-from ssdlab.results.basis import spread_of
+from ssdlab.results.metric import labels, spread_of
+from ssdlab.results.rated_shares import has_rating
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,7 +107,7 @@ def _one_measurement(one: Standing, other: Standing) -> bool:
 
 
 def _steps(place: Place) -> tuple[int, ...]:
-    return place.shown.run.result.basis_of(place.figure).steps
+    return place.figure.steps
 
 
 def _ends(counted: Sequence[tuple[Standing, Place]], *, several: bool) -> Iterator[str]:
@@ -134,8 +135,8 @@ def _counts(standing: Standing) -> bool:
 
 def _against(places: Sequence[Place], ratings: int) -> Iterator[str]:
     """Yield how many figures keep the ratings of their state, to 1 %, which do not, and what has none."""
-    rated = [(place, each) for place in places for each in place.shares]
-    others = sum(len(place.others) for place in places)
+    rated = [(place, each) for place in places if (each := place.rated) is not None]
+    others = sum(place.other is not None for place in places)
     if rated:
         yield from _kept(rated)
     elif ratings:
@@ -144,8 +145,8 @@ def _against(places: Sequence[Place], ratings: int) -> Iterator[str]:
             if others >= ratings
             else f"{others} of another drive state than the figures here, and no figure of the others"
             if others
-            else "the host was the limit of what was measured"
-            if any(place.by_host for place in places)
+            else f"the figures of what they speak of are not fit for it ({unfit})"
+            if (unfit := _unfit(places))
             else "no figure here is of what they speak of"
         )
         whole = "its one rating was not" if ratings == 1 else f"none of its {ratings} ratings was"
@@ -155,6 +156,12 @@ def _against(places: Sequence[Place], ratings: int) -> Iterator[str]:
         figures = f"{others} {'other ' if rated else ''}figure"
         whose = f"{figures}, which is" if others == 1 else f"{figures}s, which are"
         yield f"no rating speaks of the drive state of {whose} not counted"
+
+
+def _unfit(places: Sequence[Place]) -> str:
+    """Return what of figures that have ratings forbids that they are held against them."""
+    own = (place for place in places if has_rating(place.figure, place.shown.run.manifest.ratings))
+    return labels(each for place in own for each in place.figure.unfit("ratings"))
 
 
 def _kept(rated: Sequence[tuple[Place, RatedShare]]) -> Iterator[str]:

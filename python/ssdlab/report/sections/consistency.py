@@ -18,7 +18,7 @@ from ssdlab.model.units import block_text, counted
 from ssdlab.report.charts import Axis, Choice, Measure, Scale, SeriesChart
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time
-from ssdlab.report.together import caveats, leads, together
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import Table
@@ -98,7 +98,6 @@ def section(runs: Sequence[Shown]) -> Section:
                 (together(kept, consistency.stretches),),
             ),
         ),
-        caveats=caveats(kept),
     )
 
 

@@ -10,7 +10,7 @@ from ssdlab.methods.results.fill import FillResult
 from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
-from ssdlab.report.together import caveats, leads, together
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Figure, Section
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def section(runs: Sequence[Shown]) -> Section:
         lead=leads(kept, fill.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in (_figure(kept), _efficiency(kept)) if figure is not None),
-        caveats=caveats(kept),
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.shortened import is_shortened
 from ssdlab.model.units import and_listed, block_text, capacity_text
 from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import drive_name, engine_words, entries
@@ -15,6 +14,7 @@ from ssdlab.report.sections.cards import Card, cards
 from ssdlab.report.sections.specifications import interface
 from ssdlab.report.tree import fact
 from ssdlab.results.catalogue_row import size_of
+from ssdlab.results.departures import is_shortened
 from ssdlab.results.metered import energy_words, limit_words, meter_of, meter_words
 from ssdlab.results.numbers import NOTHING, Table, words
 from ssdlab.results.schema import Manifest

@@ -10,23 +10,25 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.points import OF_POWER
 from ssdlab.methods.presented.steady import check_claim
-from ssdlab.methods.results.figure_state import state_of
-from ssdlab.methods.results.figures import FROM_BELOW
 from ssdlab.model.units import latency_text
 from ssdlab.report.links import attribution_of
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import rates, ratings
 from ssdlab.report.sections.measure import sides
 from ssdlab.results.claim import sentence
+from ssdlab.results.drive_states import moved
+from ssdlab.results.evidence import qualified
+from ssdlab.results.metric import Metric, labelled
 from ssdlab.results.numbers import of_unit
-from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
+from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result, ResultBase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ssdlab.report.runs import Shown
     from ssdlab.results.drive_states import StateCheck
-    from ssdlab.results.schema import Latencies, Point, ResultBase, Scalar
+    from ssdlab.results.metric import Qualifier
+    from ssdlab.results.schema import Latencies, Point
 
 _TRIO = ("mean", "p99", "p99.99")
 
@@ -43,30 +45,31 @@ class Headline:
     place: str = ""
     """Where it stands among the drives of the page; empty: nothing is compared."""
     stands: bool = True
-    """Whether it is what its name says: the state was shown, and it was judged."""
+    """Whether no qualifier of the figure forbids a rank of it."""
 
 
 def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield the chosen point of a depth sweep."""
     ((_, result),) = with_result([shown], PeakResult)
+    of = f"{'peak' if result.direction == 'read' else 'steady'}_{result.pattern}_{result.direction}"
+    name = f"{of}_{'iops' if result.pattern == 'random' else 'mb_s'}"
+    own = [found for each in result.scalars if each.name == name for found in each.qualifiers]
     if result.moved:
-        yield shown.run.manifest.method.title, moved(shown, result.checks)
+        yield shown.run.manifest.method.title, without_value(shown, own or without_figures(shown))
         return
     chosen = result.points[result.chosen]
     attribution = attribution_of(chosen, shown.style.link_mb_s)
-    name = f"{'peak' if result.direction == 'read' else 'steady'}_{result.pattern}_{result.direction}"
     beside = (
         f"at QD {chosen.in_flight_asked}",
         *_latency(chosen.response_ns),
         *_power(chosen),
-        *_rated(shown, (f"{name}_iops", f"{name}_mb_s")),
+        *_rated(shown, (f"{of}_iops", f"{of}_mb_s")),
         f"limit: {attribution.limit if attribution else 'unknown'}",
-        *(_state(result, result.scalars[0]) if result.scalars else ()),
+        *label_lines(own),
     )
-    unit = "iops" if result.pattern == "random" else "mb_s"
     yield (
         shown.run.manifest.method.title,
-        Headline(shown.index, rates.format_rate(chosen), beside, f"{name}_{unit}"),
+        Headline(shown.index, rates.format_rate(chosen), beside, name),
     )
 
 
@@ -77,7 +80,7 @@ def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
         label = f"{point.pattern} {point.direction}, QD 1".capitalize().replace("qd", "QD")
         if point.missing is None:
             own = next((each for each in result.scalars if each.label == point.label), None)
-            state = () if own is None else _state(result, own)
+            state = () if own is None else label_lines(own.qualifiers)
             beside = (*_latency(point.response_ns), *_power(point), *state)
             name = "" if own is None else own.name
             yield label, Headline(shown.index, rates.format_rate(point), beside, name)
@@ -86,50 +89,71 @@ def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
 
 
 def of_measure(shown: Shown) -> Iterator[tuple[str, Headline]]:
-    """Yield the one workload of `ssdlab measure`."""
+    """Yield the one workload of `ssdlab measure`, which has no headline figure to say what its step shows."""
     ((_, result),) = with_result([shown], MeasureResult)
     summary = result.summary
     throughput = of_unit(summary.mb_s, "MB/s")
     latencies = tuple(
         f"{name} {line}" for name, side in sides(summary) for line in _latency(side.response_ns)
     )
-    yield "One workload", Headline(shown.index, of_unit(summary.iops, "IOPS"), (throughput, *latencies))
+    beside = (throughput, *latencies, *label_lines(without_figures(shown)))
+    yield "One workload", Headline(shown.index, of_unit(summary.iops, "IOPS"), beside)
 
 
 def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield a card for each figure; power and efficiency stand next to the figure that they belong to."""
-    found: list[tuple[Scalar, dict[str, list[str]]]] = []
+    title = shown.run.manifest.method.title
+    found: list[tuple[Metric, dict[str, list[str]]]] = []
     for scalar in shown.run.result.scalars:
         if found and scalar.unit in OF_POWER:
+            own, beside = found[-1]
             of_what = scalar.label.removesuffix(" efficiency").removesuffix(" power").rstrip(",")
-            found[-1][1].setdefault(of_what, []).append(of_unit(scalar.value, scalar.unit))
+            further = "" if scalar.state == own.state else scalar.state
+            text = labelled(of_unit(scalar.value, scalar.unit), further)
+            beside.setdefault(of_what, []).append(text)
         else:
             found.append((scalar, {}))
     for scalar, beside in found:
+        label = f"{title}, {scalar.label}"
+        if scalar.value is None and scalar.unfit("ranking"):
+            yield label, without_value(shown, scalar.qualifiers)
+            continue
         lines = (
             (f"{of_what}: " if of_what and of_what != scalar.label else "") + ", ".join(figures)
             for of_what, figures in beside.items()
         )
-        texts = [*_state(shown.run.result, scalar)]
-        texts += ratings.beside(shown, scalar)
         figure = of_unit(scalar.value, scalar.unit)
-        if shown.run.result.unshown(scalar).startswith(FROM_BELOW):
-            figure = f"{FROM_BELOW} {figure}"
-        headline = Headline(shown.index, figure, (*lines, *texts), scalar.name)
-        yield f"{shown.run.manifest.method.title}, {scalar.label}", headline
+        if scalar.bound is not None:
+            figure = f"{scalar.bound} {figure}"
+        texts = (*label_lines(scalar.qualifiers), *ratings.beside(shown, scalar))
+        yield label, Headline(shown.index, figure, (*lines, *texts), scalar.name)
 
 
-def moved(shown: Shown, checks: Sequence[StateCheck]) -> Headline:
-    """Return that there is no figure, and what shows it."""
-    why = tuple(sentence(check_claim(each)) for each in checks if not each.held)
-    known = any(not each.held and not each.by_host for each in checks)
-    return Headline(shown.index, "state moved" if known else "not judged", why)
+def without_value(shown: Shown, found: Sequence[Qualifier]) -> Headline:
+    """Return the gravest of why there is no figure, in its place; and what shows it, and the others."""
+    gravest, *others = label_lines(found)
+    return Headline(shown.index, gravest, (*what_shows(shown, found), *others))
 
 
-def _state(result: ResultBase, figure: Scalar) -> tuple[str, ...]:
-    """Return the state that a figure is of, where that was not written and shown as it should be."""
-    state = state_of(result, figure)
-    return (state,) if state else ()
+def what_shows(shown: Shown, found: Iterable[Qualifier]) -> tuple[str, ...]:
+    """Return the checks of a drive's state that did not hold, of those that qualifiers are of."""
+    steps = {ordinal for each in found for ordinal in each.steps}
+    checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
+    unheld = (each for each in checks if not each.held and steps.intersection(each.ordinals))
+    return tuple(sentence(check_claim(each)) for each in unheld)
+
+
+def without_figures(shown: Shown) -> tuple[Qualifier, ...]:
+    """Return what is the matter with a run that has no figure to say it: as with one of all its steps."""
+    checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
+    whole = Metric.more("", "", None, "", qualifiers=moved(checks))
+    found = qualified(ResultBase(kind="", quick=False, scalars=(whole,)), shown.run.steps)
+    return found.scalars[0].qualifiers
+
+
+def label_lines(found: Iterable[Qualifier]) -> tuple[str, ...]:
+    """Return the labels of qualifiers, each a line of its own."""
+    return tuple(dict.fromkeys(each.label for each in found))
 
 
 def _power(point: Point) -> tuple[str, ...]:

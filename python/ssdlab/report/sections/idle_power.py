@@ -9,7 +9,7 @@ from ssdlab.methods.results.idle_power import IdlePowerResult, Rested
 from ssdlab.model.units import latency_text, significant
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.runs import with_result
-from ssdlab.report.together import caveats, leads, together
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Exhibit, Figure, Section
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ def section(runs: Sequence[Shown]) -> Section:
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=(Exhibit("Power features and states", "What the drive tells of itself.", tables),),
-        caveats=caveats(kept),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.presented.points import job_findings
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles, point_tables
-from ssdlab.report.together import caveats, leads
+from ssdlab.report.together import leads
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.schema import JobResult
 
@@ -44,7 +44,6 @@ def section(runs: Sequence[Shown]) -> Section:
             Exhibit("Every step", "Throughput and depth.", (point_tables.throughput(rows),)),
             *point_tables.host(rows),
         ),
-        caveats=caveats(kept),
     )
 
 

@@ -8,7 +8,6 @@ from ssdlab.methods.presented.points import LATENCIES
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles
-from ssdlab.report.together import caveats
 from ssdlab.report.tree import flat
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import numbers
@@ -44,7 +43,6 @@ def measured(runs: Sequence[Shown]) -> Section:
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=(Exhibit("The measurement", "Everything that ssdlab measure returned.", tables),),
-        caveats=caveats(kept),
     )
 
 

@@ -10,8 +10,8 @@ from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
-from ssdlab.report.sections.headlines import Headline, moved, of_scalars
-from ssdlab.report.together import caveats, leads, together
+from ssdlab.report.sections.headlines import Headline, of_scalars, without_figures, without_value
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -34,20 +34,20 @@ def section(runs: Sequence[Shown]) -> Section:
         figures=tuple(
             figure for figure in (_lines(kept), _bars(kept), _efficiency(kept)) if figure is not None
         ),
-        caveats=caveats(kept),
     )
 
 
 def headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
-    """Yield each depth's headline mix; where the state moved, that, so that no drive is passed over."""
+    """Yield each depth's headline mix; earlier versions stored no figures where the state moved."""
     ((_, result),) = with_result([shown], MixedResult)
-    if not result.moved:
+    if result.scalars or not result.moved:
         yield from of_scalars(shown)
         return
     for point in result.points:
         if point.read_pct == result.headline_read_pct:
-            label = point.headlines[0].label
-            yield f"{shown.run.manifest.method.title}, {label}", moved(shown, result.checks)
+            label = next(point.headlines(result.steady)).label
+            found = without_value(shown, without_figures(shown))
+            yield f"{shown.run.manifest.method.title}, {label}", found
 
 
 def _lines(kept: Sequence[Mixed]) -> Figure:

@@ -12,7 +12,7 @@ from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.sections.burst_latency import curves
 from ssdlab.report.sections.paced_rates import rates
-from ssdlab.report.together import caveats, leads, together
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ def section(runs: Sequence[Shown]) -> Section:
                 (together(kept, paced.loads),),
             ),
         ),
-        caveats=caveats(kept),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.outcome import shown_by
-from ssdlab.report.together import caveats, joined, lead
+from ssdlab.report.together import joined, lead
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.kind import loaded
 
@@ -31,5 +31,4 @@ def section(runs: Sequence[Shown]) -> Section:
         runs=tuple(shown.index for shown in runs),
         figures=(),
         exhibits=(Exhibit("In figures", "What the method reports.", tuple(map(joined, found.values()))),),
-        caveats=caveats([(shown, shown.run.result) for shown in runs]),
     )

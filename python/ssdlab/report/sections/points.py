@@ -9,7 +9,7 @@ from ssdlab.methods.results.points import PointsResult
 from ssdlab.report.charts import Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
-from ssdlab.report.together import caveats, leads, together
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ def section(runs: Sequence[Shown]) -> Section:
             Exhibit("Headline figures", "What the method reports.", (together(kept, scalars_table),)),
             *point_tables.host(rows),
         ),
-        caveats=caveats(kept),
     )
 
 

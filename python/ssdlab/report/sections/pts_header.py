@@ -21,7 +21,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ssdlab.drives.simulated.commands import commands_held
-from ssdlab.methods.presented.departures import departure_text
 from ssdlab.methods.presented.pts_demand import findings as demand_findings
 from ssdlab.methods.results.pts import DemandResult, PtsBase
 from ssdlab.methods.verbs.conditions import SettingsFacts
@@ -32,9 +31,10 @@ from ssdlab.report.links import link_of, profile_of
 from ssdlab.report.runs import engine_words
 from ssdlab.report.sections.header import file_system
 from ssdlab.report.sections.specifications import interface, medium
-from ssdlab.report.together import caveats, leads
+from ssdlab.report.together import leads
 from ssdlab.report.tree import fact, text
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section, Sheet
+from ssdlab.results.departures import departure_text
 from ssdlab.results.journal import now
 from ssdlab.results.numbers import Table
 
@@ -325,7 +325,6 @@ def section_of(
         runs=tuple(shown.index for shown, _ in kept),
         figures=pages(kept, figures, groups),
         exhibits=exhibits,
-        caveats=caveats(kept),
     )
 
 

@@ -21,7 +21,7 @@ from ssdlab.report.charts import (
 )
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
-from ssdlab.report.together import caveats, leads
+from ssdlab.report.together import leads
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import Qd1Result
 
@@ -77,7 +77,6 @@ def section(runs: Sequence[Shown]) -> Section:
         runs=tuple(one.shown.index for one in ones),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=point_tables.host([*corners, *sizes]),
-        caveats=caveats([(one.shown, one.result) for one in ones]),
     )
 
 

@@ -8,7 +8,7 @@ from ssdlab.methods.presented import rate_limit
 from ssdlab.methods.results.rate_limit import RateLimitResult
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.runs import with_result
-from ssdlab.report.together import caveats, leads, together
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ def section(runs: Sequence[Shown]) -> Section:
         lead=leads(kept, rate_limit.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=(_figure(kept),),
-        caveats=caveats(kept),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.figure_state import headline_label
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import Table, of_unit, words
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
+    from ssdlab.results.metric import Metric
     from ssdlab.results.numbers import Cell
-    from ssdlab.results.schema import Scalar
 
 
 def section(runs: Sequence[Shown]) -> Section | None:
@@ -50,7 +49,7 @@ def _sources(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> str:
 
 def shares(shown: Shown) -> tuple[RatedShare, ...]:
     """Return the headline figures of a run that have a rating of their state."""
-    return rated_shares(shown.run.result.rated_scalars, shown.run.manifest.ratings)
+    return rated_shares(shown.run.result.scalars, shown.run.manifest.ratings)
 
 
 def _all(shown: Shown) -> tuple[RatedShare | OtherRating, ...]:
@@ -59,20 +58,14 @@ def _all(shown: Shown) -> tuple[RatedShare | OtherRating, ...]:
 
 def others(shown: Shown) -> tuple[OtherRating, ...]:
     """Return the headline figures of a run that have ratings of other states alone."""
-    return other_ratings(shown.run.result.rated_scalars, shown.run.manifest.ratings)
+    return other_ratings(shown.run.result.scalars, shown.run.manifest.ratings)
 
 
-def beside(shown: Shown, figure: Scalar) -> tuple[str, ...]:
-    """Return what is said of a figure beside its ratings, and of its parts by their names."""
-    against = shown.run.result.rated_as(figure), shown.run.manifest.ratings
-    found = [(each, format_share(each)) for each in rated_shares(*against)]
-    own = tuple(text for each, text in found if each.figure.name == figure.name)
-    parts = tuple(
-        f"{each.figure.label} {of_unit(each.in_unit, each.unit)}, {text}"
-        for each, text in found
-        if each.figure.name != figure.name
-    )
-    return (*own, *(each.words for each in other_ratings(*against)), *parts)
+def beside(shown: Shown, figure: Metric) -> tuple[str, ...]:
+    """Return what is said of a figure beside its ratings."""
+    against = (figure,), shown.run.manifest.ratings
+    others = (each.words for each in other_ratings(*against))
+    return (*map(format_share, rated_shares(*against)), *others)
 
 
 def format_share(each: RatedShare) -> str:
@@ -87,7 +80,7 @@ def _table(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> Table:
         (
             numbers.of_run(shown.label, shown.index),
             words(shown.run.manifest.method.title),
-            words(headline_label(shown.run.result, each.figure)),
+            words(each.figure.marked),
             words(of_unit(each.in_unit, each.unit)),
             words(of_unit(each.rated.value, each.unit)),
             _share(each),

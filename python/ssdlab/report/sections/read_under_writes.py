@@ -11,7 +11,7 @@ from ssdlab.model.units import block_text, significant
 from ssdlab.report.charts import Axis, Dot, HeatChart, HeatView, Line, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
-from ssdlab.report.together import caveats, leads, together
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ def section(runs: Sequence[Shown]) -> Section:
         lead=leads(kept, presented.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
-        caveats=caveats(kept),
     )
 
 

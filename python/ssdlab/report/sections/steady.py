@@ -11,6 +11,7 @@ from ssdlab.report.together import lead
 from ssdlab.report.view import Figure
 from ssdlab.results import numbers
 from ssdlab.results.numbers import Table, of_unit
+from ssdlab.results.qualifiers import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,4 +82,4 @@ def _table(found: Sequence[Proven]) -> Table:
 def _reached(steady: SteadyProof) -> str:
     if not steady.reached:
         return "no" if steady.judged else "not judged"
-    return f"yes, {steady.brought_about}" if steady.brought_about else "yes"
+    return f"yes, {CATALOGUE[steady.how].label}" if steady.how else "yes"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.figure_state import labelled
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import numbers
+from ssdlab.results.metric import labelled
 from ssdlab.results.numbers import Cell, Table, of_unit, words
 from ssdlab.results.store import short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure
     from ssdlab.report.source import SuiteRun
@@ -40,9 +40,6 @@ def section(suites: Sequence[SuiteRun]) -> Section | None:
         runs=(),
         figures=(),
         exhibits=tuple(exhibits),
-        caveats=tuple(
-            dict.fromkeys(text for each in suites for text in _caveats(each, many=len(suites) > 1))
-        ),
     )
 
 
@@ -81,14 +78,6 @@ def _lead(suite: SuiteRun) -> str:
     done = sum(each.left_out is None for each in suite.result.outcomes)
     runs = f"{done} {'run' if done == 1 else 'runs'}, begun {manifest.created[:10]}, seed {manifest.seed}"
     return f"{manifest.method.title}: {manifest.drive.name}, {runs}."
-
-
-def _caveats(suite: SuiteRun, *, many: bool) -> Iterator[str]:
-    yield from suite.result.caveats
-    of = f"{suite.manifest.drive.name}: " if many else ""
-    yield from (
-        f"{of}{each.part} was left out: {each.left_out}" for each in suite.result.outcomes if each.left_out
-    )
 
 
 def _several(suite: SuiteRun, *, many: bool) -> Exhibit:

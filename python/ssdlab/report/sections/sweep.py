@@ -11,7 +11,7 @@ from ssdlab.model.units import block_text, ends_text, fixed_share_text, latency_
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates, ratings, steady
-from ssdlab.report.together import caveats, leads
+from ssdlab.report.together import leads
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import PeakResult
 
@@ -102,7 +102,6 @@ def section(runs: Sequence[Shown]) -> Section:
         runs=tuple(sweep.shown.index for sweep in sweeps),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=point_tables.host(rows),
-        caveats=caveats([(sweep.shown, sweep.result) for sweep in sweeps]),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.report.sections.cards import Card
-from ssdlab.report.sections.headlines import Headline
+from ssdlab.report.sections.headlines import Headline, label_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +67,10 @@ def _empty(card: Card) -> bool:
 
 def _own(standing: Standing) -> Card:
     """Return a card of a figure that otherwise goes with another, for a review that asks for it."""
-    lines = [Headline(place.shown.index, place.text, (), standing.name) for place in standing.places]
+    lines = (
+        Headline(place.shown.index, place.text, label_lines(place.figure.qualifiers), standing.name)
+        for place in standing.places
+    )
     return Card(f"{standing.method}, {standing.label}", tuple(lines))
 
 
@@ -83,12 +86,13 @@ def _with_place(headline: Headline, standing: Standing | None) -> Headline:
     place = None if standing is None else standing.of(headline.run)
     if standing is None or place is None:
         return headline
-    headline = replace(headline, stands=place.shown.run.result.stands(place.figure))
+    unfit = {each.label for each in place.figure.unfit("ranking")}
+    headline = replace(headline, stands=not unfit)
     if len(standing.places) < 2:
         return headline
     # Why it is not ranked is said once: not again in the lines below.
-    reason = "" if place.rank is not None or place.instead else place.state
-    beside = tuple(line for line in headline.beside if line != reason)
+    named = set() if place.instead or standing.unlike else unfit
+    beside = tuple(line for line in headline.beside if line not in named)
     return replace(headline, place=standing.distance(place), beside=beside)
 
 

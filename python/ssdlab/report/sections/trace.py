@@ -9,7 +9,7 @@ from ssdlab.methods.results.replay import TraceResult
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles
-from ssdlab.report.together import caveats, leads, together
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results.numbers import Table
 
@@ -52,7 +52,6 @@ def section(runs: Sequence[Shown]) -> Section:
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=(_exhibit(kept),),
-        caveats=caveats(kept),
     )
 
 

@@ -13,7 +13,7 @@ from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, 
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.headlines import Headline, of_scalars
-from ssdlab.report.together import caveats, leads, texts_of, together
+from ssdlab.report.together import leads, texts_of, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import NOTHING, Table, words
@@ -52,7 +52,6 @@ def section(runs: Sequence[Shown]) -> Section:
                 (together(kept, trim.verdict), _conditions(kept)),
             ),
         ),
-        caveats=caveats(kept),
     )
 
 

@@ -13,7 +13,7 @@ from ssdlab.methods import find_method
 from ssdlab.model.errors import Refused
 from ssdlab.model.meter_text import MeterText
 from ssdlab.model.workload import Mix
-from ssdlab.results.io_faults import unprepared
+from ssdlab.results.evidence import unprepared
 from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Member

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.repeats import median_interval
 from ssdlab.drives.simulated.text import SimulatedText
-from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure, SuiteResult
-from ssdlab.results.claim import Amount, Claim, clauses
+from ssdlab.results.claim import Amount
 from ssdlab.results.metered import ENERGY, MeterRecord, drawn_by_all
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ssdlab.results.schema import Child, Manifest, Scalar
-
-
-QUICK = Claim("quick: every part took its quick presets; its caveats say what that costs", judged=False)
+    from ssdlab.results.schema import Child, Manifest, Metric
 
 
 def finished_children(library: Path, children: Sequence[Child]) -> list[RunFolder]:
@@ -56,18 +53,10 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
         outcomes=tuple(outcomes),
         repeats=max((_number(child) for child in suite.children), default=1),
         repeated=tuple(_repeated(suite.children, folders)),
-        caveats=clauses(_caveats(suite, runs)),
     )
 
 
-def _caveats(suite: Manifest, runs: Mapping[str, Manifest]) -> Iterator[Claim]:
-    if suite.quick:
-        yield QUICK
-    yield from spans_of_parts(suite.children, runs)
-    yield from sizes_of_parts(suite.children, runs)
-
-
-def spans_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Claim]:
+def spans_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Departure]:
     """Say of how much of the drive nothing is known, where the suite kept to its first bytes."""
     used = {
         child.span_bytes
@@ -77,10 +66,10 @@ def spans_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> I
         and child.span_bytes < runs[child.run_id].drive.capacity_bytes
     }
     for span_bytes in sorted(used):
-        yield Claim(
-            "only the first {used} of the drive were used: the rest is spare, and a cache may hold all that",
-            others={"used": Amount(span_bytes, "bytes")},
-            judged=False,
+        yield Departure(
+            code="first-bytes",
+            what=f"only the first {Amount(span_bytes, 'bytes')} of the drive were used",
+            why="the rest is spare, and a cache may hold all that",
         )
 
 
@@ -103,16 +92,21 @@ def environment(runs: Sequence[RunFolder]) -> Mapping[str, JsonValue]:
     return {**first, "meter": {**kept, **losses, **drawn}}
 
 
-def departures(suite: Manifest) -> tuple[Departure, ...]:
-    """Return where a suite as a whole departs from what it is: parts that were left out."""
-    return tuple(
-        Departure(code="left-out", what=f"{child.part} was left out", why=child.left_out)
-        for child in suite.children
-        if child.left_out is not None
+def departures(library: Path, suite: Manifest) -> tuple[Departure, ...]:
+    """Return where a suite as a whole departs from what it is: parts left out, and of unlike drives."""
+    runs = {run.manifest.run_id: run.manifest for run in finished_children(library, suite.children)}
+    return (
+        *(
+            Departure(code="left-out", what=f"{child.part} was left out", why=child.left_out)
+            for child in suite.children
+            if child.left_out is not None
+        ),
+        *spans_of_parts(suite.children, runs),
+        *sizes_of_parts(suite.children, runs),
     )
 
 
-def sizes_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Claim]:
+def sizes_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Departure]:
     """Say which parts had a simulated drive in which size, where that is not the same for all."""
     sizes: dict[int, dict[str, None]] = {}
     for child in children:
@@ -124,10 +118,10 @@ def sizes_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> I
             f"{'in full size' if scale == 1 else f'at 1/{scale} of it'} in {', '.join(parts)}"
             for scale, parts in sorted(sizes.items())
         )
-        yield Claim(
-            "the parts had the drive in different sizes, and cache and spare area go with it: {sizes}",
-            others={"sizes": "; ".join(phrases)},
-            judged=False,
+        yield Departure(
+            code="sizes",
+            what=f"the parts had the drive in different sizes: {'; '.join(phrases)}",
+            why="cache and spare area go with them",
         )
 
 
@@ -154,15 +148,11 @@ def _repeated(children: Sequence[Child], runs: dict[str, RunFolder]) -> Iterator
 
 def _figures(part: str, repeats: Sequence[RunFolder]) -> Iterator[RepeatedFigure]:
     """Yield the headline figures that more than one run has, each as their median with its interval."""
-    found: dict[str, list[Scalar]] = {}
-    states: dict[str, dict[str, int]] = {}
+    found: dict[str, list[Metric]] = {}
     for result in filter(None, map(read_result, repeats)):
         for scalar in result.scalars:
             if scalar.value is not None:
                 found.setdefault(scalar.name, []).append(scalar)
-        for name, state in states_of(result).items():
-            states.setdefault(name, {}).setdefault(state, 0)
-            states[name][state] += 1
     for name, scalars in found.items():
         values = [scalar.value for scalar in scalars if scalar.value is not None]
         if len(values) > 1:
@@ -178,12 +168,12 @@ def _figures(part: str, repeats: Sequence[RunFolder]) -> Iterator[RepeatedFigure
                 low=interval.low,
                 high=interval.high,
                 confidence=interval.confidence,
-                state=_state(states.get(name, {}), len(values)),
+                qualified=_qualified(scalars),
             )
 
 
-def _state(states: Mapping[str, int], runs: int) -> str:
-    """Return the state of a figure over its runs: where it is not that of all, of how many."""
-    return "; ".join(
-        state if count == runs else f"{state} in {count} of {runs} runs" for state, count in states.items()
+def _qualified(figures: Sequence[Metric]) -> dict[str, int]:
+    """Return in how many of the runs each qualifier of a figure stands."""
+    return dict(
+        Counter(code for figure in figures for code in dict.fromkeys(q.code for q in figure.qualifiers))
     )

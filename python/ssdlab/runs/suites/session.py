@@ -195,7 +195,7 @@ class _Suite(SessionOfRuns):
         return {
             "environment": outcome.environment(runs),
             "result": outcome.conclude(library, suite).model_dump(mode="json"),
-            "departures": outcome.departures(suite),
+            "departures": outcome.departures(library, suite),
         }
 
 

@@ -129,7 +129,7 @@ class _Comparison(SessionOfRuns):
         left_out = (
             part.model_copy(update={"what": f"{run.manifest.drive.name}: {part.what}"})
             for run in runs
-            for part in outcome.departures(run.manifest)
+            for part in outcome.departures(self._library, run.manifest)
         )
         return {
             "environment": outcome.environment(runs),

@@ -1,8 +1,8 @@
-"""What an average over several windows is called."""
+"""What stands with the figures of a window that is not steady."""
 
 from __future__ import annotations
 
-from ssdlab.methods.results.pts_verdict import SteadyWindow, gravest
+from ssdlab.methods.results.pts_verdict import SteadyWindow, unproven
 
 HELD = SteadyWindow(what="a", steady=True, fills=2.0)
 SHORT = SteadyWindow(what="b", steady=False, fills=0.3)
@@ -16,7 +16,9 @@ def test_both_reasons_why_it_could_not_be_judged_are_named() -> None:
     assert "capacities" not in host.verdict and "host" in host.verdict
 
 
-def test_a_failed_window_is_not_hidden_by_one_that_could_not_be_judged() -> None:
-    assert gravest([HELD, SHORT, FAILED]) == gravest([FAILED, SHORT]) == "steady state NOT ACHIEVED"
-    assert gravest([SHORT, HELD]) == "steady state not judged after 0.300 user capacities"
-    assert gravest([HELD]) == gravest([]) == ""
+def test_a_figure_of_a_window_has_its_verdict_and_its_steps() -> None:
+    assert unproven(HELD, [3]) == ()
+    (failed,), (short,) = unproven(FAILED, [5, 3]), unproven(SHORT, [3])
+    assert failed.code == short.code == "state-unproven" and failed.steps == (3, 5)
+    assert failed.why == "steady state NOT ACHIEVED"
+    assert short.why == "steady state not judged after 0.300 user capacities"

@@ -1,0 +1,131 @@
+"""Results as 0.2.0 stored them before figures carried their evidence, read as those of today.
+
+Converted is what is in memory: files and seals stay as they are. A text that is not known is read as a state
+that was not proven, never as good.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ssdlab.model.document import Document
+
+_CODES = {
+    "failed I/O": "failed-io",
+    "throttled by heat": "throttled",
+    "paused": "paused",
+    "not judged": "not-judged",
+    "not shown beyond a cache": "within-cache",
+    "state not shown": "state-unproven",
+}
+_HOST = "limited by the host"
+_BOUND = "at least"
+_MADE_UP = "the trace is made up"
+_OF_LENGTH = ("quick: ", "shorter than the method asks for")
+"""Caveats that follow from the parameters, which are told anyway."""
+_PREPARED = {"one-pass": "one-pass", "analytic": "placed"}
+_BROUGHT_ABOUT = {
+    "state prepared by one random pass": "one-pass",
+    "state written over after one random pass": "one-pass",
+    "state prepared, not written": "placed",
+}
+"""What medians had in the place of a state that was shown."""
+
+
+def manifest_as_of_now(manifest: Document) -> Document:
+    """Return a stored manifest in the form of today; the caveats of its result are warnings of the run."""
+    result = as_of_now(manifest.get("result"))
+    if not isinstance(result, dict) or "caveats" not in result:
+        return {**manifest, "result": result}
+    caveats = [each for each in _listed(result["caveats"]) if not str(each).startswith(_OF_LENGTH)]
+    kept = {name: each for name, each in result.items() if name != "caveats"}
+    warnings = [*_listed(manifest.get("warnings")), *({"code": "caveat", "what": each} for each in caveats)]
+    return {**manifest, "result": kept, "warnings": warnings}
+
+
+def as_of_now(result: Document | None) -> Document | None:
+    """Return a stored result in the form of today; one that has it is given back as it is."""
+    if not isinstance(result, dict):
+        return result
+    figures, medians = result.get("scalars"), result.get("repeated")
+    if result.get("kind") == "suite" and isinstance(medians, list):
+        return {**result, "repeated": [_median(each) for each in medians]}
+    if not isinstance(figures, list) or not any(map(_is_earlier, figures)):
+        return result
+    of_all = list(_of_result(result))
+    return {**result, "scalars": [_converted(each, of_all) for each in figures]}
+
+
+def _is_earlier(figure: object) -> bool:
+    """Whether it is a figure of that form: those of today have steps, or say what is the matter."""
+    return isinstance(figure, dict) and not figure.keys() & {"steps", "qualifiers"}
+
+
+def _of_result(result: Document) -> list[dict[str, Any]]:
+    """Return the qualifiers that all figures of a result had by what else it holds."""
+    proofs = result.get("steady")
+    found = [each for each in (proofs if isinstance(proofs, list) else [proofs]) if isinstance(each, dict)]
+    codes = [_PREPARED.get(str(each.get("preparation"))) for each in found if each.get("reached")]
+    if any(str(each).startswith(_MADE_UP) for each in _listed(result.get("caveats"))):
+        codes.append("example")
+    if result.get("kind") == "fill" and result.get("purged") is False:
+        codes.append("not-fresh")
+    return [{"code": code} for code in dict.fromkeys(codes) if code]
+
+
+def _converted(figure: Any, of_all: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - as it is stored
+    if not _is_earlier(figure):
+        return figure
+    kept = {name: each for name, each in figure.items() if name not in ("unshown", "taken_at")}
+    unshown, at = figure.get("unshown"), figure.get("taken_at")
+    qualifiers = list(of_all)
+    if unshown:
+        qualifiers.insert(0, _qualifier(str(unshown)))
+        if str(unshown).startswith(_BOUND):
+            kept["bound"] = _BOUND
+    if at and (load := _load(str(at))) is not None:
+        kept["load"] = load
+    elif at:
+        qualifiers.insert(0, {"code": "state-unproven", "why": f"taken at {at}"})
+    return {**kept, **({"qualifiers": qualifiers} if qualifiers else {})}
+
+
+def _median(figure: Any) -> Any:  # noqa: ANN401 - as it is stored
+    """Return a median of runs, of which a text said in how many each state stood."""
+    if not isinstance(figure, dict) or "state" not in figure:
+        return figure
+    runs = len(_listed(figure.get("values")))
+    qualified = Counter[str]()
+    for text in filter(None, str(figure["state"]).split("; ")):
+        some = re.fullmatch(r"(.+) in (\d+) of \d+ runs", text)
+        state, count = (some[1], int(some[2])) if some else (text, runs)
+        code = _BROUGHT_ABOUT.get(state) or _qualifier(state)["code"]
+        qualified[code] = min(qualified[code] + count, runs)
+    kept = {name: each for name, each in figure.items() if name != "state"}
+    return {**kept, "qualified": dict(qualified)}
+
+
+def _qualifier(text: str) -> dict[str, Any]:
+    if text in _CODES:
+        return {"code": _CODES[text]}
+    if text.startswith(_HOST):
+        return {"code": "host-limited"}
+    if text.startswith(_BOUND):
+        return {"code": "search-ceiling"}
+    return {"code": "state-unproven", "why": text}
+
+
+def _load(text: str) -> dict[str, int] | None:
+    found = re.fullmatch(r"depth (\d+)|TC(\d+) QD(\d+)", text)
+    if found is None:
+        return None
+    if found[1]:
+        return {"depth": int(found[1])}
+    return {"threads": int(found[2]), "depth": int(found[3])}
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,262 @@
+"""What one step shows, and what of that stands with the figures of it: decided here, while a run goes on too.
+
+Heat, the host's part, I/O that failed and pauses are facts of steps (`evidence_of`). A run that is concluded
+gives each of its figures the qualifiers that follow (`qualified`); a method adds what it alone knows.
+
+A failed I/O is in no latency and in no rate, so what is left looks like a healthy drive's. An error that the
+kernel or the drive repaired took time that stands in the figures of others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.model.block_times import FACT, BlockTimes
+from ssdlab.model.units import NS_PER_S, counted, span_text
+from ssdlab.results.attribution import attribute
+from ssdlab.results.claim import Claim, Evidence
+from ssdlab.results.metric import Qualifier
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from ssdlab.results.metric import Metric
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import ResultBase
+
+PREPARING = ("fill", "one-pass", "precondition")
+"""Verbs whose steps bring a state about, and measure what is no figure of the method."""
+PAUSED_SHARE = 0.01
+"""Of the time that is judged: SNIA's rule lets rounds differ by twenty times that."""
+HIDDEN = frozenset({"drive-reset", "drive-error", "media-errors", "link-errors", "link-changed"})
+"""Marks of a step's telemetry that tell of what no failed I/O need show."""
+_NAMED = 2
+"""So many of them are told in full."""
+
+
+@dataclass(frozen=True)
+class IoFaults:
+    """What went wrong with the I/O of one step.
+
+    Attributes
+    ----------
+    failed, asked
+        I/Os that failed, of how many that were done or failed.
+    first
+        The first of them in words: operation, place, why; empty: not recorded.
+    hidden
+        What the kernel or the drive told of beside them.
+    """
+
+    failed: int
+    asked: int
+    first: str
+    hidden: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """All of it, as a clause."""
+        failed = f"{self.failed} of {counted(self.asked, 'I/O')} failed" if self.failed else ""
+        more = len(self.hidden) - _NAMED
+        others = "; ".join((*self.hidden[:_NAMED], *((f"and {more} more",) if more > 0 else ())))
+        return "; ".join(filter(None, (failed + (f", first {self.first}" if self.first else ""), others)))
+
+
+@dataclass(frozen=True)
+class StepEvidence:
+    """What a step shows beside its figures.
+
+    Attributes
+    ----------
+    step
+        Which it is.
+    hot
+        Whether the drive throttled itself for heat: as measured, or by its own counters.
+    by_host
+        Why the host, not the drive, was the limit; empty: it was not.
+    faults
+        What went wrong with its I/O, ramp and earlier attempts included; None: nothing.
+    paused_s
+        For how long ssdlab stood still in it.
+    """
+
+    step: Step
+    hot: bool
+    by_host: str
+    faults: IoFaults | None
+    paused_s: float
+
+    @property
+    def prepares(self) -> bool:
+        """Whether it brings a state about; figures are of no such step unless they say so."""
+        return self.step.verb in PREPARING
+
+    @property
+    def measures(self) -> bool:
+        """Whether figures can be of it."""
+        return self.step.result.measurement is not None and not self.prepares
+
+    @property
+    def failed_writes(self) -> bool:
+        """Whether it left blocks as they were that it should have written."""
+        return self.prepares and self.faults is not None and self.faults.failed > 0
+
+    @property
+    def why_faulty(self) -> str:
+        """What went wrong with its I/O, with its label; empty: nothing."""
+        return "" if self.faults is None else f"{self.step.label}: {self.faults.words}"
+
+    @property
+    def disturbance(self) -> str:
+        """Why its load says nothing of the drive: failed I/O, or that ssdlab stood still; empty: neither."""
+        if self.faults is not None:
+            return self.faults.words
+        return f"ssdlab stood still for {span_text(self.paused_s)}" if self.paused_s else ""
+
+    @property
+    def disturbed(self) -> Claim | None:
+        """The same as why what the load was to show is not shown; None: nothing disturbed it."""
+        why = self.disturbance
+        return Claim("{why}", evidence=Evidence((self.step.ordinal,)), others={"why": why}) if why else None
+
+    def hot_by(self, at_ns: int | None) -> bool:
+        """Whether heat had begun to slow the drive by a time; where nothing tells when, by any."""
+        telemetry = self.step.result.telemetry
+        marks = () if telemetry is None else telemetry.marks
+        times = [mark.at_ns for mark in marks if mark.code == "throttled"]
+        return self.hot if at_ns is None or not times else any(time <= at_ns for time in times)
+
+    def not_the_drive(self, last_s: float = math.inf) -> str:
+        """Return why its last seconds say nothing of how steady the drive is; empty: they do.
+
+        The host was the limit, or ssdlab stood still for long beside them. A shorter pause is no matter to a
+        rule of steady state, which allows more, though figures of the step are marked for it.
+        """
+        summary = self.step.summary
+        if summary is None or not self.paused_s:
+            return self.by_host
+        counted_s = min(last_s, float(summary.elapsed_s))
+        whole_s = float(summary.total_s or summary.elapsed_s)
+        begins_ns = summary.zero_ns + round((whole_s - counted_s) * NS_PER_S)
+        pauses = self.step.result.pauses
+        paused_s = sum(each.length_ns for each in pauses if each.end_ns > begins_ns) / NS_PER_S
+        still = f"ssdlab stood still for {span_text(paused_s)}" if paused_s > PAUSED_SHARE * counted_s else ""
+        return "; ".join(filter(None, (self.by_host, still)))
+
+
+def evidence_of(step: Step) -> StepEvidence:
+    """Return what a step shows beside its figures."""
+    return StepEvidence(
+        step=step,
+        hot=any(each.code == "throttled" for each in step.result.warnings),
+        by_host=_by_host(step),
+        faults=_faults(step),
+        paused_s=sum(each.length_ns for each in step.result.pauses) / NS_PER_S,
+    )
+
+
+def _by_host(step: Step) -> str:
+    if BlockTimes.model_validate(step.result.facts.get(FACT, {})).used:
+        return ""  # stamped where requests begin and end, whatever the program had to wait for
+    judged = attribute(step.result.host)
+    return "; ".join(judged.reasons) if judged.limit == "host" else ""
+
+
+def _faults(step: Step) -> IoFaults | None:
+    summary, telemetry, facts = step.summary, step.result.telemetry, step.result.facts
+    failed = asked = 0
+    first = ""
+    if summary is not None:
+        failed = summary.failed
+        asked = summary.ios + failed
+        if summary.first_failure is not None:
+            first = summary.first_failure.words
+            if not failed:  # in the ramp, which counts for nothing else
+                failed, asked = 1, asked + 1
+    if isinstance(before := facts.get("failed"), int):  # of attempts that this one goes on from, or of a rest
+        failed += before
+        done, of = facts.get("ios"), facts.get("asked")
+        asked = of if isinstance(of, int) else failed + (done if isinstance(done, int) else asked)
+    marks = () if telemetry is None else telemetry.marks
+    telling = HIDDEN - {"drive-error"} if failed else HIDDEN  # of each failed I/O the kernel's log has a line
+    hidden = tuple(dict.fromkeys(mark.what for mark in marks if mark.code in telling))
+    return IoFaults(failed, asked, first, hidden) if failed or hidden else None
+
+
+def why_faulty(steps: Iterable[Step]) -> str:
+    """Return what went wrong in the first of some steps of which anything did; empty: nothing."""
+    return next((why for step in steps if (why := evidence_of(step).why_faulty)), "")
+
+
+def unprepared(steps: Iterable[Step], before: int) -> str:
+    """Return why the drive was not prepared before a step of that ordinal; empty where it was."""
+    own = [evidence_of(step) for step in steps if step.ordinal < before]
+    return (list(_unprepared(own)) or [""])[-1]
+
+
+def _unprepared(found: Iterable[StepEvidence]) -> Iterator[str]:
+    """Yield after each step what of the preparing writes failed since the last purge.
+
+    What a failed write left out holds what was there before; a purge ends that.
+    """
+    why = ""
+    for each in found:
+        if each.step.verb == "purge":
+            why = ""
+        elif each.failed_writes:
+            why = why or each.why_faulty
+        yield why
+
+
+def not_proven(steps: Sequence[Step], step: Step) -> str:
+    """Return why a step proves no state of the drive: what failed in it, or in what prepared it."""
+    return why_faulty([step]) or unprepared(steps, step.ordinal)
+
+
+def qualified(result: ResultBase, steps: Sequence[Step]) -> ResultBase:
+    """Return a result whose figures say of themselves what their steps show."""
+    found = [evidence_of(step) for step in steps]
+    unready = dict(zip([each.step.ordinal for each in found[1:]], _unprepared(found), strict=False))
+    figures = (each.qualified(_qualifiers(each, found, unready)) for each in result.scalars)
+    return result.model_copy(update={"scalars": tuple(figures)})
+
+
+def _qualifiers(
+    figure: Metric, found: Sequence[StepEvidence], unready: Mapping[int, str]
+) -> Iterator[Qualifier]:
+    """Yield what the steps of a figure show of it, and those that decided which steps these are.
+
+    `unready` has for each step what of the writes failed that prepared the drive for it.
+    """
+    own = _those(found, figure.steps)
+    deciding = _those(found, {*figure.steps, *figure.chosen_among}) if figure.chosen_among else own
+    if faulty := [each for each in deciding if each.faults is not None]:
+        yield Qualifier(code="failed-io", steps=_ordinals(faulty), why=faulty[0].why_faulty)
+    if unproven := [each for each in deciding if unready.get(each.step.ordinal)]:
+        why = f"writes failed before it: {unready[unproven[0].step.ordinal]}"
+        yield Qualifier(code="state-unproven", steps=_ordinals(unproven), why=why)
+    if hot := [each for each in own if each.hot_by(figure.ends_ns)]:
+        yield Qualifier(code="throttled", steps=_ordinals(hot))
+    if still := [each for each in deciding if each.paused_s]:
+        why = f"ssdlab stood still for {span_text(sum(each.paused_s for each in still))}"
+        yield Qualifier(code="paused", steps=_ordinals(still), why=why)
+    if hosted := [each for each in own if each.by_host]:
+        yield Qualifier(code="host-limited", steps=_ordinals(hosted), why=max(hosted, key=_busy).by_host)
+
+
+def _busy(found: StepEvidence) -> float:
+    host = found.step.result.host
+    return 0.0 if host is None else host.cpu_busy_share or 0.0
+
+
+def _those(found: Sequence[StepEvidence], ordinals: Collection[int]) -> list[StepEvidence]:
+    """Return the steps of these ordinals; of a figure that names none all that measured."""
+    if not ordinals:
+        return [each for each in found if each.measures]
+    return [each for each in found if each.step.ordinal in ordinals]
+
+
+def _ordinals(found: Iterable[StepEvidence]) -> tuple[int, ...]:
+    return tuple(each.step.ordinal for each in found)

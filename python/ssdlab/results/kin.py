@@ -1,0 +1,120 @@
+"""What makes two figures comparable: one definition for rankings, comparisons, pages, fleets and claims.
+
+Each figure is of a run and has what `OF_RUNS` and `OF_FIGURES` name, as the catalogue's columns have it.
+Where two differ in any of it, one is no rank beside the other, and `apart` says in what. What is the matter
+with a figure itself is no relation of two: that is its qualifiers, of which only the codes that forbid a
+rank count here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.model.units import and_listed, fixed_share_text
+from ssdlab.results.qualifiers import CATALOGUE, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+OF_RUNS = (
+    *("method", "version", "settings", "quick", "engine", "drive_kind"),
+    *("scale", "spare", "variant", "departures"),
+)
+"""What must be the same of runs."""
+UNFIT, METER, LOAD = OF_FIGURES = ("unfit", "meter", "load")
+"""What must be the same of their figures besides; None where there is nothing to say."""
+OF_AN_ENTRY = ("spare", "variant")
+"""What makes the same drive another entry: a page ranks entries, so it may differ there."""
+_WORDS = {
+    "method": "method",
+    "version": "method version",
+    "settings": "parameters",
+    "engine": "engine",
+    "drive_kind": "kind of drive",
+    "scale": "scale",
+    "spare": "spare",
+    "variant": "variant",
+    "departures": "departures",
+    "meter": "meter",
+}
+_DEPTH = "depth "
+_UNTOLD = "a load that is not told"
+
+
+@dataclass(frozen=True)
+class Incomparable:
+    """In what two figures are unlike: `code` is a name of `OF_RUNS` or `OF_FIGURES`."""
+
+    code: str
+    theirs: Any
+    ours: Any
+
+    @property
+    def words(self) -> str:
+        """The difference: ``scale 4, not 1``."""
+        if self.code == "quick":
+            return "quick" if self.theirs else "not quick"
+        if self.code == LOAD:
+            return taken_apart((str(self.theirs or ""), str(self.ours or "")))
+        if self.code == UNFIT:
+            return labels_of(self.theirs) if self.theirs else f"good, not {labels_of(self.ours)}"
+        theirs, ours = (_shown(self.code, each) for each in (self.theirs, self.ours))
+        return f"{_WORDS[self.code]} {theirs}, not {ours}"
+
+
+def apart(
+    one: Mapping[str, Any], other: Mapping[str, Any], *, but: Collection[str] = ()
+) -> tuple[Incomparable, ...]:
+    """Return in what two figures are unlike; empty: they are comparable.
+
+    Parameters
+    ----------
+    one, other
+        Each with all of `OF_RUNS`, and with `OF_FIGURES` unless only their runs are asked about.
+    but
+        What does not count.
+    """
+    names = [name for name in (*OF_RUNS, *OF_FIGURES) if name in one and name in other and name not in but]
+    return tuple(Incomparable(name, one[name], other[name]) for name in names if one[name] != other[name])
+
+
+def taken_apart(loads: Iterable[str]) -> str:
+    """Say that figures were taken at unlike loads, so that none is ranked beside another; empty: at one.
+
+    >>> taken_apart(["depth 16", "depth 4", "depth 4"])
+    'taken at depths 4 and 16'
+    """
+    taken = list(dict.fromkeys(loads))
+    if len(taken) < 2:
+        return ""
+    if all(each.startswith(_DEPTH) for each in taken):
+        return f"taken at depths {and_listed(sorted((each.removeprefix(_DEPTH) for each in taken), key=int))}"
+    return f"taken at {and_listed([each or _UNTOLD for each in taken])}"
+
+
+def unfit_of(codes: Iterable[str]) -> str | None:
+    """Return the codes that forbid a rank, sorted, as the catalogue keeps them; None: there are none."""
+    return ", ".join(sorted(set(codes))) or None
+
+
+def codes_of(unfit: str | None) -> list[str]:
+    """Return the codes again, the gravest first."""
+    found = (unfit or "").split(", ") if unfit else []
+    return [
+        *(code for code in CATALOGUE if code in found),
+        *(code for code in found if code not in CATALOGUE),
+    ]
+
+
+def labels_of(unfit: str | None) -> str:
+    """Return the labels of such codes."""
+    return ", ".join(dict.fromkeys(kind_of(code).label for code in codes_of(unfit)))
+
+
+def _shown(name: str, value: object) -> str:
+    if value in ("", None):
+        return "the drive's own" if name == "spare" else "none" if name != "settings" else "the preset's"
+    if name == "spare" and isinstance(value, float):
+        return fixed_share_text(value)
+    return str(value)

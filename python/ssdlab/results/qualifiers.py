@@ -1,0 +1,121 @@
+"""What may be the matter with a figure: the one catalogue of it.
+
+A warning is about a step while it runs, a departure about the method against its source; a qualifier is about
+a figure (`metric.Qualifier`), is stored with it, and every surface tells it by its label; what it forbids, no
+surface does.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+Use = Literal["ranking", "ratings", "comparison", "claims"]
+"""What a figure is used for: a place among drives, a share of a rating, a shift, a bound."""
+ALL_USES: frozenset[Use] = frozenset(get_args(Use))
+_NONE: frozenset[Use] = frozenset()
+
+
+class Kind(NamedTuple):
+    """An entry of the catalogue.
+
+    Attributes
+    ----------
+    label
+        What is shown with the figure, at most three words.
+    sentence
+        What it means.
+    advice
+        What to do; empty: nothing is amiss.
+    forbids
+        What such a figure is not used for.
+    """
+
+    label: str
+    sentence: str
+    advice: str = ""
+    forbids: frozenset[Use] = ALL_USES
+
+
+CATALOGUE: dict[str, Kind] = {
+    "failed-io": Kind(
+        "failed I/O",
+        "I/O failed in its steps, or the drive or the link had errors.",
+        "look at the kernel log and the drive's health: ssdlab show names the steps",
+    ),
+    "state-moved": Kind(
+        "state moved",
+        "The drive's state moved while its steps were taken, so that they are not of one state.",
+        "write for longer before, or place the state of a simulated drive: --precondition analytic",
+    ),
+    "state-unproven": Kind(
+        "state unproven",
+        "Nothing shows that the drive was in the state that the figure is named after.",
+        "measure for longer, until it is shown; not with --quick",
+    ),
+    "not-judged": Kind(
+        "not judged",
+        "The run was too short, or its load another than the method's, for a verdict.",
+        "run the method in full: without --quick",
+    ),
+    "within-cache": Kind(
+        "within cache",
+        "The writes may have stayed within the drive's cache.",
+        "measure over a larger span: without --quick",
+    ),
+    "search-ceiling": Kind(
+        "search ceiling",
+        "Nothing failed, so the search ended below what the drive can do.",
+        "search higher",
+    ),
+    "throttled": Kind(
+        "throttled",
+        "The drive slowed itself down for heat.",
+        "measure with the drive cooled",
+    ),
+    "paused": Kind(
+        "paused",
+        "For a time in its steps ssdlab stood still.",
+        "measure again without a stop, on a host that stays awake",
+    ),
+    "host-limited": Kind(
+        "host-limited",
+        "The host, not the drive, was the limit.",
+        "measure with fewer threads, or on a host that does less beside it",
+    ),
+    "few-samples": Kind(
+        "few samples",
+        "There were too few I/Os for it.",
+        "measure for longer",
+    ),
+    "not-fresh": Kind(
+        "not fresh",
+        "The drive was not purged before, so it is not known to be fresh.",
+        "purge it before",
+        frozenset({"ratings"}),
+    ),
+    "one-pass": Kind(
+        "one random pass",
+        "One random pass brought the state about, not SNIA's preconditioning.",
+        forbids=_NONE,
+    ),
+    "placed": Kind(
+        "prepared, not written",
+        "The state was placed into the simulated drive by theory, and not written.",
+        forbids=_NONE,
+    ),
+    "example": Kind(
+        "made-up load",
+        "The load is an example that was made up.",
+        "give a trace of your own: --set file=PATH",
+        _NONE,
+    ),
+}
+"""By code, the gravest first: that is the order in which surfaces tell them."""
+ORDER = {code: at for at, code in enumerate(CATALOGUE)}
+UNKNOWN = "state-unproven"
+"""What an unknown code is read as: never as good."""
+
+
+def kind_of(code: str) -> Kind:
+    """Return the entry of a code; of a later ssdlab that of a state that was not proven."""
+    return CATALOGUE.get(code, CATALOGUE[UNKNOWN])

@@ -1,0 +1,141 @@
+"""`show` tells once what each qualifier of figures means, and `--require-steady` asks for them by code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from library.made import manifest, run
+from ssdlab.cli import main
+from ssdlab.cli.ordering import print_run
+from ssdlab.results.qualifiers import ALL_USES, CATALOGUE
+from ssdlab.results.schema import Child, Member
+
+THROTTLED = {"code": "throttled", "steps": [1]}
+PASS = {"code": "one-pass"}
+
+
+def made(library: Path, number: int, figures: dict[str, list[dict[str, Any]]], **changes: Any) -> Path:
+    """A run of a method that nobody has here, with these qualifiers of its figures."""
+    stored: Any = manifest(number, dict.fromkeys(figures, 1000.0)).result
+    for each in (scalars := stored["scalars"]):
+        each |= {"steps": [1], "qualifiers": figures[each["name"]]}
+    result = {"kind": "of-another", "quick": False, "scalars": scalars}
+    return run(library, number, {}, result=result, **changes)
+
+
+def shown(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    capsys.readouterr()
+    assert main(["show", folder.name, "--library", str(folder.parent), *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_each_qualifier_is_told_once_with_what_helps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unproven = [{"code": "state-unproven", "why": why} for why in ("not steady", "not judged", "not steady")]
+    folder = made(
+        tmp_path,
+        1,
+        {
+            "a_iops": [THROTTLED, PASS],
+            "b_iops": [unproven[0], THROTTLED],
+            "c_iops": [unproven[1], THROTTLED],
+            "d_iops": [unproven[2], THROTTLED],
+        },
+    )
+    lines = shown(folder, capsys).splitlines()
+    assert any("a iops (throttled, one random pass)" in line for line in lines)
+    unproven_line, heat, one_pass = (
+        next(at for at, line in enumerate(lines) if line.startswith(label))
+        for label in ("state unproven", "throttled", "one random pass")
+    )
+    assert (heat, one_pass) == (unproven_line + 1, unproven_line + 2), "the gravest first"
+    kind = CATALOGUE["state-unproven"]
+    assert lines[unproven_line] == (
+        f"state unproven, of b iops; c iops; d iops: {kind.sentence[:-1]} (not steady; not judged). "
+        f"{kind.advice.capitalize()}"
+    )
+    heat_kind, pass_kind = CATALOGUE["throttled"], CATALOGUE["one-pass"]
+    assert lines[heat] == f"throttled: {heat_kind.sentence} {heat_kind.advice.capitalize()}"
+    assert lines[one_pass] == f"one random pass, of a iops: {pass_kind.sentence}"
+
+
+def test_json_has_what_each_code_means(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made(tmp_path, 1, {"a_iops": [PASS], "b_iops": [THROTTLED, PASS]})
+    told = json.loads(shown(folder, capsys, "--json"))
+    assert list(told["qualifiers"]) == ["throttled", "one-pass"] and "states" not in told
+    kind = CATALOGUE["throttled"]
+    assert told["qualifiers"]["throttled"] == {
+        "label": "throttled",
+        "sentence": kind.sentence,
+        "advice": kind.advice,
+        "forbids": sorted(ALL_USES),
+        "figures": ["b_iops"],
+    }
+    assert told["qualifiers"]["one-pass"]["forbids"] == []
+    assert told["qualifiers"]["one-pass"]["figures"] == ["a_iops", "b_iops"]
+    assert [each["code"] for each in told["result"]["scalars"][1]["qualifiers"]] == ["throttled", "one-pass"]
+
+
+def test_nothing_is_told_where_nothing_is_the_matter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = made(tmp_path, 1, {"a_iops": []})
+    assert json.loads(shown(folder, capsys, "--json"))["qualifiers"] == {}
+    assert not any(kind.sentence in shown(folder, capsys) for kind in CATALOGUE.values())
+
+
+def test_a_code_of_a_later_ssdlab_is_never_read_as_good(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = made(tmp_path, 1, {"a_iops": [{"code": "haunted", "why": "by a ghost"}]})
+    assert "(by a ghost)" in shown(folder, capsys)
+    told = json.loads(shown(folder, capsys, "--json"))["qualifiers"]
+    assert list(told) == ["haunted"] and told["haunted"]["forbids"] == sorted(ALL_USES)
+
+
+def suite_of(library: Path, parts: dict[str, dict[str, list[dict[str, Any]]]]) -> Path:
+    """A finished suite of such runs."""
+    children, outcomes = [], []
+    for number, (part, figures) in enumerate(parts.items(), start=1):
+        member = Member(suite="20261121-0900-qd1-000100", part=part, preparation_seed=1)
+        name = made(library, number, figures, member=member).name
+        of_part = {"part": part, "run_id": name, "method": "qd1", "title": "", "state": ""}
+        children.append(
+            Child(version=2, params={}, quick=False, seed=1, preparation_seed=1, drive="", **of_part)
+        )
+        outcomes.append(of_part)
+    result = {"kind": "suite", "quick": False, "outcomes": outcomes}
+    return run(library, 100, {}, result=result, children=tuple(children))
+
+
+def test_a_suite_tells_of_the_parts_that_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = suite_of(tmp_path, {"one": {"a_iops": [PASS]}, "two": {"a_iops": [PASS, THROTTLED]}})
+    lines = shown(folder, capsys).splitlines()
+    assert any(line.startswith("throttled, of two: ") for line in lines)
+    assert any(line.startswith("one random pass: ") for line in lines)
+    told = json.loads(shown(folder, capsys, "--json"))["qualifiers"]
+    assert {code: each["figures"] for code, each in told.items()} == {
+        "throttled": ["a_iops"],
+        "one-pass": ["a_iops"],
+    }
+
+
+def test_a_state_that_is_not_shown_fails_where_it_is_required(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unproven = [{"code": "state-unproven", "why": "not steady", "steps": [step]} for step in (1, 2)]
+    figures = {"a_iops": unproven[:1], "b_iops": unproven[:1], "c_iops": unproven[1:], "d_iops": [THROTTLED]}
+    bad = made(tmp_path, 1, figures)
+    good = made(tmp_path, 2, {"a_iops": [THROTTLED, PASS]})
+    asked = "steady state was not shown, and --require-steady asks for it: qd1, "
+    assert print_run(bad, json=False) == 0
+    assert print_run(good, json=False, require_steady=True) == 0
+    assert asked not in capsys.readouterr().err
+    assert print_run(bad, json=False, require_steady=True) == 1
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith(asked)]
+    assert told == [f"{asked}a iops; b iops: not steady", f"{asked}c iops: not steady"]
