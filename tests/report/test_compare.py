@@ -214,17 +214,15 @@ def test_a_run_set_shorter_than_its_method_asks_says_so_at_the_top(make_run: Cal
     seconds = ParameterInfo(name="seconds", unit="s", reason="", default=60.0, quick=2.0)
     method = run.manifest.method.model_copy(update={"parameters": (seconds,)})
 
-    def badges(value: float, *departed: str, caveat: str = "") -> tuple[str, ...]:
+    def badges(value: float, *departed: str) -> tuple[str, ...]:
         departures = tuple(Departure(code=code, what="") for code in departed)
         changes = {"method": method, "params": {"seconds": value}, "departures": departures}
-        result = run.result.model_copy(update={"caveats": (caveat,)})
-        set_so = replace(run, manifest=run.manifest.model_copy(update=changes), result=result)
+        set_so = replace(run, manifest=run.manifest.model_copy(update=changes))
         return header(shown([set_so])).badges
 
     said = "Shorter than the method asks for"
     assert badges(1.0)[-1] == said
     assert said not in badges(60.0) and said not in badges(1.0, "parameter-seconds")
-    assert said not in badges(60.0, caveat=f"{said.lower()}, says a caveat of another kind")
 
 
 def test_what_drives_went_through_is_said_once_for_methods_where_it_is_the_same(

@@ -12,7 +12,6 @@ import pytest
 from ssdlab.analysis.places import places
 from ssdlab.drives.rated import Rated
 from ssdlab.drives.ratings import MetricName
-from ssdlab.methods.results.replay import MADE_UP, example
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
 from ssdlab.report.runs import Shown, shown
@@ -23,7 +22,6 @@ from ssdlab.report.sections.tiles import tiles
 from ssdlab.report.source import Run
 from ssdlab.report.standings import UNLIKE, standings
 from ssdlab.results import drive_states
-from ssdlab.results.claim import Claim
 from ssdlab.results.drive_states import StateCheck
 from ssdlab.results.earlier import as_of_now
 from ssdlab.results.evidence import qualified
@@ -287,12 +285,6 @@ def test_a_made_up_example_never_leads_the_verdict_and_is_called_one(make_run: M
     replay = replace(replay, result=replay.result.model_copy(update={"scalars": (made_up,)}))
     texts = told(shown([replay, sweep]), "replay", "sweep", order=("replay", "sweep"))
     assert texts == ["Sweep (IOPS): 100k IOPS", "Replay of a made-up example (IOPS): 100k IOPS"]
-
-
-@pytest.mark.parametrize("made_up", [False, True])
-def test_figures_of_a_replay_are_of_an_example_where_it_says_so(made_up: bool) -> None:
-    notes = (MADE_UP,) if made_up else (Claim("another"),)
-    assert [each.code for each in example(notes)] == ["example"] * made_up
 
 
 def test_every_drive_is_named_with_its_place_and_what_is_not_ranked_says_why(make_run: Make) -> None:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ssdlab.report.sections.drive import _names
-from ssdlab.report.together import caveats
+from ssdlab.report.together import texts_of
 from ssdlab.report.view import Buttons
 
 
@@ -26,8 +26,7 @@ def test_equal_buttons_are_numbered() -> None:
     assert Buttons("view", "Point", ("a", "b", "a", "a")).names == ("a", "b", "a (2)", "a (3)")
 
 
-def test_what_is_to_be_minded_names_the_drive_unless_it_is_of_all() -> None:
-    one, other = SimpleNamespace(caveats=("quick", "hot", "hot")), SimpleNamespace(caveats=("quick",))
-    kept: Any = [(shown("A", ""), one), (shown("B", ""), other)]
-    assert caveats(kept) == ("quick", "A: hot")
-    assert caveats(kept[:1]) == ("quick", "hot")
+def test_a_text_names_the_drive_unless_it_is_of_all() -> None:
+    one, other = shown("A", ""), shown("B", "")
+    assert texts_of([(one, "quick"), (other, "quick")]) == ("quick",)
+    assert texts_of([(one, "hot"), (other, "")]) == ("A: hot",)

@@ -71,7 +71,7 @@ def test_a_failed_run_is_shown_and_reported(failed: Path, capsys: pytest.Capture
     rows = run.rows(point.ordinal)
     assert rows["ios"][~rows["ramp"]].sum() == point.ios and len(rows["ios"]) >= 2
     assert len(run.buckets(point.ordinal)["count"])
-    assert any("/dev/x is gone" in caveat for caveat in run.result.caveats)
+    assert any("/dev/x is gone" in each.what for each in run.manifest.departures)
     target = failed.parent / "page.html"
     page.write([run], target)
     text = target.read_text()

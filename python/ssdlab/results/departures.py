@@ -55,22 +55,21 @@ def gathered_departures(manifest: Manifest) -> tuple[Departure, ...]:
 
 def is_shortened(manifest: Manifest) -> bool:
     """Say whether a run is shorter than its method asks for, or than `--quick` makes it."""
-    return any(value < _expected(each, manifest) for each, value in _lengths(manifest))
+    return any(value < _expected(each, manifest) for each, value in _undeclared(manifest))
 
 
 def _shortened(manifest: Manifest) -> Iterator[str]:
     """Yield each length that is shorter than the default, which no departure tells of."""
+    for each, value in _undeclared(manifest):
+        yield f"{label_of(each.name)} {_amount(each, value)} instead of {_amount(each, each.default)}"
+
+
+def _undeclared(manifest: Manifest) -> Iterator[tuple[ParameterInfo, float]]:
+    """Yield the lengths below their default that no departure tells of, with their values."""
     departed = {each.code.removeprefix(_PARAMETER) for each in manifest.departures}
-    for each, value in _lengths(manifest):
-        if each.name not in departed:
-            yield f"{label_of(each.name)} {_amount(each, value)} instead of {_amount(each, each.default)}"
-
-
-def _lengths(manifest: Manifest) -> Iterator[tuple[ParameterInfo, float]]:
-    """Yield the parameters that make a run shorter and were set below their default, with their values."""
     for each in () if manifest.children else manifest.method.parameters:
         value = manifest.params.get(each.name)
-        if each.unit not in _LENGTHS or not isinstance(value, int | float):
+        if each.unit not in _LENGTHS or each.name in departed or not isinstance(value, int | float):
             continue
         if not isinstance(each.default, int | float) or not isinstance(each.quick, int | float):
             continue
@@ -80,7 +79,7 @@ def _lengths(manifest: Manifest) -> Iterator[tuple[ParameterInfo, float]]:
 
 def _expected(each: ParameterInfo, manifest: Manifest) -> float:
     found = each.quick if manifest.quick else each.default
-    assert isinstance(found, int | float)  # as `_lengths` has it
+    assert isinstance(found, int | float)  # as `_undeclared` has it
     return found
 
 

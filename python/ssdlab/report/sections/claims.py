@@ -67,7 +67,7 @@ def judged(
 def _judged(claim: UserClaim, runs: Sequence[Shown], links: Mapping[str, ChartLink]) -> Judged:
     found = _figure(claim, runs)
     mark: Mark = "not measured"
-    words = _lack(claim, runs)
+    words = _lack(claim, runs, "" if found is None else found[1].state)
     if found is not None and found[1].value is not None:
         shown, figure = found
         assert figure.value is not None
@@ -85,8 +85,8 @@ def _may_be(figure: str) -> bool:
     return bool(plugins()) or is_named(figure, (name for names in NAMES.values() for name in names))
 
 
-def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
-    """Say why a claim is held against nothing: what of it the page does not have."""
+def _lack(claim: UserClaim, runs: Sequence[Shown], state: str) -> str:
+    """Say why a claim is held against nothing: what of it the page does not have, and what keeps that back."""
     labels = list(dict.fromkeys(shown.label for shown in runs))
     having = list(
         dict.fromkeys(
@@ -102,8 +102,9 @@ def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
         if _meant(claim.drive, labels) is None:
             return f"{claim.drive!r} fits several drives of this page: {'; '.join(fitting)}"
     if not having:
-        return "no run of this page has a value of it"
-    return f"no value of it for {claim.drive or runs[0].label}; there is one for: {'; '.join(having)}"
+        return labelled("no run of this page has a value of it", state)
+    lacking = labelled(f"no value of it for {claim.drive or runs[0].label}", state)
+    return f"{lacking}; there is one for: {'; '.join(having)}"
 
 
 def _fitting(drive: str, labels: Sequence[str]) -> list[str]:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ssdlab.report.standings import Place, Standing
     from ssdlab.results.rated_shares import RatedShare
 
-_OF_POWER = ("_w", "_per_w", "_depth")
-"""Ends of names of figures that no drive is praised for."""
 _NAMED = 3
 _SAME = 0.05
 """Figures of one measurement whose product or quotient differs by less over all drives are one."""
@@ -69,7 +67,7 @@ def _unranked(ranks: Sequence[Standing]) -> Iterator[str]:
     """Yield which figures of several drives nobody is ranked by, and why."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for standing in ranks:
-        if standing.unranked and not standing.name.endswith(_OF_POWER):
+        if standing.unranked and _praised(standing):
             reasons.setdefault((standing.method, standing.unranked), []).append(standing.label)
     found = [f"{method} ({and_listed(labels)}), {why}" for (method, why), labels in reasons.items()]
     if found:
@@ -130,7 +128,13 @@ def _ends(counted: Sequence[tuple[Standing, Place]], *, several: bool) -> Iterat
 
 
 def _counts(standing: Standing) -> bool:
-    return len(standing.ranked) > 1 and not standing.name.endswith(_OF_POWER)
+    return len(standing.ranked) > 1 and _praised(standing)
+
+
+def _praised(standing: Standing) -> bool:
+    """Whether a drive is praised for it: not for what it draws, nor for the depth that a run chose."""
+    unit = standing.places[0].figure.unit
+    return unit not in ("W", "I/Os", "") and not unit.endswith("/W")
 
 
 def _against(places: Sequence[Place], ratings: int) -> Iterator[str]:
