@@ -34,6 +34,7 @@ from ssdlab.report.sections import conclusion
 from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.header import Header
 from ssdlab.report.sections.headlines import Headline
+from ssdlab.report.source import Reported
 from ssdlab.report.standings import Standing, standings
 from ssdlab.results.metric import Metric
 from ssdlab.results.qualifiers import CATALOGUE, Kind
@@ -53,6 +54,8 @@ BRIEF = (
     "seconds=200ms ramp_seconds=0 depths=1,8"
 )
 """Too short to show a steady state."""
+HEATED = "round_seconds=1 least_seconds=90 most_seconds=400 seconds=10 depths=1,8"
+"""Long enough for one of two drives to slow itself down."""
 STEADY = "round_seconds=500ms least_seconds=1 most_seconds=120 depths=1,8 seconds=1"
 IOPS = "peak_random_read_iops"
 
@@ -291,12 +294,16 @@ class Read:
     folders: tuple[RunFolder, ...]
 
     @cached_property
+    def reported(self) -> list[Reported]:
+        return [source.read(each.path) for each in self.folders]
+
+    @cached_property
     def placed(self) -> tuple[Shown, ...]:
-        return placed_of([source.read_run(each.path) for each in self.folders])
+        return placed_of(self.reported)
 
     @cached_property
     def arranged(self) -> tuple[Header, Outline]:
-        return arranged([one.run for one in self.placed], body_of(self.placed))
+        return arranged(self.reported, body_of(self.placed))
 
     @cached_property
     def standings(self) -> dict[str, Standing]:
@@ -340,6 +347,21 @@ class Read:
         claim = UserClaim(sentence="It is so.", figure=name, bound=bound, drive=self.placed[run].label)
         (found,) = judged([claim], self.placed, {})
         return found
+
+
+def killed(shelf: Shelf, scene: Scene, at: int) -> RunFolder:
+    """Begin a run in a fork of this process and kill it where a step begins."""
+    run_id = f"20260101-0900-{scene.name}-000001"
+    child = os.fork()
+    if child == 0:
+        try:
+            with planted(scene.change, at):
+                words = order(scene.method, scene.text, scene.words)
+                ssdlab(*words, "--library", shelf.library, "--run-id", run_id)
+        finally:
+            os._exit(70)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    return RunFolder(shelf.library / run_id)
 
 
 def figure_of(run: RunFolder, name: str) -> Metric:

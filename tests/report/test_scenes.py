@@ -7,25 +7,48 @@ from __future__ import annotations
 
 import re
 import shutil
+import tarfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from report.planted_scenes import IOPS, SCENES, Read, Scene, Shelf, figure_of, ssdlab
+from methods.quick_runs import METHODS, QuickRun
+from report import planted_scenes as stage
+from report.planted_scenes import (
+    IOPS,
+    RATED,
+    READ,
+    SCENES,
+    SLOWER,
+    Read,
+    Scene,
+    Shelf,
+    figure_of,
+    killed,
+    planted,
+    ssdlab,
+)
 from ssdlab.fleet.population import model_of, populations
 from ssdlab.library.choosing import Choice
 from ssdlab.library.index import Index
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.report import page, source
-from ssdlab.results import evidence
+from ssdlab.report.charts import HeadNote
+from ssdlab.report.heads import heads_of
+from ssdlab.report.standings import UNLIKE
+from ssdlab.results import evidence, kin
 from ssdlab.results.catalogue_files import FOLDER
 from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.qualifiers import ALL_USES, CATALOGUE, Kind, Use
+from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder
 
 pytestmark = pytest.mark.long
 LOOSE, MADE_UP = "at least 0", "made-up"
+SCENES_BY_NAME = {each.name: each for each in SCENES}
 each_scene = pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 with_value = pytest.mark.parametrize(
     "scene", [each for each in SCENES if not each.withheld], ids=lambda scene: scene.name
@@ -269,7 +292,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shelf, Scene]:
 
 
 @pytest.fixture(
-    params=[ALL_USES, *(frozenset({use}) for use in sorted(ALL_USES)), frozenset()],
+    params=[ALL_USES, *map(frozenset[Use], (["ranking", "comparison"], ["ratings"], ["claims"], []))],
     ids=lambda uses: "+".join(sorted(uses)) or "nothing",
 )
 def entered(
@@ -321,3 +344,183 @@ def test_one_entry_of_the_catalogue_is_on_every_surface(entered: tuple[Shelf, Sc
     test_no_share_of_a_rating_where_it_is_forbidden(scene, shelf, page_of)
     for surface in OF_LIBRARY:
         surface(scene, shelf)
+
+
+def test_a_run_that_was_killed_keeps_what_its_steps_showed(tmp_path: Path) -> None:
+    """The step that failed is of the first attempt; what is resumed fails in nothing."""
+    shelf = Shelf(tmp_path)
+    scene = replace(SCENES_BY_NAME["failing"], name="killed")
+    run = killed(shelf, scene, 3)
+    assert ssdlab("report", run.path, "-o", tmp_path / "page.html").status == 2
+    with planted(None):
+        assert ssdlab("resume", run.path).status == 0
+    run = RunFolder(run.path)
+    (found,) = figure_of(run, IOPS).qualifiers
+    assert (found.code, found.steps) == (scene.code, (2,)), "the step of the figure is another"
+    shelf.made[scene.method, scene.text, f"{scene.words} --repeat 2", scene.change] = run
+    read = Read((run, *shelf.good(scene)))
+    assert scene.kind.label in ssdlab("show", run.path).text
+    assert [each.shown.index for each in read.standings[IOPS].ranked] == [1, 2]
+    assert read.claim(IOPS, LOOSE).mark == "not measured"
+    words = ("--library", tmp_path, "--drive", "KILLED")
+    assert scene.kind.label in ssdlab("rank", IOPS, *words, "--json").json["what"]
+
+
+def test_a_review_ranks_only_the_drive_that_stood_it(shelf: Shelf) -> None:
+    """By itself one of these drives slows down for heat, and shows no steady state for that."""
+    drives = "sim:nvme-tlc-client,scale=128 sim:nvme-tlc-enterprise,scale=128"
+    review = shelf.run("steady-sequential-write", drives, stage.HEATED)
+    name, label = "steady_sequential_write_mb_s", CATALOGUE["throttled"].label
+    read = Read((review,))
+    standing, hot = read.standings[name], read.placed[0].style.short
+    assert [each.shown.index for each in standing.ranked] == [1]
+    (tile,) = read.tiles(0, name)
+    assert tile.place.startswith("not ranked: ") and label in tile.place
+    assert not re.search(rf"{re.escape(hot)} (wins|alone)", read.verdict(name))
+    assert not any(label in each for each in read.cards(1, name)[0].beside)
+    assert "irst in" not in read.conclusion(0) and "irst in" not in read.conclusion(1)
+    assert any(label in note.text for note in notes_of_runs(read, 0))
+    assert not any(label in note.text for note in notes_of_runs(read, 1))
+    (row,) = [
+        each for each in ssdlab("show", review.path, "--json").json["side_by_side"] if each["figure"] == name
+    ]
+    assert [label in each["state"] for each in row["drives"].values()] == [True, False]
+    shown = ssdlab("show", review.path).text
+    assert shown.count(CATALOGUE["throttled"].sentence.removesuffix(".")) == 1
+    html = page.render(read.reported)
+    assert label in html
+
+
+def notes_of_runs(read: Read, run: int) -> list[HeadNote]:
+    """What stands on pictures of one run alone."""
+    heads = heads_of(read.arranged[1].sections, read.placed).values()
+    return [note for head in heads for note in head.notes if note.runs == (run,)]
+
+
+@pytest.mark.parametrize(
+    ("drive", "words", "codes"),
+    [
+        (f"{RATED},serial=LONG", READ.removeprefix("--quick "), {"quick"}),
+        ("sim:samsung-983-dct-960gb,scale=128,serial=HALF", READ, {"scale"}),
+        ("FILE", f"--size 16MiB {READ}", {"engine", "drive_kind", "scale"}),
+        (f"{RATED},serial=SPARE", f"--spare 30% {READ}", {"spare"}),
+        (f"{RATED},serial=OTHER", f"{READ} depths=1,4", {"settings"}),
+    ],
+    ids=["quick", "scaled", "real", "spare", "settings"],
+)
+def test_runs_that_were_not_taken_alike_are_nowhere_held_against_each_other(
+    drive: str, words: str, codes: set[str], shelf: Shelf, scratch: Path
+) -> None:
+    (ours, *_) = shelf.good(SCENES[0])
+    if drive == "FILE":
+        drive, words = str(scratch / "drive.img"), f"{words} --destroy drive.img"
+    theirs = shelf.run("peak-random-read", drive, words)
+    read = Read((theirs, ours))
+    standing, an_entry = read.standings[IOPS], codes <= set(kin.OF_AN_ENTRY)
+    if an_entry:
+        assert standing.unlike == "" and len(standing.ranked) == 2
+    else:
+        assert (standing.unlike, standing.ranked) == (UNLIKE, ())
+        assert all("not ranked: " in read.tiles(at, IOPS)[0].place for at in (0, 1))
+        assert not re.search("wins|first|level", read.verdict(IOPS))
+    assert not any(
+        each.startswith(tuple(kind.label for kind in CATALOGUE.values())) for each in read.marks[1:]
+    )
+    rule = ("--fail-if", f"{IOPS} > +1000%", "--library", shelf.library)
+    done = ssdlab("compare", ours.path.name, theirs.path.name, *rule, "--json").json
+    assert done["rules"][0]["outcome"] == "undecidable" and "unlike" in done["rules"][0]["why"]
+    assert {each["shift"] for each in done["figures"]} == {None}
+    found = ssdlab("rank", IOPS, "--like", ours.path.name, "--library", shelf.library, "--json").json
+    assert theirs.manifest.drive.id not in [each["drive_id"] for each in found["lines"]]
+    assert any(codes <= set(each["differs"]) for each in found["left_out"])
+    with Index(shelf.library) as index:
+        every = Choice(method="peak-random-read", status="finished")
+        found = populations(index, ours.manifest.drive.name, every)
+    (population,) = [each for each in found if each.name == IOPS]
+    assert theirs.manifest.drive.id not in {each.drive_id for each in population.samples}
+
+
+def test_latencies_at_unlike_depths_are_no_rank(shelf: Shelf) -> None:
+    """Each drive is reported at a depth of its own: its throughput is ranked, its latency is not."""
+    words = READ.replace("1,8", "1,8,32,64")
+    runs = [shelf.run("peak-random-read", drive, words) for drive in (f"{RATED},serial=DEEP", SLOWER)]
+    name = "peak_random_read_mean_ns"
+    loads = [figure_of(run, name).load for run in runs]
+    assert None not in loads and loads[0] != loads[1]
+    read = Read(tuple(runs))
+    assert read.standings[name].ranked == () and len(read.standings[IOPS].ranked) == 2
+    rule = ("--fail-if", f"{name} > +1000%", "--library", shelf.library, "--json")
+    done = ssdlab("compare", runs[0].path.name, runs[1].path.name, *rule).json
+    apart = {each["figure"]: each["unlike"] for each in done["figures"]}
+    assert apart[IOPS] == "" and apart[name]
+    assert done["rules"][0]["why"].endswith(apart[name])
+    found = ssdlab("rank", name, "--like", runs[0].path.name, "--library", shelf.library, "--json").json
+    assert runs[1].manifest.drive.id not in [each["drive_id"] for each in found["lines"]]
+    assert any("load" in each["differs"] for each in found["left_out"])
+
+
+def test_repeats_tell_in_how_many_it_stands(shelf: Shelf) -> None:
+    """One of the runs was disturbed: that stands with the median, and the gate decides nothing."""
+    runs = iter((stage.hot, stage.hot, stage.hot))
+
+    def first_hot(at: int, result: StepResult) -> StepResult:
+        return change(at, result) if (change := next(runs, None)) else result
+
+    suite = shelf.run("peak-random-read", f"{RATED},serial=PART", f"{READ} --repeat 2", first_hot)
+    (base, *_) = shelf.good(SCENES[0])
+    found = ssdlab("show", suite.path, "--json").json["result"]["repeated"]
+    (figure,) = [each for each in found if each["name"] == IOPS]
+    assert figure["qualified"] == {"throttled": 1}
+    label = CATALOGUE["throttled"].label
+    assert f"{label} in 1 of 2" in ssdlab("show", suite.path).text
+    rule = ("--fail-if", f"{IOPS} > +1000%", "--library", shelf.library, "--json")
+    (judged,) = ssdlab("compare", base.path.name, suite.path.name, *rule).json["rules"]
+    assert judged["outcome"] == "undecidable" and label in judged["why"]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_each_figure_with_a_qualifier_says_so(name: str, quick_run: QuickRun) -> None:
+    walk(quick_run(name))
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> list[RunFolder]:
+    """The finished runs of the planted library, as an earlier version stored them."""
+    folder = tmp_path_factory.mktemp("earlier")
+    with tarfile.open(Path(__file__).parents[1] / "planted" / "library.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    found = [RunFolder(each.parent) for each in sorted(folder.glob("library/2*/manifest.json"))]
+    return [each for each in found if each.manifest.result and not each.manifest.children]
+
+
+def test_so_do_runs_of_an_earlier_version(earlier: list[RunFolder]) -> None:
+    for run in earlier:
+        walk(run)
+
+
+def walk(run: RunFolder) -> None:
+    """Hold what is shown of a run against the figures of its result."""
+    result = read_result(run)
+    assert result is not None
+    qualified = [each for each in result.scalars if each.qualifiers]
+    if not qualified:
+        return
+    shown, read = ssdlab("show", run.path).text, Read((run,))
+    codes = dict.fromkeys(each for figure in qualified for each in figure.codes)
+    for code in codes:
+        kind = CATALOGUE[code]
+        where = f"{run.path.name}: {code}"
+        assert shown.count(kind.sentence.removesuffix(".")) == 1, where
+        assert sum(each.startswith(f"{kind.label}: ") for each in read.marks) == 1, where
+        if any(code in each.codes and each.value is not None for each in qualified):
+            assert re.search(rf"\([^()]*\b{kind.label}\b[^()]*\)", shown), where
+    for figure in qualified:
+        where = f"{run.path.name}: {figure.name}"
+        for card in read.cards(0, figure.name):
+            told = {*card.beside, card.figure}
+            assert {each.label for each in figure.qualifiers} <= told, where
+        place = read.standings[figure.name].of(0) if figure.value is not None else None
+        if place is not None:
+            assert (place.rank is None) is bool(figure.unfit("ranking")), where
+        for tile in read.tiles(0, figure.name):
+            assert tile.stands is not bool(figure.unfit("ranking")), where

@@ -13,6 +13,7 @@ long to load.
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -198,7 +199,7 @@ def _names(folder: HeldFolder, name: str) -> frozenset[str]:
 
 def ready() -> None:
     """Begin to make what `read` reads through, which goes on beside what else has to be done before."""
-    _made()
+    _made(os.getpid())
 
 
 def _selected(name: str, kind: str) -> str:
@@ -229,7 +230,7 @@ def _reading() -> DuckDBPyConnection:
 
     It keeps nothing of a file: a name in `/proc/self/fd` is that of another one the next time.
     """
-    return _made().result()
+    return _made(os.getpid()).result()
 
 
 @cache
@@ -242,7 +243,9 @@ def _database() -> Any:  # noqa: ANN401 - a module
 
 
 @cache
-def _made() -> Future[DuckDBPyConnection]:
+def _made(process: int) -> Future[DuckDBPyConnection]:
+    """Begin to make that of a process: one that was forked waits for ever in its parent's."""
+    del process
     from concurrent.futures import ThreadPoolExecutor
 
     thread = ThreadPoolExecutor(1, "tables")
