@@ -30,4 +30,3 @@ def test_an_entry_is_short_and_says_what_to_do(code: str) -> None:
     assert 1 <= len(kind.label.split()) <= 3 and len(kind.sentence.split()) <= 25
     assert kind.sentence.endswith(".") and kind.sentence[0].isupper()
     assert kind.advice or not kind.forbids, "what forbids a use says what to do"
-    assert ("ranking" in kind.forbids) == ("comparison" in kind.forbids), "`unfit` stands for both"

@@ -24,6 +24,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.direction import DIRECTIONS
+from ssdlab.results import finishing
 from ssdlab.results.lease import is_running
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord
 from ssdlab.results.run_folder import RunFolder
@@ -155,7 +156,10 @@ def test_killed_at_a_hundred_and_ten_other_moments(scratch: Path) -> None:
     assert spread_over_the_run(found), found
 
 
-def test_killed_while_the_tables_are_written(scratch: Path) -> None:
+def test_killed_while_the_tables_are_written(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        finishing, "subprocess", subprocess
+    )  # as a user's command, with a child that compacts
     order = make_order(scratch / "scratch.img")
     draw = random.Random(SEED)
     began = time.monotonic()

@@ -337,7 +337,7 @@ def test_a_figure_whose_state_was_not_shown_is_not_ranked(
         figure = "qd1_random_read_iops" if words else "iops_of_rounds"
         assert main(["rank", figure, "--library", str(library), *words]) == 2
         error = capsys.readouterr().err
-        assert f"with it none is fit for that ({labels})\n        Measure for longer" in error
+        assert f"with it none is fit for that ({labels})\n        Write for longer" in error
         assert ("run the method in full" in error) is not words, "each is told what helps"
 
 
@@ -354,9 +354,9 @@ def test_a_figure_whose_state_was_not_shown_is_not_ranked(
         (
             ["placed", "state-unproven"],
             "state unproven",
-            "Measure for longer, until it is shown; not with --quick",
+            "Write for longer before it, not with --quick",
         ),
-        (["of-a-later-one"], "state unproven", "Measure for longer, until it is shown; not with --quick"),
+        (["of-a-later-one"], "state unproven", "Write for longer before it, not with --quick"),
     ],
 )
 def test_who_may_not_rank_is_told_what_helps(

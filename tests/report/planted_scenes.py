@@ -99,8 +99,8 @@ def measured(change: Change) -> Change:
 
 @measured
 def hot(at: int, result: StepResult) -> StepResult:
-    told = Warned(code="throttled", what="planted", advice="planted", ordinal=at)
-    return result.model_copy(update={"warnings": (*result.warnings, told)})
+    warned = Warned(code="throttled", what="planted", advice="planted", ordinal=at)
+    return result.model_copy(update={"warnings": (*result.warnings, warned)})
 
 
 @measured
@@ -175,6 +175,15 @@ SCENES = (
     Scene("seconds", "not-judged", "act", TINY, "--quick", "act_load_passed", rated=False),
     Scene("cached", "within-cache", "paced-burst", TINY, "--quick", "paced_safe_mb_s", rated=False),
     Scene("used", "not-fresh", "whole-drive-fill", words="--quick", figure="fill_mb_s", change=unpurged),
+    Scene(
+        "once",
+        "written-once",
+        "low-depths",
+        "sim:nvme-tlc-enterprise,scale=128",
+        "--quick",
+        "low_depths_random_write_mb_s",
+        rated=False,
+    ),
     Scene(
         "placed",
         "placed",

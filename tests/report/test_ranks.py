@@ -284,7 +284,7 @@ def test_a_made_up_example_never_leads_the_verdict_and_is_called_one(make_run: M
     made_up = replay.result.scalars[0].qualified([Qualifier(code="example")])
     replay = replace(replay, result=replay.result.model_copy(update={"scalars": (made_up,)}))
     texts = told(shown([replay, sweep]), "replay", "sweep", order=("replay", "sweep"))
-    assert texts == ["Sweep (IOPS): 100k IOPS", "Replay of a made-up example (IOPS): 100k IOPS"]
+    assert texts == ["Sweep (IOPS): 100k IOPS", "Replay (IOPS): 100k IOPS (made-up load)"]
 
 
 def test_every_drive_is_named_with_its_place_and_what_is_not_ranked_says_why(make_run: Make) -> None:
@@ -298,7 +298,7 @@ def test_every_drive_is_named_with_its_place_and_what_is_not_ranked_says_why(mak
     (only,) = told(runs[:2], "peak_random_read_mean_ns")
     assert only == (
         "Mean latency: not ranked (taken at depths 4 and 8), "
-        "10.0 µs at depth 4 (N0) to 40.0 µs at depth 8 (N1)"
+        "10.0 µs at depth 4 of N0 to 40.0 µs at depth 8 of N1"
     )
 
 

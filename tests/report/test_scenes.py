@@ -5,10 +5,12 @@ Scenes stand in `planted_scenes`: each is run once, and each test here is a surf
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,7 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.report import page, source
 from ssdlab.report.charts import HeadNote
 from ssdlab.report.heads import heads_of
+from ssdlab.report.overview import overview_html
 from ssdlab.report.standings import UNLIKE
 from ssdlab.results import evidence, kin
 from ssdlab.results.catalogue_files import FOLDER
@@ -81,12 +84,6 @@ def test_every_qualifier_has_a_scene() -> None:
     assert {each.code for each in SCENES} == set(CATALOGUE)
 
 
-def test_what_is_not_ranked_is_not_compared_either() -> None:
-    """The library's catalogue holds of a figure the codes that forbid a rank, and compares by these."""
-    for code, kind in CATALOGUE.items():
-        assert ("ranking" in kind.forbids) is ("comparison" in kind.forbids), code
-
-
 @each_scene
 def test_the_figure_has_it(scene: Scene, shelf: Shelf) -> None:
     figure = figure_of(shelf.of(scene), scene.figure)
@@ -113,10 +110,10 @@ def test_json_has_it_with_the_figure_and_explained(scene: Scene, shelf: Shelf) -
     found = ssdlab("show", shelf.of(scene).path, "--json").json
     (figure,) = [each for each in found["result"]["scalars"] if each["name"] == scene.figure]
     assert scene.code in [each["code"] for each in figure["qualifiers"]]
-    told = found["qualifiers"][scene.code]
-    assert told["label"] == scene.kind.label
-    assert told["forbids"] == sorted(scene.kind.forbids)
-    assert scene.figure in told["figures"]
+    entry = found["qualifiers"][scene.code]
+    assert entry["label"] == scene.kind.label
+    assert entry["forbids"] == sorted(scene.kind.forbids)
+    assert scene.figure in entry["figures"]
 
 
 @each_scene
@@ -206,6 +203,28 @@ def test_pictures_have_the_label(scene: Scene, pages: Callable[[Scene], Read]) -
     assert any(scene.kind.label in each for each in read.notes)
 
 
+@each_scene
+def test_the_overview_has_the_label_with_the_figure(
+    scene: Scene, pages: Callable[[Scene], Read], tmp_path: Path
+) -> None:
+    """It reads no rows of runs, so it can tell no more than what stands with figures."""
+    read = pages(scene)
+    html = overview_html([each.path for each in read.folders], tmp_path / "drives.html")
+    cells = [re.sub(r"[\s\xa0]+", " ", each) for each in re.findall(r"<td[^>]*>([^<]*)</td>", html)]
+    own = figure_of(read.folders[0], scene.figure)
+    has_column = any(figure_of(each, scene.figure).value is not None for each in read.folders)
+    assert any(each.endswith(f"({own.state})") for each in cells) or not has_column
+
+
+def test_exported_pictures_have_the_label(shelf: Shelf, tmp_path: Path) -> None:
+    scene = SCENES_BY_NAME["hot"]
+    runs = [each.path for each in (shelf.of(scene), *shelf.good(scene))]
+    assert ssdlab("figures", *runs, "-o", tmp_path, "--format", "svg").status == 0
+    pictures = [each.read_text() for each in tmp_path.glob("*.svg")]
+    of_runs = [each for each in pictures if "peak-random-read" in each]
+    assert of_runs and all(scene.kind.label in each for each in of_runs)
+
+
 @with_value
 def test_rank_lists_no_run_with_it(scene: Scene, shelf: Shelf) -> None:
     own, good = shelf.of(scene), shelf.good(scene)
@@ -213,6 +232,8 @@ def test_rank_lists_no_run_with_it(scene: Scene, shelf: Shelf) -> None:
     if not forbids(scene, "ranking"):
         assert among.status == 0
         assert own.manifest.drive.id in [each["drive_id"] for each in among.json["lines"]]
+        words = ("--library", shelf.library, "--drive", scene.name.upper())
+        assert scene.kind.label in ssdlab("rank", scene.figure, *words).text
         return
     assert among.status == 2
     assert scene.kind.label in among.json["what"]
@@ -232,11 +253,10 @@ def test_the_gate_decides_nothing_by_it(scene: Scene, shelf: Shelf) -> None:
     done = ssdlab("compare", base, own, *rule, "--json")
     (judged,) = done.json["rules"]
     assert judged["outcome"] == "undecidable", "of two runs nothing is decided either, but for another reason"
-    assert (scene.kind.label in judged["why"]) is forbids(scene, "comparison")
+    assert (scene.kind.label in judged["why"]) is forbids(scene, "ranking")
     (figure,) = [each for each in done.json["figures"] if each["figure"] == scene.figure]
-    assert (figure["shift"] is None) is forbids(scene, "comparison")
-    text = ssdlab("compare", base, own, *rule).text
-    assert (scene.kind.label in text) is forbids(scene, "comparison")
+    assert (figure["shift"] is None) is forbids(scene, "ranking")
+    assert scene.kind.label in ssdlab("compare", base, own, *rule).text
 
 
 @with_value
@@ -259,9 +279,9 @@ def test_a_fleet_prefers_runs_without_it(scene: Scene, shelf: Shelf) -> None:
     with Index(shelf.library) as index:
         alone = Choice(drive=scene.name.upper(), method=scene.method, status="finished")
         found = populations(index, model_of(index, alone, None), alone)
-        units = {each.name: each.unfit for each in found}
-        if scene.figure in units:  # not what a method chooses
-            assert (scene.kind.label in units[scene.figure]) is forbids(scene, "ranking")
+        for each in found:  # among which is nothing that a method chooses
+            if each.name == scene.figure:
+                assert scene.kind.label in (each.unfit if forbids(scene, "ranking") else each.marks)
         every = Choice(method=scene.method, status="finished")
         if not (good and forbids(scene, "ranking")):
             return
@@ -292,7 +312,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shelf, Scene]:
 
 
 @pytest.fixture(
-    params=[ALL_USES, *map(frozenset[Use], (["ranking", "comparison"], ["ratings"], ["claims"], []))],
+    params=[ALL_USES, *map(frozenset[Use], (["ranking"], ["ratings"], ["claims"], []))],
     ids=lambda uses: "+".join(sorted(uses)) or "nothing",
 )
 def entered(
@@ -351,7 +371,9 @@ def test_a_run_that_was_killed_keeps_what_its_steps_showed(tmp_path: Path) -> No
     shelf = Shelf(tmp_path)
     scene = replace(SCENES_BY_NAME["failing"], name="killed")
     run = killed(shelf, scene, 3)
-    assert ssdlab("report", run.path, "-o", tmp_path / "page.html").status == 2
+    unfinished = Read((run,))
+    assert unfinished.standings == {}, "it has no figure before it has its end"
+    assert any(scene.kind.label in each for each in unfinished.notes)
     with planted(None):
         assert ssdlab("resume", run.path).status == 0
     run = RunFolder(run.path)
@@ -404,7 +426,7 @@ def notes_of_runs(read: Read, run: int) -> list[HeadNote]:
         ("sim:samsung-983-dct-960gb,scale=128,serial=HALF", READ, {"scale"}),
         ("FILE", f"--size 16MiB {READ}", {"engine", "drive_kind", "scale"}),
         (f"{RATED},serial=SPARE", f"--spare 30% {READ}", {"spare"}),
-        (f"{RATED},serial=OTHER", f"{READ} depths=1,4", {"settings"}),
+        (f"{RATED},serial=OTHER", READ.replace("1,8", "1,4"), {"settings"}),
     ],
     ids=["quick", "scaled", "real", "spare", "settings"],
 )
@@ -423,9 +445,6 @@ def test_runs_that_were_not_taken_alike_are_nowhere_held_against_each_other(
         assert (standing.unlike, standing.ranked) == (UNLIKE, ())
         assert all("not ranked: " in read.tiles(at, IOPS)[0].place for at in (0, 1))
         assert not re.search("wins|first|level", read.verdict(IOPS))
-    assert not any(
-        each.startswith(tuple(kind.label for kind in CATALOGUE.values())) for each in read.marks[1:]
-    )
     rule = ("--fail-if", f"{IOPS} > +1000%", "--library", shelf.library)
     done = ssdlab("compare", ours.path.name, theirs.path.name, *rule, "--json").json
     assert done["rules"][0]["outcome"] == "undecidable" and "unlike" in done["rules"][0]["why"]
@@ -459,12 +478,15 @@ def test_latencies_at_unlike_depths_are_no_rank(shelf: Shelf) -> None:
     assert any("load" in each["differs"] for each in found["left_out"])
 
 
-def test_repeats_tell_in_how_many_it_stands(shelf: Shelf) -> None:
+def test_repeats_tell_in_how_many_it_stands(shelf: Shelf, tmp_path: Path) -> None:
     """One of the runs was disturbed: that stands with the median, and the gate decides nothing."""
-    runs = iter((stage.hot, stage.hot, stage.hot))
+    first = tmp_path / "first"
 
     def first_hot(at: int, result: StepResult) -> StepResult:
-        return change(at, result) if (change := next(runs, None)) else result
+        """Each of the runs is a process."""
+        with suppress(FileExistsError):
+            first.symlink_to(str(os.getpid()))
+        return stage.hot(at, result) if first.readlink() == Path(str(os.getpid())) else result
 
     suite = shelf.run("peak-random-read", f"{RATED},serial=PART", f"{READ} --repeat 2", first_hot)
     (base, *_) = shelf.good(SCENES[0])
@@ -517,8 +539,8 @@ def walk(run: RunFolder) -> None:
     for figure in qualified:
         where = f"{run.path.name}: {figure.name}"
         for card in read.cards(0, figure.name):
-            told = {*card.beside, card.figure}
-            assert {each.label for each in figure.qualifiers} <= told, where
+            lines = {*card.beside, card.figure}
+            assert {each.label for each in figure.qualifiers} <= lines, where
         place = read.standings[figure.name].of(0) if figure.value is not None else None
         if place is not None:
             assert (place.rank is None) is bool(figure.unfit("ranking")), where

@@ -13,6 +13,7 @@ from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table
 from ssdlab.model.printable import in_markdown
 from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
+from ssdlab.results.metric import labelled
 
 if TYPE_CHECKING:
     from ssdlab.library.comparing import Compared, Comparison
@@ -149,7 +150,7 @@ def _on_both(found: Comparison) -> list[str]:
 
 def _unfit(found: Comparison) -> list[str]:
     """Return for each figure that nothing is claimed of, which it is and why."""
-    return [f"{each.figure}: {each.unfit}" for each in found.figures if each.unfit and not each.unlike]
+    return [f"{each.figure}: {each.unfit}" for each in found.figures if each.unfit]
 
 
 def _too_few(found: Comparison) -> list[str]:
@@ -167,14 +168,14 @@ def _too_few(found: Comparison) -> list[str]:
 
 def _cells(each: Compared) -> tuple[object, ...]:
     base, new = figure_text(each.base, each.unit), figure_text(each.new, each.unit)
-    shift = each.shift
+    shift, name = each.shift, labelled(each.figure, each.marks)
     if shift is None:
-        return each.figure, base, each.n_base, new, each.n_new, "", "", ""
+        return name, base, each.n_base, new, each.n_new, "", "", ""
     interval = (
         "" if shift.low is None or shift.high is None else ends_text(_signed(shift.low), _signed(shift.high))
     )
     could = "" if shift.detectable is None else share_text(shift.detectable)
-    return each.figure, base, each.n_base, new, each.n_new, _signed(shift.share), interval, could
+    return name, base, each.n_base, new, each.n_new, _signed(shift.share), interval, could
 
 
 def _signed(share: float) -> str:

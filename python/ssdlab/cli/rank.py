@@ -11,6 +11,7 @@ from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
 from ssdlab.model.units import counted, ends_text, figure_text, fixed_share_text
+from ssdlab.results.kin import labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,4 +147,5 @@ def _common(like: Columns) -> str:
     words += [] if like["spare"] is None else [f"spare {fixed_share_text(like['spare'])}"]
     words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures", "meter") if like[name]]
     words += [f"taken at {like['load']}"] if like["load"] else []
+    words += [labels_of(like["marks"])] if like["marks"] else []
     return ", ".join(words)

@@ -8,6 +8,7 @@ from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.methods.presented.points import scalars_table
 from ssdlab.results.claim import sentence
 from ssdlab.results.kind import loaded
+from ssdlab.results.metric import labels, united
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,12 @@ def print_kind(kind: ResultKind[Any], result: ResultBase) -> None:
         print_line(sentence(claim), "bold")
     tables = tuple(loaded(kind.tables)(result))
     print_tables(tables)
-    if result.scalars and scalars_table(result) not in tables:
+    if result.scalars and all(each.value is None for each in result.scalars):
+        print_line()
+        print_line(
+            f"No headline figure: {labels(united(own for f in result.scalars for own in f.qualifiers))}"
+        )
+    elif result.scalars and scalars_table(result) not in tables:
         print_tables((scalars_table(result),))
 
 

@@ -9,6 +9,7 @@ from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_drives import beside_json, only_run, print_beside
 from ssdlab.cli.showing_qualifiers import figures_of, parts_of, print_qualifiers
 from ssdlab.cli.showing_ratings import rating_json, rating_row, ratings_of
+from ssdlab.methods.presented.points import figure_words
 from ssdlab.methods.results.outcome import read_result, shown_by, warned_of
 from ssdlab.model import units
 from ssdlab.model.units import counted, share_text
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _FIGURES_SHOWN = 4
 """Of each part; all of them are in its own run."""
 _KINDS = ("departure", "warning")
-_OF_FIGURES = ("throttled", "failed")
+_OF_FIGURES = ("throttled", "failed", "caveat")
 """Warnings without which the figures of a part are read as something else."""
 
 
@@ -172,11 +173,7 @@ def _headlines(run: RunFolder) -> list[str]:
     found = read_result(run)
     if found is None:
         return []
-    figures = [
-        f"{each.marked} {units.figure_text(each.value, each.unit)}"
-        for each in found.scalars
-        if each.value is not None
-    ]
+    figures = [f"{each.marked} {figure_words(each)}" for each in found.scalars if each.value is not None]
     if figures:
         return figures
     # Of a mix without the share that comparisons use, say, there is no headline figure.

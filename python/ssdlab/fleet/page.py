@@ -285,8 +285,8 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
     ]
     lead = f"Median {figure_text(each.middle, each.unit)}{_spread_words(each)}; {each.better} is better."
     lead += _too_few_words(len(each.samples))
-    if each.unfit:
-        lead += f" Of all of them: {each.unfit}."
+    if state := ", ".join(filter(None, (each.unfit, each.marks))):
+        lead += f" Of all of them: {state}."
     if each.left_out:
         lead += f" {each.left_out} more have it only from runs that are not like these, and are left out."
     described = f"{each.label} of {len(each.samples)} drives; {len(far)} far from the rest."

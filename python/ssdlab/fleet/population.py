@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.analysis.outliers import Spread, spread_of
 from ssdlab.model.errors import UsageError, unknown
-from ssdlab.results.kin import OF_RUNS, UNFIT, labels_of
+from ssdlab.results.kin import MARKS, OF_RUNS, UNFIT, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +78,7 @@ class Population:
     spread: Spread
     left_out: int
     unfit: str
+    marks: str
     """What is the matter with the figure of all of these; empty: nothing that forbids a rank."""
 
     @property
@@ -144,6 +145,7 @@ class _Line(NamedTuple):
     better: str
     method: str
     unfit: str | None
+    marks: str | None
     drive_id: str
     values: list[float]
     folders: list[str]
@@ -154,7 +156,7 @@ def populations(index: Index, model: str, choice: Choice) -> tuple[Population, .
     where, values = choice.where(index)
     found = index.ask(
         "SELECT name, kin, any_value(label), any_value(unit), any_value(better), any_value(method), "
-        f"any_value({UNFIT}), drive_id, list(value ORDER BY created, folder), "
+        f"any_value({UNFIT}), any_value({MARKS}), drive_id, list(value ORDER BY created, folder), "
         "list(folder ORDER BY created, folder) "
         f"FROM entries WHERE drive_name = ? AND value > 0 AND isfinite(value) AND {where} "
         "GROUP BY name, kin, drive_id ORDER BY any_value(method), name, drive_id",
@@ -191,6 +193,7 @@ def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
         spread,
         len(others),
         labels_of(first.unfit),
+        labels_of(first.marks),
     )
 
 

@@ -20,7 +20,7 @@ from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.units import counted
 from ssdlab.results.catalogue_columns import FIGURE_COLUMNS
 from ssdlab.results.catalogue_row import row_of
-from ssdlab.results.kin import OF_RUNS, UNFIT, apart, codes_of, labels_of, unfit_of
+from ssdlab.results.kin import MARKS, OF_RUNS, UNFIT, apart, codes_of, labels_of, unfit_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.store import find_run, run_words, short_id
 
@@ -101,6 +101,8 @@ class Compared:
     shift: Shift | None
     unlike: str = ""
     unfit: str = ""
+    marks: str = ""
+    """Labels of what else stands with it in some runs."""
 
 
 @dataclass(frozen=True)
@@ -330,6 +332,7 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
         shift=shift_of(one, other) if alike else None,
         unlike="; ".join(each.words for each in unlike),
         unfit=unfit,
+        marks=labels_of(unfit_of(code for line in (*base, *new) for code in codes_of(line[MARKS]))),
     )
 
 

@@ -26,7 +26,7 @@ from ssdlab.results.catalogue_files import (
     current,
     table_of,
 )
-from ssdlab.results.kin import OF_FIGURES, OF_RUNS
+from ssdlab.results.kin import MARKS, OF_FIGURES, OF_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ _STANDINGS = (
     "SELECT name, kin, drive, any_value(drive_id) AS drive_id, any_value(drive_name) AS drive_name, "
     "median(value) AS middle, count(*) AS runs, min(value) AS low, max(value) AS high, "
     "max(created) AS newest, arg_max(folder, created) AS folder, "
-    f"{', '.join(f'any_value({name}) AS {name}' for name in OF_FIGURES)} "
+    f"{', '.join(f'any_value({name}) AS {name}' for name in (*OF_FIGURES, MARKS))} "
     "FROM {source} WHERE value IS NOT NULL AND isfinite(value) AND {where} GROUP BY name, kin, drive"
 )
 """SQL for a line for each figure, drive and kind of runs: what a ranking is made of."""

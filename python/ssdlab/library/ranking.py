@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING
 from ssdlab.analysis.places import places
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import counted
-from ssdlab.results.kin import LOAD, METER, OF_FIGURES, OF_RUNS, UNFIT, apart, codes_of, labels_of, unfit_of
+from ssdlab.results.kin import (
+    LOAD,
+    MARKS,
+    METER,
+    OF_FIGURES,
+    OF_RUNS,
+    UNFIT,
+    apart,
+    codes_of,
+    labels_of,
+    unfit_of,
+)
 from ssdlab.results.qualifiers import CATALOGUE, UNKNOWN
 
 if TYPE_CHECKING:
@@ -125,7 +136,7 @@ def rank(
         label=ours["label"],
         unit=ours["unit"],
         better=ours["better"],
-        like={name: ours[name] for name in (*OF_RUNS, METER, LOAD)},
+        like={name: ours[name] for name in (*OF_RUNS, METER, LOAD, MARKS)},
         lines=tuple(
             Ranked(place, *line)
             for place, line in zip(places([line[2] for line in found]), found, strict=True)
@@ -198,14 +209,14 @@ def _none_fit(figure: str, groups: Sequence[Columns]) -> UsageError:
 
 def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
     """Return the groups of runs that are alike, that to be ranked first; those that are unfit come last."""
-    own = ", ".join(f"any_value({name}) AS {name}" for name in OF_FIGURES)
+    own = ", ".join(f"any_value({name}) AS {name}" for name in (*OF_FIGURES, MARKS))
     found = index.ask(
         "SELECT kin, sum(runs)::BIGINT AS runs, count(*) AS drives, max(newest) AS newest, "
         f"any_value(folder) AS example, {own} FROM {standings} WHERE name = ? GROUP BY kin "
         f"ORDER BY any_value({UNFIT}) IS NOT NULL, drives DESC, runs DESC, newest DESC",
         [figure],
     )
-    names = ("kin", "runs", "drives", "newest", "example", *OF_FIGURES)
+    names = ("kin", "runs", "drives", "newest", "example", *OF_FIGURES, MARKS)
     groups = [dict(zip(names, line, strict=True)) for line in found]
     like = index.what_is_alike([group["example"] for group in groups])
     return [group | like[group["example"]] for group in groups]

@@ -40,7 +40,7 @@ from ssdlab.methods.results.points import PointsResult
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.span import SPAN_UNIT_BYTES, Span
 from ssdlab.results.drive_states import moved
-from ssdlab.results.metric import of_points
+from ssdlab.results.metric import Qualifier, of_points
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -111,7 +111,8 @@ def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
         checks += held
         if found:
             figures = mean_scalars(f"low_depths_{order}_{direction}", "mean of depths", found)
-            scalars += [of_points(each, found).withheld(moved(held)) for each in figures]
+            once = [Qualifier(code="written-once")] if direction == "write" else []
+            scalars += [of_points(each, found).qualified(once).withheld(moved(held)) for each in figures]
     return PointsResult(
         quick=data.quick,
         points=tuple(points),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_GONE = ("shows", "unshown", "basis_of", "decided_by", "rated_as", "proofs")
+_GONE = ("shows", "unshown", "basis_of", "decided_by", "rated_as", "proofs", "caveats")
 """What results of interface 1 said of their figures."""
 _COUNT_MAX = 10_000
 """Findings, tables or cards of one result: more are none, but a loop without an end."""
@@ -129,10 +129,17 @@ class _Guarded:
         if not isinstance(result, ResultBase):
             why = f"conclude returned a {type(result).__name__}, no Result"
             raise self._guard.wrong(self._method.conclude, why)
+        self._look_at(type(result))
         look = self._guard.named(conclusion_fault, pure=True, of=self._method.conclude)
-        if fault := look(result, self._method.result):
+        if fault := look(result, self._method.result, {step.ordinal for step in data.steps}):
             raise self._guard.wrong(self._method.conclude, f"conclude returned what cannot be kept: {fault}")
         return result
+
+    def _look_at(self, model: type[ResultBase]) -> None:
+        """Refuse a class of results that says of its figures what they say of themselves now."""
+        if gone := next((name for name in _GONE if hasattr(model, name) or name in model.model_fields), None):
+            why = f"{gone} is gone with interface 2: each Metric has steps and qualifiers of its own"
+            raise self._guard.wrong(getattr(model, gone, model), f"{model.__name__}: {why}")
 
     def _remarks(self, facts: RunFacts, params: Any) -> Remarks:  # noqa: ANN401 - as of `_conclude`
         from ssdlab.methods.method import Remarks
@@ -149,10 +156,7 @@ class _Guarded:
     def _kind(self, kind: Kind) -> Kind:
         """Return the kind with everything that the package brings for reading and showing it guarded."""
         headlines, terminal = kind.headlines, kind.terminal
-        model = kind.loaded_model()
-        if gone := next((name for name in _GONE if hasattr(model, name)), None):
-            why = f"{gone} is gone with interface 2: each Metric has steps and qualifiers of its own"
-            raise self._guard.wrong(getattr(model, gone), f"{model.__name__}: {why}")
+        self._look_at(kind.loaded_model())
         return replace(
             kind,
             read=self._guard.named(self._reader(kind), pure=True, quiet=True, of=kind.loaded_model()),

@@ -57,16 +57,20 @@ def offered(taken: Collection[str], only: str | None = None) -> Offered:
     if found:
         from ssdlab.methods.plugin_failures import naming_failures
         from ssdlab.methods.plugin_loading import load  # what a method is made of; most have no plug-in
+        from ssdlab.model.errors import HostError
 
         for entry in found:
             whose = "ssdlab" if entry.name in taken else ""
             if entry.name in methods:
                 whose = f"package {methods[entry.name].package}"
             method = f"the name is taken by {whose}" if whose else load(entry)
-            if isinstance(method, str):
-                broken.append(Broken(entry.name, _package(entry), method))
-            else:
-                methods[entry.name] = naming_failures(method, _package(entry), entry.module)
+            if not isinstance(method, str):
+                try:
+                    methods[entry.name] = naming_failures(method, _package(entry), entry.module)
+                    continue
+                except HostError as error:
+                    method = error.what
+            broken.append(Broken(entry.name, _package(entry), method))
     return Offered(methods, tuple(broken))
 
 

@@ -36,13 +36,14 @@ from ssdlab.formats.traces.columns import TimeUnit
 from ssdlab.formats.traces.files import Description, TraceFile
 from ssdlab.formats.traces.iolog import Waits
 from ssdlab.formats.traces.reading import Format, Source
-from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.methods.method import Method, Params, Remarks, RunData, RunFacts, Seconds, param
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.replay import TraceResult
 from ssdlab.methods.traces.mapping import AT_ONCE, Speed, TraceMapping
 from ssdlab.methods.traces.replay import replay_of
 from ssdlab.model.arrival import AsRecorded, Closed
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -121,6 +122,18 @@ def conclude(data: RunData, p: TraceParams) -> TraceResult:
     return TraceResult.of(replayed, read, p.depth, made_up=p.file == example.NAME, quick=data.quick)
 
 
+def remarks(facts: RunFacts, p: TraceParams) -> Remarks:
+    """Return what was left out as it was asked for, and a fill that was not done."""
+    del facts
+    left_out = Departure(code="reads-alone", what="writes and trims were left out, as asked for")
+    unfilled = Departure(
+        code="unfilled",
+        what="the drive was not filled first",
+        why="reads of unwritten blocks touch no flash",
+    )
+    return Remarks((*([left_out] if p.only == "reads" else []), *([] if p.fill else [unfilled])))
+
+
 METHOD = Method(
     name="trace",
     version=1,
@@ -128,6 +141,7 @@ METHOD = Method(
     params=TraceParams,
     procedure=procedure,
     conclude=conclude,
+    remarks=remarks,
     result=kinds.TRACE,
     writes=lambda p: p.fill or p.only == "all",
     needs=("span written",),

@@ -27,6 +27,7 @@ from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import numbers, tables
 from ssdlab.results.catalogue_row import kinship
 from ssdlab.results.kin import OF_AN_ENTRY, apart
+from ssdlab.results.metric import labelled
 from ssdlab.results.numbers import NOTHING, Cell, Table, of_run, of_unit, words
 from ssdlab.results.run_folder import RunFolder
 
@@ -243,13 +244,15 @@ def _figures(members: Sequence[Shown]) -> dict[str, Metric]:
     return found
 
 
-def _value(one: Shown, name: str) -> float | None:
-    return next((each.value for each in one.run.result.scalars if each.name == name), None)
+def _own(one: Shown, name: str) -> Metric | None:
+    return next((each for each in one.run.result.scalars if each.name == name), None)
 
 
 def _view(figure: Metric, members: Sequence[Shown]) -> BarsView:
     bars = tuple(
-        Bar(one.index, value, "") for one in members if (value := _value(one, figure.name)) is not None
+        Bar(one.index, own.value, "")
+        for one in members
+        if (own := _own(one, figure.name)) is not None and own.value is not None
     )
     quantity = _QUANTITIES.get(figure.unit, "plain")
     label = f"{figure.label}, {figure.unit}" if quantity == "plain" and figure.unit else figure.label
@@ -262,12 +265,16 @@ def _table(figures: dict[str, Metric], members: Sequence[Shown]) -> Table:
     rows = tuple(
         (
             of_run(one.label, one.index),
-            *(_cell(_value(one, name), figure) for name, figure in figures.items()),
+            *(_cell(_own(one, name)) for name in figures),
         )
         for one in members
     )
     return Table("Headline figures", ("Run", *(each.label for each in figures.values())), rows)
 
 
-def _cell(value: float | None, figure: Metric) -> Cell:
-    return numbers.plain(None) if value is None else Cell(of_unit(value, figure.unit), str(value))
+def _cell(own: Metric | None) -> Cell:
+    """Return a figure with its state, which stands where there is no value too."""
+    if own is None:
+        return numbers.plain(None)
+    plain = numbers.plain(None) if own.value is None else Cell(of_unit(own.value, own.unit), str(own.value))
+    return replace(plain, text=labelled(plain.text, own.state))

@@ -17,8 +17,9 @@ from ssdlab.report.drive_count import among
 from ssdlab.results.catalogue_row import figure_of, kinship
 from ssdlab.results.kin import LOAD, OF_AN_ENTRY, OF_FIGURES, UNFIT, apart, taken_apart
 from ssdlab.results.metered import meter_of
-from ssdlab.results.metric import Variation, labels, largest, of_meter, spread_of
+from ssdlab.results.metric import Variation, labelled, labels, largest, of_meter, spread_of
 from ssdlab.results.numbers import of_unit
+from ssdlab.results.qualifiers import CATALOGUE
 from ssdlab.results.rated_shares import other_ratings, rated_shares
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ssdlab.results.metric import Metric
     from ssdlab.results.rated_shares import OtherRating, RatedShare
 
+EXAMPLE = CATALOGUE["example"].label
 UNLIKE = "these runs were not taken alike"
 
 
@@ -70,6 +72,11 @@ class Place:
         return of_unit(self.figure.value, self.figure.unit) + at
 
     @property
+    def marked(self) -> str:
+        """The same with the labels of the figure."""
+        return labelled(self.text, self.figure.state)
+
+    @property
     def unfit(self) -> str:
         """What of the figure forbids a rank; empty: nothing does."""
         return labels(self.figure.unfit("ranking"))
@@ -103,8 +110,9 @@ class Standing:
 
     @property
     def words(self) -> str:
-        """What it is of, where a page has several methods."""
-        return f"{self.method}{' of a made-up example' if self.example else ''} ({self.label})"
+        """What it is of, where a page has several methods; one figure alone bears its label itself."""
+        several = self.example and len(self.places) > 1
+        return f"{self.method}{f', {EXAMPLE}' if several else ''} ({self.label})"
 
     @property
     def ranked(self) -> tuple[Place, ...]:

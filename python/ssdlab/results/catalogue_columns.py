@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.results.kin import OF_FIGURES
+from ssdlab.results.kin import MARKS, OF_FIGURES
 
 if TYPE_CHECKING:
     from ssdlab.model.document import Document
@@ -28,6 +28,7 @@ FIGURE_COLUMNS = {
     "unfit": "VARCHAR",
     "meter": "VARCHAR",
     "load": "VARCHAR",
+    "marks": "VARCHAR",
 }
 """What there is of each headline figure."""
 COLUMNS = {
@@ -88,7 +89,7 @@ def _is_figure(stored: object) -> bool:
     return isinstance(stored, dict) and all(
         isinstance(stored.get(name, ...), _KINDS[kind])
         for name, kind in FIGURE_COLUMNS.items()
-        if name not in OF_FIGURES or stored.get(name) is not None
+        if name not in (*OF_FIGURES, MARKS) or stored.get(name) is not None
     )
 
 

@@ -40,6 +40,7 @@ class RowFigure(Stored):
         None, exclude_if=absent, description="of a figure of watts: see `MeterRecord.identity`"
     )
     load: str | None = Field(None, exclude_if=absent, description="see `Metric.load`")
+    marks: str | None = Field(None, exclude_if=absent, description="codes of the other qualifiers, sorted")
 
 
 class Row(Stored):
@@ -125,6 +126,7 @@ def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
         unfit=unfit_of(each.code for each in figure.unfit("ranking")),
         meter=None if meter is None or not of_watts(figure) else meter.identity,
         load=None if figure.load is None else figure.load.words,
+        marks=unfit_of(each.code for each in figure.qualifiers if "ranking" not in each.kind.forbids),
     )
 
 

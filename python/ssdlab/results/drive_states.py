@@ -182,9 +182,21 @@ def proven(steady: SteadyProof | None) -> tuple[Qualifier, ...]:
         return (Qualifier(code="state-unproven", why="the drive was not brought into steady state"),)
     steps = (steady.ordinal,)
     if not steady.reached:
-        why = "steady state was not reached" if steady.judged else "steady state was not judged"
-        return (Qualifier(code="state-unproven", steps=steps, why=why),)
+        return (Qualifier(code="state-unproven", steps=steps, why=_why_unproven(steady)),)
     return (Qualifier(code=steady.how, steps=steps),) if steady.how else ()
+
+
+def _why_unproven(steady: SteadyProof) -> str:
+    if steady.judged:
+        return "steady state was not reached"
+    for held_back, why in (
+        (steady.throttled, "the drive was hot"),
+        (steady.failed, "I/O failed"),
+        (steady.by_host, "the host was the limit"),
+    ):
+        if held_back:
+            return f"steady state was not judged, as {why}"
+    return "steady state was not judged: too little was written"
 
 
 def moved(checks: Iterable[StateCheck]) -> tuple[Qualifier, ...]:

@@ -24,8 +24,16 @@ _CODES = {
 _HOST = "limited by the host"
 _BOUND = "at least"
 _MADE_UP = "the trace is made up"
-_OF_LENGTH = ("quick: ", "shorter than the method asks for")
-"""Caveats that follow from the parameters, which are told anyway."""
+_KNOWN = (
+    *("quick: ", "shorter than the method asks for"),
+    *("steady state was", "preconditioning: steady state", "whether the drive was in steady state"),
+    *("the drive was not brought into steady state", "state moved", "whether the points are of one drive"),
+    *("prepared by one random pass", "writes went to a span", "the drive was not purged before"),
+    *("the host, not the drive", "the host took part", "busy and service times are not judged"),
+    *("I/O failed, or drive or link", "the highest depth tried", "io_uring, one thread", "too few I/Os for"),
+    *("no rate failed", "no load failed", "no rate of writing failed", "the trace is made up"),
+)
+"""How caveats begin that findings, departures and qualifiers of today say as well."""
 _PREPARED = {"one-pass": "one-pass", "analytic": "placed"}
 _BROUGHT_ABOUT = {
     "state prepared by one random pass": "one-pass",
@@ -40,7 +48,7 @@ def manifest_as_of_now(manifest: Document) -> Document:
     result = as_of_now(manifest.get("result"))
     if not isinstance(result, dict) or "caveats" not in result:
         return {**manifest, "result": result}
-    caveats = [each for each in _listed(result["caveats"]) if not str(each).startswith(_OF_LENGTH)]
+    caveats = [each for each in _listed(result["caveats"]) if not str(each).startswith(_KNOWN)]
     kept = {name: each for name, each in result.items() if name != "caveats"}
     warnings = [*_listed(manifest.get("warnings")), *({"code": "caveat", "what": each} for each in caveats)]
     return {**manifest, "result": kept, "warnings": warnings}
@@ -86,6 +94,8 @@ def _converted(figure: Any, of_all: list[dict[str, Any]]) -> Any:  # noqa: ANN40
         qualifiers.insert(0, _qualifier(str(unshown)))
         if str(unshown).startswith(_BOUND):
             kept["bound"] = _BOUND
+    if kept.get("value") is None and kept.get("unit") == "ns":
+        qualifiers.append({"code": "few-samples"})
     if at and (load := _load(str(at))) is not None:
         kept["load"] = load
     elif at:

@@ -24,6 +24,8 @@ OF_RUNS = (
 """What must be the same of runs."""
 UNFIT, METER, LOAD = OF_FIGURES = ("unfit", "meter", "load")
 """What must be the same of their figures besides; None where there is nothing to say."""
+MARKS = "marks"
+"""What stands with a figure and forbids it no rank: told, and no matter to whether two are comparable."""
 OF_AN_ENTRY = ("spare", "variant")
 """What makes the same drive another entry: a page ranks entries, so it may differ there."""
 _WORDS = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, JsonValue
 
 from ssdlab.model.stored import Stored, absent
-from ssdlab.results.qualifiers import ORDER, UNKNOWN, Kind, Use, kind_of
+from ssdlab.results.qualifiers import CATALOGUE, ORDER, UNKNOWN, Kind, Use, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,12 +59,13 @@ def united(found: Iterable[Qualifier]) -> tuple[Qualifier, ...]:
     """Return qualifiers, the gravest first, each code once with all its steps and the first reason."""
     by_code: dict[str, Qualifier] = {}
     for each in found:
-        known = by_code.get(each.code)
+        code = each.code if each.code in CATALOGUE else UNKNOWN
+        known = by_code.get(code)
         if known is None:
-            by_code[each.code] = each
+            by_code[code] = each
             continue
         steps = tuple(sorted({*known.steps, *each.steps})) if known.steps and each.steps else ()
-        by_code[each.code] = known.model_copy(update={"steps": steps, "why": known.why or each.why})
+        by_code[code] = known.model_copy(update={"steps": steps, "why": known.why or each.why})
     return tuple(sorted(by_code.values(), key=lambda each: ORDER.get(each.code, ORDER[UNKNOWN])))
 
 
@@ -81,8 +82,8 @@ def labels(found: Iterable[Qualifier]) -> str:
 class Load(Stored):
     """The load that a run chose itself, and that a figure depends on: beside another it is no rank."""
 
-    threads: int | None = Field(default=None, exclude_if=absent)
-    depth: int = Field(description="I/Os in flight; of several threads of each")
+    threads: int | None = Field(default=None, ge=1, exclude_if=absent)
+    depth: int = Field(ge=1, description="I/Os in flight; of several threads of each")
 
     @property
     def words(self) -> str:
@@ -93,7 +94,7 @@ class Load(Stored):
 class Variation(Stored):
     """How far a figure varies by its own evidence."""
 
-    amount: float = Field(description="in the unit of the figure")
+    amount: float = Field(ge=0, description="in the unit of the figure")
     of: Literal["rows", "rounds", "writing", "search", "meter", "repeats", "interval"]
 
     def words(self, share: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, get_args
 
-Use = Literal["ranking", "ratings", "comparison", "claims"]
-"""What a figure is used for: a place among drives, a share of a rating, a shift, a bound."""
+Use = Literal["ranking", "ratings", "claims"]
+"""What a figure is used for: a place among drives or a shift, a share of a rating, a bound."""
 ALL_USES: frozenset[Use] = frozenset(get_args(Use))
 _NONE: frozenset[Use] = frozenset()
 
@@ -50,7 +50,7 @@ CATALOGUE: dict[str, Kind] = {
     "state-unproven": Kind(
         "state unproven",
         "Nothing shows that the drive was in the state that the figure is named after.",
-        "measure for longer, until it is shown; not with --quick",
+        "write for longer before it, not with --quick, on a cool drive and an idle host",
     ),
     "not-judged": Kind(
         "not judged",
@@ -92,6 +92,11 @@ CATALOGUE: dict[str, Kind] = {
         "The drive was not purged before, so it is not known to be fresh.",
         "purge it before",
         frozenset({"ratings"}),
+    ),
+    "written-once": Kind(
+        "written once",
+        "The writes went to a drive that was written once, and not brought into steady state.",
+        forbids=_NONE,
     ),
     "one-pass": Kind(
         "one random pass",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S
 from ssdlab.analysis.percentiles import sayable
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.methods.results.consistency import WARMER_C
@@ -39,6 +40,13 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
             },
         )
     yield from _warmer(result.entries)
+    longest_s = max((entry.last.to_s for entry in result.entries), default=0.0)
+    if longest_s < LATE_FROM_S + LAST_S:
+        yield Claim(
+            "{figure} are too short to see what the reviews show from {from} on",
+            figure=Amount(longest_s, "s"),
+            others={"from": Amount(LATE_FROM_S, "s")},
+        )
 
 
 def _warmer(entries: Sequence[ConsistencyEntry]) -> Iterator[Claim]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ssdlab.methods.results.outcome import UnknownResult
     from ssdlab.methods.results.points import PointsResult
+    from ssdlab.results.metric import Metric
     from ssdlab.results.schema import (
         JobResult,
         Latencies,
@@ -153,12 +154,15 @@ def of_points(points: Sequence[Point], marked: int | None = None) -> tuple[Table
     return (throughput(points, marked), *latencies(points), *((host(limited),) if limited else ()))
 
 
+def figure_words(figure: Metric) -> str:
+    """Return a figure in the words of its unit, as a bound where it is one."""
+    text = numbers.of_unit(figure.value, figure.unit)
+    return text if figure.bound is None or figure.value is None else f"{figure.bound} {text}"
+
+
 def scalars_table(result: ResultBase) -> Table:
     """Return the headline figures of any result."""
-    rows = tuple(
-        (numbers.words(each.marked), numbers.words(numbers.of_unit(each.value, each.unit)))
-        for each in result.scalars
-    )
+    rows = tuple((numbers.words(each.marked), numbers.words(figure_words(each))) for each in result.scalars)
     return Table("Headline figures", ("Figure", "Value"), rows)
 
 

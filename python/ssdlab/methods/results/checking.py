@@ -14,6 +14,8 @@ from ssdlab.model.fitting import misfit
 from ssdlab.results.qualifiers import CATALOGUE
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ssdlab.methods.results.kinds import Kind
     from ssdlab.results.metric import Metric
     from ssdlab.results.schema import ResultBase
@@ -22,7 +24,7 @@ _KEY = re.compile(r"[A-Za-z0-9_.%+-]{1,100}")
 """Of a headline figure: what rankings and queries go by."""
 
 
-def conclusion_fault(result: ResultBase, kind: Kind | None) -> str | None:
+def conclusion_fault(result: ResultBase, kind: Kind | None, ordinals: Collection[int]) -> str | None:
     """Return why a result that was just concluded could not be read back as it is; None: it could.
 
     Parameters
@@ -31,6 +33,8 @@ def conclusion_fault(result: ResultBase, kind: Kind | None) -> str | None:
         As `conclude` gave it.
     kind
         What the method names as the kind of its Result.
+    ordinals
+        Of the steps that the run has.
     """
     known = kind if kind is not None else KINDS.get(result.kind)
     if known is None:
@@ -49,13 +53,23 @@ def conclusion_fault(result: ResultBase, kind: Kind | None) -> str | None:
     if again.model_dump(mode="json") != stored:
         lost = [name for name, value in stored.items() if again.model_dump(mode="json").get(name) != value]
         return f"read back, {', '.join(lost) or 'it'} is another"
-    return result_fault(result) or next(filter(None, map(_evidence_fault, result.scalars)), None)
+    faults = (_evidence_fault(each, ordinals) for each in result.scalars)
+    return result_fault(result) or next(filter(None, faults), None)
 
 
-def _evidence_fault(figure: Metric) -> str | None:
-    """Return what a figure lacks that nothing can be known of it without."""
+def _evidence_fault(figure: Metric, ordinals: Collection[int]) -> str | None:
+    """Return what is wrong with the evidence of a figure, of which nothing can then be known."""
     if figure.value is not None and not figure.steps:
         return f"the Metric {figure.name} says no steps: Metric.more(..., steps=(step.ordinal,))"
+    named = {
+        *figure.steps,
+        *figure.chosen_among,
+        *(step for each in figure.qualifiers for step in each.steps),
+    }
+    if foreign := sorted(named.difference(ordinals)):
+        return f"the Metric {figure.name} names step {foreign[0]}, which the run does not have"
+    if figure.bound is not None and "search-ceiling" not in figure.codes:
+        return f"the Metric {figure.name} is a bound without the qualifier search-ceiling"
     strange = next((each.code for each in figure.qualifiers if each.code not in CATALOGUE), None)
     return f"the Metric {figure.name} has an unknown qualifier: {strange}" if strange else None
 

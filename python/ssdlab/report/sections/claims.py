@@ -86,7 +86,7 @@ def _may_be(figure: str) -> bool:
 
 
 def _lack(claim: UserClaim, runs: Sequence[Shown], state: str) -> str:
-    """Say why a claim is held against nothing: what of it the page does not have, and what keeps that back."""
+    """Say why a claim is held against nothing: what of it the page lacks, and what keeps that back."""
     labels = list(dict.fromkeys(shown.label for shown in runs))
     having = list(
         dict.fromkeys(

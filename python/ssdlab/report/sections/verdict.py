@@ -109,15 +109,15 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
         share = "" if rated is None else f", {numbers.share(rated.share).text} of what it is rated for"
         whose = f"{places[0].shown.style.short} alone has " if many else ""
         yield _Finding(
-            f"{what}: {whose}{places[0].text}{share}", standing.name, () if many else _names(places)
+            f"{what}: {whose}{places[0].marked}{share}", standing.name, () if many else _names(places)
         )
     elif places:
         others = unranked_beyond(standing, places[0])
-        text = f"{_names(places)[0]} alone is ranked, with {places[0].text}{_beside(standing, others)}"
+        text = f"{_names(places)[0]} alone is ranked, with {places[0].marked}{_beside(standing, others)}"
         yield _Finding(f"{what}: {text}", standing.name, (*_names(places), *_names(others)))
     elif standing.unranked and standing.unlike != UNLIKE:
         first, last = standing.places[0], standing.places[-1]
-        one, other = (f"{place.text} ({place.shown.style.short})" for place in (first, last))
+        one, other = (f"{place.marked} of {place.shown.style.short}" for place in (first, last))
         text = f"not ranked ({standing.unranked}), {one} to {other}"
         yield _Finding(f"{what}: {text}", standing.name, _names((first, last)))
 
@@ -182,7 +182,7 @@ def _of_the_others(
             own += beyond
             yield _Finding(f"{titles[standing.name]}{rest}: {others}", standing.name, ())
         elif own:
-            others = and_listed([f"{place.shown.style.short} {place.text}" for place in own])
+            others = and_listed([f"{place.shown.style.short} {place.marked}" for place in own])
             text = f"{titles[standing.name]}{rest}{' and' if rest else ','} not ranked"
             yield _Finding(f"{text} ({standing.why_not(own)}): {others}", standing.name, ())
         left = [drive for drive in left if drive not in _names(own)]
