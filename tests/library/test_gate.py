@@ -86,6 +86,25 @@ def test_nothing_is_claimed_of_a_state_that_was_not_shown(
     assert f"not compared: qd1_random_read_p99_ns: {words}" in capsys.readouterr().out
 
 
+def test_what_was_withheld_is_no_reason_to_compare_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sweeps of a drive whose state did not move are a selection."""
+    figure = "steady_random_write_iops"
+    sides = (("base", range(6)), ("new", (*range(6, 12), 20)), ("moved", [21]))
+    for tag, numbers in sides:
+        for number in numbers:
+            value = None if number >= 20 else 10_000.0 + number
+            folder = run(tmp_path, number, {figure: value}, codes=[] if value else ["state-moved"])
+            change_tags(folder, [tag])
+            catalogue.add(tmp_path, folder)
+    found = asked(tmp_path, capsys, "tag:base", "tag:new", "--fail-if", f"{figure} > +5%", status=2)
+    assert found["rules"][0]["why"] == "state moved in 1 of 13 runs"
+    assert [found["figures"][0][each] for each in ("n_base", "n_new")] == [6, 6]
+    alone = asked(tmp_path, capsys, "tag:base", "tag:moved", "--fail-if", f"{figure} > +5%", status=2)
+    assert "state moved" in alone["what"]
+
+
 def test_words_and_markdown_say_the_same(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["compare", "tag:base", "tag:slow", "--fail-if", "p99 > +5%", "--library", str(library)]
     assert main(words) == 1

@@ -217,14 +217,6 @@ GIVEN = {
         "steps=(0,), qualifiers=(Qualifier(code='odd'),)),))",
         "has an unknown qualifier: odd",
     ),
-    "what results of interface 1 said": (
-        "class R(R):\n    def shows(self, figure): return True",
-        "R: shows is gone with interface 2",
-    ),
-    "a later interface": (
-        "REMARKS = {'interface': 3}",
-        "it is for version 3 of ssdlab.plugin",
-    ),
     "a headline with a strange name": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
         "scalars=(Metric.less('<img src=x>', 'a', 1.0, 'ns', steps=(0,)),))",
@@ -236,6 +228,30 @@ GIVEN = {
         "read back, mean_ns is another",
     ),
 }
+
+
+UNUSABLE = {
+    "what results of interface 1 said": (
+        "class R(R):\n    def shows(self, figure): return True",
+        "R: shows is gone with interface 2",
+    ),
+    "a later interface": (
+        "REMARKS = {'interface': 3}",
+        "it is for version 3 of ssdlab.plugin",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", UNUSABLE)
+def test_what_is_of_another_interface_is_refused_when_it_is_loaded(
+    site: Path, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    change, why = UNUSABLE[fault]
+    error, name = told(site, capsys, change, status=2)
+    assert f"{name}.py:" in error and why in " ".join(error.split())
+    assert main(["methods"]) == 0, "the others are listed"
+    listed = capsys.readouterr()
+    assert "qd1" in listed.out and why in " ".join((listed.out + listed.err).split())
 
 
 @pytest.mark.parametrize("fault", GIVEN)

@@ -74,7 +74,7 @@ def test_no_runs_and_odd_confidences_are_refused() -> None:
 
 
 def test_a_median_says_in_how_many_of_its_runs_each_qualifier_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs without a value do not count: they have no part in it."""
+    """Runs whose value was withheld count: what is left is a selection."""
     hot, host, placed = (Qualifier(code=code) for code in ("throttled", "host-limited", "placed"))
     runs: Any = {
         "one": (1.0, (placed, host)),
@@ -90,8 +90,10 @@ def test_a_median_says_in_how_many_of_its_runs_each_qualifier_stands(monkeypatch
 
     monkeypatch.setattr(outcome, "read_result", result_of)
     (figure,) = outcome._figures("part", list(runs))
-    assert figure.qualified == {"placed": 3, "host-limited": 2, "throttled": 2}
-    assert figure.state == f"throttled in 2 of 3 runs, host-limited in 2 of 3 runs, {placed.label}"
+    assert (figure.values, figure.withheld) == ((1.0, 2.0, 3.0), 1)
+    assert figure.qualified == {"placed": 3, "host-limited": 2, "throttled": 3}
+    words = ("throttled in 3 of 4 runs", "host-limited in 2 of 4 runs", f"{placed.label} in 3 of 4 runs")
+    assert figure.state == ", ".join(words)
     assert figure.model_dump(mode="json")["qualified"] == figure.qualified
 
 

@@ -21,6 +21,7 @@ from ssdlab.model.units import counted
 from ssdlab.results.catalogue_columns import FIGURE_COLUMNS
 from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.kin import MARKS, OF_RUNS, UNFIT, apart, codes_of, labels_of, unfit_of
+from ssdlab.results.metric import labelled
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.store import find_run, run_words, short_id
 
@@ -79,7 +80,7 @@ class Compared:
     figure, label, unit, better
         Which it is.
     base, new
-        Medians.
+        Medians; None where the values of all runs were withheld.
     shift
         Of the new against the base; None where the runs are unlike, the figure of one is unfit, or a value
         is not positive.
@@ -94,8 +95,8 @@ class Compared:
     label: str
     unit: str
     better: str
-    base: float
-    new: float
+    base: float | None
+    new: float | None
     n_base: int
     n_new: int
     shift: Shift | None
@@ -219,9 +220,9 @@ def side_of(text: str, library: Path) -> Side:
     lines = _tagged(text.removeprefix(TAG), library) if text.startswith(TAG) else _of_run(text, library)
     figures: dict[str, list[Columns]] = {}
     for line in lines:
-        if line["value"] is not None and math.isfinite(line["value"]):
+        if _has_value(line) or (line["value"] is None and line[UNFIT]):  # one that was withheld counts too
             figures.setdefault(line["name"], []).append(line)
-    if not figures:
+    if not any(map(_has_value, lines)):
         raise _without_figures(text, lines)
     runs, methods, drives = (
         tuple(dict.fromkeys(line[name] for line in lines)) for name in ("folder", "method", DRIVE)
@@ -232,7 +233,7 @@ def side_of(text: str, library: Path) -> Side:
 def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
     if lines:
         what = f"{text} is finished, and none of its {len(lines)} headline figures has a value"
-        return UsageError(what, "its page says why: not judged, or not measured; name another run")
+        return UsageError(labelled(what, _unfit(lines)), "name another run; ssdlab show says why")
     if text.startswith(TAG):
         return UsageError(
             f"no finished run with the {text} has figures of its own",
@@ -317,7 +318,7 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
 
     first = base[0]
     unlike = next((found for line in (*base, *new) if (found := apart(line, first, but=(UNFIT,)))), ())
-    one, other = [line["value"] for line in base], [line["value"] for line in new]
+    one, other = ([line["value"] for line in lines if _has_value(line)] for lines in (base, new))
     unfit = _unfit([*base, *new])
     alike = not unlike and not unfit and min(*one, *other) > 0
     return Compared(
@@ -325,8 +326,8 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
         label=first["label"],
         unit=first["unit"],
         better=first["better"],
-        base=statistics.median(one),
-        new=statistics.median(other),
+        base=statistics.median(one) if one else None,
+        new=statistics.median(other) if other else None,
         n_base=len(one),
         n_new=len(other),
         shift=shift_of(one, other) if alike else None,
@@ -334,6 +335,10 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
         unfit=unfit,
         marks=labels_of(unfit_of(code for line in (*base, *new) for code in codes_of(line[MARKS]))),
     )
+
+
+def _has_value(line: Columns) -> bool:
+    return line["value"] is not None and math.isfinite(line["value"])
 
 
 def _unfit(lines: Sequence[Columns]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import not_
 from typing import Literal
 
 from pydantic import Field
@@ -42,13 +43,14 @@ class RepeatedFigure(Stored):
     high: float
     confidence: float = Field(description="of that interval, 0 to 1: 0.95 or more from six runs on")
     qualified: dict[str, int] = Field(
-        default={}, description="in how many of these runs it has each qualifier, by code"
+        default={}, description="in how many runs it has each qualifier, by code, withheld or not"
     )
+    withheld: int = Field(default=0, exclude_if=not_, description="runs whose value was withheld")
 
     @property
     def state(self) -> str:
         """The labels of its qualifiers, of each that is not of all runs in how many it stands."""
-        runs = len(self.values)
+        runs = len(self.values) + self.withheld
         counts = [
             (each.label, self.qualified[each.code])
             for each in united(Qualifier(code=code) for code in self.qualified)

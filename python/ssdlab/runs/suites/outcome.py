@@ -151,7 +151,7 @@ def _figures(part: str, repeats: Sequence[RunFolder]) -> Iterator[RepeatedFigure
     found: dict[str, list[Metric]] = {}
     for result in filter(None, map(read_result, repeats)):
         for scalar in result.scalars:
-            if scalar.value is not None:
+            if scalar.value is not None or scalar.qualifiers:
                 found.setdefault(scalar.name, []).append(scalar)
     for name, scalars in found.items():
         values = [scalar.value for scalar in scalars if scalar.value is not None]
@@ -169,6 +169,7 @@ def _figures(part: str, repeats: Sequence[RunFolder]) -> Iterator[RepeatedFigure
                 high=interval.high,
                 confidence=interval.confidence,
                 qualified=_qualified(scalars),
+                withheld=len(scalars) - len(values),
             )
 
 
