@@ -43,7 +43,7 @@ def findings(result: TraceResult) -> Iterator[Claim]:
     )
     yield Claim(_kept_up(done), evidence=shown)
     yield from changes_of(result.source, result.laid)
-    if done.block_layer_fault:
+    if done.by_host and done.block_layer_fault:  # else the program's times are as good
         why = {"why": done.block_layer_fault}
         yield Claim("The block layer's times are not used: {why}", evidence=shown, others=why)
     if done.times_from == "block layer":
