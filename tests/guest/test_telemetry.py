@@ -150,8 +150,9 @@ def test_idle_power_says_what_the_drive_lacks(guest) -> None:
     ]
     lacks = [as_sentence(each) for each in result["lacks"]]
     assert findings_of(parse_result(result)) == [*lacks, "Nothing metered the drive: there are no watts."]
-    (quick,) = gathered_departures(Manifest.model_validate(told["manifest"]))
-    assert quick.what.startswith("quick: settle time 3 s instead of 60 s, time 2 s instead of 60 s")
+    manifest = Manifest.model_validate(told["manifest"] | {"status": "finished"})  # without its tables
+    (quick,) = (each.what for each in gathered_departures(manifest) if each.code == "quick")
+    assert "time 2 s instead of 60 s" in quick
     assert [scalar["value"] for scalar in result["scalars"]] == [None], "one way to rest has one figure"
     (rest,) = result["rests"]
     assert (rest["label"], rest["state"], rest["mean_w"]) == ("at rest", None, None)
