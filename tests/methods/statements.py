@@ -98,7 +98,7 @@ class Told:
         tables = () if kind.terminal is not None else loaded(kind.tables)(self.result)
         return [
             *(each.marked for each in self.result.scalars),
-            *(each.words for figure in self.result.scalars for each in figure.qualifiers),
+            *(each.why for figure in self.result.scalars for each in figure.qualifiers),
             *(t.caption for t in tables),
         ]
 

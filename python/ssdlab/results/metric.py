@@ -8,7 +8,7 @@ from __future__ import annotations
 from operator import not_
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from ssdlab.model.stored import Stored, absent
 from ssdlab.results.qualifiers import CATALOGUE, ORDER, UNKNOWN, Kind, Use, kind_of
@@ -37,7 +37,6 @@ class Qualifier(Stored):
         default=(), description="ordinals it was found in; empty: of the whole run"
     )
     why: str = Field(default="", description="what was found, as a clause; empty: the catalogue says all")
-    facts: dict[str, JsonValue] = Field(default={}, description="its figures")
 
     @property
     def kind(self) -> Kind:
@@ -48,11 +47,6 @@ class Qualifier(Stored):
     def label(self) -> str:
         """Of its kind."""
         return self.kind.label
-
-    @property
-    def words(self) -> str:
-        """The label, and what was found."""
-        return f"{self.label}: {self.why}" if self.why else self.label
 
 
 def united(found: Iterable[Qualifier]) -> tuple[Qualifier, ...]:
