@@ -354,9 +354,9 @@ def test_a_figure_whose_state_was_not_shown_is_not_ranked(
         (
             ["placed", "state-unproven"],
             "state unproven",
-            "Write for longer before it, not with --quick",
+            "Write for longer first",
         ),
-        (["of-a-later-one"], "state unproven", "Write for longer before it, not with --quick"),
+        (["of-a-later-one"], "state unproven", "Write for longer first"),
     ],
 )
 def test_who_may_not_rank_is_told_what_helps(

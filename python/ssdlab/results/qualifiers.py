@@ -39,22 +39,22 @@ class Kind(NamedTuple):
 CATALOGUE: dict[str, Kind] = {
     "failed-io": Kind(
         "failed I/O",
-        "I/O failed in its steps, or the drive or the link had errors.",
+        "I/O failed while it was measured, or the drive or its link reported errors.",
         "look at the kernel log and the drive's health: ssdlab show names the steps",
     ),
     "state-moved": Kind(
         "state moved",
-        "The drive's state moved while its steps were taken, so that they are not of one state.",
+        "The drive's state changed during the measurement, so its points are not of one state.",
         "write for longer before, or place the state of a simulated drive: --precondition analytic",
     ),
     "state-unproven": Kind(
         "state unproven",
         "Nothing shows that the drive was in the state that the figure is named after.",
-        "write for longer before it, not with --quick, on a cool drive and an idle host",
+        "write for longer first: without --quick, with the drive cool and the host idle",
     ),
     "not-judged": Kind(
         "not judged",
-        "The run was too short, or its load another than the method's, for a verdict.",
+        "The run was too short for a verdict, or its load was not the method's.",
         "run the method in full: without --quick",
     ),
     "within-cache": Kind(
@@ -64,7 +64,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "search-ceiling": Kind(
         "search ceiling",
-        "Nothing failed, so the search ended below what the drive can do.",
+        "No load failed, so the drive may do more than the search tried.",
         "search higher",
     ),
     "throttled": Kind(
@@ -74,7 +74,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "paused": Kind(
         "paused",
-        "For a time in its steps ssdlab stood still.",
+        "The ssdlab process was stopped or frozen during the measurement.",
         "measure again without a stop, on a host that stays awake",
     ),
     "host-limited": Kind(
@@ -84,7 +84,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "few-samples": Kind(
         "few samples",
-        "There were too few I/Os for it.",
+        "Too few I/Os were measured for this percentile.",
         "measure for longer",
     ),
     "not-fresh": Kind(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class UnknownResult(ResultBase):
-    """A Result that nobody here can read: only its headline figures and caveats can be shown."""
+    """A Result that nobody here can read: only its headline figures can be shown."""
 
     model_config = ConfigDict(extra="ignore")
 

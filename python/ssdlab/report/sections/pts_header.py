@@ -313,7 +313,7 @@ def section_of(
     groups: Sequence[str] = (),
     exhibits: tuple[Exhibit, ...] = (),
 ) -> Section:
-    """Return a test's section: each run's finding, the pages under the specification's header, the caveats.
+    """Return a test's section: each run's finding, and the pages under the specification's header.
 
     `groups`: the group of cells that each figure is about, where the test has several.
     """
