@@ -211,6 +211,21 @@ GIVEN = {
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, scalars=(Metric.less('a', 'a', 1.0, 'ns'),))",
         "the Metric a says no steps",
     ),
+    "a step that the run does not have": (
+        "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
+        "scalars=(Metric.less('a', 'a', 1.0, 'ns', steps=(999,)),))",
+        "the Metric a names step 999",
+    ),
+    "a bound that no search gave": (
+        "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
+        "scalars=(Metric.less('a', 'a', 1.0, 'ns', steps=(0,), bound='at least'),))",
+        "a bound without the qualifier search-ceiling",
+    ),
+    "a subclass that says what results of interface 1 said": (
+        "class S(R):\n    def unshown(self, figure): return ''\n"
+        "conclude = lambda data, p: S(quick=True, mean_ns=1.0)",
+        "S: unshown is gone with interface 2",
+    ),
     "a qualifier of no catalogue": (
         "from ssdlab.plugin import Qualifier\n"
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, scalars=(Metric.less('a', 'a', 1.0, 'ns', "
