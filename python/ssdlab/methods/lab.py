@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ssdlab.formats.traces.reading import Source
     from ssdlab.methods.traces.mapping import TraceMapping
     from ssdlab.methods.verbs.verb import Verb
-    from ssdlab.results.records import Policy
+    from ssdlab.results.records import Policy, Tried
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Usable
 
@@ -74,6 +74,7 @@ class Lab(LabBase):
         policy: Policy = "restart",
         certain: bool = True,
         overload: bool = False,
+        tried: Tried | None = None,
     ) -> Step:
         """Run a workload and measure it.
 
@@ -91,12 +92,14 @@ class Lab(LabBase):
             False for a step of a search, which may end before it: a plan then counts it as at most.
         overload
             More may be asked for than the drive can do, and that is the finding: no warning about it.
+        tried
+            What a search tries in it; `RunData.tried` finds it again.
         """
 
         def step(laid: Workload) -> Run:
             return Run.of(laid, until, certain=certain, overload=overload)
 
-        return self._work(workload, step, label, policy, prepares=False)
+        return self._work(workload, step, label, policy, prepares=False, tried=tried)
 
     def sweep(
         self,

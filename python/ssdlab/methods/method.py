@@ -65,6 +65,10 @@ class RunData:
         """Return the measured step of that label, if there is one."""
         return next((s for s in self.steps if s.label == label and s.result.measurement is not None), None)
 
+    def tried(self, search: str) -> list[Step]:
+        """Return the steps in which a search tried a value, in their order."""
+        return [step for step in self.steps if step.tried is not None and step.tried.search == search]
+
     @property
     def written_bytes(self) -> int:
         """What the run has written, by attempts that do not count too."""

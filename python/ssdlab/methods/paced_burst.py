@@ -45,10 +45,9 @@ from ssdlab.methods.parts.desktop_load import (
     MAX_BLOCK_BYTES,
     MAX_EVERY_S,
     READ_BLOCK_BYTES,
+    SEARCH,
     Layout,
     judge_rates,
-    rate_label,
-    rate_steps,
     rate_workload,
 )
 from ssdlab.methods.parts.own_size import remarks_of_size
@@ -58,6 +57,7 @@ from ssdlab.methods.results.paced import BURST_BYTES, SPAN_BYTES, BurstLoad, Pac
 from ssdlab.model.arrival import Bursts
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
+from ssdlab.results.records import Tried
 from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
@@ -172,7 +172,8 @@ def procedure(lab: Lab, p: PacedBurstParams) -> None:
             back()
             lab.idle(p.rest_seconds, certain=certain)
             workload = rate_workload(layout, rate, p.rate_seconds)
-            tried.append(lab.run(workload, label=rate_label(rate), certain=certain))
+            label, key = f"{rate} MB/s paced", Tried(search=SEARCH, value=rate)
+            tried.append(lab.run(workload, label=label, certain=certain, tried=key))
             return judge_rates(tried, p.most)[-1].held
 
         search_highest(p.first, p.most, p.resolution, holds)
@@ -201,7 +202,7 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
     return PacedBurstResult.of(
         loads,
         ios,
-        judge_rates(rate_steps(data.steps), p.most),
+        judge_rates(data.tried(SEARCH), p.most),
         quick=data.quick,
         span_bytes=writing.span_bytes(data.capacity_bytes, 1)[1],
         block_bytes=p.block,

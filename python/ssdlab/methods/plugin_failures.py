@@ -155,7 +155,7 @@ class _Guarded:
 
     def _kind(self, kind: Kind) -> Kind:
         """Return the kind with everything that the package brings for reading and showing it guarded."""
-        headlines, terminal = kind.headlines, kind.terminal
+        terminal = kind.terminal
         self._look_at(kind.loaded_model())
         return replace(
             kind,
@@ -163,7 +163,6 @@ class _Guarded:
             findings=self._shower("findings", kind.findings, _CLAIM, many=True),
             tables=self._shower("tables", kind.tables, _TABLE, many=True),
             section=self._shower("section", kind.section, _SECTION),
-            headlines=headlines and self._shower("headlines", headlines, _CARD, many=True),
             terminal=terminal and self._shower("terminal", terminal, None, prints=True),
         )
 

@@ -125,10 +125,10 @@ def _fault_of_kind(kind: object) -> str:
         return f"the model of its results: {error}"
     if not (isinstance(model, type) and issubclass(model, ResultBase)):
         return "the model of its results is no class of ResultBase"
-    for part in ("findings", "tables", "section", "headlines", "terminal"):
+    for part in ("findings", "tables", "section", "terminal"):
         place = getattr(kind, part)
         named = isinstance(place, str) and _PLACE.fullmatch(place)
-        if not (named or callable(place) or (place is None and part in ("headlines", "terminal"))):
+        if not (named or callable(place) or (place is None and part == "terminal")):
             return f"its {part} is {place!r}: neither a function nor a text 'module:function'"
     stored = model.model_fields["kind"].default
     return "" if stored == kind.name else f"its results call their kind {stored}, and it calls it {kind.name}"

@@ -30,10 +30,13 @@ from ssdlab.methods.parts.workloads import open_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult
 from ssdlab.model.frozen import Bytes
+from ssdlab.results.records import Tried
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import Step
+
+SEARCH = "rate"
 
 
 class RateLimitParams(Params):
@@ -72,7 +75,7 @@ def procedure(lab: Lab, p: RateLimitParams) -> None:
 
 def conclude(data: RunData, p: RateLimitParams) -> RateLimitResult:
     """Report the highest rate that held below the lowest that did not, and every rate tried."""
-    tries = [_judge(step, p) for step in data.steps if step.label.endswith(" IOPS offered")]
+    tries = [_judge(step, p) for step in data.tried(SEARCH)]
     return RateLimitResult.of(
         tries,
         quick=data.quick,
@@ -96,7 +99,8 @@ def _offer(lab: Lab, p: RateLimitParams, rate: int, *, certain: bool) -> Step:
         seconds=p.seconds,
         ramp_seconds=p.ramp_seconds,
     )
-    return lab.run(workload, label=f"{rate} IOPS offered", certain=certain)
+    tried = Tried(search=SEARCH, value=rate)
+    return lab.run(workload, label=f"{rate} IOPS offered", certain=certain, tried=tried)
 
 
 METHOD = Method(

@@ -24,8 +24,7 @@ from ssdlab.model.units import bytes_text
 if TYPE_CHECKING:
     from ssdlab.drives.spare import Spare
     from ssdlab.model.workload import Workload
-    from ssdlab.results.records import Policy
-    from ssdlab.results.run_folder import Step
+    from ssdlab.results.records import Policy, Step, StepResult, Tried
 
 
 STEADY = "steady"
@@ -64,6 +63,7 @@ class Request:
     policy: Policy
     outlook: str = ""
     ground: Ground | None = None
+    tried: Tried | None = None
 
     @property
     def verb(self) -> str:
@@ -79,6 +79,13 @@ class Request:
     def workload(self) -> Workload | None:
         """What it runs, if it runs something."""
         return self.asked.work
+
+    def done(self, result: StepResult, attempt: int = 0, place: int = 0) -> Step:
+        """Return the finished step."""
+        from ssdlab.results.records import Step
+
+        args: dict[str, object] = dict(self.args)
+        return Step(self.ordinal, attempt, self.verb, self.label, args, result, place, self.tried)
 
 
 class Executor(Protocol):
@@ -105,11 +112,9 @@ class Rehearsal:
     def perform(self, request: Request) -> Step:
         """Keep the request."""
         from ssdlab.results.records import StepResult
-        from ssdlab.results.run_folder import Step
 
         self.requests.append(request)
-        found = StepResult(seconds=0.0)
-        return Step(request.ordinal, 0, request.verb, request.label, dict(request.args), found)
+        return request.done(StepResult(seconds=0.0))
 
 
 class LabBase:
@@ -245,14 +250,22 @@ class LabBase:
         policy: Policy,
         *,
         prepares: bool = True,
+        tried: Tried | None = None,
     ) -> Step:
         """Ask for a step with a workload, which gets a seed and a span first."""
         ground = self._ground(self._preparation_seed if prepares else self._seed)
         # In the plan already: what does not fit this drive is refused before anything is done.
         workload = ground.laid(workload, label)
-        return self.do(verb_of(workload), label=label, policy=policy)
+        return self.do(verb_of(workload), label=label, policy=policy, tried=tried)
 
-    def do(self, asked: Verb, *, label: str | None = None, policy: Policy | None = None) -> Step:
+    def do(
+        self,
+        asked: Verb,
+        *,
+        label: str | None = None,
+        policy: Policy | None = None,
+        tried: Tried | None = None,
+    ) -> Step:
         """Do a step of any verb, also of one that another package brings.
 
         Parameters
@@ -263,12 +276,14 @@ class LabBase:
             What the step is called in reports; by default the verb's name.
         policy
             What an interruption means, unless a block says otherwise; by default the verb's own.
+        tried
+            What a search tries in it.
         """
         check_verb(asked)
         policy = self._policy or policy or asked.policy
         asked.check(policy)
         ground = self._ground(self._seed)
-        request = Request(self._ordinal, label or asked.verb, asked, policy, self._outlook, ground)
+        request = Request(self._ordinal, label or asked.verb, asked, policy, self._outlook, ground, tried)
         self._ordinal += 1
         return self._executor.perform(request)
 

@@ -43,6 +43,18 @@ _BROUGHT_ABOUT = {
 """What medians had in the place of a state that was shown."""
 
 
+_TRIED = {
+    "rate": re.compile(r"(\d+) (?:IOPS offered|MB/s paced)"),
+    "rate beyond the cache": re.compile(r"(\d+) MB/s paced, beyond the cache"),
+}
+
+
+def tried_by(label: str) -> tuple[str, int] | None:
+    """Return search and value of a step, which its label alone told; None where it was of no search."""
+    found = ((search, form.fullmatch(label)) for search, form in _TRIED.items())
+    return next(((search, int(match[1])) for search, match in found if match), None)
+
+
 def manifest_as_of_now(manifest: Document) -> Document:
     """Return a stored manifest in the form of today; the caveats of its result are warnings of the run."""
     result = as_of_now(manifest.get("result"))

@@ -18,6 +18,7 @@ from ssdlab.model.pauses import Pause
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.summary import Summary
 from ssdlab.model.telemetry import StepTelemetry
+from ssdlab.results import earlier
 from ssdlab.results.schema import Spread, Warned
 
 if TYPE_CHECKING:
@@ -41,6 +42,13 @@ class OpenRecord(Stored):
     boot_id: str
 
 
+class Tried(Stored):
+    """What a search tries in a step: a conclusion finds the tries of the search, and their values, by it."""
+
+    search: str
+    value: int
+
+
 class BeginRecord(Stored):
     """A step is about to start."""
 
@@ -53,6 +61,7 @@ class BeginRecord(Stored):
     hash: str
     policy: Policy
     at: str
+    tried: Tried | None = Field(default=None, exclude_if=absent)
 
 
 class RestRecord(Stored):
@@ -150,6 +159,7 @@ class Step:
     result: StepResult
     place: int = field(default=0, compare=False)
     """In the journal: what an interruption has done again came after later steps."""
+    tried: Tried | None = None
 
     # A page asks each step ten times, and to read one back takes as long as to write its lines.
     @cached_property
@@ -242,6 +252,11 @@ class VoidedWrites:
     written_bytes: int
 
 
+def _tried_by(label: str) -> Tried | None:
+    found = earlier.tried_by(label)
+    return None if found is None else Tried(search=found[0], value=found[1])
+
+
 def pauses_of(records: Iterable[AnyRecord]) -> dict[tuple[int, int], tuple[Pause, ...]]:
     """Return the pauses of each attempt that came to its end, also of one that does not count."""
     ended = (record for record in records if isinstance(record, EndRecord))
@@ -265,6 +280,7 @@ def finished_steps(records: list[AnyRecord]) -> list[Step]:
                 dict(begin.args),
                 record.result,
                 place,
+                begin.tried or _tried_by(begin.label),
             )
         elif isinstance(record, VoidRecord):
             step = ended.get(record.ordinal)

@@ -167,7 +167,7 @@ class Recorder:
         self._past = self._past.then(request)
         self.steps.append(_planned_step(request, planned))
         result = known or StepResult(seconds=planned.seconds.lower, facts=planned.facts)
-        return Step(request.ordinal, 0, request.verb, request.label, dict(request.args), result)
+        return request.done(result)
 
 
 def planned_step(request: Request, planning: Planning | None = None, past: Past | None = None) -> PlannedStep:

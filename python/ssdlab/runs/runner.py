@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.methods.steps import Request
     from ssdlab.results.journal import Journal, StepHistory
-    from ssdlab.results.records import EndRecord, StepResult
+    from ssdlab.results.records import StepResult
     from ssdlab.runs.conditions.keeper import ConditionKeeper
     from ssdlab.runs.drive_state import StateKeeper
     from ssdlab.runs.heartbeat import Heartbeat
@@ -192,7 +192,7 @@ class Runner:
         if history.ended is not None:
             if self._keeper is not None:
                 self._keeper.read_back(request, history.ended)
-            step = _step(request, history, history.ended)
+            step = request.done(history.ended.result, history.ended.attempt, history.place)
             self._executor.read_back(request, step.result)
             self._untold.append(step)
         else:
@@ -330,6 +330,7 @@ class Runner:
             hash=digest,
             policy=request.policy,
             at=now(),
+            tried=request.tried,
         )
         self._journal.begin(begin)
         self._tracker.began(request)
@@ -353,7 +354,7 @@ class Runner:
         ended = self._journal.end(request.ordinal, attempt, result, state)
         if self._keeper is not None:
             self._keeper.finished(request.ordinal, seconds)
-        return _step(request, self._journal.history(request.ordinal), ended)
+        return request.done(ended.result, ended.attempt, self._journal.history(request.ordinal).place)
 
 
 def _check_same(request: Request, digest: str, history: StepHistory) -> None:
@@ -371,10 +372,3 @@ def _check_same(request: Request, digest: str, history: StepHistory) -> None:
             begun=begun.hash,
             asked=digest,
         )
-
-
-def _step(request: Request, history: StepHistory, ended: EndRecord) -> Step:
-    args: dict[str, object] = dict(request.args)
-    return Step(
-        request.ordinal, ended.attempt, request.verb, request.label, args, ended.result, history.place
-    )

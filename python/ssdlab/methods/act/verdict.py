@@ -6,7 +6,6 @@ is made of them, for either program.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -69,7 +68,7 @@ class Passed(Facts):
 
     passed: bool
     load: int | None = None
-    """That was tried; None of a day, and of a try before 0.2.0, whose label has it."""
+    """That was tried; None of a day."""
 
 
 def verdict_of(
@@ -364,16 +363,9 @@ def load_of(load: float) -> str:
 
 def loads_tried(steps: Sequence[Step]) -> dict[int, int]:
     """Return the load of each try of a search that was judged, by the ordinal of its step."""
-    labels, loads = {step.ordinal: step.label for step in steps}, dict[int, int]()
-    for step in steps:
-        if step.verb != "find" or step.args.get("name") != VERDICT:
-            continue
-        of, load = step.asked(Judged).of, step.found(Passed).load
-        if load is None and (label := re.fullmatch(r"load (\d+)x", labels[of])):
-            load = int(label[1])
-        if load is not None:
-            loads[of] = load
-    return loads
+    found = (step for step in steps if step.verb == "find" and step.args.get("name") == VERDICT)
+    loads = ((step.asked(Judged).of, step.found(Passed).load) for step in found)
+    return {of: load for of, load in loads if load is not None}
 
 
 def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:

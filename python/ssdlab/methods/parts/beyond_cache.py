@@ -25,7 +25,6 @@ from ssdlab.results.evidence import evidence_of
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
-    from ssdlab.methods.results.paced import PacedRate
     from ssdlab.methods.verbs.context import Tables
     from ssdlab.results.run_folder import Step
 
@@ -36,7 +35,7 @@ HALVINGS, MIDDLES = 6, 2
 PARTS = 2000
 ROW_NS = 50_000_000
 """Of the fill: short enough that a cache of a hundredth of the drive is some rows."""
-_SUFFIX = " MB/s paced, beyond the cache"
+SEARCH = "rate beyond the cache"
 
 
 class FoundCache(BaseModel):
@@ -81,17 +80,6 @@ def rate_beyond(layout: Layout, rate: int, cache_bytes: int) -> Workload:
     every_ns = layout.burst_bytes * NS_PER_S // (rate * 10**6)
     time_ns = TIMES * cache_bytes * NS_PER_S // (rate * 10**6)
     return Workload.of(wide.writes(every_ns=every_ns, time_ns=time_ns))
-
-
-def beyond_label(rate: int) -> str:
-    """Return what the step of a rate beyond the cache is called."""
-    return f"{rate}{_SUFFIX}"
-
-
-def beyond_rates(steps: Sequence[Step], unloaded_ns: float | None, maximum: int) -> list[PacedRate]:
-    """Judge the rates tried beyond the cache, in their order."""
-    tried = [step for step in steps if step.label.endswith(_SUFFIX)]
-    return judge_rates(tried, maximum, suffix=_SUFFIX, unloaded_ns=unloaded_ns)
 
 
 def unloaded_ns(tried: Sequence[Step]) -> float | None:

@@ -10,16 +10,17 @@ from ssdlab.methods.parts.beyond_cache import (
     HALVINGS,
     LABEL,
     MIDDLES,
+    SEARCH,
     TIMES,
     FoundCache,
-    beyond_label,
-    beyond_rates,
     lowest_beyond,
     rate_beyond,
     search_beyond,
     unloaded_ns,
 )
-from ssdlab.methods.parts.desktop_load import rate_steps
+from ssdlab.methods.parts.desktop_load import SEARCH as WITHIN
+from ssdlab.methods.parts.desktop_load import judge_rates
+from ssdlab.results.records import Tried
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -52,8 +53,9 @@ class BeyondTrial:
         """Write twice the cache at a rate in MB/s, and return whether it held."""
         self.rest()
         workload = rate_beyond(self.layout, rate, cache_bytes)
-        step = self.lab.run(workload, label=beyond_label(rate), certain=False)
-        return beyond_rates([step], unloaded_ns(self.tried), self.most)[-1].held
+        label, tried = f"{rate} MB/s paced, beyond the cache", Tried(search=SEARCH, value=rate)
+        step = self.lab.run(workload, label=label, certain=False, tried=tried)
+        return judge_rates([step], self.most, unloaded_ns=unloaded_ns(self.tried))[-1].held
 
 
 def search_cache(trial: BeyondTrial, cache: FoundCache, safe: int | None, most_seconds: float) -> None:
@@ -76,8 +78,8 @@ def beyond_facts(data: RunData, most_seconds: float, most: int) -> dict[str, Any
     """Return what was found beyond the cache, or why nothing was tried there."""
     looked = next((step for step in data.steps if step.label == LABEL), None)
     cache = FoundCache() if looked is None else FoundCache.model_validate(looked.result.facts)
-    lowest = unloaded_ns(rate_steps(data.steps))
-    rates = tuple(beyond_rates(data.steps, lowest, most))
+    lowest = unloaded_ns(data.tried(WITHIN))
+    rates = tuple(judge_rates(data.tried(SEARCH), most, unloaded_ns=lowest))
     why = ""
     if not rates:
         if cache.hot:

@@ -31,7 +31,7 @@ MAX_BLOCK_BYTES, MAX_EVERY_S = 64 * 1024, 3600
 _ROW_NS = NS_PER_S
 FACTOR = 2.0
 """Times the p99 of the lowest rate that a p99 may reach."""
-_SUFFIX = " MB/s paced"
+SEARCH = "rate"
 
 
 @dataclass(frozen=True)
@@ -159,16 +159,6 @@ class Layout:
         return Workload.of(self.writes(paced=False).model_copy(update={"stop": stop}))
 
 
-def rate_label(rate: int) -> str:
-    """Return what the step of a rate is called."""
-    return f"{rate}{_SUFFIX}"
-
-
-def rate_steps(steps: Iterable[Step]) -> list[Step]:
-    """Return the steps that tried rates, in their order."""
-    return [step for step in steps if step.label.endswith(_SUFFIX)]
-
-
 def rate_workload(layout: Layout, rate: int, seconds: float) -> Workload:
     """Return the writes alone, in bursts that follow so closely that they amount to a rate in MB/s."""
     every_ns = layout.burst_bytes * NS_PER_S // (rate * 10**6)
@@ -209,19 +199,19 @@ class Asked:
         return f"{sizes} --set every_seconds={self.every_s:.13g}"
 
 
-def judge_rates(
-    steps: Iterable[Step], maximum: int, *, suffix: str = _SUFFIX, unloaded_ns: float | None = None
-) -> list[PacedRate]:
+def judge_rates(steps: Iterable[Step], maximum: int, *, unloaded_ns: float | None = None) -> list[PacedRate]:
     """Judge every rate tried, against an unloaded p99: by default of the first of them, the lowest."""
     found: list[PacedRate] = []
     for step in steps:
         unloaded = found[0].p99_ns if found and unloaded_ns is None else unloaded_ns
-        found.append(_judge(step, int(step.label.removesuffix(suffix)), unloaded, maximum))
+        found.append(_judge(step, unloaded, maximum))
     return found
 
 
-def _judge(step: Step, rate: int, unloaded_ns: float | None, maximum: int) -> PacedRate:
-    summary = step.summary
+def _judge(step: Step, unloaded_ns: float | None, maximum: int) -> PacedRate:
+    summary, tried = step.summary, step.tried
+    assert tried is not None  # a search has no other steps
+    rate = tried.value
     if summary is None:  # a plan measures nothing: it takes the longest way, where only the most fails
         return PacedRate(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")
     side = summary.write or NO_SIDE

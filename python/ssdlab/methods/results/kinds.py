@@ -23,7 +23,6 @@ QD1: Kind = ResultKind(
     "qd1",
     f"{_SCHEMA}Qd1Result",
     section=f"{_PAGE}qd1:section",
-    headlines=f"{_PAGE}headlines:of_qd1",
     findings=f"{_SAYS}points:qd1_findings",
     tables=f"{_SAYS}points:qd1_tables",
 )
@@ -31,14 +30,12 @@ PEAK: Kind = ResultKind(
     "peak",
     f"{_SCHEMA}PeakResult",
     section=f"{_PAGE}sweep:section",
-    headlines=f"{_PAGE}headlines:of_peak",
     findings=f"{_SAYS}points:peak_findings",
     tables=f"{_SAYS}points:peak_tables",
 )
 MIXED: Kind = ResultKind(
     "mixed",
     f"{_MODELS}mixed:MixedResult",
-    headlines=f"{_PAGE}mixed:headlines",
     section=f"{_PAGE}mixed:section",
     findings=f"{_SAYS}mixed:findings",
     tables=f"{_SAYS}mixed:tables",
@@ -68,7 +65,6 @@ TRIM: Kind = ResultKind(
     "trim",
     f"{_MODELS}trim:TrimResult",
     section=f"{_PAGE}trim:section",
-    headlines=f"{_PAGE}trim:headlines",
     findings=f"{_SAYS}trim:findings",
     tables=f"{_SAYS}trim:tables",
 )
@@ -138,7 +134,6 @@ ACT: Kind = ResultKind(
     "act",
     f"{_MODELS}act:ActResult",
     section=f"{_PAGE}act:section",
-    headlines=f"{_PAGE}act:headlines",
     findings=f"{_SAYS}act:findings",
     tables=f"{_SAYS}act:tables",
 )
@@ -167,18 +162,16 @@ MEASURE: Kind = ResultKind(
     "measure",
     f"{_SCHEMA}MeasureResult",
     section=f"{_PAGE}measure:measured",
-    headlines=f"{_PAGE}headlines:of_measure",
     terminal="ssdlab.cli.figures:print_result",
 )
 JOB: Kind = ResultKind(
     "job",
     f"{_SCHEMA}JobResult",
     section=f"{_PAGE}job:section",
-    headlines=None,
     findings=f"{_SAYS}points:job_findings",
     tables=f"{_SAYS}points:points_tables",
 )
-SUITE: ResultKind[SuiteResult] = ResultKind("suite", f"{_MODELS}suite:SuiteResult", headlines=None)
+SUITE: ResultKind[SuiteResult] = ResultKind("suite", f"{_MODELS}suite:SuiteResult")
 """Shown by its runs, in the terminal and on the page."""
 UNKNOWN: Kind = ResultKind(
     "unknown",

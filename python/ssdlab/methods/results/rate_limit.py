@@ -41,12 +41,13 @@ class OfferedLoad(Stored):
 
     @classmethod
     def of(cls, step: Step, percentile: str, bound_ns: float, maximum: int) -> Self:
-        """Judge the step of one rate, whose label begins with it.
+        """Judge the step of one rate.
 
         A plan measures nothing: it takes the longest way, on which only the rate `most` fails.
         """
         summary = step.summary
-        rate = int(step.label.split()[0])
+        assert step.tried is not None  # the search has no other steps
+        rate = step.tried.value
         if summary is None:
             return cls(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")
         sides = summary.transfers
