@@ -17,6 +17,7 @@ import numpy as np
 
 from methods.on_simulated import proofs_of, rateable
 from ssdlab.methods.presented.procedure import what_was_done
+from ssdlab.methods.rated_shares import rated_shares
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.report.runs import shown
 from ssdlab.report.source import Run, read_run
@@ -25,7 +26,6 @@ from ssdlab.results.claim import Claim, sentence
 from ssdlab.results.departures import departure_text, gathered_departures, label_of
 from ssdlab.results.drive_states import PREPARED
 from ssdlab.results.kind import loaded
-from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.run_folder import RunFolder, Step
 
 NOT_CLAIMED = re.compile(

@@ -14,10 +14,10 @@ from ssdlab.cli import main
 from ssdlab.cli.showing_ratings import rating_json, rating_row
 from ssdlab.drives.rated import Rated, rated_values
 from ssdlab.methods import find_method
+from ssdlab.methods.rated_shares import other_ratings, rated_shares
 from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.report.sections.ratings import format_share
-from ssdlab.results.rated_shares import other_ratings, rated_shares
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Metric, PeakResult
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from methods.inside_plan import check_inside
-from ssdlab.methods import REGISTRY, find_method
-from ssdlab.methods.headline_names import NAMES, is_named
+from ssdlab.methods import REGISTRY, find_method, is_figure
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +35,7 @@ def test_quick_on_a_simulated_drive(tmp_path: Path, name: str) -> None:
     run = ssdlab("run", *words, "--library", str(tmp_path), "--seed", "1")
     assert run["status"] == "finished"
     assert run["result"]["quick"] is True
-    assert all(is_named(one["name"], NAMES[name]) for one in run["result"]["scalars"])
+    assert all(is_figure(one["name"], REGISTRY[name].figures) for one in run["result"]["scalars"])
     check_inside(plan, run)
 
 

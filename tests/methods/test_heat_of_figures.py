@@ -10,6 +10,7 @@ import pytest
 from methods.on_simulated import rateable
 from ssdlab.drives.rated import Rated
 from ssdlab.methods.presented.fill import findings
+from ssdlab.methods.rated_shares import rated_shares
 from ssdlab.methods.results.fill import FillResult
 from ssdlab.methods.results.points import PointsResult
 from ssdlab.methods.results.trim import LbaPlot, TrimEffect, TrimResult
@@ -17,7 +18,6 @@ from ssdlab.model.host_load import HostLoad
 from ssdlab.model.telemetry import Mark, StepTelemetry
 from ssdlab.results.claim import sentence
 from ssdlab.results.evidence import qualified
-from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Metric, Warned

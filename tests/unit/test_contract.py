@@ -25,7 +25,6 @@ import ssdlab
 from ssdlab.cli import build_app
 from ssdlab.cli.commands import COMMANDS
 from ssdlab.methods import REGISTRY, find_method
-from ssdlab.methods.headline_names import NAMES
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.model import errors
 from ssdlab.model.stored import Stored
@@ -100,7 +99,7 @@ def figures() -> Iterator[str]:
             if member.name.endswith("/manifest.json") and (file := archive.extractfile(member)):
                 for each in (json.loads(file.read()).get("result") or {}).get("scalars", ()):
                     units.setdefault(each["name"], set()).add(each["unit"])
-    for method, patterns in NAMES.items():
+    for method, patterns in ((name, each.figures) for name, each in REGISTRY.items()):
         for pattern in patterns:
             found = sorted({unit for name in units if fnmatchcase(name, pattern) for unit in units[name]})
             yield f"figure {method} {pattern} {', '.join(found) or 'not in the planted library'}"

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from ssdlab.host.documents import parse_toml
-from ssdlab.methods.headline_names import is_named, names_of
+from ssdlab.methods import figures_of, is_figure
 from ssdlab.methods.suites.suite import Entry, Part, State, Suite, repeated
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen
@@ -149,9 +149,9 @@ class Declaration(Frozen):
         for part in self.part:
             if self.chapter and part.chapter is not None and part.chapter not in titles:
                 raise unknown("chapter", part.chapter, titles)
-        figures = names_of(part.method for part in self.part)
+        figures = figures_of(part.method for part in self.part)
         for tile in self.tiles if figures is not None else ():
-            if not is_named(tile, figures or ()):
+            if not is_figure(tile, figures or ()):
                 raise unknown("headline figure", tile, figures or ())
         _simulated(each.profile for each in self.drive if each.profile is not None)
         for variant in self.variant:

@@ -10,63 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ssdlab.drives.ratings import METRICS
+from ssdlab.methods import rated_as
 from ssdlab.model.units import figure_text
 
 if TYPE_CHECKING:
     from ssdlab.drives.rated import Rated
     from ssdlab.drives.ratings import MetricName
+    from ssdlab.methods.declared import RatedAs
     from ssdlab.results.metric import Metric
-
-
-class _Held(NamedTuple):
-    """What a headline figure is held against: metric, factor to its unit, state of the figure."""
-
-    metric: MetricName
-    factor: float
-    state: str
-    state_words: str = ""
-    """What is said of the figure beside a rating of another state; empty: its state."""
-
-    def speaks(self, rated: Rated) -> bool:
-        """Whether a rating is of the figure's state; one that says none is taken to be of no steady state."""
-        if rated.state is None:
-            return self.state != "steady" or self.metric in _OF_ANY_STATE
-        if rated.state == "steady" and self.metric in _READS:
-            return True
-        return rated.state == self.state
 
 
 _OF_ANY_STATE: tuple[MetricName, ...] = ("max_read_w", "max_write_w")
 """What no load draws more than, unless the rating says in which state."""
 _READS: tuple[MetricName, ...] = ("random_read_iops", "sequential_read_mb_s", "depth_1_read_us")
 """Of a written drive, as every drive is that is read: what is promised of steady state holds of it."""
-_IOPS_OF_MB_S = 1e6 / 4096
-_MAX_READ = _Held("max_read_w", 1.0, "fresh")
-_MAX_WRITE = _Held("max_write_w", 1.0, "fresh")
-"""What no load of the direction draws more than."""
-_BY_FIGURE: dict[str, tuple[_Held, ...]] = {
-    "peak_random_read_iops": (_Held("random_read_iops", 1.0, "fresh"),),
-    "steady_random_write_iops": (_Held("random_write_iops", 1.0, "steady"),),
-    "peak_sequential_read_mb_s": (_Held("sequential_read_mb_s", 1.0, "fresh"),),
-    "steady_sequential_write_mb_s": (_Held("sequential_write_mb_s", 1.0, "steady"),),
-    "fill_mb_s": (_Held("sequential_write_mb_s", 1.0, "fresh", "a whole fill"),),
-    "fill_cached_mb_s": (_Held("sequential_write_mb_s", 1.0, "cached"),),
-    "mixed_random_qd32_mb_s": (_Held("mixed_70_30_iops", _IOPS_OF_MB_S, "steady"),),
-    "consistency_stock_iops": (_Held("random_write_iops", 1.0, "steady"),),
-    "qd1_random_read_mean_ns": (_Held("depth_1_read_us", 1e-3, "fresh"),),
-    "qd1_random_write_mean_ns": (_Held("depth_1_write_us", 1e-3, "steady"),),
-    "peak_sequential_read_w": (_Held("active_read_w", 1.0, "fresh"), _MAX_READ),
-    "peak_random_read_w": (_MAX_READ,),
-    "steady_sequential_write_w": (_Held("active_write_w", 1.0, "steady"), _MAX_WRITE),
-    "steady_random_write_w": (_MAX_WRITE,),
-    "fill_w": (_Held("active_write_w", 1.0, "fresh", "a whole fill"), _MAX_WRITE),
-    "idle_w": (_Held("idle_w", 1.0, "fresh"),),
-}
-"""Headline figures that makers rate drives by, by their names: of several the first rated in its state."""
 _STATES = {"steady": "steady state"}
+
+
+def _speaks(held: RatedAs, rated: Rated) -> bool:
+    """Whether a rating is of the figure's state; one that says none is taken to be of no steady state."""
+    if rated.state is None:
+        return held.state != "steady" or held.metric in _OF_ANY_STATE
+    if rated.state == "steady" and held.metric in _READS:
+        return True
+    return rated.state == held.state
 
 
 @dataclass(frozen=True)
@@ -153,7 +123,7 @@ def rated_shares(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[R
     found = []
     for figure, value in _held(figures):
         pairs = _pairs(figure, ratings)
-        held, rated = next((pair for pair in pairs if pair[0].speaks(pair[1])), (None, None))
+        held, rated = next((pair for pair in pairs if _speaks(*pair)), (None, None))
         if held is not None and rated is not None:
             unit = METRICS[held.metric].unit
             found.append(RatedShare(figure, rated, value * held.factor / rated.value, unit))
@@ -165,7 +135,7 @@ def other_ratings(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[
     found = []
     for figure, value in _held(figures):
         pairs = _pairs(figure, ratings)
-        if pairs and not any(held.speaks(rated) for held, rated in pairs):
+        if pairs and not any(_speaks(held, rated) for held, rated in pairs):
             held, rated = pairs[0]
             state = held.state_words or _STATES.get(held.state, held.state)
             found.append(OtherRating(figure, rated, METRICS[held.metric].unit, value * held.factor, state))
@@ -182,11 +152,11 @@ def _held(figures: Iterable[Metric]) -> Iterator[tuple[Metric, float]]:
     return ((each, each.value) for each in figures if each.value is not None and not each.unfit("ratings"))
 
 
-def _pairs(figure: Metric, ratings: Sequence[Rated]) -> list[tuple[_Held, Rated]]:
+def _pairs(figure: Metric, ratings: Sequence[Rated]) -> list[tuple[RatedAs, Rated]]:
     """Return what a figure could be held against, by the order of its metrics, its own state first."""
     return [
         (held, rated)
-        for held in _BY_FIGURE.get(figure.name, ())
+        for held in rated_as(figure.name)
         for rated in sorted(ratings, key=lambda each: each.state != held.state)
         if rated.metric == held.metric
     ]
