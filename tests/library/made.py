@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab.results.lines import journal_bytes
-from ssdlab.results.metric import Load, Qualifier
+from ssdlab.results.metric import Load, Qualifier, Variation
 from ssdlab.results.records import OpenRecord
 from ssdlab.results.run_folder import JOURNAL
 from ssdlab.results.schema import Departure, DriveInfo, Manifest, MethodInfo, Metric, ParameterInfo, Session
@@ -17,11 +17,13 @@ AT = "2026-11-21T09:00:00.000Z"
 
 def manifest(number: int, figures: dict[str, float | None], **changes: Any) -> Manifest:
     """A finished run; `changes` are fields of the manifest, or `drive_id`, `at`, `departed`; of all figures
-    `codes` of qualifiers, or the `depth` that they were taken at."""
+    `codes` of qualifiers, the `depth` that they were taken at, or by how much their rows `vary`."""
     drive_id = changes.pop("drive_id", f"SERIAL{number:05d}")
     at = changes.pop("at", AT)
     qualifiers = tuple(Qualifier(code=code) for code in changes.pop("codes", ()))
     load = Load(depth=changes.pop("depth")) if "depth" in changes else None
+    vary = changes.pop("vary", None)
+    varies = None if vary is None else Variation(amount=vary, of="rows")
     departed = tuple(Departure(code=code, what=code) for code in changes.pop("departed", ()))
     scalars = [
         Metric(
@@ -31,6 +33,7 @@ def manifest(number: int, figures: dict[str, float | None], **changes: Any) -> M
             unit="ns" if name.endswith("_ns") else "IOPS",
             better="lower" if name.endswith("_ns") else "higher",
             load=load,
+            varies=varies,
             qualifiers=qualifiers,
         ).model_dump(mode="json")
         for name, value in figures.items()

@@ -285,7 +285,7 @@ def test_a_damaged_catalogue_is_refused_and_made_anew(tmp_path: Path, damage: st
         data[len(data) // 2] ^= 1
         file.write_bytes(bytes(data))
     else:
-        (place / catalogue_files.CURRENT).write_text('{"schema": "ssdlab.catalogue/9", "segments": []}')
+        (place / catalogue_files.CURRENT).write_text('{"schema": "ssdlab.catalogue/10", "segments": []}')
     with pytest.raises(Refused):
         held(tmp_path)
     catalogue.rebuild(tmp_path)

@@ -26,7 +26,7 @@ from ssdlab.results.catalogue_files import (
     current,
     table_of,
 )
-from ssdlab.results.kin import MARKS, OF_FIGURES, OF_RUNS
+from ssdlab.results.kin import MARKS, OF_FIGURES, OF_RUNS, UNFIT, VARIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,12 +42,16 @@ _WORDS = ("label", "unit", "better")
 _NUMBERS = f"{ALIKE} AS kin, hash(drive_id) AS drive"
 _STANDINGS = (
     "SELECT name, kin, drive, any_value(drive_id) AS drive_id, any_value(drive_name) AS drive_name, "
-    "median(value) AS middle, count(*) AS runs, min(value) AS low, max(value) AS high, "
+    "median(value) AS middle, count(*) AS runs, count(value) AS valued, min(value) AS low, "
+    "max(value) AS high, "
+    f"greatest(max({VARIES}), CASE WHEN count(value) > 1 THEN max(value) - min(value) END) AS {VARIES}, "
     "max(created) AS newest, arg_max(folder, created) AS folder, "
     f"{', '.join(f'any_value({name}) AS {name}' for name in (*OF_FIGURES, MARKS))} "
-    "FROM {source} WHERE value IS NOT NULL AND isfinite(value) AND {where} GROUP BY name, kin, drive"
+    f"FROM {{source}} WHERE coalesce(isfinite(value), {UNFIT} IS NOT NULL) AND {{where}} "
+    "GROUP BY name, kin, drive"
 )
-"""SQL for a line for each figure, drive and kind of runs: what a ranking is made of."""
+"""SQL for a line for each figure, drive and kind of runs: what a ranking is made of. A figure whose value is
+withheld is there by what keeps it back, and so is never with those that are ranked."""
 _ONE_FIGURE = (
     f"(SELECT *, {_NUMBERS} FROM (SELECT *, ?::VARCHAR AS name, "
     f"{', '.join(f'figure_{each}[place] AS {each}' for each in FIGURE_COLUMNS if each != 'name')} "

@@ -2,7 +2,9 @@
 
 Alike is what `results.kin` says. Of the groups that this makes one is ranked: that of a run which was named,
 else the one with the most drives, then the most runs, then the newest run. A drive's figure is the median of
-its runs. A figure with a qualifier that forbids a rank is never ranked.
+its runs. It varies as far as any of them does by its own evidence, or as they do among themselves: drives
+nearer than that are level. A figure with a qualifier that forbids a rank is never ranked, be its value there
+or withheld.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from ssdlab.results.kin import (
     OF_FIGURES,
     OF_RUNS,
     UNFIT,
+    VARIES,
     apart,
     codes_of,
     labels_of,
@@ -52,6 +55,8 @@ class Ranked:
     min: float
     max: float
     newest: str
+    varies: float | None = None
+    """How far its figure varies, in the unit; None: nothing shows it."""
 
 
 @dataclass(frozen=True)
@@ -127,20 +132,18 @@ def rank(
     direction = "DESC" if ours["better"] == "higher" else "ASC"
     cut = "" if limit is None else f"LIMIT {limit}"
     found = index.ask(
-        f"SELECT drive_id, drive_name, middle, runs, low, high, folder "
+        f"SELECT drive_id, drive_name, middle, runs, low, high, folder, {VARIES} "
         f"FROM {group.standings} WHERE name = ? AND kin = ? ORDER BY middle {direction}, drive {cut}",
         [figure, ours["kin"]],
     )
+    found_places = places([line[2] for line in found], [line[-1] for line in found])
     return Ranking(
         figure=figure,
         label=ours["label"],
         unit=ours["unit"],
         better=ours["better"],
         like={name: ours[name] for name in (*OF_RUNS, METER, LOAD, MARKS)},
-        lines=tuple(
-            Ranked(place, *line)
-            for place, line in zip(places([line[2] for line in found]), found, strict=True)
-        ),
+        lines=tuple(Ranked(place, *line) for place, line in zip(found_places, found, strict=True)),
         drives=ours["drives"],
         left_out=group.left_out,
         left_out_runs=group.left_out_runs,
@@ -185,7 +188,7 @@ def alike(index: Index, figure: str, choice: Choice, like: str | None = None) ->
         standings = index.standings(figure, more, given)
         groups = _groups(index, standings, figure)
     if not groups:
-        raise UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
+        raise _none_has(index, figure, more, given)
     ours = groups[0] if like is None else _group_of(index, figure, like, groups)
     if ours[UNFIT]:
         raise _none_fit(figure, [ours] if like else groups)
@@ -195,13 +198,28 @@ def alike(index: Index, figure: str, choice: Choice, like: str | None = None) ->
     return Group(figure, standings, where, [figure, *given, ours["kin"]], ours, others)
 
 
+def _none_has(index: Index, figure: str, where: str, values: Sequence[object]) -> UsageError:
+    """Return the refusal to rank by a figure that has a value in no run, and of which nothing says why."""
+    query = f"SELECT count(*) FROM {index.source} WHERE name = ? AND value IS NULL AND {where}"
+    ((runs,),) = index.ask(query, [figure, *values])
+    if runs:
+        return UsageError(f"{figure} is not ranked: {_valueless(runs)}", "ssdlab show tells of a run")
+    return UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
+
+
+def _valueless(runs: int) -> str:
+    return f"{counted(runs, 'run')} {'has' if runs == 1 else 'have'} it without a value"
+
+
 def _none_fit(figure: str, groups: Sequence[Columns]) -> UsageError:
     """Return the refusal to rank by a figure that is fit for a rank in no run."""
     runs = sum(group["runs"] for group in groups)
+    valued = sum(group["valued"] for group in groups)
+    found = f"of {counted(runs, 'run')} with it none is fit for that" if valued else _valueless(runs)
     codes = [codes_of(group[UNFIT]) for group in groups]
     labels = labels_of(unfit_of(code for each in codes for code in each))
     return UsageError(
-        f"{figure} is not ranked: of {counted(runs, 'run')} with it none is fit for that ({labels})",
+        f"{figure} is not ranked: {found} ({labels})",
         "; ".join(dict.fromkeys(CATALOGUE.get(each[0], CATALOGUE[UNKNOWN]).advice for each in codes)),
         figure=figure,
     )
@@ -211,12 +229,13 @@ def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
     """Return the groups of runs that are alike, that to be ranked first; those that are unfit come last."""
     own = ", ".join(f"any_value({name}) AS {name}" for name in (*OF_FIGURES, MARKS))
     found = index.ask(
-        "SELECT kin, sum(runs)::BIGINT AS runs, count(*) AS drives, max(newest) AS newest, "
+        "SELECT kin, sum(runs)::BIGINT AS runs, sum(valued)::BIGINT AS valued, count(*) AS drives, "
+        "max(newest) AS newest, "
         f"any_value(folder) AS example, {own} FROM {standings} WHERE name = ? GROUP BY kin "
         f"ORDER BY any_value({UNFIT}) IS NOT NULL, drives DESC, runs DESC, newest DESC",
         [figure],
     )
-    names = ("kin", "runs", "drives", "newest", "example", *OF_FIGURES, MARKS)
+    names = ("kin", "runs", "valued", "drives", "newest", "example", *OF_FIGURES, MARKS)
     groups = [dict(zip(names, line, strict=True)) for line in found]
     like = index.what_is_alike([group["example"] for group in groups])
     return [group | like[group["example"]] for group in groups]

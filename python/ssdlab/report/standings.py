@@ -17,7 +17,7 @@ from ssdlab.report.drive_count import among
 from ssdlab.results.catalogue_row import figure_of, kinship
 from ssdlab.results.kin import LOAD, OF_AN_ENTRY, OF_FIGURES, UNFIT, apart, taken_apart
 from ssdlab.results.metered import meter_of
-from ssdlab.results.metric import Variation, labelled, labels, largest, of_meter, spread_of
+from ssdlab.results.metric import labelled, labels, largest, spread_of, varies_by
 from ssdlab.results.numbers import of_unit
 from ssdlab.results.qualifiers import CATALOGUE
 from ssdlab.results.rated_shares import other_ratings, rated_shares
@@ -233,8 +233,7 @@ def _place(runs: Sequence[tuple[Shown, Metric]]) -> Place:
     shown, figure = runs[0]
     first = _kin(shown, figure)
     repeats = [own.value or 0.0 for each, own in runs if not apart(_kin(each, own), first)]
-    between = Variation(amount=spread_of(repeats), of="repeats")
-    return Place(shown, figure.resting(varies=largest((figure.varies, of_meter(figure), between))))
+    return Place(shown, figure.resting(varies=varies_by(figure, repeats)))
 
 
 def _unlike(places: Sequence[Place]) -> str:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.results.kin import MARKS, OF_FIGURES
+from ssdlab.results.kin import MARKS, OF_FIGURES, VARIES
 
 if TYPE_CHECKING:
     from ssdlab.model.document import Document
 
-ROW_SCHEMA = "ssdlab.row/7"
+ROW_SCHEMA = "ssdlab.row/8"
 """2: a figure says what of its state was not shown. 3: one of power says which meter it is of. 4: a latency
 says at which depth it was taken, where each run chooses its own. 5: a row is sealed as a document is.
 6: the settings of a measurement that was saved are its workload. 7: a figure says by codes what is the matter
-with it."""
+with it. 8: and by how much it varies."""
 ROW_SEALED_SINCE = 5
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
@@ -29,6 +29,7 @@ FIGURE_COLUMNS = {
     "meter": "VARCHAR",
     "load": "VARCHAR",
     "marks": "VARCHAR",
+    "varies": "DOUBLE",
 }
 """What there is of each headline figure."""
 COLUMNS = {
@@ -89,7 +90,7 @@ def _is_figure(stored: object) -> bool:
     return isinstance(stored, dict) and all(
         isinstance(stored.get(name, ...), _KINDS[kind])
         for name, kind in FIGURE_COLUMNS.items()
-        if name not in (*OF_FIGURES, MARKS) or stored.get(name) is not None
+        if name not in (*OF_FIGURES, MARKS, VARIES) or stored.get(name) is not None
     )
 
 

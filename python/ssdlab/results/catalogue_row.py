@@ -15,6 +15,7 @@ from ssdlab.results.catalogue_columns import ROW_SCHEMA
 from ssdlab.results.kin import unfit_of
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.metered import meter_of, of_watts
+from ssdlab.results.metric import varies_by
 from ssdlab.results.run_folder import MANIFEST
 from ssdlab.results.schema import Metric, SealState
 from ssdlab.results.tags import read_tags
@@ -41,6 +42,9 @@ class RowFigure(Stored):
     )
     load: str | None = Field(None, exclude_if=absent, description="see `Metric.load`")
     marks: str | None = Field(None, exclude_if=absent, description="codes of the other qualifiers, sorted")
+    varies: float | None = Field(
+        None, exclude_if=absent, description="see `metric.varies_by`, in the unit; absent: nothing shows it"
+    )
 
 
 class Row(Stored):
@@ -117,6 +121,7 @@ def _row_of(run: RunFolder, seal: SealState) -> Row:
 
 def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
     """Return a headline figure as the catalogue has it; `meter` is its run's."""
+    varies = varies_by(figure)
     return RowFigure(
         name=figure.name,
         label=figure.label,
@@ -127,6 +132,7 @@ def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
         meter=None if meter is None or not of_watts(figure) else meter.identity,
         load=None if figure.load is None else figure.load.words,
         marks=unfit_of(each.code for each in figure.qualifiers if "ranking" not in each.kind.forbids),
+        varies=None if varies is None else varies.amount,
     )
 
 

@@ -26,6 +26,8 @@ UNFIT, METER, LOAD = OF_FIGURES = ("unfit", "meter", "load")
 """What must be the same of their figures besides; None where there is nothing to say."""
 MARKS = "marks"
 """What stands with a figure and forbids it no rank: told, and no matter to whether two are comparable."""
+VARIES = "varies"
+"""How far a figure varies by its own evidence, in its unit: what is nearer than that is level."""
 OF_AN_ENTRY = ("spare", "variant")
 """What makes the same drive another entry: a page ranks entries, so it may differ there."""
 _WORDS = {

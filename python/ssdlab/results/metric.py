@@ -212,6 +212,12 @@ def of_meter(figure: Metric) -> Variation | None:
     return None if figure.error is None else Variation(amount=figure.error, of="meter")
 
 
+def varies_by(figure: Metric, repeats: Sequence[float] = ()) -> Variation | None:
+    """Return how far a figure varies by all of its evidence: its own, its meter's, and its repeats' range."""
+    between = Variation(amount=spread_of(repeats), of="repeats") if repeats else None
+    return largest((figure.varies, of_meter(figure), between))
+
+
 def spread_of(values: Sequence[float]) -> float:
     """Return the largest minus the smallest."""
     return max(values) - min(values)
