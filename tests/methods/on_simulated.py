@@ -33,10 +33,10 @@ def run(
     return RunFolder(start(Order(method, params, drive, destroy=destroy or drive, seed=seed), library))
 
 
-def quick_run(name: str, library: Path) -> RunFolder:
+def quick_run(name: str, library: Path, drive: str = SMALL) -> RunFolder:
     method = find_method(name)
     params = method.params.build(quick=True)
-    return RunFolder(start(Order(method, params, SMALL, quick=True, destroy=SMALL, seed=1), library))
+    return RunFolder(start(Order(method, params, drive, quick=True, destroy=drive, seed=1), library))
 
 
 def proofs_of(result: Any) -> list[SteadyProof]:

@@ -37,7 +37,7 @@ from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult
 from ssdlab.methods.steps import Finding
-from ssdlab.methods.verbs.purge import PurgeFacts
+from ssdlab.methods.verbs.purge import not_fresh
 from ssdlab.methods.verbs.variant import share_of_user_capacity
 from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.units import NS_PER_S, significant
@@ -83,7 +83,7 @@ def procedure(lab: Lab, p: ConsistencyParams) -> None:
         asked = usable_bytes(spare / 100, lab.capacity_bytes, raw_bytes) if spare else lab.capacity_bytes
         if asked > lab.capacity_bytes:
             continue  # so much it has by itself, as `remarks` says
-        lab.purge(if_able=True, label=f"purge, {name}")
+        lab.purge(if_able=True, label=_purge_of(name))
         if spare or len(p.spares) > 1:
             lab.limit(asked // SPAN_UNIT_BYTES * SPAN_UNIT_BYTES)
         lab.fill()
@@ -111,15 +111,19 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
         for spare in p.spares
         if (step := data.step(name := _name(spare, raw_bytes))) is not None
     )
-    purged = all(step.found(PurgeFacts).purged for step in data.steps if step.verb == "purge")
+    purges = {step.label: step for step in data.steps if step.verb == "purge"}
     return ConsistencyResult(
         quick=data.quick,
         block_bytes=BLOCK_BYTES,
         depth=p.depth,
         engine="sync",
-        purged=purged,
+        purged=not not_fresh(purges.values()),
         entries=entries,
-        scalars=tuple(scalar for entry in entries for scalar in entry.headlines),
+        scalars=tuple(
+            figure.qualified(not_fresh([purges[_purge_of(entry.name)]]))
+            for entry in entries
+            for figure in entry.headlines
+        ),
     )
 
 
@@ -152,6 +156,11 @@ def _heat_before(data: RunData, ordinal: int) -> float | None:
     """Return the temperature when the step before ended, in °C; None where the drive does not tell it."""
     before = next((step for step in data.steps if step.ordinal == ordinal - 1), None)
     return None if before is None else heat_after(before)
+
+
+def _purge_of(name: str) -> str:
+    """Return the label of the purge that an amount of spare begins with."""
+    return f"purge, {name}"
 
 
 def _name(spare_pct: int, raw_bytes: int | None) -> str:

@@ -40,7 +40,7 @@ from ssdlab.methods.parts.own_size import scale_of
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.trim import FULL_SUSTAINED_S, FULL_TORTURE_S, TrimEffect, TrimResult
-from ssdlab.methods.verbs.purge import PurgeFacts
+from ssdlab.methods.verbs.purge import not_fresh
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -106,7 +106,8 @@ def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
         lba_plot(data, name, p.sustained_seconds, p.parts) for name in (CLEAN, BEFORE, AFTER)
     )
     trimmed = next(step for step in data.steps if step.label == "TRIM")
-    return TrimResult.of(
+    unfresh = not_fresh(step for step in data.steps if step.verb == "purge")
+    found = TrimResult.of(
         clean,
         before,
         after,
@@ -116,8 +117,9 @@ def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
         block_bytes=BLOCK_BYTES,
         torture_s=0.0 if (tortured := data.step(_TORTURE)) is None else float(tortured.measured.elapsed_s),
         sustained_s=p.sustained_seconds,
-        purged=all(step.found(PurgeFacts).purged for step in data.steps if step.verb == "purge"),
+        purged=not unfresh,
     )
+    return found.model_copy(update={"scalars": tuple(each.qualified(unfresh) for each in found.scalars)})
 
 
 def _torture(lab: Lab, p: TrimValidationParams, again: str = "") -> None:

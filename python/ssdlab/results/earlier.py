@@ -35,6 +35,8 @@ _KNOWN = (
 )
 """How caveats begin that findings, departures and qualifiers of today say as well."""
 _PREPARED = {"one-pass": "one-pass", "analytic": "placed"}
+_FRESH = ("fill", "consistency", "trim")
+"""Kinds of results that begin with a purged drive."""
 _BROUGHT_ABOUT = {
     "state prepared by one random pass": "one-pass",
     "state written over after one random pass": "one-pass",
@@ -91,7 +93,7 @@ def _of_result(result: Document) -> list[dict[str, Any]]:
     codes = [_PREPARED.get(str(each.get("preparation"))) for each in found if each.get("reached")]
     if any(str(each).startswith(_MADE_UP) for each in _listed(result.get("caveats"))):
         codes.append("example")
-    if result.get("kind") == "fill" and result.get("purged") is False:
+    if result.get("kind") in _FRESH and result.get("purged") is False:
         codes.append("not-fresh")
     return [{"code": code} for code in dict.fromkeys(codes) if code]
 

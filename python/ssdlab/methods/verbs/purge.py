@@ -10,10 +10,13 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from ssdlab.methods.verbs.bounds import Bounds, Planned, Planning
 from ssdlab.methods.verbs.verb import Facts, StateRole, Verb
 from ssdlab.model.errors import DriveError
+from ssdlab.results.metric import Qualifier
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ssdlab.methods.verbs.context import StepContext
     from ssdlab.results.run_folder import Step
 
@@ -46,6 +49,12 @@ class PurgeFacts(Facts):
 
     purged: bool = False
     record: Purged | None = None
+
+
+def not_fresh(purges: Iterable[Step]) -> tuple[Qualifier, ...]:
+    """Return what stands with figures that begin with these steps; empty where each purged the drive."""
+    missed = any(not step.found(PurgeFacts).purged for step in purges)
+    return (Qualifier(code="not-fresh"),) if missed else ()
 
 
 class Purge(Verb):
