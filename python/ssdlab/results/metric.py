@@ -145,6 +145,11 @@ class Metric(Stored):
         why = tuple(found)
         return self.model_copy(update={"value": None, "error": None}).qualified(why) if why else self
 
+    def sampled(self) -> Self:
+        """Return the figure of a percentile: without a value too few I/Os were measured for it."""
+        few = [] if self.value is not None else [Qualifier(code="few-samples", steps=self.steps)]
+        return self.qualified(few)
+
     def unfit(self, use: Use) -> tuple[Qualifier, ...]:
         """Return what forbids a use of it; empty: nothing does."""
         return forbidding(self.qualifiers, use)

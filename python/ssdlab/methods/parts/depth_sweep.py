@@ -18,10 +18,12 @@ from ssdlab.methods.parts.state_checks import (
 )
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.results.drive_states import moved, proven
-from ssdlab.results.metric import Load, Qualifier, of_points
+from ssdlab.results.metric import Load, Variation, of_points, of_rows, of_search
 from ssdlab.results.schema import Metric, PeakResult
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData
     from ssdlab.model.workload import Workload
@@ -159,6 +161,20 @@ def _scalars(chosen: Point, order: Order, direction: Direction) -> tuple[Metric,
     return (*figures, *power_scalars(name, "", chosen.efficiency, chosen.mean_w))
 
 
+def _depth_varies(points: Sequence[Point], chosen: int) -> Variation | None:
+    """Return how far the reported depth may lie above the least that would do: it was tried in steps.
+
+    A lower depth whose rows come within reach of the share that is asked for may do as well, so the next
+    below that counts.
+    """
+    asked = SHARE_OF_BEST * max(each.iops or 0.0 for each in points)
+    for lower in reversed(points[:chosen]):
+        rows = of_rows(lower.iops, lower.spread_iops)
+        if (lower.iops or 0.0) + (0.0 if rows is None else rows.amount) < asked:
+            return of_search(points[chosen].in_flight_asked, lower.in_flight_asked)
+    return of_search(points[chosen].in_flight_asked, 0) if chosen else None
+
+
 def _resting(
     figure: Metric,
     points: tuple[Point, ...],
@@ -175,6 +191,8 @@ def _resting(
     load = Load(depth=points[chosen].in_flight_asked) if figure.unit == "ns" else None
     among = tuple(each.ordinal for each in points if each.ordinal is not None)
     found = of_points(figure, [points[chosen]], range_share, load=load, chosen_among=among)
-    if figure.unit == "ns" and figure.value is None:
-        found = found.qualified([Qualifier(code="few-samples", steps=found.steps)])
+    if figure.unit == "ns":
+        found = found.sampled()
+    elif figure.unit == "I/Os":
+        found = found.resting(varies=_depth_varies(points, chosen))
     return found.qualified(proven(steady) if named_steady else ())

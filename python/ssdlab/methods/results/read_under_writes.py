@@ -178,12 +178,13 @@ class ReadUnderWritesResult(ResultBase):
         both = own if alone is None else (alone.ordinal, *own)
         # The rates of the cells are shares of theirs.
         among = (self.peak.ordinal, self.steady_rate.ordinal)
+        p99_ns, against = cell.service_ns.get("p99"), f"{label}, p99 against alone"
+        tail = Metric.less(f"{name}_p99_ns", f"{label}, p99", p99_ns, "ns", steps=own)
+        grown = Metric.less(f"{name}_p99_times", against, times(cell, alone), "times", steps=both)
         figures = (
             Metric.less(f"{name}_mean_ns", f"{label}, mean", cell.service_ns.get("mean"), "ns", steps=own),
-            Metric.less(f"{name}_p99_ns", f"{label}, p99", cell.service_ns.get("p99"), "ns", steps=own),
-            Metric.less(
-                f"{name}_p99_times", f"{label}, p99 against alone", times(cell, alone), "times", steps=both
-            ),
+            tail.sampled() if cell.held else tail,
+            grown.sampled() if cell.held and alone is not None and alone.held else grown,
             *(each.resting(steps=own) for each in power_scalars(name, f"{label},", found, held_w)),
         )
         return tuple(each.resting(chosen_among=among).qualified(self._state()) for each in figures)
