@@ -20,6 +20,7 @@ from ssdlab.methods.presented.procedure import what_was_done
 from ssdlab.methods.rated_shares import rated_shares
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.report.runs import shown
+from ssdlab.report.sections.cards import cards
 from ssdlab.report.source import Run, read_run
 from ssdlab.report.view import Section
 from ssdlab.results.claim import Claim, sentence
@@ -81,10 +82,14 @@ class Told:
         """Headings and leads of the page, what its cards say, and what it says was done."""
         (placed,) = shown([self.run])
         kind = shown_by(self.result, self.folder.manifest.method.name)
-        cards = () if kind.headlines is None else loaded(kind.headlines)(placed)
         section: Section = loaded(kind.section)([placed])
         return [
-            *(line for label, card in cards for line in (label, *card.beside)),
+            *(
+                text
+                for card in cards([placed], {})
+                for line in card.lines
+                for text in (card.label, *line.beside)
+            ),
             *section.lead,
             *(text for figure in section.figures for text in (figure.title, figure.lead)),
             *(exhibit.title for exhibit in section.exhibits),

@@ -23,7 +23,7 @@ from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.points import PointsResult
 from ssdlab.methods.results.written import written_by
-from ssdlab.report.sections.mixed import headlines
+from ssdlab.report.sections.cards import cards
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import moved
 from ssdlab.results.qualifiers import CATALOGUE
@@ -253,8 +253,8 @@ def test_a_drive_whose_mixes_moved_has_a_line_on_the_card(quick_result: QuickRes
         result=result, manifest=SimpleNamespace(method=SimpleNamespace(title="Mixed random I/O"))
     )
     shown: Any = SimpleNamespace(run=run, index=3)
-    lines = list(headlines(shown))
-    assert [label for label, _ in lines] == [
+    found = cards([shown], {})
+    assert [card.label for card in found] == [
         f"Mixed random I/O, 70/30 mix at QD {depth}" for depth in (32, 128)
     ]
-    assert all((line.run, line.figure) == (3, "state moved") and line.beside for _, line in lines)
+    assert all(line.text == "state moved" for card in found for line in card.lines)

@@ -21,6 +21,7 @@ from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.options import MeasureOptions
 from ssdlab.report.runs import shown as runs_shown
+from ssdlab.report.sections.cards import cards
 from ssdlab.report.source import read_run
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import PREPARED, OnePassProof, PlacedProof
@@ -143,10 +144,8 @@ def test_a_placed_state_is_called_prepared_wherever_it_is_told(
     ]
     assert of_state and all(PREPARED in said.lower() for said in of_state)
     (shown,) = runs_shown([read_run(folder.path)])
-    heads = shown_by(found, name).headlines
-    assert heads is not None
-    cards = list(loaded(heads)(shown))
-    assert cards and all(any(PREPARED in line for line in card.beside) for _, card in cards)
+    found_cards = cards([shown], {})
+    assert found_cards and all(PREPARED in line.beside for card in found_cards for line in card.lines)
 
 
 def lay(**changes: Any) -> Any:

@@ -53,7 +53,7 @@ SHOWN = {
     "claim": Planted("report/bounds.py", '"at least": value >=', '"at least": value <', "claims["),
     "axis": Planted("report/sections/sweep.py", '"count", "log", ticks', '"count", "linear", ticks', CHART),
     "lead": Planted("report/sections/sweep.py", "Ring: reported depth. ", "Ring: that depth. ", ".texts"),
-    "card": Planted("report/sections/headlines.py", 'f"at QD {', 'f"at depth {', ".texts"),
+    "card": Planted("report/sections/cards.py", 'title}, {', 'title}; {', ".texts"),
     "sections": Planted("methods/results/kinds.py", "*(QD1, PEAK,", "*(PEAK, QD1,", ".page."),
     "usage": Planted(
         ERRORS, 'kind = "usage"\n    exit_status = 2', 'kind = "usage"\n    exit_status = 4', ".status"

@@ -31,9 +31,9 @@ from ssdlab.report.heads import heads_of
 from ssdlab.report.outline import Outline
 from ssdlab.report.runs import Shown
 from ssdlab.report.sections import conclusion
+from ssdlab.report.sections.cards import Line
 from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.header import Header
-from ssdlab.report.sections.headlines import Headline
 from ssdlab.report.source import Reported
 from ssdlab.report.standings import Standing, standings
 from ssdlab.results.metric import Metric
@@ -75,8 +75,6 @@ class Scene:
     """Whether the drive has a rating of the figure."""
     withheld: bool = False
     """Whether it has no value for it."""
-    on_card: bool = True
-    """Whether the figure has a card, or stands on one of another."""
 
     @property
     def kind(self) -> Kind:
@@ -161,7 +159,6 @@ SCENES = (
         figure="peak_random_read_p99.99_ns",
         rated=False,
         withheld=True,
-        on_card=False,
     ),
     Scene(
         "ceiling",
@@ -330,16 +327,19 @@ class Read:
         found = [each for each in self.arranged[0].banners if each.kind == "mark"]
         return [notice.what for banner in found for notice in banner.notices]
 
-    def cards(self, run: int, name: str = "") -> list[Headline]:
-        """What the cards say of a run, or of one of its figures."""
-        found = [one for card in self.arranged[0].cards for one in card.headlines if one.run == run]
-        return [one for one in found if one.scalar == name] if name else found
-
-    def tiles(self, run: int, name: str) -> list[Headline]:
-        """What the tiles and the cards below say of a figure of a run."""
+    def lines(self, run: int, name: str) -> list[Line]:
+        """What the cards say of a figure of a run."""
         order = self.arranged[1]
-        found = (one for card in (*order.tiles, *order.more) for one in card.headlines)
-        return [one for one in found if (one.run, one.scalar) == (run, name)]
+        found = (one for card in (*order.tiles, *order.more) for one in card.lines)
+        return [one for one in found if (one.shown.index, one.figure.name) == (run, name)]
+
+    def labels(self, run: int) -> list[str]:
+        """What the cards say of a run, with each label in a text of its own."""
+        order = self.arranged[1]
+        found = (one for card in (*order.tiles, *order.more) for one in card.lines)
+        return [
+            text for one in found if one.shown.index == run for text in (one.text, one.place, *one.beside)
+        ]
 
     def verdict(self, name: str) -> str:
         """What the verdict says of a figure."""

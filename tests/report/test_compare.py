@@ -71,7 +71,7 @@ def test_what_makes_runs_unlike_is_said_first(
     make_run: Callable[..., Path], html: Callable[..., str]
 ) -> None:
     text = Page.of(html(make_run(drive=ELM), make_run(drive=HAZEL, engine="uring", quick=True))).text
-    unlike = "The runs of peak-random-read are not alike: parameters seconds=60, not the preset's; quick; "
+    unlike = "Runs of one method are not alike: parameters seconds=60, not the preset's; quick; "
     assert unlike in text
     assert text.index(unlike) < text.index("more threads than cores")
     assert "Quick run" in text
@@ -240,6 +240,5 @@ def test_what_drives_went_through_is_said_once_for_methods_where_it_is_the_same(
     assert found is not None
     titles = [one.run.manifest.method.title for one in runs]
     assert [getattr(each, "sentences", "") for each in found.lead] == [
-        f"{titles[0]} and {titles[1]}: The medium was written 1.0 times.",
-        f"{titles[2]}: The medium was written 1.25 times.",
+        f"{titles[0]}, {titles[1]} and {titles[2]}: The medium was written 1.0, 1.0 and 1.25 times.",
     ]

@@ -13,7 +13,7 @@ from ssdlab.report import source
 from ssdlab.report.links import attribution_of, link_of
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import point_tables
-from ssdlab.report.sections.headlines import of_peak
+from ssdlab.report.sections.sweep import section
 from ssdlab.results.schema import Attribution, DriveInfo, PeakResult, Point
 
 PROFILES = sorted(path.stem for path in (Path(ssdlab.__file__).parent / "profiles").glob("*.toml"))
@@ -57,8 +57,7 @@ def test_a_card_and_the_table_of_the_host_tell_of_one_limit(make_run: Callable[.
     chosen = result.points[result.chosen]
     assert chosen.mb_s is not None
     at_link = replace(one, style=replace(one.style, link_mb_s=chosen.mb_s / 0.95))
-    ((_, headline),) = of_peak(at_link)
-    assert "limit: link" in headline.beside
+    assert "The limit at the reported depth: the link." in section([at_link]).figures[0].lead
     (exhibit,) = point_tables.host([(at_link, chosen)])
     assert exhibit.lead.startswith("Points by limit: link 1.")
     ((row,),) = (table.rows for table in exhibit.tables)

@@ -22,7 +22,7 @@ from ssdlab.report.bounds import parse_bound
 from ssdlab.report.claims import UserClaim, read_claims
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.claims import Judged, judged
-from ssdlab.report.sections.provenance import _alike
+from ssdlab.report.sections.provenance import _of_one_kind
 from ssdlab.report.standings import standings
 from ssdlab.results.metric import Qualifier
 from ssdlab.results.records import StepResult
@@ -170,15 +170,14 @@ def test_what_was_found_stands_beside_each_drive_once(compared: Path, written: P
         assert not any("simulated" in text for text in re.findall("<dd>(.*?)</dd>", part, re.S))
 
 
-def test_steps_that_differ_by_their_seeds_alone_stand_once() -> None:
-    def step(ordinal: int, depth: int, seed: int) -> Step:
-        args = {"workload": {"seed": seed, "streams": [{"depth": depth}]}}
+def test_steps_of_one_kind_stand_once_and_those_that_differ_by_their_seeds_alone_too() -> None:
+    def step(ordinal: int, seed: int, **stream: object) -> Step:
+        args = {"workload": {"seed": seed, "streams": [stream]}}
         return Step(ordinal, 1, "run", f"round {ordinal}", args, StepResult(seconds=1.0))
 
-    found = [
-        [each.ordinal for each in alike] for alike in _alike([step(0, 1, 7), step(1, 2, 8), step(2, 1, 9)])
-    ]
-    assert found == [[0, 2], [1]]
+    steps = [step(0, 7, depth=1), step(1, 8, depth=2), step(2, 9, depth=1), step(3, 9, depth=1, think=2)]
+    found = [[[one.ordinal for one in alike] for alike in kind] for kind in _of_one_kind(steps)]
+    assert found == [[[0, 2], [1]], [[3]]]
 
 
 def test_the_verdict_names_the_winner_and_by_how_much_and_leads_to_a_chart(

@@ -173,7 +173,8 @@ def test_what_leads_a_page_are_figures_and_findings(
     drive = "sim:tiny-test,scale=4"
     words = ["run", "pts-throughput", drive, "--quick", "--seed", "3", "--library", str(tmp_path)]
     assert main(words) == 0
-    shown = capsys.readouterr().out
+    out = capsys.readouterr().out
+    shown = " ".join(out.split())
     (folder,) = (path.parent for path in tmp_path.glob("*/manifest.json"))
     manifest = read_manifest(folder)
     shorter = [each for each in manifest.departures if each.code.startswith("parameter-")]
@@ -181,10 +182,14 @@ def test_what_leads_a_page_are_figures_and_findings(
     text = html(folder)
     card, banner = text.index('class="card"'), text.index('class="banner')
     assert card < banner < text.index("<h2>")
-    for told in (shown, Page.of(text).text):
-        assert told.count("quick: ") == 1, "one sentence, not a line for each"
-        assert all(each.what in told for each in shorter)
-    first = shown[shown.index("quick   yes") :].split("\n\n")[1]
+    assert shown.count("quick: ") == 1, "one sentence, not a line for each"
+    assert all(each.what in shown for each in shorter)
+    told = Page.of(text[: text.index("<h2>")]).text
+    assert told.count("Quick run") == 1 and not any(each.what in told for each in shorter)
+    for each in shorter:
+        name = each.code.removeprefix("parameter-")
+        assert re.search(rf"<td[^>]*>{name}</td>", text), "it stands among the parameters, with its default"
+    first = out[out.index("quick   yes") :].split("\n\n")[1]
     assert first.startswith("Throughput by PTS-E")
-    assert 0 < shown.index(first) < shown.index("departure:")
+    assert 0 < out.index(first) < out.index("departure:")
     assert manifest.departures[-1].code != "quick", "the manifest keeps each by itself"

@@ -11,8 +11,6 @@ import pytest
 from ssdlab.analysis.places import places
 from ssdlab.report import source
 from ssdlab.report.runs import shown
-from ssdlab.report.sections.cards import Card
-from ssdlab.report.sections.headlines import Headline
 from ssdlab.report.sections.tiles import tiles
 from ssdlab.report.standings import standings
 from ssdlab.results.schema import Metric
@@ -33,11 +31,21 @@ def test_what_is_level_with_the_best_of_a_place_shares_it(ordered: list[float], 
     assert places(ordered) == found
 
 
-def test_a_drive_without_a_figure_stands_behind_and_so_does_a_tile_without_any() -> None:
-    moved = Card("a", (Headline(0, "state moved", ()), Headline(1, "state moved", ())))
-    some = Card("b", (Headline(0, "state moved", ()), Headline(1, "5 IOPS", (), "x")))
-    (first, second), _ = tiles([moved, some], {}, ())
-    assert (first.label, second.label) == ("b", "a")
+def test_a_drive_without_a_figure_stands_behind_and_so_does_a_tile_without_any(
+    make_run: Callable[..., Path],
+) -> None:
+    runs = []
+    for at, value in enumerate((None, 5.0)):
+        run = source.read_run(make_run(drive={"id": str(at), "name": f"N{at}", "kind": "block"}))
+        figures = (
+            Metric.more("a", "a", None, "IOPS", steps=(1,)),
+            Metric.more("b", "b", value, "IOPS", steps=(2,)),
+        )
+        runs.append(replace(run, result=run.result.model_copy(update={"scalars": figures})))
+    placed = shown(runs)
+    (first, second), _ = tiles(placed, standings(placed), ())
+    assert (first.names, second.names) == (("b",), ())
+    assert [line.shown.index for line in first.lines] == [1, 0]
 
 
 def said_of(make_run: Callable[..., Path], *values: float) -> list[tuple[int | None, str]]:

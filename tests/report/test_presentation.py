@@ -1,4 +1,4 @@
-"""Every kind of Result is read and shown everywhere: in the terminal, on the page, and by its cards."""
+"""Every kind of Result is read and shown everywhere: in the terminal and on the page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ METHODS = [*REGISTRY, "job"]
 def test_each_place_is_there(kind: str) -> None:
     found = kind_of(kind)
     assert issubclass(found.loaded_model(), ResultBase)
-    places = (found.section, found.headlines, found.terminal)
+    places = (found.section, found.terminal)
     for place in filter(None, () if found is KINDS["suite"] else places):
         assert callable(loaded(place)), place
 

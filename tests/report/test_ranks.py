@@ -15,9 +15,8 @@ from ssdlab.drives.ratings import MetricName
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
 from ssdlab.report.runs import Shown, shown
-from ssdlab.report.sections import conclusion, headlines, verdict
-from ssdlab.report.sections.cards import Card
-from ssdlab.report.sections.headlines import Headline
+from ssdlab.report.sections import conclusion, verdict
+from ssdlab.report.sections.cards import Line, cards
 from ssdlab.report.sections.tiles import tiles
 from ssdlab.report.source import Run
 from ssdlab.report.standings import UNLIKE, standings
@@ -57,8 +56,7 @@ def swept(
 
 
 def verdict_of(runs: tuple[Shown, ...], name: str) -> str:
-    tile = Card("x", (Headline(0, "", (), name),))
-    return " ".join(clause.text for clause in verdict.verdict([tile], standings(runs), {}))
+    return " ".join(clause.text for clause in verdict.verdict([name], standings(runs), {}))
 
 
 def test_latencies_at_unlike_depths_are_shown_with_them_and_not_ranked(make_run: Make) -> None:
@@ -207,8 +205,8 @@ def test_the_conclusion_counts_no_rating_of_another_state(make_run: Make) -> Non
     (place,) = standings(page)["peak_random_read_iops"].places
     assert place.rated is None and place.other is not None
     assert told(page, "peak_random_read_iops") == ["IOPS: 100k IOPS"]
-    ((_, card),) = headlines.of_peak(page[0])
-    assert "rated 200k IOPS cached; this is fresh: not compared" in card.beside
+    card, *_ = cards(page, {})
+    assert "rated 200k IOPS cached; this is fresh: not compared" in card.lines[0].beside
 
 
 def test_one_rating_is_told_as_one_and_ratings_without_a_figure_are_told_too(make_run: Make) -> None:
@@ -258,8 +256,7 @@ def test_a_measurement_told_in_two_units_is_one_first_place(make_run: Make) -> N
 
 
 def told(runs: tuple[Shown, ...], *figures: str, order: tuple[str, ...] = ()) -> list[str]:
-    tiles = [Card(name, (Headline(0, "", (), name),)) for name in figures]
-    return [each.text for each in verdict.verdict(tiles, standings(runs), {}, order, runs)]
+    return [each.text for each in verdict.verdict(figures, standings(runs), {}, order, runs)]
 
 
 def of_method(run: Run, title: str, figure: str) -> Run:
@@ -325,12 +322,9 @@ def test_why_a_figure_is_not_ranked_is_told_once(make_run: Make) -> None:
     unfit = tuple(
         replace(place, rank=None, figure=place.figure.qualified(found)) for place in standing.places
     )
-    lines = tuple(
-        Headline(at, "1", ("at QD 8", "not judged", "state placed"), standing.name) for at in range(2)
-    )
-    ((tile,), _) = tiles([Card("x", lines)], {standing.name: replace(standing, places=unfit)}, ())
-    assert [(line.place, line.beside) for line in tile.headlines] == [
-        ("not ranked: not judged", ("at QD 8", "state placed"))
+    lines = [Line(place.shown, place.figure, (), replace(standing, places=unfit)) for place in unfit]
+    assert [(line.place, line.beside) for line in lines] == [
+        ("not ranked: not judged", ("prepared, not written",))
     ] * 2
 
 
@@ -378,8 +372,8 @@ def test_every_column_without_a_rank_says_why(make_run: Make) -> None:
         "not ranked: of this drive N0 · one counts",
         "not ranked: of this drive N1 · one counts",
     ]
-    cards, _ = tiles([Card("x", tuple(Headline(at, "", (), IOPS) for at in range(4)))], {IOPS: standing}, [])
-    assert all(line.place for line in cards[0].headlines)
+    (card,), _ = tiles(found, {IOPS: standing}, [])
+    assert all(line.place for line in card.lines)
     text = told(found, IOPS)
     assert text[1:] == ["Not ranked beside another run of the same drive: N0 · other and N1 · other"]
     assert not any("None of these" in each for each in text)
@@ -501,10 +495,8 @@ def test_a_card_tells_the_labels_of_its_own_figure_and_what_has_no_value_them_in
     found = (Qualifier(code="throttled", steps=(1,)), Qualifier(code="host-limited"))
     several = (first.qualified(found), *others)
     (one,) = shown([replace(run, result=run.result.model_copy(update={"scalars": several}))])
-    ((_, card),) = headlines.of_peak(one)
-    assert card.beside[-2:] == ("throttled", "host-limited")
-    cards = [card for _, card in headlines.of_scalars(one)]
-    assert [card.beside for card in cards] == [("throttled", "host-limited"), (), ()]
+    (card,) = cards([one], {})
+    assert card.lines[0].beside[-2:] == ("throttled", "host-limited")
 
     check = StateCheck(
         kind="window",
@@ -522,12 +514,10 @@ def test_a_card_tells_the_labels_of_its_own_figure_and_what_has_no_value_them_in
             "scalars": tuple(each.withheld(drive_states.moved([check])) for each in run.result.scalars),
         }
     )
-    bare = moved.model_copy(update={"scalars": ()})  # as earlier versions stored it
-    for result, of in ((moved, headlines.of_peak), (bare, headlines.of_peak), (moved, headlines.of_scalars)):
-        (one,) = shown([replace(run, result=result)])
-        for _, card in of(one):
-            assert (card.figure, card.scalar) == ("state moved", "")
-            assert card.beside[0].startswith("The fill ended at 400 IOPS")
+    (one,) = shown([replace(run, result=moved)])
+    (card,) = cards([one], {})
+    (line,) = card.lines
+    assert (line.text, line.name, line.beside, card.names) == ("state moved", "", (), ())
 
 
 def test_a_bound_from_below_and_what_another_step_did_to_power_stand_on_the_card(make_run: Make) -> None:
@@ -537,5 +527,7 @@ def test_a_bound_from_below_and_what_another_step_did_to_power_stand_on_the_card
     )
     watts = Metric.less("x_w", "score power", 5.0, "W").qualified([Qualifier(code="throttled")])
     (one,) = shown([replace(run, result=run.result.model_copy(update={"scalars": (score, watts)}))])
-    ((_, card),) = headlines.of_scalars(one)
-    assert card.figure == "at least 24x" and card.beside == ("5.00 W (throttled)", "search ceiling")
+    (card,) = cards([one], {})
+    (line,) = card.lines
+    assert line.text == "at least 24x"
+    assert line.beside == ("score power 5.00 W (throttled)", "search ceiling")

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from cli.resolved import legend_of, resolved
 from methods.quick_runs import METHODS, QuickRun
 from report import planted_scenes as stage
 from report.planted_scenes import (
@@ -95,14 +96,15 @@ def test_the_figure_has_it(scene: Scene, shelf: Shelf) -> None:
 
 @each_scene
 def test_show_has_the_label_and_explains_it_once(scene: Scene, shelf: Shelf) -> None:
-    done = ssdlab("show", shelf.of(scene).path)
-    meaning = scene.kind.sentence.removesuffix(".")
-    assert done.text.count(meaning) == 1
-    before, _, after = done.text.partition(meaning)
-    assert re.search(rf"{scene.kind.label}(, of [^:]*)?: $", before)
-    beside = f"{before.removesuffix(f'{scene.kind.label}: ')} {after}"
-    if not scene.withheld:
-        assert re.search(rf"\([^()]*\b{scene.kind.label}\b[^()]*\)", beside)
+    shown = ssdlab("show", shelf.of(scene).path).out
+    (entry,) = [each for each in legend_of(shown).values() if each.startswith(f"{scene.kind.label}: ")]
+    assert entry.startswith(f"{scene.kind.label}: {scene.kind.sentence.removesuffix('.')}")
+    assert has_label(shown, scene.kind.label)
+
+
+def has_label(shown: str, label: str) -> bool:
+    """Whether a figure in the terminal is marked with what the legend has under a label."""
+    return re.search(rf"\([^()]*\b{label}\b[^()]*\)", resolved(shown)) is not None
 
 
 @each_scene
@@ -119,19 +121,19 @@ def test_json_has_it_with_the_figure_and_explained(scene: Scene, shelf: Shelf) -
 @each_scene
 def test_the_card_of_the_figure_has_the_label(scene: Scene, pages: Callable[[Scene], Read]) -> None:
     read = pages(scene)
-    cards = read.cards(0, "" if scene.withheld else scene.figure)
-    having = [one for one in cards if scene.kind.label in (one.figure, *one.beside)]
-    assert having if scene.on_card else not having
+    assert any(re.search(rf"\b{scene.kind.label}\b", each) for each in read.labels(0))
+    for line in read.lines(0, scene.figure):
+        assert scene.kind.label in (line.text, line.place.rpartition("not ranked: ")[2], *line.beside)
     assert sum(each.startswith(f"{scene.kind.label}: ") for each in read.marks) == 1, "explained once"
 
 
 @with_value
 def test_a_tile_has_no_rank_where_it_is_forbidden(scene: Scene, pages: Callable[[Scene], Read]) -> None:
     read = pages(scene)
-    (tile,) = read.tiles(0, scene.figure)
+    (tile,) = read.lines(0, scene.figure)
     place = read.standings[scene.figure].of(0)
     assert place is not None
-    assert tile.stands is not forbids(scene, "ranking")
+    assert tile.unranked is forbids(scene, "ranking")
     assert (place.rank is None) is forbids(scene, "ranking")
     if forbids(scene, "ranking"):
         assert place.unfit == figure_of(read.folders[0], scene.figure).state
@@ -163,7 +165,7 @@ def test_without_it_the_same_drive_wins(shelf: Shelf) -> None:
     name = read.placed[0].style.short
     assert f"{name} wins" in read.verdict(IOPS)
     assert "irst in" in read.conclusion(0)
-    (tile,) = read.tiles(0, IOPS)
+    (tile,) = read.lines(0, IOPS)
     assert tile.place.startswith("1st of 2")
 
 
@@ -176,7 +178,7 @@ def test_no_share_of_a_rating_where_it_is_forbidden(
     own = shelf.of(scene)
     rated = [each["figure"] for each in ssdlab("show", own.path, "--json").json["rated"]]
     read = Read((own,))
-    (card,) = read.cards(0, scene.figure)
+    (card,) = read.lines(0, scene.figure)
     on_card = any("of the rated" in each or "not compared" in each for each in card.beside)
     place = read.standings[scene.figure].of(0)
     assert place is not None
@@ -266,9 +268,9 @@ def test_repeats_count_it(scene: Scene, shelf: Shelf) -> None:
     (figure,) = [each for each in found["result"]["repeated"] if each["name"] == scene.figure]
     assert figure["qualified"][scene.code] == 2
     assert found["qualifiers"][scene.code]["label"] == scene.kind.label
-    shown = ssdlab("show", suite.path).text
-    assert re.search(rf"\([^()]*\b{scene.kind.label}\b[^()]*\)", shown)
-    assert shown.count(scene.kind.sentence.removesuffix(".")) == 1
+    shown = ssdlab("show", suite.path).out
+    assert has_label(shown, scene.kind.label)
+    assert [each for each in legend_of(shown).values() if scene.kind.sentence.removesuffix(".") in each]
     html = page.render([source.read(suite.path)])
     assert scene.kind.label in re.sub(r"[\s\xa0]+", " ", html)
 
@@ -407,8 +409,8 @@ def test_a_review_ranks_only_the_drive_that_stood_it(shelf: Shelf) -> None:
         each for each in ssdlab("show", review.path, "--json").json["side_by_side"] if each["figure"] == name
     ]
     assert [label in each["state"] for each in row["drives"].values()] == [True, False]
-    shown = ssdlab("show", review.path).text
-    assert shown.count(CATALOGUE["throttled"].sentence.removesuffix(".")) == 1
+    shown = ssdlab("show", review.path).out
+    assert [label in each for each in legend_of(shown).values()].count(True) == 1
     html = page.render(read.reported)
     assert label in html
 
@@ -494,7 +496,7 @@ def test_repeats_tell_in_how_many_it_stands(shelf: Shelf, tmp_path: Path) -> Non
     (figure,) = [each for each in found if each["name"] == IOPS]
     assert figure["qualified"] == {"throttled": 1}
     label = CATALOGUE["throttled"].label
-    assert f"{label} in 1 of 2" in ssdlab("show", suite.path).text
+    assert f"{label} in 1 of 2" in resolved(ssdlab("show", suite.path).out)
     rule = ("--fail-if", f"{IOPS} > +1000%", "--library", shelf.library, "--json")
     (judged,) = ssdlab("compare", base.path.name, suite.path.name, *rule).json["rules"]
     assert judged["outcome"] == "undecidable" and label in judged["why"]
@@ -527,15 +529,14 @@ def walk(run: RunFolder) -> None:
     qualified = [each for each in result.scalars if each.qualifiers]
     if not qualified:
         return
-    shown, read = ssdlab("show", run.path).text, Read((run,))
+    shown, read = ssdlab("show", run.path).out, Read((run,))
     codes = dict.fromkeys(each for figure in qualified for each in figure.codes)
     for code in codes:
         kind = CATALOGUE[code]
         where = f"{run.path.name}: {code}"
-        assert shown.count(kind.sentence.removesuffix(".")) == 1, where
+        assert sum(kind.sentence.removesuffix(".") in each for each in legend_of(shown).values()) == 1, where
         assert sum(each.startswith(f"{kind.label}: ") for each in read.marks) == 1, where
-        if any(code in each.codes and each.value is not None for each in qualified):
-            assert re.search(rf"\([^()]*\b{kind.label}\b[^()]*\)", shown), where
+        assert has_label(shown, kind.label), where
     for figure in qualified:
         where = f"{run.path.name}: {figure.name}"
         for card in read.cards(0, figure.name):

@@ -14,8 +14,6 @@ from report.conftest import invented
 from ssdlab.report import source
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion, verdict
-from ssdlab.report.sections.cards import Card
-from ssdlab.report.sections.headlines import Headline
 from ssdlab.report.source import Run
 from ssdlab.report.standings import Standing, standings
 from ssdlab.results.metric import Metric, Qualifier
@@ -71,8 +69,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
 
 
 def sentences(page: tuple[Shown, ...]) -> list[str]:
-    tile = Card("x", (Headline(0, "", (), FIGURE),))
-    found = [each.text for each in verdict.verdict([tile], standings(page), {}, runs=page)]
+    found = [each.text for each in verdict.verdict([FIGURE], standings(page), {}, runs=page)]
     section = conclusion.section(page)
     return found + ([] if section is None else list(section.lead))
 

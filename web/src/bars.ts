@@ -101,7 +101,7 @@ export function barRows(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | 
 function ranked(view: BarsView, inside: Bar[], canvas: Pick<Canvas, "runs">): (Bar | { heading: string })[] {
   if (new Set(inside.map(({ run }) => run)).size < inside.length) return inside;
   const sign = view.better === "higher" ? -1 : 1;
-  const faster = [...inside].sort((one, other) => sign * (one.value - other.value));
+  const faster = [...inside].sort((one, other) => Number(one.unranked ?? false) - Number(other.unranked ?? false) || sign * (one.value - other.value));
   const interfaceOf = (bar: Bar) => runStyle(canvas, bar.run).interface ?? "Other";
   const all = new Set(view.groups.flatMap((group) => group.bars.map(interfaceOf)));
   if (all.size < 2) return faster;
@@ -170,7 +170,7 @@ function column(view: BarsView, list: BarRow[], links: LinkLimit[], place: Place
       const colour = colourOf(run, canvas.theme);
       const [from, middle] = api.coord([0, at]);
       const [until] = api.coord([bar.value, at]);
-      const style = run.hollow ? { fill: canvas.theme.paper, stroke: colour, lineWidth: 2, lineDash: [2, 3] } : { fill: colour };
+      const style = run.hollow ? { fill: canvas.theme.paper, stroke: colour, lineWidth: 2, lineDash: [2, 3] } : { fill: bar.unranked === true ? canvas.theme.rule : colour };
       const ends = bar.high === undefined ? until : Math.max(until, api.coord([bar.high, at])[0]);
       const thick = thickness(api, place);
       const words = printed(view, bar);

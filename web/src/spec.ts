@@ -94,6 +94,8 @@ export interface Bar {
   high?: number;
   /** What the drive is rated for: a tick across the bar. */
   rated?: number;
+  /** Drawn grey, behind those that are ranked. */
+  unranked?: boolean;
 }
 
 /** Bars of the same workload, one for each run. */

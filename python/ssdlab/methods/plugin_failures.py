@@ -211,11 +211,3 @@ class _Guarded:
 
         of = None if isinstance(place, str) else place
         return self._guard.named(show, pure=True, quiet=not prints, of=of)
-
-
-def _card_fault(card: object) -> str | None:
-    """Return why a card of a headline figure is none."""
-    return None if isinstance(card, tuple) and len(card) == 2 else "one of them is no label with a card"
-
-
-_CARD = _Piece("card", tuple, _card_fault)

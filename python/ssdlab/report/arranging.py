@@ -42,7 +42,6 @@ def arranged(
         suite.section(suites),
     )
     order = outline(
-        head.cards,
         [(section, own) for section, (_, own) in zip(measured, body.methods, strict=True)],
         [each for each in behind if each is not None],
         placed,

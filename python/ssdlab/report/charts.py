@@ -120,6 +120,8 @@ class Bar:
     high: float | None = None
     rated: float | None = None
     """What the drive is rated for: a tick across the bar."""
+    unranked: bool | None = None
+    """Drawn grey, behind those that are ranked."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented.steady import check_claim
 from ssdlab.report.charts import (
     BarsChart,
     HeadNote,
@@ -13,14 +14,18 @@ from ssdlab.report.charts import (
     TimelineChart,
     XyChart,
 )
-from ssdlab.report.sections.headlines import what_shows, without_figures
-from ssdlab.results.metric import united
+from ssdlab.results.claim import sentence
+from ssdlab.results.drive_states import moved
+from ssdlab.results.evidence import qualified
+from ssdlab.results.metric import Metric, united
+from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ssdlab.report.charts import Chart
     from ssdlab.report.runs import Shown
+    from ssdlab.results.drive_states import StateCheck
     from ssdlab.results.metric import Qualifier
 
 _NAMED_FIGURES = 2
@@ -58,7 +63,7 @@ def _minded(one: Shown) -> str:
     """Return what is the matter with the figures of a run, and with which, unless it is all of them."""
     figures = one.run.result.scalars
     if not figures:
-        return "; ".join(_words(one, each) for each in without_figures(one))
+        return "; ".join(_words(one, each) for each in _without_figures(one))
     found = united(each for figure in figures for each in figure.qualifiers)
     of = {each.code: [figure.label for figure in figures if each.code in figure.codes] for each in found}
     return "; ".join(_words(one, each, _which(of[each.code], len(figures))) for each in found)
@@ -72,8 +77,24 @@ def _which(named: Sequence[str], of: int) -> str:
 
 def _words(one: Shown, found: Qualifier, which: str = "") -> str:
     """Return a label with its reason, for which a picture has no other place, as a page has."""
-    why = found.why or next(iter(what_shows(one, (found,))), "")
+    why = found.why or next(iter(_what_shows(one, (found,))), "")
     return f"{found.label}{which}{f': {why}' if why else ''}"
+
+
+def _what_shows(shown: Shown, found: Iterable[Qualifier]) -> tuple[str, ...]:
+    """Return the checks of a drive's state that did not hold, of those that qualifiers are of."""
+    steps = {ordinal for each in found for ordinal in each.steps}
+    checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
+    unheld = (each for each in checks if not each.held and steps.intersection(each.ordinals))
+    return tuple(sentence(check_claim(each)) for each in unheld)
+
+
+def _without_figures(shown: Shown) -> tuple[Qualifier, ...]:
+    """Return what is the matter with a run that has no figure to say it: as with one of all its steps."""
+    checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
+    whole = Metric.more("", "", None, "", qualifiers=moved(checks))
+    found = qualified(ResultBase(kind="", quick=False, scalars=(whole,)), shown.run.steps)
+    return found.scalars[0].qualifiers
 
 
 def _drawn(chart: Chart) -> set[int]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.runs import Shown
     from ssdlab.report.sections.cards import Card
-    from ssdlab.report.view import Section
+    from ssdlab.report.view import Figure, Section
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,14 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """How figures of several sections were measured."""
+
+    titles: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Outline:
     """What stands where on the page."""
 
@@ -52,6 +60,7 @@ class Outline:
     claims: tuple[Judged, ...]
     chapters: tuple[Chapter, ...]
     standings: Mapping[str, Standing] = field(default_factory=dict)
+    measured: tuple[Measured, ...] = ()
 
     @property
     def sections(self) -> list[Section]:
@@ -75,7 +84,6 @@ class Outline:
 
 
 def outline(
-    cards: Sequence[Card],
     found: Sequence[tuple[Section, Sequence[Shown]]],
     behind: Sequence[Section],
     runs: Sequence[Shown],
@@ -86,8 +94,6 @@ def outline(
 
     Parameters
     ----------
-    cards
-        Every headline figure.
     found
         The section of each method, with its runs.
     behind
@@ -102,13 +108,13 @@ def outline(
     ranks = standings(runs)
     links = chart_links(found)
     declared = [str(name) for name in review.get("tiles", ())]
-    first, more = tiles(cards, ranks, declared)
+    first, more = tiles(runs, ranks, declared)
     chapters = _chapters(found, review)
     titles = {section.id: own[0].run.manifest.method.title for section, own in found}
     order = [titles[section.id] for chapter in chapters for section in chapter.sections if chapter.title]
     links |= {title: ChartLink(section_id) for section_id, title in titles.items()}
-    return Outline(
-        verdict=verdict(first, ranks, links, order, runs),
+    whole = Outline(
+        verdict=verdict([name for card in first for name in card.names], ranks, links, order, runs),
         tiles=first,
         more=more,
         lacking=tuple(name for name in declared if name not in ranks),
@@ -116,6 +122,7 @@ def outline(
         chapters=(*chapters, Chapter("", "", "", tuple(behind))),
         standings=ranks,
     )
+    return _measured_once(whole)
 
 
 def _chapters(found: Sequence[tuple[Section, Sequence[Shown]]], review: Document) -> tuple[Chapter, ...]:
@@ -137,6 +144,45 @@ def _chapters(found: Sequence[tuple[Section, Sequence[Shown]]], review: Document
 def _part(shown: Shown) -> str:
     member = shown.run.manifest.member
     return shown.run.manifest.method.name if member is None else member.part.partition(" #")[0]
+
+
+def _open(figure: Figure) -> bool:
+    """Whether what a figure says may stand elsewhere: a page of a standard is complete in itself."""
+    return not figure.sheets
+
+
+def _measured_once(order: Outline) -> Outline:
+    """Return an outline that tells once how figures were measured: of a figure, a section or the page."""
+    titles: dict[str, dict[str, None]] = {}
+    sections: dict[str, set[str]] = {}
+    for section in order.sections:
+        for figure in filter(_open, section.figures):
+            for line in figure.measured:
+                titles.setdefault(line, {})[figure.title] = None
+                sections.setdefault(line, set()).add(section.id)
+    of: dict[str, list[str]] = {}
+    for line, own in titles.items():
+        if len(sections[line]) > 1:
+            of.setdefault("; ".join(own), []).append(line)
+    far = {line for lines in of.values() for line in lines}
+    chapters = tuple(
+        replace(chapter, sections=tuple(_without_shared(each, far) for each in chapter.sections))
+        for chapter in order.chapters
+    )
+    measured = tuple(Measured(own, tuple(lines)) for own, lines in of.items())
+    return replace(order, chapters=chapters, measured=measured)
+
+
+def _without_shared(section: Section, far: set[str]) -> Section:
+    every = [line for figure in filter(_open, section.figures) for line in dict.fromkeys(figure.measured)]
+    near = dict.fromkeys(line for line in every if line not in far and every.count(line) > 1)
+    figures = tuple(
+        replace(each, measured=tuple(line for line in each.measured if line not in far and line not in near))
+        if _open(each)
+        else each
+        for each in section.figures
+    )
+    return replace(section, figures=figures, measured=(*section.measured, *near))
 
 
 def _is_of(runs: Sequence[Shown], parts: Sequence[str]) -> bool:

@@ -21,8 +21,9 @@ from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Quant
 from ssdlab.report.outline import Chapter, outline
 from ssdlab.report.pictures import Stills
 from ssdlab.report.runs import shown
+from ssdlab.report.sections import rates
 from ssdlab.report.sections.header import header
-from ssdlab.report.standings import UNLIKE
+from ssdlab.report.standings import UNLIKE, standings
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import numbers, tables
 from ssdlab.results.catalogue_row import kinship
@@ -32,9 +33,10 @@ from ssdlab.results.numbers import NOTHING, Cell, Table, of_run, of_unit, words
 from ssdlab.results.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.report.runs import Shown
+    from ssdlab.report.standings import Standing
     from ssdlab.results.schema import Metric
 
 _QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns", "s": "s"}
@@ -170,8 +172,9 @@ def _overview(placed: Sequence[Shown], links: dict[str, str]) -> str:
     for one in placed:
         methods.setdefault(one.run.manifest.method.name, []).append(one)
     head = header(placed)
-    found = [(_method(name, members), members) for name, members in methods.items()]
-    order = outline(head.cards, found, (), placed, {})
+    ranks = standings(placed)
+    found = [(_method(name, members, ranks), members) for name, members in methods.items()]
+    order = outline(found, (), placed, {})
     first = Chapter("", "", "", (_drives(placed, links),))
     order = replace(order, more=(), chapters=(first, *order.chapters))
     pictures = Stills(placed)
@@ -199,9 +202,9 @@ def _drives(placed: Sequence[Shown], links: dict[str, str]) -> Section:
     return Section("drives", "The drives", (), (), (), (exhibit,))
 
 
-def _method(name: str, members: Sequence[Shown]) -> Section:
+def _method(name: str, members: Sequence[Shown], ranks: Mapping[str, Standing]) -> Section:
     figures = _figures(members)
-    views = tuple(_view(each, members) for each in figures.values())
+    views = tuple(_view(ranks[name]) for name in figures)
     title = members[0].run.manifest.method.title
     table = _table(figures, members)
     chart = Figure(
@@ -248,17 +251,17 @@ def _own(one: Shown, name: str) -> Metric | None:
     return next((each for each in one.run.result.scalars if each.name == name), None)
 
 
-def _view(figure: Metric, members: Sequence[Shown]) -> BarsView:
+def _view(standing: Standing) -> BarsView:
+    """Return the bars of a figure as the drives stand in it."""
+    figure = standing.places[0].figure
     bars = tuple(
-        Bar(one.index, own.value, "")
-        for one in members
-        if (own := _own(one, figure.name)) is not None and own.value is not None
+        rates.marked(Bar(each.shown.index, each.value, ""), each.figure)
+        for each in (*standing.places, *standing.further)
     )
     quantity = _QUANTITIES.get(figure.unit, "plain")
     label = f"{figure.label}, {figure.unit}" if quantity == "plain" and figure.unit else figure.label
-    return BarsView(
-        label, Axis(figure.unit or figure.label, quantity), figure.better, (BarGroup(label, bars),)
-    )
+    axis = Axis(figure.unit or figure.label, quantity)
+    return BarsView(label, axis, figure.better, (BarGroup(label, bars),))
 
 
 def _table(figures: dict[str, Metric], members: Sequence[Shown]) -> Table:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from ssdlab.host.output_files import OutputFile
+from ssdlab.model.units import counted
 from ssdlab.report.abreast import full_width
 from ssdlab.report.body import body_of, placed_of, single_runs
 from ssdlab.report.charts import Page, plain
@@ -21,8 +22,6 @@ from ssdlab.report.runs import Shown, entries, shown
 
 _CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
 """What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
-_NAMED_RUNS = 24
-"""So many runs are named at the foot of a page; of more only their count."""
 _GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def assembled(
 ) -> str:
     """Put a page together: head and sections, if `complete` how each run was measured and all of the run."""
     from ssdlab.report.on_paper import FEW_RUNS, MAX_VIEWS_OF_MANY, on_paper, shortened
-    from ssdlab.report.sections.provenance import panels
+    from ssdlab.report.sections.provenance import of_all, panels
     from ssdlab.report.sections.repetition import without_repetition
     from ssdlab.report.templating import template
 
@@ -88,16 +87,9 @@ def assembled(
         order = on_paper(order, len(placed))
     sections = order.sections
     figures = [figure for section in sections for figure in section.figures]
-    footer = (
-        "; ".join(
-            f"{one.label}: run {one.run.manifest.run_id}, {one.run.manifest.created[:10]}" for one in placed
-        )
-        if len(placed) <= _NAMED_RUNS
-        else f"{len(placed)} runs"
-    )
     heads = heads_of(sections, placed)
     styles = tuple(one.style for one in placed)
-    prose = panels(placed) if complete else ()
+    shared, prose = of_all(panels(placed) if complete else ())
     data = Page(
         head.title,
         styles,
@@ -111,13 +103,14 @@ def assembled(
         stills=pictures,
         views=views(figures, styles, MAX_VIEWS_OF_MANY if brief else None) if printed else {},
         wide={each for section in sections for each in full_width(section.figures)},
+        shared=shared,
         panels=shortened(without_repetition(prose)) if printed else prose,
         printed=printed,
         few_panels=FEW_RUNS,
         brief=brief,
         runs=placed,
         entries=entries(placed),
-        footer=f"ssdlab. {footer}",
+        footer=f"ssdlab. {counted(len(placed), 'run')}",
         policy=_policy(script),
         style=Markup(_static("report.css").replace("</", "<\\/")),
         script=Markup(script),

@@ -12,25 +12,30 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.analysis.places import LEVEL
 from ssdlab.analysis.places import places as places_of
+from ssdlab.methods.presented.points import figure_words
+from ssdlab.methods.rated_shares import other_ratings, rated_shares
 from ssdlab.model.units import and_listed, counted, share_text, significant
 from ssdlab.report.drive_count import among
 from ssdlab.results.catalogue_row import figure_of, kinship
 from ssdlab.results.kin import LOAD, OF_AN_ENTRY, OF_FIGURES, UNFIT, apart, taken_apart
 from ssdlab.results.metered import meter_of
 from ssdlab.results.metric import labelled, labels, largest, spread_of, varies_by
-from ssdlab.results.numbers import of_unit
 from ssdlab.results.qualifiers import CATALOGUE
-from ssdlab.results.rated_shares import other_ratings, rated_shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from ssdlab.methods.rated_shares import OtherRating, RatedShare
     from ssdlab.report.runs import Shown
     from ssdlab.results.metric import Metric
-    from ssdlab.results.rated_shares import OtherRating, RatedShare
 
 EXAMPLE = CATALOGUE["example"].label
 UNLIKE = "these runs were not taken alike"
+
+
+def figure_text(figure: Metric) -> str:
+    """Return a figure in the words of its unit, a bound as such, and at which load it was taken."""
+    return figure_words(figure) + ("" if figure.load is None else f" at {figure.load.words}")
 
 
 @dataclass(frozen=True)
@@ -67,9 +72,8 @@ class Place:
 
     @property
     def text(self) -> str:
-        """The figure in the words of its unit, and at which load it was taken."""
-        at = "" if self.figure.load is None else f" at {self.figure.load.words}"
-        return of_unit(self.figure.value, self.figure.unit) + at
+        """The figure in words."""
+        return figure_text(self.figure)
 
     @property
     def marked(self) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ssdlab.model.units import and_listed
 from ssdlab.report.view import Finding
 from ssdlab.results.claim import sentence
 from ssdlab.results.numbers import Table, of_run
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
 
     from ssdlab.report.runs import R, Shown
     from ssdlab.results.claim import Claim
+
+
+_NUMBER = re.compile(r"(?<![\w.,/-])(\d+(?:\.\d+)?)(?![\w/-]|\.\d)")
+_LISTED = 4
+"""So many numbers are listed in which wordings differ; of more the range."""
 
 
 def lead(shown: Shown, claims: Iterable[Claim]) -> Finding:
@@ -58,3 +65,37 @@ def each_of(kept: Sequence[tuple[Shown, R]], table: Callable[[R], Table]) -> tup
 def named(shown: Shown, table: Table) -> Table:
     """Return a table with its run in the caption."""
     return replace(table, caption=f"{shown.label}: {table.caption}")
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return a text without its numbers: what stands between them."""
+    return tuple(_NUMBER.split(text)[::2])
+
+
+def alike(texts: Iterable[str]) -> dict[tuple[str, ...], list[list[str]]]:
+    """Return the numbers of texts by the words between them."""
+    found: dict[tuple[str, ...], list[list[str]]] = {}
+    for text in texts:
+        parts = _NUMBER.split(text)
+        found.setdefault(tuple(parts[::2]), []).append(parts[1::2])
+    return found
+
+
+def with_numbers(words: Sequence[str], numbers: Sequence[Sequence[str]], *, each_own: bool = False) -> str:
+    """Put numbers between words: where there are several a list of them, of many the ends.
+
+    `each_own`: one for each text, in their order, unless they are the same.
+
+    >>> with_numbers(["", " of ", ""], [["2", "9"], ["1", "9"]])
+    '1 and 2 of 9'
+    """
+    columns = [
+        list(each) if each_own else sorted(set(each), key=float) for each in zip(*numbers, strict=True)
+    ]
+    texts = (
+        and_listed(each if len(set(each)) > 1 else each[:1])
+        if each_own or len(each) <= _LISTED
+        else f"{each[0]} to {each[-1]}"
+        for each in columns
+    )
+    return words[0] + "".join(f"{number}{word}" for number, word in zip(texts, words[1:], strict=True))

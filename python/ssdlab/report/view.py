@@ -106,3 +106,5 @@ class Section:
     """The runs shown, for the legend."""
     figures: tuple[Figure, ...]
     exhibits: tuple[Exhibit, ...] = ()
+    measured: tuple[str, ...] = ()
+    """How it was measured: what several of the figures say."""

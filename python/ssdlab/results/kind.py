@@ -20,8 +20,6 @@ from ssdlab.results.schema import ResultBase
 R = TypeVar("R", bound=ResultBase)
 T = TypeVar("T")
 
-CARDS = "ssdlab.report.sections.headlines:of_scalars"
-"""A card for each headline figure: what most kinds need."""
 HEADLINES = "ssdlab.methods.presented.points:headline_findings"
 """A finding for each headline figure."""
 SCALARS = "ssdlab.methods.presented.points:scalars_tables"
@@ -42,9 +40,6 @@ class ResultKind(Generic[R]):
         The class of its results.
     section
         `(runs: Sequence[Shown]) -> Section`: the part of the page for all runs of one method.
-    headlines
-        `(shown: Shown) -> Iterator[tuple[str, Headline]]`: cards at the top of the page, each with the label
-        it is filed under; None: it has none.
     findings
         `(result) -> Iterable[Claim]`: what it says, as objects (`results.claim`).
     tables
@@ -60,7 +55,6 @@ class ResultKind(Generic[R]):
     findings: Callable[[R], Iterable[Claim]] | str = HEADLINES
     tables: Callable[[R], Iterable[Table]] | str = SCALARS
     section: Callable[..., Any] | str = PLAIN
-    headlines: Callable[..., Any] | str | None = CARDS
     terminal: Callable[[R], None] | str | None = None
     read: Callable[[Mapping[str, JsonValue]], R] | None = None
 

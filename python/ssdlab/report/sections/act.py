@@ -5,7 +5,6 @@ Of the search: the score, what it costs in power, and every load tried.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.act import LIMITS, MIN_DONE
@@ -16,14 +15,13 @@ from ssdlab.model.units import share_text, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.charts import Rule as Level
 from ssdlab.report.runs import with_result
-from ssdlab.report.sections import efficiency
+from ssdlab.report.sections import efficiency, rates
 from ssdlab.report.sections.efficiency import Worked
-from ssdlab.report.sections.headlines import Headline, of_scalars
 from ssdlab.report.together import each_of, leads, named, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ssdlab.report.runs import Shown
 
@@ -51,14 +49,6 @@ def section(runs: Sequence[Shown]) -> Section:
         figures=(_slices(kept, name),),
         exhibits=(_load(kept),),
     )
-
-
-def headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
-    """Yield the load that passed, with what the other rule says of it."""
-    ((_, result),) = with_result([shown], ActResult)
-    other = tuple(act.verdict_words(result, each) for each in result.verdicts if each.rule != result.rule)
-    for label, headline in of_scalars(shown):
-        yield label, replace(headline, beside=(*headline.beside, *other))
 
 
 def _slices(kept: Sequence[Tested], name: str) -> Figure:
@@ -147,7 +137,13 @@ def _worked(shown: Shown, result: ActSearchResult) -> tuple[Worked, ...]:
 
 
 def _scores(kept: Sequence[Searched]) -> Figure:
-    bars = [Bar(shown.index, float(result.score or 0), _beside_score(result)) for shown, result in kept]
+    bars = [
+        rates.marked(
+            Bar(shown.index, float(result.score or 0), _beside_score(result)),
+            next(iter(result.scalars), None),
+        )
+        for shown, result in kept
+    ]
     ranked = BarGroup(SCORE, tuple(sorted(bars, key=lambda bar: -bar.value)))
     rules = " and ".join(dict.fromkeys(result.rule for _, result in kept))
     return Figure(

@@ -1,38 +1,154 @@
-"""The verdict in figures: a card for each workload, with the figures that go with its headline."""
+"""The verdict in figures: a card for each figure, with those of the same measurement beside it."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.outcome import shown_by
-from ssdlab.results.kind import loaded
+from ssdlab.methods.presented.points import OF_POWER, figure_words
+from ssdlab.report.sections import ratings
+from ssdlab.report.standings import figure_text
+from ssdlab.results.metric import labelled, labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.report.sections.headlines import Headline
+    from ssdlab.report.standings import Place, Standing
+    from ssdlab.results.metric import Metric
+
+
+@dataclass(frozen=True)
+class Line:
+    """A figure of a run, with the others of the same steps, and where all drives stand in it.
+
+    Without a standing no drive of the page has a value of it.
+    """
+
+    shown: Shown
+    figure: Metric
+    others: tuple[Metric, ...] = ()
+    standing: Standing | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the figure; empty: it has no value."""
+        return "" if self.figure.value is None else self.figure.name
+
+    @property
+    def text(self) -> str:
+        """The figure in words; where it has no value the gravest of why."""
+        if self.figure.value is None and self.figure.qualifiers:
+            return self.figure.qualifiers[0].label
+        return figure_text(self.figure)
+
+    @property
+    def unranked(self) -> bool:
+        """Whether a qualifier of the figure forbids a rank of it."""
+        return bool(self.figure.unfit("ranking"))
+
+    @property
+    def place(self) -> str:
+        """Where it stands among the drives, or why it alone has no rank; empty: none has, or it is one."""
+        place = self._place
+        if self.standing is None or place is None or (self.standing.unlike and not place.instead):
+            return ""
+        return self.standing.distance(place)
+
+    @property
+    def order(self) -> int:
+        """Where it stands in its card; what has no place comes behind the others."""
+        places = () if self.standing is None else self.standing.places
+        return next(
+            (at for at, each in enumerate(places) if each.shown.index == self.shown.index), sys.maxsize
+        )
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The other figures, the share of its rating, and its labels, but for those that are told before."""
+        place = self._place
+        seen = {self.text}
+        if self.place and place is not None and not place.instead:
+            seen |= {each.label for each in self.figure.unfit("ranking")}
+        own = dict.fromkeys(each.label for each in self.figure.qualifiers)
+        alike = groupby(self.others, lambda each: OF_POWER if each.unit in OF_POWER else each.unit)
+        lines = (", ".join(self._besides(tuple(group))) for _, group in alike)
+        rated = ratings.beside(self.shown, self.figure)
+        return (*filter(None, lines), *rated, *(each for each in own if each not in seen))
+
+    @property
+    def _place(self) -> Place | None:
+        if self.standing is None or len(self.standing.places) < 2:
+            return None
+        return self.standing.of(self.shown.index)
+
+    def _besides(self, figures: Sequence[Metric]) -> Iterator[str]:
+        """Yield other figures, each behind what of its label was not told, and with further labels."""
+        seen = {*self.figure.label.split(", "), *(each.unit for each in figures)}
+        for each in figures:
+            label = ", ".join(part for part in each.label.split(", ") if part not in seen)
+            seen |= set(each.label.split(", "))
+            state = labels(own for own in each.qualifiers if own.code not in self.figure.codes)
+            value = "" if each.value is None else figure_words(each)
+            if value or state:
+                yield labelled(f"{label} {value}".strip(), state)
 
 
 @dataclass(frozen=True)
 class Card:
-    """The headlines of all runs of one workload."""
+    """A figure, of all runs that have it."""
 
     label: str
-    headlines: tuple[Headline, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def unranked(self) -> str:
+        """Why none of the drives is ranked, if that is no matter of their own figures."""
+        standing = self.lines[0].standing
+        return "" if standing is None or not standing.unlike else f"not ranked: {standing.unlike}"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The figures that it is of."""
-        return tuple(dict.fromkeys(each.scalar for each in self.headlines if each.scalar))
+        """The figure that it is of; empty: no run has a value of it."""
+        return tuple(dict.fromkeys(each.name for each in self.lines if each.name))
 
 
-def cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
-    """Return a card for each workload, in the order of the runs."""
-    filed: dict[str, list[Headline]] = {}
+def cards(
+    runs: Sequence[Shown], standings: Mapping[str, Standing], first: Collection[str] = ()
+) -> tuple[Card, ...]:
+    """Return the cards of a page in the order of its runs, each with its drives best first.
+
+    Parameters
+    ----------
+    runs
+        Of the page.
+    standings
+        Ranks of their figures.
+    first
+        Names of figures that a card is of before others of the same steps; without one it is of the first.
+    """
+    filed: dict[str, list[Line]] = {}
     for shown in runs:
-        place = shown_by(shown.run.result, shown.run.manifest.method.name).headlines
-        for label, headline in loaded(place)(shown) if place is not None else ():
-            filed.setdefault(label, []).append(headline)
-    return tuple(Card(label, tuple(headlines)) for label, headlines in filed.items())
+        for own in of_same_steps(shown.run.result.scalars):
+            head = next((each for each in own if each.name in first), own[0])
+            others = tuple(each for each in own if each is not head)
+            line = Line(shown, head, others, standings.get(head.name))
+            filed.setdefault(head.name, []).append(line)
+    return tuple(card_of(lines) for lines in filed.values())
+
+
+def card_of(lines: Sequence[Line]) -> Card:
+    """Return the card of a figure, its drives best first."""
+    one = lines[0]
+    label = f"{one.shown.run.manifest.method.title}, {one.figure.label}"
+    return Card(label, tuple(sorted(lines, key=lambda each: each.order)))
+
+
+def of_same_steps(figures: Sequence[Metric]) -> list[list[Metric]]:
+    """Return figures gathered by the steps that they are of."""
+    found: dict[tuple[int, ...], list[Metric]] = {}
+    for each in figures:
+        found.setdefault(each.steps, []).append(each)
+    return list(found.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.methods.headline_names import NAMES, is_named
+from ssdlab.methods import REGISTRY, figures_of, is_figure
 from ssdlab.methods.plugins import names as plugins
 from ssdlab.model.errors import unknown
 from ssdlab.results.metric import labelled
@@ -82,7 +82,7 @@ def _judged(claim: UserClaim, runs: Sequence[Shown], links: Mapping[str, ChartLi
 
 def _may_be(figure: str) -> bool:
     """Whether a method can have a figure of that name; those of other packages may have any."""
-    return bool(plugins()) or is_named(figure, (name for names in NAMES.values() for name in names))
+    return bool(plugins()) or is_figure(figure, figures_of(REGISTRY) or ())
 
 
 def _lack(claim: UserClaim, runs: Sequence[Shown], state: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import LEVEL
+from ssdlab.methods.rated_shares import has_rating
 from ssdlab.model.units import and_listed, fixed_share_text
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
@@ -14,14 +15,13 @@ from ssdlab.report.standings import standings
 from ssdlab.report.view import Finding, Section
 from ssdlab.results import numbers
 from ssdlab.results.metric import labels, spread_of
-from ssdlab.results.rated_shares import has_rating
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ssdlab.methods.rated_shares import RatedShare
     from ssdlab.report.runs import Entry, Shown
     from ssdlab.report.standings import Place, Standing
-    from ssdlab.results.rated_shares import RatedShare
 
 _NAMED = 3
 _SAME = 0.05

@@ -11,6 +11,7 @@ from ssdlab.model.units import and_listed, capacity_text
 from ssdlab.report.charts import Axis, Measure, PackedColumn, Part, Spell, TimelineChart, TimelineView, Track
 from ssdlab.report.packing import pack
 from ssdlab.report.sections.over_time import spell_of
+from ssdlab.report.together import alike, with_numbers, words_of
 from ssdlab.report.view import Buttons, Exhibit, Figure, Finding, Section
 from ssdlab.results import numbers
 from ssdlab.results.claim import sentence
@@ -54,7 +55,7 @@ _PANELS = (
 
 
 def section(runs: Sequence[Shown]) -> Section | None:
-    """Return the section; None where no drive told of its heat or its watts, and nothing happened to any."""
+    """Return the section; None where no drive own of its heat or its watts, and nothing happened to any."""
     shown = [each for each in runs if _worth_showing(each)]
     if not shown:
         return None
@@ -85,17 +86,19 @@ def _worth_showing(shown: Shown) -> bool:
 
 
 def _leads(runs: Sequence[Shown], *, several: bool, many: bool) -> Iterator[str]:
-    """Yield what happened in the runs; what is the same of several methods of a drive once, behind them."""
-    same: dict[tuple[RunStyle, str], list[Shown]] = {}
+    """Yield what happened in the runs; of several methods of a drive once what differs by numbers alone."""
+    same: dict[tuple[RunStyle, tuple[str, ...]], list[tuple[Shown, str]]] = {}
     for shown in runs:
         sentences = [sentence(claim) for claim in drive_findings(shown.run.steps)]
         if not many:
             yield from sentences
         elif sentences:
-            same.setdefault((shown.style, " ".join(sentences)), []).append(shown)
-    for (style, joint), own in same.items():
-        of = f"{and_listed([each.run.manifest.method.title for each in own])}: " if several else ""
-        yield Finding(own[0].index, style.label, of + joint)
+            joint = " ".join(sentences)
+            same.setdefault((shown.style, words_of(joint)), []).append((shown, joint))
+    for (style, _), own in same.items():
+        of = f"{and_listed([each.run.manifest.method.title for each, _ in own])}: " if several else ""
+        ((words, numbers),) = alike(text for _, text in own).items()
+        yield Finding(own[0][0].index, style.label, of + with_numbers(words, numbers, each_own=True))
 
 
 def _figure(shown: Sequence[Shown]) -> Figure | None:
@@ -108,7 +111,7 @@ def _figure(shown: Sequence[Shown]) -> Figure | None:
     panels = tuple(panel for panel in _PANELS if panel.key in keys)
     happened = sum(len(view.spells) for view in views)
     marked = (
-        "The drives told of no heat that slowed them, and of nothing else that happened."
+        "The drives own of no heat that slowed them, and of nothing else that happened."
         if not happened
         else f"Shaded where heat slowed the drive; a line where something else happened: {happened} in all."
     )

@@ -55,7 +55,7 @@ def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
     return Figure(
         id=f"{section}-efficiency",
         title="Efficiency and power",
-        lead="Work for each watt: higher is better. Average power over the same window: lower is better.",
+        lead="Work for each watt: higher is better. Power: lower is better.",
         described="; ".join(
             f"{each.shown.label}, {each.group}: {of_unit(each.found.value, each.found.unit)} "
             f"at {of_unit(each.mean_w, 'W')}"

@@ -1,4 +1,4 @@
-"""The head of the page: whose numbers these are, and the headline figures."""
+"""The head of the page: whose numbers these are, and what must be known of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from ssdlab.model.units import and_listed, block_text, capacity_text
 from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import drive_name, engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
-from ssdlab.report.sections.cards import Card, cards
 from ssdlab.report.sections.specifications import interface
 from ssdlab.report.tree import fact
 from ssdlab.results.catalogue_row import size_of
@@ -95,7 +94,6 @@ class Header:
     runs: Table | None
     """Run, date and seed of each method, a column for each entry; None where each has one run."""
     banners: tuple[Banner, ...]
-    cards: tuple[Card, ...]
 
 
 def header(runs: Sequence[Shown]) -> Header:
@@ -109,7 +107,6 @@ def header(runs: Sequence[Shown]) -> Header:
         facts=_facts(runs),
         runs=_runs(runs),
         banners=banners(runs),
-        cards=cards(runs),
     )
 
 

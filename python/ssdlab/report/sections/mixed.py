@@ -9,13 +9,12 @@ from ssdlab.methods.presented import mixed
 from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.runs import with_result
-from ssdlab.report.sections import efficiency
-from ssdlab.report.sections.headlines import Headline, of_scalars, without_figures, without_value
+from ssdlab.report.sections import efficiency, rates
 from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from ssdlab.methods.results.mixed import MixPoint
     from ssdlab.report.runs import Shown
@@ -35,19 +34,6 @@ def section(runs: Sequence[Shown]) -> Section:
             figure for figure in (_lines(kept), _bars(kept), _efficiency(kept)) if figure is not None
         ),
     )
-
-
-def headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
-    """Yield each depth's headline mix; earlier versions stored no figures where the state moved."""
-    ((_, result),) = with_result([shown], MixedResult)
-    if result.scalars or not result.moved:
-        yield from of_scalars(shown)
-        return
-    for point in result.points:
-        if point.read_pct == result.headline_read_pct:
-            label = next(point.headlines(result.steady)).label
-            found = without_value(shown, without_figures(shown))
-            yield f"{shown.run.manifest.method.title}, {label}", found
 
 
 def _lines(kept: Sequence[Mixed]) -> Figure:
@@ -85,7 +71,11 @@ def _bars(kept: Sequence[Mixed]) -> Figure | None:
         return None
     views = []
     for depth in sorted({point.depth for _, point, _ in found}):
-        bars = [Bar(shown.index, point.mb_s, "") for shown, point, _ in found if point.depth == depth]
+        bars = [
+            rates.marked(Bar(shown.index, point.mb_s, ""), rates.figure_of(shown, point.ordinal))
+            for shown, point, _ in found
+            if point.depth == depth
+        ]
         group = BarGroup(found[0][2], tuple(sorted(bars, key=lambda bar: -bar.value)))
         axis = Axis("MB/s (decimal)", "mb_s")
         views.append(BarsView(f"QD {depth}", axis, "higher", (group,)))

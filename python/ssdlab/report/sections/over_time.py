@@ -75,11 +75,12 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
     return Figure(
         id=f"{section}-over-time",
         title="Over time",
-        lead=f"One dot for each interval; over long runs a line of medians. {stalls}",
+        lead=stalls,
         described=f"Time series of {counted(len(buttons), 'point')}, one row for each interval. {stalls}",
         chart=SeriesChart(MEASURES, choices),
         tables=(_table(found),),
         measured=(
+            "One dot for each interval; over long runs a line of medians.",
             "All workers share one clock: a row closes when every worker has passed its end.",
             "What completed after the stop has a row of its own: in the counts, in no rate, and not drawn.",
         ),

@@ -80,7 +80,8 @@ def _groups(measured: Rows, unit: Quantity) -> tuple[BarGroup, ...]:
     groups: dict[str, list[Bar]] = {}
     for shown, point in measured:
         low, high = rates.spread(point, unit)
-        bar = Bar(shown.index, rates.rate(point, unit) or 0.0, "", low, high)
+        own = rates.figure_of(shown, point.ordinal)
+        bar = rates.marked(Bar(shown.index, rates.rate(point, unit) or 0.0, "", low, high), own)
         groups.setdefault(point.label, []).append(bar)
     return tuple(
         BarGroup(label, tuple(sorted(bars, key=lambda bar: -bar.value))) for label, bars in groups.items()

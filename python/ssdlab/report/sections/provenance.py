@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -25,13 +25,20 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import DriveInfo, Manifest, ParameterInfo
 
 
+_FACTS = ("Drive", "Test platform", "Host and environment", "Tool")
+"""Tables of which runs of one page have most in common."""
+
+
 @dataclass(frozen=True)
-class StepText:
-    """One step: its workload as JSON, and the same as a fio command line where it did I/O."""
+class StepsText:
+    """Steps that ask for the same but for a few values: the first as JSON, and of each fio's command line."""
 
     title: str
     workload: str
     fio: str
+    """Empty: they did no I/O."""
+    differing: Table | None
+    """The values that differ, a row for each step; None: it is one step."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class Panel:
     prose: str
     """What the method is and does in full."""
     tables: tuple[PanelTable, ...]
-    steps: tuple[StepText, ...]
+    steps: tuple[StepsText, ...]
     voided: tuple[str, ...]
     as_before: tuple[AsBefore, ...] = ()
 
@@ -73,6 +80,28 @@ class Panel:
 def panels(runs: Sequence[Shown]) -> tuple[Panel, ...]:
     """One panel for each run."""
     return tuple(_panel(shown) for shown in runs)
+
+
+def of_all(found: Sequence[Panel]) -> tuple[tuple[PanelTable, ...], tuple[Panel, ...]]:
+    """Return the facts that all of several runs have, as tables of them, and the panels without these."""
+    if len(found) < 2:
+        return (), tuple(found)
+    tables = []
+    for each in found[0].tables:
+        own = [next((one for one in panel.tables if one.name == each.name), None) for panel in found]
+        rows = [row for row in each.rows if all(one is not None and row in one.rows for one in own)]
+        if each.name in _FACTS and rows:
+            tables.append(replace(each, rows=tuple(rows)))
+    shared = {each.name: each.rows for each in tables}
+    return tuple(tables), tuple(
+        replace(panel, tables=tuple(left for each in panel.tables if (left := _left(each, shared)).rows))
+        for panel in found
+    )
+
+
+def _left(table: PanelTable, shared: Mapping[str, Sequence[Sequence[Cell]]]) -> PanelTable:
+    own = shared.get(table.name, ())
+    return replace(table, rows=tuple(row for row in table.rows if row not in own))
 
 
 def _panel(shown: Shown) -> Panel:
@@ -94,11 +123,11 @@ def _panel(shown: Shown) -> Panel:
         done=what_was_done(shown.run.steps, manifest.drive.capacity_bytes),
         prose=manifest.method.prose,
         tables=tuple(
-            PanelTable(**vars(table), name=table.caption, kept=table is parameters)
+            PanelTable(**vars(table), name=table.caption.partition(" (")[0], kept=table is parameters)
             for table in (parameters, *others)
             if table.rows
         ),
-        steps=tuple(_step(alike, manifest) for alike in _alike(shown.run.steps)),
+        steps=tuple(_steps_text(alike, manifest) for alike in _of_one_kind(shown.run.steps)),
         voided=shown.run.voided,
     )
 
@@ -198,36 +227,81 @@ def _fio_target(drive: DriveInfo) -> fio.Target:
     return fio.Target(path, kind.block_device, drive.capacity_bytes, drive.logical_block_bytes)
 
 
-def _alike(steps: Iterable[Step]) -> Iterable[Sequence[Step]]:
-    """Return steps that differ by their seeds alone together: twenty-five rounds ask for the same cells."""
-    found: dict[str, list[Step]] = {}
+def _of_one_kind(steps: Iterable[Step]) -> Iterable[list[list[Step]]]:
+    """Return steps of the same values under other names, those that differ by their seeds alone together.
+
+    Twenty-five rounds ask for the same cells, and the points of a sweep for the same but a depth.
+    """
+    found: dict[tuple[str, ...], dict[str, list[Step]]] = {}
     for step in steps:
-        found.setdefault(json.dumps([step.verb, _seedless(step.args)], sort_keys=True), []).append(step)
-    return found.values()
+        leaves = dict(flat(_seedless(_asked(step))))
+        kind = (step.verb, *leaves)
+        found.setdefault(kind, {}).setdefault(json.dumps(leaves, sort_keys=True), []).append(step)
+    return [list(each.values()) for each in found.values()]
 
 
-def _seedless(value: object) -> object:
+def _asked(step: Step) -> Any:  # noqa: ANN401 - whatever JSON holds
+    return _given(step.args if step.args.get("workload") is None else step.args["workload"])
+
+
+def _given(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return JSON without members that are null: nothing is asked for there."""
+    if isinstance(value, dict):
+        return {name: _given(inner) for name, inner in value.items() if inner is not None}
+    return [_given(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _seedless(value: object) -> Any:  # noqa: ANN401 - whatever JSON holds
     if isinstance(value, dict):
         return {name: _seedless(inner) for name, inner in value.items() if name != "seed"}
-    return value
+    return [_seedless(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _step(alike: Sequence[Step], manifest: Manifest) -> StepText:
-    """Return the first of steps that are alike, and how many others there are."""
-    step, *others = alike
-    title = f"Step {step.ordinal + 1}: {step.label}"
-    if others:
-        last = others[-1]
-        title += (
-            f"; {counted(len(others), 'more step')} to {last.ordinal + 1}, {last.label}, with other seeds"
+def _steps_text(kind: Sequence[Sequence[Step]], manifest: Manifest) -> StepsText:
+    """Return the first of steps of one kind, what the others differ in, and all as fio does them."""
+    first, last = kind[0][0], kind[-1][-1]
+    several = len(kind) > 1
+    title = f"Step {first.ordinal + 1}: {first.label}" + ("" if several else _others(kind[0]))
+    if several:
+        title = (
+            f"{counted(sum(map(len, kind)), 'step')}, {first.ordinal + 1} to {last.ordinal + 1}: "
+            f"{first.label} to {last.label}"
         )
-    stored = step.args.get("workload")
-    if stored is None:
-        return StepText(title, json.dumps(step.args, indent=1, ensure_ascii=False), "")
-    drive = manifest.drive
+    lines: list[str] = []
+    remarks: dict[str, None] = {}
+    for step, *_ in kind if first.args.get("workload") is not None else ():
+        line, *notes = _fio(step, manifest).splitlines()
+        lines += [f"# step {step.ordinal + 1}", line] if several else [line]
+        remarks |= dict.fromkeys(notes)
+    asked = json.dumps(_asked(first), indent=1, ensure_ascii=False)
+    return StepsText(title, asked, "\n".join((*lines, *remarks)), _differing(kind) if several else None)
+
+
+def _fio(step: Step, manifest: Manifest) -> str:
     try:
-        workload = Workload.model_validate(stored)
-        line = fio.command(workload, _fio_target(drive))
+        return fio.command(Workload.model_validate(step.args["workload"]), _fio_target(manifest.drive))
     except (ValidationError, LabError) as error:
-        line = f"# no equivalent: {error}"
-    return StepText(title, json.dumps(stored, indent=1, ensure_ascii=False), line)
+        return f"# no equivalent: {error}"
+
+
+def _others(alike: Sequence[Step]) -> str:
+    """Say how many more steps differ by their seeds alone, and which the last of them is."""
+    _, *others = alike
+    if not others:
+        return ""
+    last = others[-1]
+    return f"; {counted(len(others), 'more step')} to {last.ordinal + 1}, {last.label}, with other seeds"
+
+
+def _differing(kind: Sequence[Sequence[Step]]) -> Table:
+    leaves = [dict(flat(_seedless(_asked(step)))) for step, *_ in kind]
+    names = [name for name in leaves[0] if len({json.dumps(each.get(name)) for each in leaves}) > 1]
+    rows = tuple(
+        (
+            count(own[0].ordinal),
+            words(f"{own[0].label}{_others(own)}"),
+            *(words(text(found.get(name))) for name in names),
+        )
+        for own, found in zip(kind, leaves, strict=True)
+    )
+    return Table("What differs", ("Step", "Label", *names), rows)

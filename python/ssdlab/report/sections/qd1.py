@@ -21,7 +21,7 @@ from ssdlab.report.charts import (
 )
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
-from ssdlab.report.together import leads
+from ssdlab.report.together import leads, texts_of
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import Qd1Result
 
@@ -63,7 +63,7 @@ def section(runs: Sequence[Shown]) -> Section:
         if point.missing is None and point.ordinal is not None
     ]
     figures = (
-        _bars(measured, (point_tables.throughput(corners),), _unshown(ones)),
+        _bars(measured, (point_tables.throughput(corners),)),
         percentiles.marks("qd1", "Latency at one I/O in flight", tails, point_tables.latencies(corners)),
         efficiency.figure("qd1", _worked(measured)),
         _blocks(sizes, _unshown(ones)),
@@ -86,23 +86,17 @@ def _name(point: Point) -> str:
 
 def _unshown(ones: Sequence[One]) -> str:
     """Return which runs have writes of a state that was not shown; nothing where all was."""
-    names = [one.shown.label for one in ones if not one.result.writes_shown]
-    if not names:
-        return ""
-    whose = "" if len(names) == len(ones) else f" of {', '.join(names)}"
-    return (
-        f" The writes{whose} are of drive states that were not shown: those of one workload, taken one after "
-        "another, may be of several."
-    )
+    text = "The writes are of no state that was shown, and may be of several."
+    lines = texts_of([(one.shown, "" if one.result.writes_shown else text) for one in ones])
+    return f" {' '.join(lines)}" if lines else ""
 
 
-def _bars(corners: Corners, tables: Tables, unshown: str) -> Figure:
+def _bars(corners: Corners, tables: Tables) -> Figure:
     views = _bars_views(corners)
     return Figure(
         id="qd1-bars",
         title="Throughput at one I/O in flight",
-        lead="Higher is better. Behind the value: the block size. Whisker: slowest to fastest interval."
-        + unshown,
+        lead="Higher is better. Behind the value: the block size. Whisker: slowest to fastest interval.",
         described="; ".join(
             f"{shown.label}, {_name(point)}: {rates.format_rate(point)}" for shown, point in corners
         ),
@@ -135,8 +129,10 @@ def _bars_view(corners: Corners, unit: Quantity, of: str) -> BarsView:
     groups: dict[str, list[Bar]] = {}
     for shown, point in corners:
         low, high = rates.spread(point, unit)
-        bar = Bar(shown.index, rates.rate(point, unit) or 0.0, block_text(point.block_bytes), low, high)
-        groups.setdefault(_name(point), []).append(bar)
+        own = rates.figure_of(shown, point.ordinal)
+        block = block_text(point.block_bytes)
+        bar = Bar(shown.index, rates.rate(point, unit) or 0.0, block, low, high)
+        groups.setdefault(_name(point), []).append(rates.marked(bar, own))
     ranked = (
         BarGroup(name, tuple(sorted(bars, key=lambda bar: -bar.value))) for name, bars in groups.items()
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.report.charts import Axis, Quantity
 from ssdlab.results.numbers import of_unit
 
 if TYPE_CHECKING:
+    from ssdlab.report.charts import Bar
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.metric import Metric
     from ssdlab.results.schema import Point
 
 WORDS: dict[Quantity, str] = {"iops": "IOPS", "mb_s": "MB/s"}
@@ -40,6 +44,19 @@ def format_rate(point: Point) -> str:
     """Return the throughput of a point as text, in the unit of its pattern."""
     unit = units(point.pattern)[0]
     return of_unit(rate(point, unit), WORDS[unit])
+
+
+def marked(bar: Bar, figure: Metric | None) -> Bar:
+    """Return a bar with the labels of the figure that it shows, grey where that has no rank."""
+    if figure is None:
+        return bar
+    note = ", ".join(filter(None, (bar.note, figure.state)))
+    return replace(bar, note=note, unranked=bool(figure.unfit("ranking")) or None)
+
+
+def figure_of(shown: Shown, ordinal: int | None) -> Metric | None:
+    """Return the first figure of a step."""
+    return next((each for each in shown.run.result.scalars if ordinal in each.steps), None)
 
 
 def axis(unit: Quantity, *, log: bool = False) -> Axis:

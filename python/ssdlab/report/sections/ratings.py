@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import Table, of_unit, words
-from ssdlab.results.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

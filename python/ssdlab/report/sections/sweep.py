@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.presented.points import peak_findings
 from ssdlab.model.units import block_text, ends_text, fixed_share_text, latency_text, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
+from ssdlab.report.links import attribution_of
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates, ratings, steady
-from ssdlab.report.together import leads
+from ssdlab.report.together import leads, texts_of
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import PeakResult
 
@@ -137,13 +138,14 @@ def _throughput(name: str, sweeps: Sequence[Sweep]) -> Figure:
     views = tuple(_throughput_view(sweeps, unit) for unit in _units(sweeps))
     crossed = any(_host(point) for sweep in sweeps for point in sweep.measured)
     cross = " Crosses: the host, not the drive, was the limit." if crossed else ""
+    held = [sweep for sweep in sweeps if not sweep.result.moved]
     levels = f" Fine dotted: {sweeps[0].share}, of each." if len(sweeps) > 1 else ""
     return Figure(
         id=f"{name}-throughput",
         title="Throughput against queue depth",
         lead=(
             f"{sweeps[0].workload}; higher is better. Ring: reported depth. "
-            f"Band: slowest to fastest interval.{levels}{cross}"
+            f"Band: slowest to fastest interval.{levels}{cross}{_limits(held)}"
         ),
         described=" ".join(_leads(sweeps)),
         chart=XyChart(views),
@@ -290,7 +292,8 @@ def _groups(sweeps: Sequence[Sweep], unit: Quantity) -> tuple[BarGroup, ...]:
 def _bar(sweep: Sweep, point: Point, unit: Quantity) -> Bar:
     low, high = rates.spread(point, unit)
     rated = _rated(sweep, unit) if point is sweep.chosen else None
-    return Bar(sweep.shown.index, rates.rate(point, unit) or 0.0, _depth(point), low, high, rated)
+    bar = Bar(sweep.shown.index, rates.rate(point, unit) or 0.0, _depth(point), low, high, rated)
+    return rates.marked(bar, rates.figure_of(sweep.shown, point.ordinal))
 
 
 def _rated(sweep: Sweep, unit: Quantity) -> float | None:
@@ -313,13 +316,23 @@ def _tail(sweep: Sweep) -> percentiles.Tail:
 
 
 def _how(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
-    lines = []
+    reported = f"Reported: the lowest depth with at least {sweeps[0].share}. The whole curve is kept."
+    held = any(not sweep.result.moved for sweep in sweeps)
+    return (*texts_of([(sweep.shown, _asked(sweep)) for sweep in sweeps]), *((reported,) if held else ()))
+
+
+def _asked(sweep: Sweep) -> str:
+    times = [point.seconds for point in sweep.measured if point.seconds]
+    each = f"; {ends_text(span_text(min(times)), span_text(max(times)))} at each depth" if times else ""
+    sync = sweep.result.engine == "sync"
+    return f"{sweep.workload}, {'threads of one synchronous I/O each' if sync else 'io_uring'}{each}."
+
+
+def _limits(sweeps: Sequence[Sweep]) -> str:
+    """Return what the limit was at the reported depths, where it is known."""
+    found = []
     for sweep in sweeps:
-        times = [point.seconds for point in sweep.measured if point.seconds]
-        each = f"{ends_text(span_text(min(times)), span_text(max(times)))} at each depth" if times else ""
-        sync = sweep.result.engine == "sync"
-        issue = "threads of one synchronous I/O each" if sync else "io_uring"
-        lines.append(f"{sweep.shown.label}: {sweep.workload}, {issue}; {each}.")
-    if any(not sweep.result.moved for sweep in sweeps):
-        lines.append(f"Reported: the lowest depth with at least {sweeps[0].share}. The whole curve is kept.")
-    return tuple(lines)
+        limit = attribution_of(sweep.chosen, sweep.shown.style.link_mb_s)
+        found.append((sweep.shown, f"the {limit.limit}" if limit else ""))
+    texts = texts_of(found)
+    return f" The limit at the reported depth: {'; '.join(texts)}." if texts else ""

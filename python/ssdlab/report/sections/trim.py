@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.methods.presented import trim
-from ssdlab.methods.results.trim import VERDICTS, TrimResult, going_on
+from ssdlab.methods.results.trim import TrimResult, going_on
 from ssdlab.methods.verbs.back import Back
 from ssdlab.model.units import and_listed, block_text, share_text, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
-from ssdlab.report.sections.headlines import Headline, of_scalars
 from ssdlab.report.together import leads, texts_of, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import NOTHING, Table, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from ssdlab.methods.results.trim import LbaPlot
     from ssdlab.report.runs import Shown
@@ -53,13 +51,6 @@ def section(runs: Sequence[Shown]) -> Section:
             ),
         ),
     )
-
-
-def headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
-    """Yield what a verdict on TRIM rests on, with the verdict."""
-    ((_, result),) = with_result([shown], TrimResult)
-    for label, headline in of_scalars(shown):
-        yield label, replace(headline, beside=(f"TRIM {VERDICTS[result.verdict]}", *headline.beside))
 
 
 def _worked(kept: Sequence[Trimmed]) -> list[efficiency.Worked]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.report.sections.cards import Card
     from ssdlab.report.standings import Place, Standing
 
 _ALL = "all "
@@ -44,21 +43,21 @@ class _Finding:
 
 
 def verdict(
-    tiles: Sequence[Card],
+    figures: Sequence[str],
     standings: Mapping[str, Standing],
     charts: Mapping[str, ChartLink],
     order: Sequence[str] = (),
     runs: Sequence[Shown] = (),
 ) -> tuple[Clause, ...]:
-    """Return a clause for each tile: who wins and by how much; of one drive, how it stands to its rating.
+    """Return a clause for each figure: who wins and by how much; of one drive, how it stands to its rating.
 
     Every drive is named, and every method that passes a drive or fails it. What was measured with a made-up
     example comes last.
 
     Parameters
     ----------
-    tiles
-        The figures of the top.
+    figures
+        Names of those of the top.
     standings
         Their ranks.
     charts
@@ -68,8 +67,7 @@ def verdict(
     runs
         Of the page.
     """
-    names = dict.fromkeys(name for tile in tiles for name in tile.names)
-    found = [standings[name] for name in names if name in standings]
+    found = [standings[name] for name in dict.fromkeys(figures) if name in standings]
     at = {method: number for number, method in enumerate(order)}
     found.sort(key=lambda each: (each.example, at.get(each.method, len(at))))
     one_method = len({standing.method for standing in found}) == 1
