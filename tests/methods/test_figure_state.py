@@ -16,6 +16,7 @@ from ssdlab.cli import main
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts_verdict import Judgement
 from ssdlab.model.units import figure_text
+from ssdlab.results.drive_states import doubts
 from ssdlab.results.evidence import PREPARING, qualified
 from ssdlab.results.run_folder import Step
 
@@ -81,7 +82,7 @@ def test_headlines_of_snia_tests_bear_the_verdict(tmp_path: Path, capsys: pytest
     assert isinstance(result, dict)
     assert not result["samples"]["steady"]
     verdict = Judgement(steady=False, fills=result["samples"]["fills"]).verdict
-    assert verdict.startswith("not judged after")
+    assert verdict.startswith("not judged: ")
     for figure in result["scalars"]:
         (unproven,) = [each for each in figure["qualifiers"] if each["code"] == "state-unproven"]
         assert unproven["why"] == f"steady state {verdict}"
@@ -103,9 +104,9 @@ def test_repeats_keep_the_state_of_a_figure(tmp_path: Path, capsys: pytest.Captu
 def test_the_verdict_has_three_words() -> None:
     assert Judgement(steady=True, fills=3.0).verdict == "achieved"
     assert Judgement(steady=False, fills=3.0).verdict == "NOT ACHIEVED"
-    assert Judgement(steady=False, fills=0.543).verdict == "not judged after 0.543 user capacities"
-    held_back = Judgement(steady=False, fills=3.0, by_host="the CPUs were 99.0 % busy")
-    assert held_back.verdict == "not judged by figures that the host disturbed"
+    assert Judgement(steady=False, fills=0.543).verdict == "not judged: 0.543 user capacities"
+    doubted = doubts([1], host="the CPUs were 99.0 % busy")
+    assert Judgement(steady=False, fills=3.0, doubts=doubted).verdict == "not judged: host-limited"
 
 
 def test_the_lowest_percent_needs_ten_rows_below_it(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_rounds_that_the_host_limited_are_no_proof_either_way() -> None:
     """What is not tracked decides nothing, and so its steps do not count."""
     for host_in, steady, verdict in (
         ("5/95 8 KiB", True, "achieved"),
-        ("0/100 4 KiB", False, "not judged by figures that the host disturbed"),
+        ("0/100 4 KiB", False, "not judged: host-limited"),
     ):
         scripted = Scripted(lambda label: 1000.0 + round_of(label))
         procedure(scripted.lab(), PtsIopsParams())
@@ -91,10 +91,9 @@ def test_rounds_that_the_host_limited_are_no_proof_either_way() -> None:
         ]
         (group,) = conclude(scripted.data(), PtsIopsParams()).groups
         assert (group.steady, group.verdict) == (steady, verdict)
-    assert group.by_host is not None
-    assert group.by_host.startswith(
-        "in 1 of 15 tracked steps, first round 3, 0/100 4 KiB: the CPUs were 99.0 %"
-    )
+    (doubt,) = group.doubts
+    assert doubt.code == "host-limited"
+    assert doubt.why.startswith("in 1 of 15 tracked steps, first round 3, 0/100 4 KiB: the CPUs were 99.0 %")
 
 
 @pytest.mark.parametrize("by_host", [False, True])
@@ -116,7 +115,5 @@ def test_a_point_taken_again_on_a_loaded_host_says_nothing_of_the_drive(by_host:
     (check,) = checks_of(RunData(steps, 1, 1), [["depth 1", "depth 8"]], "IOPS")
     assert not check.held
     (mark,) = moved([check])
-    assert sentence(check_claim(check)).endswith(
-        "near saturation)." if by_host else "the drive's state moved."
-    )
+    assert ("host-limited" in sentence(check_claim(check))) is by_host
     assert mark.code == ("state-unproven" if by_host else "state-moved")

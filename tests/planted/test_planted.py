@@ -204,3 +204,25 @@ def test_what_was_killed_goes_on(manifests: dict[str, dict[str, Any]], library: 
     run = run_of(manifests, "killed")
     assert main(["resume", str(library / run)]) == 0
     assert told("show", run)["status"] == "finished"
+
+
+@pytest.mark.parametrize(
+    ("run", "place"),
+    [("steady-random-write", "steady"), ("consistency", "entries"), ("pts-throughput", "groups")],
+)
+def test_what_spoiled_a_judgement_is_a_doubt_of_it(
+    manifests: dict[str, dict[str, Any]], run: str, place: str
+) -> None:
+    """A field for each kind of doubt became one list; what is not of a judgement stays as it is."""
+    manifest = manifests[run_of(manifests, run)]
+    stored = manifest["result"]
+    spoiled = {"throttled": True, "by_host": "the CPUs were busy", "failed": "1 of 9 I/Os failed"}
+    found = stored[place]
+    doubtful = [each | spoiled for each in found] if isinstance(found, list) else found | spoiled
+    result = manifest_as_of_now(manifest | {"result": stored | {place: doubtful}})["result"]
+    read = result[place]
+    for each in read if isinstance(read, list) else [read]:
+        assert not each.keys() & spoiled.keys()
+        assert {one["code"] for one in each["doubts"]} == {"throttled", "host-limited", "failed-io"}
+        assert {one.get("why") for one in each["doubts"]} == {None, spoiled["by_host"], spoiled["failed"]}
+    assert parse_result(result) is not None

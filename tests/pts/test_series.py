@@ -203,7 +203,7 @@ def test_only_a_pause_within_the_judged_window_keeps_it_from_being_judged(
     scripted.steps[at] = replace(step, result=step.result.model_copy(update={"pauses": (pause,)}))
     result = write_saturation.conclude(scripted.data(), params)
     assert (result.samples.first, result.samples.last, result.ended) == (1, 5, 155)
-    assert result.samples.steady is steady and (result.samples.by_host is None) is steady
+    assert result.samples.steady is steady and (not result.samples.doubts) is steady
 
 
 def test_optional_stimuli_and_a_longer_limit() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ssdlab.methods.results.pts_verdict import SteadyWindow, unproven
+from ssdlab.results.drive_states import doubts
 
 HELD = SteadyWindow(what="a", steady=True, fills=2.0)
 SHORT = SteadyWindow(what="b", steady=False, fills=0.3)
@@ -10,9 +11,10 @@ FAILED = SteadyWindow(what="c", steady=False, fills=2.0)
 
 
 def test_both_reasons_why_it_could_not_be_judged_are_named() -> None:
-    both = SteadyWindow(what="d", steady=False, fills=0.3, by_host="the CPU")
+    doubted = doubts([1], host="the CPU")
+    both = SteadyWindow(what="d", steady=False, fills=0.3, doubts=doubted)
     assert "0.300 user capacities" in both.verdict and "host" in both.verdict
-    host = SteadyWindow(what="e", steady=False, fills=2.0, by_host="the CPU")
+    host = SteadyWindow(what="e", steady=False, fills=2.0, doubts=doubted)
     assert "capacities" not in host.verdict and "host" in host.verdict
 
 
@@ -21,4 +23,4 @@ def test_a_figure_of_a_window_has_its_verdict_and_its_steps() -> None:
     (failed,), (short,) = unproven(FAILED, [5, 3]), unproven(SHORT, [3])
     assert failed.code == short.code == "state-unproven" and failed.steps == (3, 5)
     assert failed.why == "steady state NOT ACHIEVED"
-    assert short.why == "steady state not judged after 0.300 user capacities"
+    assert short.why == "steady state not judged: 0.300 user capacities"

@@ -92,8 +92,6 @@ class Claim:
         What was found, and what it is held against.
     evidence
         What shows it.
-    judged
-        Whether it could be judged; where not, `says` tells why.
     others
         Further amounts and words that the sentence names.
     """
@@ -102,7 +100,6 @@ class Claim:
     figure: Amount | None = None
     bound: Bound | None = None
     evidence: Evidence = field(default_factory=Evidence)
-    judged: bool = True
     others: Mapping[str, Amount | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -119,8 +116,8 @@ class Claim:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the figure keeps the bound; None where there is none of them, or it was not judged."""
-        if not self.judged or self.figure is None or self.bound is None:
+        """Whether the figure keeps the bound; None where there is none of them."""
+        if self.figure is None or self.bound is None:
             return None
         return self.bound.kept_by(self.figure)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from operator import not_
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.model.stored import Stored, absent
-from ssdlab.results.metric import Qualifier
+from ssdlab.results.metric import Qualifier, labelled, labels, united
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +21,32 @@ PREPARED = "prepared, not written"
 """What is said of a state that was placed into a simulated drive, wherever it is told."""
 
 
-class StateCheck(Stored):
+class Doubted(Stored):
+    """A judgement of the drive's state, with what keeps it from being one."""
+
+    doubts: tuple[Qualifier, ...] = Field(
+        default=(),
+        exclude_if=not_,
+        description="heat, the host or failed I/O, in what it is of or in what prepared the drive",
+    )
+
+    @property
+    def doubted(self) -> str:
+        """Those doubts, each with its reason; empty: there is none."""
+        return "; ".join(labelled(each.label, each.why) for each in self.doubts)
+
+
+def doubts(
+    steps: Iterable[int], *, hot: bool = False, host: str = "", failed: str = ""
+) -> tuple[Qualifier, ...]:
+    """Return what speaks against a judgement of steps: heat, why the host was the limit, what failed."""
+    own = tuple(steps)
+    heat = (Qualifier(code="throttled", steps=own),) if hot else ()
+    whys = (("failed-io", failed), ("host-limited", host))
+    return united((*heat, *(Qualifier(code=code, steps=own, why=why) for code, why in whys if why)))
+
+
+class StateCheck(Doubted):
     """Two figures of one workload at two times, which one drive state would make alike.
 
     ``repeated``: the first point of a sweep that fell with rising depth, taken again after it. ``window``:
@@ -43,18 +69,10 @@ class StateCheck(Stored):
         description="whether both are within the fifth that SNIA's rule allows; of `throttled` never, nor "
         "where the host was the limit"
     )
-    by_host: str | None = Field(
-        default=None,
-        exclude_if=absent,
-        description="why the host, not the drive, was the limit of one of both; absent: it was not",
-    )
-    failed: str | None = Field(
-        default=None, exclude_if=absent, description="I/Os of one of both that failed; absent: none"
-    )
     ordinals: tuple[int, ...]
 
 
-class SteadyProof(Stored):
+class SteadyProof(Doubted):
     """How far the writing before a measurement brought the drive, judged by SNIA's rule over equal rounds."""
 
     reached: bool = Field(
@@ -81,20 +99,6 @@ class SteadyProof(Stored):
     since_capacities: float | None = Field(
         default=None, description="bytes written since then / bytes of the span, this writing included"
     )
-    throttled: bool | None = Field(
-        default=None, exclude_if=absent, description="whether heat slowed the drive meanwhile; absent: no"
-    )
-    by_host: str | None = Field(
-        default=None,
-        exclude_if=absent,
-        description="why the host, not the drive, was the limit meanwhile; absent: it was not",
-    )
-    failed: str | None = Field(
-        default=None,
-        exclude_if=absent,
-        description="I/Os that failed meanwhile, or in what prepared the drive; absent: none",
-    )
-
     in_full: bool | None = Field(
         default=None,
         exclude_if=absent,
@@ -113,9 +117,8 @@ class SteadyProof(Stored):
 
     @property
     def judged(self) -> bool:
-        """Whether rounds and writing were enough, no I/O failed, and neither heat nor host was the limit."""
-        held_back = self.throttled or self.by_host or self.failed
-        return self.first is not None and self.capacities >= MIN_CAPACITIES and not held_back
+        """Whether rounds and writing were enough, and there is no doubt."""
+        return self.first is not None and self.capacities >= MIN_CAPACITIES and not self.doubts
 
 
 class OnePassProof(SteadyProof):
@@ -169,7 +172,7 @@ class PlacedProof(SteadyProof):
     @property
     def judged(self) -> bool:
         """Whether there were rounds enough, of a drive that heat did not hold back, to tell."""
-        return self.first is not None and not self.throttled
+        return self.first is not None and "throttled" not in {each.code for each in self.doubts}
 
 
 AnyProof = OnePassProof | PlacedProof | SteadyProof
@@ -189,24 +192,17 @@ def proven(steady: SteadyProof | None) -> tuple[Qualifier, ...]:
 def _why_unproven(steady: SteadyProof) -> str:
     if steady.judged:
         return "steady state was not reached"
-    for held_back, why in (
-        (steady.throttled, "the drive was hot"),
-        (steady.failed, "I/O failed"),
-        (steady.by_host, "the host was the limit"),
-    ):
-        if held_back:
-            return f"steady state was not judged, as {why}"
-    return "steady state was not judged: too little was written"
+    return f"steady state was not judged: {labels(steady.doubts) or 'too little was written'}"
 
 
 def moved(checks: Iterable[StateCheck]) -> tuple[Qualifier, ...]:
     """Return what stands with the figures of a sweep, by the checks of its state; none where all held.
 
-    A check that the host or failed I/O spoiled shows no move; the state is not proven either.
+    A check in doubt shows no move; the state is not proven either.
     """
     found = [check for check in checks if not check.held]
     steps = tuple(dict.fromkeys(ordinal for check in found for ordinal in check.ordinals))
-    if any(not check.by_host and not check.failed for check in found):
+    if any(not check.doubts for check in found):
         return (Qualifier(code="state-moved", steps=steps),)
-    why = "I/O failed" if any(check.failed for check in found) else "the host was the limit"
-    return (Qualifier(code="state-unproven", steps=steps, why=f"not judged, as {why}"),) if found else ()
+    why = labels(united(each for check in found for each in check.doubts))
+    return (Qualifier(code="state-unproven", steps=steps, why=f"not judged: {why}"),) if found else ()

@@ -35,6 +35,9 @@ _KNOWN = (
 )
 """How caveats begin that findings, departures and qualifiers of today say as well."""
 _PREPARED = {"one-pass": "one-pass", "analytic": "placed"}
+_DOUBTS = {"failed": "failed-io", "throttled": "throttled", "by_host": "host-limited"}
+_JUDGED = {"rounds_mb_s", "fills", "held", "steady_from_s"}
+"""What judgements of a drive's state have, and nothing else."""
 _FRESH = ("fill", "consistency", "trim")
 """Kinds of results that begin with a purged drive."""
 _BROUGHT_ABOUT = {
@@ -72,6 +75,8 @@ def as_of_now(result: Document | None) -> Document | None:
     """Return a stored result in the form of today; one that has it is given back as it is."""
     if not isinstance(result, dict):
         return result
+    if "caveats" in result:
+        result = _with_doubts(result)
     figures, medians = result.get("scalars"), result.get("repeated")
     if result.get("kind") == "suite" and isinstance(medians, list):
         return {**result, "repeated": [_median(each) for each in medians]}
@@ -79,6 +84,23 @@ def as_of_now(result: Document | None) -> Document | None:
         return result
     of_all = list(_of_result(result))
     return {**result, "scalars": [_converted(each, of_all) for each in figures]}
+
+
+def _with_doubts(stored: Any) -> Any:  # noqa: ANN401 - as it is stored
+    """Return what is stored with the doubts of its judgements, which were a field for each kind."""
+    if isinstance(stored, list):
+        return [_with_doubts(each) for each in stored]
+    if not isinstance(stored, dict):
+        return stored
+    found = [
+        {"code": code, **({"why": stored[name]} if isinstance(stored[name], str) else {})}
+        for name, code in _DOUBTS.items()
+        if name in stored and (stored[name] is True or isinstance(stored[name], str))
+    ]
+    kept = {name: _with_doubts(each) for name, each in stored.items()}
+    if not found or not stored.keys() & _JUDGED:
+        return kept
+    return {**{name: each for name, each in kept.items() if name not in _DOUBTS}, "doubts": found}
 
 
 def _is_earlier(figure: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -26,7 +26,7 @@ from ssdlab.methods.steps import Finding, Until
 from ssdlab.methods.verbs.one_pass import OnePass
 from ssdlab.methods.verbs.place import Place
 from ssdlab.model.frozen import Bytes
-from ssdlab.results.drive_states import OnePassProof, PlacedProof
+from ssdlab.results.drive_states import OnePassProof, PlacedProof, doubts
 from ssdlab.results.evidence import evidence_of, not_proven
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
     passed_s = 0.0 if passed is None else float(passed.measured.elapsed_s)
     shown, written = evidence_of(step), step.measured.written_bytes + passed_bytes
     since = written_by(data.steps, data.capacity_bytes, data.voided)[step.ordinal]
-    facts = {
+    host, failed = shown.not_the_drive(WINDOW * judged.round_s), not_proven(data.steps, step)
+    doubted = doubts([step.ordinal], hot=shown.hot, host=host, failed=failed)
+    facts: dict[str, Any] = {
         "ordinal": step.ordinal,
         "round_s": judged.round_s,
         "rounds_mb_s": judged.rounds_mb_s,
@@ -162,13 +164,10 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
         "since": since.since,
         "since_capacities": since.bytes / laid.data_bytes,
         "spare": laid.spare,
-        "throttled": shown.hot or None,
-        "by_host": shown.not_the_drive(WINDOW * judged.round_s) or None,
-        "failed": not_proven(data.steps, step) or None,
+        "doubts": doubted,
+        "reached": judged.steady and not doubted,
         "in_full": in_full or None,
     }
-    held_back = facts["throttled"] or facts["by_host"] or facts["failed"]
-    facts["reached"] = judged.steady and not held_back
     if placed:
         return PlacedProof(**facts)
     return OnePassProof(

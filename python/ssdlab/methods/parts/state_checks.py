@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.analysis.falling import Fall, came_back, deepest_fall
 from ssdlab.methods.results.steady import window_check
-from ssdlab.results.drive_states import StateCheck
+from ssdlab.results.drive_states import StateCheck, doubts
 from ssdlab.results.evidence import evidence_of, why_faulty
 
 if TYPE_CHECKING:
@@ -89,7 +89,12 @@ def checks_of(
     repeated = [check for line in lines for check in _repeated(data, line, unit)]
     later = data.step(alike) if alike else None
     disturbed = later is not None and (evidence_of(later).not_the_drive() or why_faulty([later]))
-    if steady is None or later is None or steady.by_host or steady.failed or disturbed:
+    if (
+        steady is None
+        or later is None
+        or disturbed
+        or any(each.code != "throttled" for each in steady.doubts)
+    ):
         return tuple(repeated)
     check = window_check(steady, later, alike)
     return (*repeated, *(() if check is None else (check,)))
@@ -104,8 +109,9 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
         before, after = _value(step, unit), _value(then, unit)
         lowest = min(steps[at + 1 :], key=lambda each: _value(each, unit), default=step)
         fell = _value(lowest, unit) < before  # the first point is taken again whichever the fall began at
+        ordinals = (step.ordinal, *((lowest.ordinal,) if fell else ()), then.ordinal)
         host = evidence_of(step).not_the_drive() or evidence_of(then).not_the_drive()
-        failed = why_faulty((step, then))
+        doubted = doubts(ordinals, host=host, failed=why_faulty((step, then)))
         yield StateCheck(
             kind="repeated",
             unit=unit,
@@ -115,10 +121,9 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
             after=after,
             fallen=lowest.label if fell else "",
             lowest=_value(lowest, unit) if fell else None,
-            held=came_back(before, after) and not host and not failed,
-            by_host=host or None,
-            failed=failed or None,
-            ordinals=(step.ordinal, *((lowest.ordinal,) if fell else ()), then.ordinal),
+            held=came_back(before, after) and not doubted,
+            doubts=doubted,
+            ordinals=ordinals,
         )
 
 

@@ -31,7 +31,6 @@ def findings(result: ActResult) -> Iterator[Claim]:
         yield Claim(
             f"{{load}} {{did}} {of}, {CLOCKS[each.rule]}{why}{short if result.judged else _NOT_AN_HOUR}",
             evidence=shown,
-            judged=result.judged,
             others={
                 "load": load,
                 "did": verdict_word(each.passed, judged=result.judged),
@@ -79,9 +78,7 @@ def verdict_words(result: ActResult, verdict: ActVerdict) -> str:
 def delivered(delivery: ActDelivery) -> Claim:
     """Return what our own test says, which is no rule of ACT's."""
     if delivery.delivered is None:
-        return Claim(
-            "Whether the load was delivered is not judged ({why})", judged=False, others={"why": delivery.why}
-        )
+        return Claim("Whether the load was delivered is not judged ({why})", others={"why": delivery.why})
     share = Amount(100 * MIN_DONE, "%")
     if delivery.delivered:
         return Claim(
@@ -158,7 +155,7 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         alone = "" if by_rule is None else " was delivered (our own test); by the rule alone {alone}"
         says = "No load held by {rule}" + alone + ("" if result.judged else _NOT_AN_HOUR)
         named: dict[str, Amount | str] = {"rule": rule, "alone": f"{by_rule}x"}
-        yield Claim(says, evidence=tried, judged=result.judged, others=named)
+        yield Claim(says, evidence=tried, others=named)
         return
     others: dict[str, Amount | str] = {"rule": rule}
     changed = ""
@@ -183,7 +180,6 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         says,
         figure=Amount(result.score, "x"),
         evidence=tried,
-        judged=result.resolution is not None and result.judged,
         others=others,
     )
     held = max((each.load for each in result.tries if each.held), default=0)

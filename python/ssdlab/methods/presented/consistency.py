@@ -27,15 +27,13 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
             f"{says}; {_state(entry)}",
             figure=Amount(entry.last.mean, "IOPS"),
             evidence=Evidence((entry.ordinal,)),
-            judged=entry.judged,
             others={
                 "name": entry.name,
                 "which": "the last" if entry.last.name == "last" else "all",
                 "length": Amount(entry.last.rows, "s"),
                 "floor": Amount(entry.last.floor, "IOPS"),
                 "steady": Amount(entry.steady_from_s, "s"),
-                "by_host": entry.by_host or "",
-                "failed": entry.failed or "",
+                "doubted": entry.doubted,
                 "written": f"{significant(entry.capacities or 0.0)} capacities",
             },
         )
@@ -65,16 +63,12 @@ def _warmer(entries: Sequence[ConsistencyEntry]) -> Iterator[Claim]:
 
 
 def _state(entry: ConsistencyEntry) -> str:
-    if entry.throttled:
-        return "whether it was steady is not judged, as heat held the drive back"
-    if entry.failed:
-        return "whether it was steady is not judged, as I/O failed ({failed})"
-    if entry.by_host:
-        return "whether it was steady is not judged, as that shows the host, not the drive ({by_host})"
+    if entry.doubts:
+        return "steady state is not judged: {doubted}"
     if not entry.judged and (entry.capacities or 0.0) < MIN_CAPACITIES:
-        return "whether it was steady is not judged, as {written} were written over"
+        return "steady state is not judged: {written} were written over"
     if not entry.judged:
-        return "whether it was steady is not judged, as five rounds were not done after the first capacity"
+        return "steady state is not judged: too few rounds after the first capacity"
     return "no steady state was found" if entry.steady_from_s is None else "steady from {steady} on"
 
 

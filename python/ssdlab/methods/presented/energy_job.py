@@ -30,7 +30,7 @@ def findings(result: EnergyJobResult) -> Iterator[Claim]:
         )
         return
     if result.energy_j is None:
-        yield Claim("{job} took {time}; not metered", evidence=shown, judged=False, others=others)
+        yield Claim("{job} took {time}; not metered", evidence=shown, others=others)
         return
     yield Claim(
         "{job} took {figure} in {time}, {power} on average",

@@ -40,7 +40,6 @@ def findings(result: FillResult) -> Iterator[Claim]:
             "throttled itself for heat",
             figure=Amount(result.hot_drop_bytes, "bytes"),
             evidence=shown,
-            judged=False,
         )
     elif result.cache_bytes is None:
         yield Claim("The speed does not fall for good, so no end of a cache was found", evidence=shown)

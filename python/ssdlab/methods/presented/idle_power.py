@@ -44,7 +44,6 @@ def findings(result: IdlePowerResult) -> Iterator[Claim]:
             "No wake-up was told apart: the first reads after a rest took no longer than those right behind "
             "them",
             evidence=Evidence(tuple(each.ordinal for each in result.rests)),
-            judged=False,
         )
         return
     yield Claim(

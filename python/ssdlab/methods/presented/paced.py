@@ -68,7 +68,6 @@ def safe_rate(result: PacedBurstResult) -> Claim:
             f"Writing is safe up to at least {{figure}}{where}; no rate failed",
             figure=safe,
             evidence=tried,
-            judged=False,
             others=within,
         )
     failed = next(each for each in result.rates if each.rate == result.lowest_failed_mb_s)

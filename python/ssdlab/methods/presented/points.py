@@ -298,7 +298,7 @@ def points_tables(result: PointsResult | JobResult) -> tuple[Table, ...]:
 
 def unknown_findings(result: UnknownResult) -> Iterator[Claim]:
     """Yield that nothing but figures can be shown."""
-    yield Claim("{why}", judged=False, others={"why": result.unknown.rstrip(".")})
+    yield Claim("{why}", others={"why": result.unknown.rstrip(".")})
 
 
 def headline_findings(result: ResultBase) -> Iterator[Claim]:

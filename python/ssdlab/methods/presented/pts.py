@@ -148,7 +148,6 @@ def window_claim(
         figure=None if share is None else Amount(100 * share, "%"),
         bound=Bound("at most", Amount(100 * limit, "%")),
         evidence=Evidence() if evidence is None else evidence,
-        judged=worst is not None,
         others={} if others is None else others,
     )
 

@@ -51,7 +51,6 @@ def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
         yield Claim(
             "{load}: cut short before the first record",
             evidence=shown,
-            judged=False,
             others={"load": result.stimulus},
         )
         return
@@ -147,7 +146,6 @@ def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
         f"By {{of}} bursts reach {{gains}} of rest, of a baseline of {{figure}}{steady}",
         figure=Amount(result.baseline_iops, "IOPS"),
         evidence=Evidence((result.writes.ordinal, *(wait.bursts.ordinal for wait in result.waits))),
-        judged=result.samples.steady,
         others={
             "of": f"{result.setting} of {result.specification}",
             "gains": gains,

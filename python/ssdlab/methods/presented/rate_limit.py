@@ -35,7 +35,6 @@ def findings(result: RateLimitResult) -> Iterator[Claim]:
             figure=reached,
             bound=bound,
             evidence=tried,
-            judged=False,
             others=others,
         )
         return

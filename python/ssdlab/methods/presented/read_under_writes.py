@@ -70,7 +70,6 @@ def _references(result: ReadUnderWritesResult) -> Claim:
         "Alone and {state}, random reads peak at {figure}{of_reads} and random writes do {writes}{of_writes}",
         figure=Amount(result.peak.iops, "IOPS"),
         evidence=Evidence((result.peak.ordinal, result.steady_rate.ordinal)),
-        judged=result.in_steady_state and not any(failed.values()),
         others={
             "writes": Amount(result.steady_rate.iops, "IOPS"),
             "state": state,
@@ -87,7 +86,6 @@ def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
         return Claim(
             "{load} are not judged: {why}",
             evidence=shown,
-            judged=False,
             others={"load": load, "why": cell.why},
         )
     if not cell.held:
@@ -100,7 +98,7 @@ def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
         "alone": "",
     }
     if cell.service_ns.get("p99") is None:
-        return Claim("{load} take {mean}; too few for a p99", evidence=shown, judged=False, others=others)
+        return Claim("{load} take {mean}; too few for a p99", evidence=shown, others=others)
     ratio = times(cell, result.cell(cell.read_pct, 0))
     if ratio is not None:
         others["alone"] = f", {Amount(ratio, 'times')} that of the same reads alone"
@@ -108,7 +106,6 @@ def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
         "{load} take {mean}, p99 {figure}{alone}",
         figure=Amount(cell.service_ns.get("p99"), "ns"),
         evidence=shown,
-        judged=result.in_steady_state,
         others=others,
     )
 
@@ -148,7 +145,6 @@ def _unlike(result: ReadUnderWritesResult) -> Iterator[Claim]:
             "{count} held although {asks} for more than a saturated one: {length} at each cell did not tell "
             "where the drive saturates",
             evidence=Evidence(tuple(each.ordinal for each in found)),
-            judged=False,
             others={
                 "count": counted(len(found), "cell"),
                 "asks": "it asks" if len(found) == 1 else "they ask",

@@ -16,21 +16,17 @@ if TYPE_CHECKING:
 
 TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
 """Why nothing can be said of the state; the names are those of `lasted`."""
-TOO_HOT = "the drive throttled itself for heat meanwhile, and a drive that does is as even as its cooling"
-FAILED = "I/O failed: {failed}"
-BY_HOST = "what was measured shows the host, not the drive: {by_host}"
 
 
 def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
     """Return what the writing before a measurement showed; `of` begins the sentence, of several."""
     if steady is None:
-        return Claim("Not brought into steady state before", judged=False)
+        return Claim("Not brought into steady state before")
     shown = Evidence((steady.ordinal,))
     if not steady.judged or steady.range_share is None or steady.rise_share is None or steady.first is None:
         return Claim(
-            f"{of}Whether the drive was in steady state is not judged: {why_not_judged(steady)}",
+            f"{of}Steady state is not judged: {'{doubted}' if steady.doubts else TOO_LITTLE}",
             evidence=shown,
-            judged=False,
             others=lasted(steady),
         )
     return Claim(
@@ -88,15 +84,6 @@ def _by_flash(steady: SteadyProof) -> bool:
     return isinstance(steady, PlacedProof) and not steady.in_full
 
 
-def why_not_judged(steady: SteadyProof) -> str:
-    """Return why nothing can be said of the state."""
-    if steady.throttled:
-        return TOO_HOT
-    if steady.failed:
-        return FAILED
-    return BY_HOST if steady.by_host else TOO_LITTLE
-
-
 def _verdict(steady: SteadyProof) -> str:
     if isinstance(steady, PlacedProof):
         held = "held the rule of it" if steady.reached else "did NOT hold the rule of it"
@@ -127,14 +114,13 @@ def one_pass_claim(steady: OnePassProof) -> Claim:
         return Claim(
             f"{says}; with so much its speed need not fall, and did not",
             evidence=shown,
-            judged=True,
             others=others,
         )
     if steady.spare_found is None:
-        return Claim(f"{says}; its speed shows no spare", evidence=shown, judged=False, others=others)
+        return Claim(f"{says}; its speed shows no spare", evidence=shown, others=others)
     verdict = "the speed shows {figure}" + ("" if steady.agreed else ": another one")
     figure = Amount(100 * steady.spare_found, "%")
-    return Claim(f"{says}; {verdict}", figure=figure, evidence=shown, judged=steady.agreed, others=others)
+    return Claim(f"{says}; {verdict}", figure=figure, evidence=shown, others=others)
 
 
 def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
@@ -144,8 +130,7 @@ def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
         "time": Amount(steady.seconds, "s"),
         "written": f"{significant(steady.capacities)} capacities",
         "rounds": f"{rounds} round{'s' if rounds != 1 else ''}",
-        "by_host": steady.by_host or "",
-        "failed": steady.failed or "",
+        "doubted": steady.doubted,
     }
 
 
@@ -160,8 +145,7 @@ def check_claim(check: StateCheck) -> Claim:
         "after": Amount(check.after, check.unit),
         "fallen": check.fallen,
         "lowest": Amount(check.lowest, check.unit),
-        "by_host": check.by_host or "",
-        "failed": check.failed or "",
+        "doubted": check.doubted,
     }
     if check.kind == "repeated" and check.lowest is None:
         says = "{what} gave {figure}, and {after} when it was taken again afterwards"
@@ -176,16 +160,13 @@ def check_claim(check: StateCheck) -> Claim:
         )
     else:
         says = "{what} ended at {figure}, and {then} gave {after} of the same work"
-    if check.failed:
-        verdict = "not judged, as I/O failed ({failed})"
-    elif check.by_host:
-        verdict = "not judged, as it shows the host, not the drive ({by_host})"
+    if check.doubts:
+        verdict = "not judged: {doubted}"
     else:
         verdict = "within a fifth of each other" if check.held else "the drive's state moved"
     return Claim(
         f"{says}: {verdict}",
         figure=Amount(check.before, check.unit),
         evidence=Evidence(check.ordinals),
-        judged=check.held,
         others=others,
     )

@@ -42,7 +42,6 @@ def findings(result: TrimResult) -> Iterator[Claim]:
         figure=Amount(100 * result.recovered, "%"),
         bound=Bound("at least", Amount(100 * result.passes_from, "%")),
         evidence=Evidence(steps),
-        judged=result.verdict in ("works", "fails"),
         others={
             "regained": Amount(None if result.regained is None else 100 * result.regained, "%"),
             "sure": Amount(None if result.uncertainty is None else 100 * result.uncertainty, "%"),
@@ -53,7 +52,7 @@ def findings(result: TrimResult) -> Iterator[Claim]:
     if result.verdict == "no contrast" and result.before is not None:
         yield _no_contrast(result, result.before)
     known = result.trim.reached_device
-    yield Claim(_REACHED[known], evidence=Evidence(steps[-1:]), judged=known is not None)
+    yield Claim(_REACHED[known], evidence=Evidence(steps[-1:]))
 
 
 def _no_contrast(result: TrimResult, before: LbaPlot) -> Claim:

@@ -29,6 +29,7 @@ from ssdlab.methods.results.pts_rounds import TrackedVariable
 from ssdlab.model.pattern import Bands, Sequential, Uniform
 from ssdlab.model.units import NS_PER_S, block_text, counted, numbered_text, span_text
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload
+from ssdlab.results.drive_states import doubts
 from ssdlab.results.evidence import PAUSED_SHARE, evidence_of, not_proven
 from ssdlab.results.metric import Metric
 
@@ -160,12 +161,11 @@ def samples_of(
     fills = (before + sum(found.written_bytes[: last * cycle])) / data.capacity_bytes
     begins_s = (begins * cycle + at) * found.seconds
     length_s = max(0, (last - begins - 1) * cycle + 1) * found.seconds
-    host = _disturbed(step, begins_s, length_s)
-    failed = not_proven(data.steps, step)
+    host, failed = _disturbed(step, begins_s, length_s), not_proven(data.steps, step)
+    doubted = doubts([step.ordinal], host=host, failed=failed)
     return PtsSamples(
-        steady=first is not None and fills >= MIN_CAPACITIES and not host and not failed,
-        by_host=host or None,
-        failed=failed or None,
+        steady=first is not None and fills >= MIN_CAPACITIES and not doubted,
+        doubts=doubted,
         first=begins + 1,
         last=last,
         every=cycle,

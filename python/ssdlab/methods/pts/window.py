@@ -40,6 +40,7 @@ from ssdlab.methods.results.pts import PtsResult, Stimulus
 from ssdlab.methods.results.pts_rounds import FiveNines, PtsCell, PtsRounds, TrackedVariable
 from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.model.units import block_text, counted, ends_text, numbered_text, significant
+from ssdlab.results.drive_states import doubts
 from ssdlab.results.evidence import evidence_of, unprepared, why_faulty
 from ssdlab.results.metric import Metric
 
@@ -80,15 +81,14 @@ def collect(
     ends = max(steps[cell.label][last - 1].ordinal for cell in cells)
     fills = written_until(data, ends) / data.capacity_bytes
     window = [step for each in tracked for step in steps[each.cell][at:last]]
-    host = _by_the_host(window)
     failed = why_faulty(window) or unprepared(data.steps, ends)
+    doubted = doubts((each.ordinal for each in window), host=_by_the_host(window), failed=failed)
     return PtsRounds(
         group=group,
         rounds=rounds,
         cuts=cuts,
-        steady=first is not None and fills >= MIN_CAPACITIES and not host and not failed,
-        by_host=host or None,
-        failed=failed or None,
+        steady=first is not None and fills >= MIN_CAPACITIES and not doubted,
+        doubts=doubted,
         first=at + 1,
         last=last,
         reported=reported_rounds,

@@ -13,6 +13,7 @@ from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.drive_states import Doubted, doubts
 from ssdlab.results.evidence import evidence_of
 from ssdlab.results.metric import Qualifier, of_deviation
 from ssdlab.results.schema import Metric, ResultBase
@@ -45,7 +46,7 @@ class StretchFigures(Stored):
         return cls(name=name, evenness=found.evenness, **asdict(found))
 
 
-class ConsistencyEntry(Stored):
+class ConsistencyEntry(Doubted):
     """One amount of spare area."""
 
     name: str = Field(description="stock, or how much is spare")
@@ -68,19 +69,6 @@ class ConsistencyEntry(Stored):
         default=None,
         exclude_if=absent,
         description="whole rounds after the part in use was written over once; absent: not recorded",
-    )
-    throttled: bool | None = Field(
-        default=None, exclude_if=absent, description="whether heat slowed the drive meanwhile; absent: no"
-    )
-    by_host: str | None = Field(
-        default=None,
-        exclude_if=absent,
-        description="why the host, not the drive, was the limit meanwhile; absent: it was not",
-    )
-    failed: str | None = Field(
-        default=None,
-        exclude_if=absent,
-        description="I/Os that failed meanwhile, or in what prepared the drive; absent: none",
     )
     began_c: float | None = Field(
         default=None,
@@ -125,8 +113,8 @@ class ConsistencyEntry(Stored):
         capacities = summary.written_bytes / length
         first_row = int(moved.searchsorted(MIN_CAPACITIES * length)) + 1
         shown = evidence_of(step)
-        hot, host = shown.hot, shown.not_the_drive()
-        steady_s = None if hot or host or failed else steady_from(ends_s, iops, round(round_s), first_row)
+        doubted = doubts([step.ordinal], hot=shown.hot, host=shown.not_the_drive(), failed=failed)
+        steady_s = None if doubted else steady_from(ends_s, iops, round(round_s), first_row)
         # Of a run that is short, or steady late, the last seconds begin where it was steady.
         last_s = max(0.0, end_s - LAST_S, steady_s or 0.0)
         parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", last_s)]
@@ -144,9 +132,7 @@ class ConsistencyEntry(Stored):
             steady_from_s=steady_s,
             capacities=capacities,
             rounds_after=max(0, len(iops) - first_row) // round(round_s),
-            throttled=hot or None,
-            by_host=host or None,
-            failed=failed or None,
+            doubts=doubted,
             began_c=began_c,
             stretches=tuple(StretchFigures.of(part, figures) for part, figures in found if figures),
             write_amplification=None if summary.drive is None else summary.drive.write_amplification,
@@ -157,10 +143,10 @@ class ConsistencyEntry(Stored):
 
     @property
     def judged(self) -> bool:
-        """Whether enough was written over to tell, no I/O failed, and neither heat nor host was the limit."""
+        """Whether enough was written over to tell, and there is no doubt."""
         enough = self.capacities is None or self.capacities >= MIN_CAPACITIES
         rounds = self.rounds_after is None or self.rounds_after >= WINDOW
-        return enough and rounds and not (self.throttled or self.by_host or self.failed)
+        return enough and rounds and not self.doubts
 
     @property
     def last(self) -> StretchFigures:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Self
 from pydantic import Field
 
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
-from ssdlab.model.stored import Stored, absent
-from ssdlab.model.units import significant
+from ssdlab.model.units import and_listed, significant
+from ssdlab.results.drive_states import Doubted
 from ssdlab.results.metric import Qualifier
 
 if TYPE_CHECKING:
@@ -22,26 +22,16 @@ def too_few(samples: int) -> str:
     return f"not judged: {samples} {'sample is' if samples == 1 else 'samples are'} too few"
 
 
-class Judgement(Stored):
+class Judgement(Doubted):
     """One judgement of steady state."""
 
     steady: bool = Field(description="by the rule, after enough writing, and not by the host's part")
     fills: float = Field(description="user capacities written from the purge to the end of the window")
-    by_host: str | None = Field(
-        default=None,
-        exclude_if=absent,
-        description="why the host, not the drive, was the limit in the window; absent: it was not",
-    )
-    failed: str | None = Field(
-        default=None,
-        exclude_if=absent,
-        description="I/Os that failed in the window, or in what prepared the drive; absent: none",
-    )
 
     @property
     def judged(self) -> bool:
         """Whether it could be told; what is called steady was judged, whatever older runs counted."""
-        return self.steady or (self.fills >= MIN_CAPACITIES and not self.by_host and not self.failed)
+        return self.steady or (self.fills >= MIN_CAPACITIES and not self.doubts)
 
     @property
     def verdict(self) -> str:
@@ -50,11 +40,8 @@ class Judgement(Stored):
             return ACHIEVED
         if self.judged:
             return "NOT ACHIEVED"
-        if self.failed:
-            return "not judged, as I/O failed"
-        why = [f"after {significant(self.fills)} user capacities"] if self.fills < MIN_CAPACITIES else []
-        why += ["by figures that the host disturbed"] if self.by_host else []
-        return f"not judged {' and '.join(why)}"
+        short = (f"{significant(self.fills)} user capacities",) if self.fills < MIN_CAPACITIES else ()
+        return f"not judged: {and_listed((*(each.label for each in self.doubts), *short))}"
 
 
 class SteadyWindow(Judgement):
@@ -65,9 +52,7 @@ class SteadyWindow(Judgement):
     @classmethod
     def of(cls, what: str, found: Judgement) -> Self:
         """Return a judgement under the name of what it is of."""
-        return cls(
-            what=what, steady=found.steady, fills=found.fills, by_host=found.by_host, failed=found.failed
-        )
+        return cls(what=what, steady=found.steady, fills=found.fills, doubts=found.doubts)
 
 
 def unproven(found: Judgement, ordinals: Iterable[int]) -> tuple[Qualifier, ...]:

@@ -120,7 +120,7 @@ def failure_of(
     if dropped:
         return Claim("{dropped} dropped", evidence=shown, others={"dropped": counted_were(dropped, "I/O")})
     if share is None:
-        return Claim("nothing arrived, as it was measured for too short", evidence=shown, judged=False)
+        return Claim("nothing arrived, as it was measured for too short", evidence=shown)
     if share < SHARE_DONE:
         return Claim(
             "only {figure} of what arrived was done",
@@ -129,7 +129,7 @@ def failure_of(
             evidence=shown,
         )
     if latency.value is None:
-        return Claim("no I/O was done", evidence=shown, judged=False)
+        return Claim("no I/O was done", evidence=shown)
     if latency.value >= bound_ns:
         return Claim(
             "{what} {time} ms",

@@ -8,10 +8,7 @@ from ssdlab.analysis.rounds import round_speeds
 from ssdlab.analysis.steady_state import WINDOW, judge_window, left
 from ssdlab.methods.verbs.precondition import Precondition
 from ssdlab.model.units import NS_PER_S
-from ssdlab.results.drive_states import (
-    StateCheck,
-    SteadyProof,
-)
+from ssdlab.results.drive_states import StateCheck, SteadyProof, doubts
 from ssdlab.results.evidence import evidence_of
 
 if TYPE_CHECKING:
@@ -51,9 +48,9 @@ def proof_of(
         slope_mb_s=None if window is None else window.slope,
         since=written.since,
         since_capacities=written.bytes / span_bytes,
-        throttled=shown.hot or None,
-        by_host=shown.not_the_drive(WINDOW * round_s) or None,
-        failed=failed or None,
+        doubts=doubts(
+            [step.ordinal], hot=shown.hot, host=shown.not_the_drive(WINDOW * round_s), failed=failed
+        ),
     )
     steady = window is not None and window.steady and enough and found.judged
     return found.model_copy(update={"reached": steady})
