@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 NOT_METERED = "not metered"
 _RECORDED = ("csv",)
 """Kinds of `power.kinds.RECORDED`, a floor above."""
-_OF_WATTS = re.compile(r"_(kiops_per_w|mb_s_per_w|per_w|j_per_gb|j)$")
-"""How the names of figures end that share their watts with the one that ends with `_w`."""
 
 LIMIT_S = 10.0
 """Over so long a power state of NVMe keeps its most (Base 2.0c, 8.15): no limit is judged by less."""
@@ -132,19 +130,19 @@ def of_watts(figure: Metric) -> bool:
 def with_errors(figures: Sequence[Metric], meter: MeterRecord | None) -> tuple[Metric, ...]:
     """Return headline figures, those of power with the meter's error.
 
-    The error of an efficiency is that of its watts, the figure of the same name that ends with ``_w``. Where
-    that is not there, the part of the error that does not go with the reading cannot be told: no error.
+    The error of an efficiency is that of its watts, the figure of power that is of the same steps. Where that
+    is not there, the part of the error that does not go with the reading cannot be told: no error.
     """
     if meter is None or meter.accuracy is None:
         return tuple(figures)
-    watts = {each.name: each.value for each in figures if each.unit == "W"}
+    watts = {each.steps: each.value for each in figures if each.unit == "W"}
     return tuple(_with_error(each, watts, meter) for each in figures)
 
 
-def _with_error(figure: Metric, watts: Mapping[str, float | None], meter: MeterRecord) -> Metric:
+def _with_error(figure: Metric, watts: Mapping[tuple[int, ...], float | None], meter: MeterRecord) -> Metric:
     if figure.value is None or not of_watts(figure):
         return figure
-    mean_w = figure.value if figure.unit == "W" else watts.get(re.sub(_OF_WATTS, "_w", figure.name))
+    mean_w = figure.value if figure.unit == "W" else watts.get(figure.steps)
     alone = None if meter.offset_w else meter.accuracy
     share = alone if mean_w is None else meter.error_share(mean_w)
     return figure if share is None else figure.model_copy(update={"error": figure.value * share})
