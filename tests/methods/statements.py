@@ -88,7 +88,7 @@ class Told:
                 text
                 for card in cards([placed], {})
                 for line in card.lines
-                for text in (card.label, *line.beside)
+                for text in (card.label, *line.labels, *line.beside)
             ),
             *section.lead,
             *(text for figure in section.figures for text in (figure.title, figure.lead)),

@@ -145,7 +145,7 @@ def test_a_placed_state_is_called_prepared_wherever_it_is_told(
     assert of_state and all(PREPARED in said.lower() for said in of_state)
     (shown,) = runs_shown([read_run(folder.path)])
     found_cards = cards([shown], {})
-    assert found_cards and all(PREPARED in line.beside for card in found_cards for line in card.lines)
+    assert found_cards and all(PREPARED in line.labels for card in found_cards for line in card.lines)
 
 
 def lay(**changes: Any) -> Any:

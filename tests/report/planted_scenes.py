@@ -338,7 +338,10 @@ class Read:
         order = self.arranged[1]
         found = (one for card in (*order.tiles, *order.more) for one in card.lines)
         return [
-            text for one in found if one.shown.index == run for text in (one.text, one.place, *one.beside)
+            text
+            for one in found
+            if one.shown.index == run
+            for text in (one.text, one.place, *one.labels, *one.beside)
         ]
 
     def verdict(self, name: str) -> str:

@@ -245,7 +245,14 @@ def test_a_claim_is_of_one_drive_and_not_of_its_variants(compared: Path) -> None
     name = one.run.result.scalars[0].name
 
     def marked(drive: str, *labels: str) -> Judged:
-        runs = [replace(one, style=replace(one.style, label=label)) for label in labels]
+        runs = [
+            replace(
+                one,
+                style=replace(one.style, label=label),
+                drive=one.drive.model_copy(update={"id": label}),
+            )
+            for label in labels
+        ]
         claim = UserClaim(sentence="x", figure=name, bound="at least 1", drive=drive)
         (found,) = judged([claim], runs, {})
         return found
@@ -254,6 +261,37 @@ def test_a_claim_is_of_one_drive_and_not_of_its_variants(compared: Path) -> None
     several = marked("oak", "Red Oak", "White Oak")
     assert several.mark == "not measured"
     assert several.found == "'oak' fits several drives of this page: Red Oak; White Oak"
+
+
+def test_a_claim_is_judged_of_the_run_of_its_drive_that_has_the_figure(compared: Path) -> None:
+    """Of two columns of a drive it was judged of the first alone, or said to fit several drives."""
+    (one,) = shown(source.read(compared).runs[:1])  # type: ignore[union-attr]
+    first = one.run.result.scalars[0]
+
+    def found(*values: float | None) -> Judged:
+        runs = [
+            replace(
+                one,
+                style=replace(one.style, label=f"Oak · {at}"),
+                run=replace(
+                    one.run,
+                    result=one.run.result.model_copy(
+                        update={"scalars": (first.model_copy(update={"value": value}),)}
+                    ),
+                ),
+            )
+            for at, value in enumerate(values)
+        ]
+        claim = UserClaim(sentence="x", figure=first.name, bound="at least 10", drive="oak")
+        (judged_one,) = judged([claim], runs, {})
+        return judged_one
+
+    later = found(None, 20.0)
+    assert later.mark == "true" and later.found.startswith("Oak · 1: ")
+    alike, unlike = found(20.0, 30.0), found(20.0, 5.0)
+    assert alike.mark == unlike.mark == "true"
+    assert "Oak · 1" not in alike.found and "; unlike Oak · 1: " in unlike.found
+    assert found(None, None).mark == "not measured"
 
 
 def test_a_claim_on_a_figure_that_does_not_stand_is_not_measured(compared: Path) -> None:

@@ -12,6 +12,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,12 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.report import page, source
 from ssdlab.report.charts import HeadNote
 from ssdlab.report.heads import heads_of
-from ssdlab.report.overview import overview_html
+from ssdlab.report.overview import _view, overview_html
 from ssdlab.report.standings import UNLIKE
+from ssdlab.report.together import words_of
 from ssdlab.results import evidence, kin
 from ssdlab.results.catalogue_files import FOLDER
+from ssdlab.results.departures import gathered_departures
 from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.qualifiers import ALL_USES, CATALOGUE, Kind, Use
 from ssdlab.results.records import StepResult
@@ -123,7 +126,7 @@ def test_the_card_of_the_figure_has_the_label(scene: Scene, pages: Callable[[Sce
     read = pages(scene)
     assert any(re.search(rf"\b{scene.kind.label}\b", each) for each in read.labels(0))
     for line in read.lines(0, scene.figure):
-        assert scene.kind.label in (line.text, line.place.rpartition("not ranked: ")[2], *line.beside)
+        assert scene.kind.label in (line.text, line.place.rpartition("not ranked: ")[2], *line.labels)
     assert sum(each.startswith(f"{scene.kind.label}: ") for each in read.marks) == 1, "explained once"
 
 
@@ -138,7 +141,7 @@ def test_a_tile_has_no_rank_where_it_is_forbidden(scene: Scene, pages: Callable[
     if forbids(scene, "ranking"):
         assert place.unfit == figure_of(read.folders[0], scene.figure).state
         assert not re.search(r"\d(st|nd|rd|th) of", tile.place)
-        assert scene.kind.label in (tile.place.rpartition("not ranked: ")[2], *tile.beside)
+        assert scene.kind.label in (tile.place.rpartition("not ranked: ")[2], *tile.labels)
     ranked = [each.shown.index for each in read.standings[scene.figure].ranked]
     assert ranked[forbids(scene, "ranking") :] or len(read.folders) == 1
     assert (0 in ranked) is not forbids(scene, "ranking")
@@ -216,6 +219,50 @@ def test_the_overview_has_the_label_with_the_figure(
     own = figure_of(read.folders[0], scene.figure)
     has_column = any(figure_of(each, scene.figure).value is not None for each in read.folders)
     assert any(each.endswith(f"({own.state})") for each in cells) or not has_column
+
+
+@with_value
+def test_bars_of_the_overview_stand_as_the_drives_do(scene: Scene, pages: Callable[[Scene], Read]) -> None:
+    standing = pages(scene).standings[scene.figure]
+    ((group,),) = (view.groups for view in (_view(standing),))
+    (own,) = [bar for bar in group.bars if bar.run == 0]
+    assert scene.kind.label in own.note
+    assert bool(own.unranked) is forbids(scene, "ranking")
+    assert [bool(bar.unranked) for bar in group.bars] == sorted(bool(bar.unranked) for bar in group.bars)
+
+
+BLOCKS = re.compile(
+    r"<(script|style|svg|template|table|pre)\b.*?</\1>|<div class=\"prose\">.*?</div>", re.DOTALL
+)
+
+
+def prose_of(html: str) -> str:
+    """What a page says outside of its tables, its charts, its workloads and the text of its methods."""
+    plain = unescape(re.sub(r"<[^>]*>", " ", BLOCKS.sub(" ", html[html.index("<body") :])))
+    return " ".join(plain.replace("\xa0", " ").split()).casefold()
+
+
+def test_a_page_of_several_methods_says_a_fact_once(shelf: Shelf) -> None:
+    """What a warning, a departure or a qualifier says, however many steps, figures and runs have it."""
+    names = ("hot", "unproven", "once", "cached", "few", "placed")
+    runs = [source.read_run(shelf.of(SCENES_BY_NAME[each]).path) for each in names]
+    qualifiers = [own for run in runs for each in run.result.scalars for own in each.qualifiers]
+    departures = [each for run in runs for each in gathered_departures(run.manifest)]
+    quick = [each.what.removeprefix("quick: ") for each in departures if each.code == "quick"]
+    shorter = {length for each in quick for length in each.split(", ")}
+    facts = {
+        *(text for each in qualifiers for text in (each.why, each.kind.sentence, each.kind.advice)),
+        *(each.what for each in departures if each.code != "quick"),
+        *(each.advice for run in runs for each in run.warnings),
+        *("".join(words_of(each.what)[:1]) for run in runs for each in run.warnings),
+    }
+    text = prose_of(page.render(runs))
+    assert len({each.code for each in qualifiers}) > 3 and shorter, "the scene has facts"
+    again = {fact for fact in facts if len(fact) > 8 and text.count(fact.strip().rstrip(".").casefold()) > 1}
+    assert not again
+    missing = {each.kind.sentence for each in qualifiers if each.kind.sentence[:-1].casefold() not in text}
+    assert not missing
+    assert not {each for each in shorter if each.casefold() in text}, "they stand among the parameters"
 
 
 def test_exported_pictures_have_the_label(shelf: Shelf, tmp_path: Path) -> None:

@@ -34,6 +34,11 @@ _TITLES: dict[Kind, str] = {
     "note": "Notes",
 }
 
+_SHORTER = (
+    "shorter than the method or its quick preset asks for",
+    "The parameters of each run say by how much.",
+)
+
 
 @dataclass(frozen=True)
 class Point:
@@ -104,12 +109,14 @@ def _which(shown: Shown, having: Sequence[Metric]) -> str:
 
 
 def _departures(runs: Sequence[Shown]) -> Iterator[Notice]:
-    """Yield each departure once; what the quick preset shortened stands among the parameters of its run."""
+    """Yield each departure once; lengths that are shorter stand among the parameters of their run."""
     raised_by: dict[tuple[str, str], list[Shown]] = {}
     for shown in runs:
         for each in gathered_departures(shown.run.manifest):
-            if each.code != "quick" or is_shortened(shown.run.manifest):
+            if each.code not in ("quick", "shorter"):
                 raised_by.setdefault((each.what, each.why), []).append(shown)
+            elif is_shortened(shown.run.manifest):
+                raised_by.setdefault(_SHORTER, []).append(shown)
     for (what, why), own in raised_by.items():
         yield Notice(what, as_sentence(why), _points(runs, [(each, "", "") for each in own]))
 

@@ -66,17 +66,18 @@ class Line:
         )
 
     @property
-    def beside(self) -> tuple[str, ...]:
-        """The other figures, the share of its rating, and its labels, but for those that are told before."""
+    def labels(self) -> tuple[str, ...]:
+        """Its labels, but for those that text and place have."""
         place = self._place
-        seen = {self.text}
-        if self.place and place is not None and not place.instead:
-            seen |= {each.label for each in self.figure.unfit("ranking")}
-        own = dict.fromkeys(each.label for each in self.figure.qualifiers)
-        alike = groupby(self.others, lambda each: OF_POWER if each.unit in OF_POWER else each.unit)
-        lines = (", ".join(self._besides(tuple(group))) for _, group in alike)
-        rated = ratings.beside(self.shown, self.figure)
-        return (*filter(None, lines), *rated, *(each for each in own if each not in seen))
+        unfit = self.figure.unfit("ranking") if self.place and place is not None and not place.instead else ()
+        named = {self.text, *(each.label for each in unfit)}
+        return tuple(dict.fromkeys(each.label for each in self.figure.qualifiers if each.label not in named))
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The other figures, and the share of its rating."""
+        lines = (", ".join(self._besides(tuple(own))) for _, own in groupby(self.others, _sort))
+        return (*filter(None, lines), *ratings.beside(self.shown, self.figure))
 
     @property
     def _place(self) -> Place | None:
@@ -94,6 +95,11 @@ class Line:
             value = "" if each.value is None else figure_words(each)
             if value or state:
                 yield labelled(f"{label} {value}".strip(), state)
+
+
+def _sort(figure: Metric) -> str:
+    """Return what a figure is of: figures of one sort stand in one line."""
+    return "power" if figure.unit in OF_POWER else "latency" if figure.unit == "ns" else ""
 
 
 @dataclass(frozen=True)

@@ -65,19 +65,30 @@ def judged(
 
 
 def _judged(claim: UserClaim, runs: Sequence[Shown], links: Mapping[str, ChartLink]) -> Judged:
-    found = _figure(claim, runs)
+    found = _figures(claim, runs)
+    fit = [each for each in found if not each[1].unfit("claims")]
     mark: Mark = "not measured"
-    words = _lack(claim, runs, "" if found is None else found[1].state)
-    if found is not None and found[1].value is not None:
-        shown, figure = found
-        assert figure.value is not None
-        kept = claim.keeps(figure.value, figure.unit)  # refuses a bound of another unit
-        words = f"{shown.label}: {labelled(claim.beside(figure.value, figure.unit), figure.state)}"
-        if figure.unfit("claims"):
-            words = f"{words}, which is held against no bound"
-        else:
-            mark = "true" if kept else "false"
+    if not found:
+        words = _lack(claim, runs)
+    elif not fit:
+        words = f"{_words(claim, *found[0])}, which is held against no bound"
+    else:
+        kept = [_keeps(claim, figure) for _, figure in fit]
+        others = [_words(claim, *each) for each, keeps in zip(fit, kept, strict=True) if keeps != kept[0]]
+        mark = "true" if kept[0] else "false"
+        words = "; unlike ".join((_words(claim, *fit[0]), *others))
     return Judged(claim.sentence, claim.figure, claim.bound, mark, words, links.get(claim.figure))
+
+
+def _keeps(claim: UserClaim, figure: Metric) -> bool:
+    assert figure.value is not None
+    return claim.keeps(figure.value, figure.unit)
+
+
+def _words(claim: UserClaim, shown: Shown, figure: Metric) -> str:
+    assert figure.value is not None
+    _keeps(claim, figure)  # refuses a bound of another unit
+    return f"{shown.label}: {labelled(claim.beside(figure.value, figure.unit), figure.state)}"
 
 
 def _may_be(figure: str) -> bool:
@@ -85,47 +96,56 @@ def _may_be(figure: str) -> bool:
     return bool(plugins()) or is_figure(figure, figures_of(REGISTRY) or ())
 
 
-def _lack(claim: UserClaim, runs: Sequence[Shown], state: str) -> str:
+def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
     """Say why a claim is held against nothing: what of it the page lacks, and what keeps that back."""
-    labels = list(dict.fromkeys(shown.label for shown in runs))
-    having = list(
-        dict.fromkeys(
-            shown.label
-            for shown in runs
-            if any(each.name == claim.figure and each.value is not None for each in shown.run.result.scalars)
-        )
+    having = dict.fromkeys(
+        shown.label for shown in runs for each in _named(claim, shown) if each.value is not None
     )
-    if claim.drive is not None:
-        fitting = _fitting(claim.drive, labels)
+    meant = _meant(claim.drive, runs)
+    if claim.drive is not None and not meant:
+        fitting = _fitting(claim.drive, runs)
         if not fitting:
-            return f"no drive of this page is called {claim.drive!r}; there are: {'; '.join(labels)}"
-        if _meant(claim.drive, labels) is None:
-            return f"{claim.drive!r} fits several drives of this page: {'; '.join(fitting)}"
+            labels = "; ".join(dict.fromkeys(shown.label for shown in runs))
+            return f"no drive of this page is called {claim.drive!r}; there are: {labels}"
+        labels = "; ".join(dict.fromkeys(shown.label for shown in fitting))
+        return f"{claim.drive!r} fits several drives of this page: {labels}"
+    state = next((each.state for shown in meant for each in _named(claim, shown) if each.state), "")
     if not having:
         return labelled("no run of this page has a value of it", state)
     lacking = labelled(f"no value of it for {claim.drive or runs[0].label}", state)
     return f"{lacking}; there is one for: {'; '.join(having)}"
 
 
-def _fitting(drive: str, labels: Sequence[str]) -> list[str]:
-    """Return the names of drives that a text is part of, whatever its case."""
-    return [label for label in dict.fromkeys(labels) if drive.lower() in label.lower()]
+def _fitting(drive: str, runs: Sequence[Shown]) -> list[Shown]:
+    """Return the runs of drives that a text is part of the name of, whatever its case."""
+    return [shown for shown in runs if drive.lower() in shown.label.lower()]
 
 
-def _meant(drive: str, labels: Sequence[str]) -> str | None:
-    """Return the one drive that a text is part of the name of, or of it and its variants the drive itself."""
-    fitting = sorted(_fitting(drive, labels), key=len)
-    return fitting[0] if fitting and all(label.startswith(fitting[0]) for label in fitting) else None
+def _meant(drive: str | None, runs: Sequence[Shown]) -> list[Shown]:
+    """Return the runs of the drive that is meant, by default the first; empty: there is none, or several are.
+
+    Of a drive and its variants it is the drive itself.
+    """
+    if drive is None:
+        return [shown for shown in runs if shown.drive.id == runs[0].drive.id]
+    fitting = _fitting(drive, runs)
+    if len(set(map(_entry, fitting))) < 2:
+        return fitting
+    first = min(fitting, key=lambda shown: len(shown.label))
+    if not all(shown.label.startswith(first.label) for shown in fitting):
+        return []
+    return [shown for shown in fitting if _entry(shown) == _entry(first)]
 
 
-def _figure(claim: UserClaim, runs: Sequence[Shown]) -> tuple[Shown, Metric] | None:
-    """Return the first figure of that name, of the drive that is meant: one that is fit for it, if any."""
-    meant = None if claim.drive is None else _meant(claim.drive, [shown.label for shown in runs])
-    fitting = []
-    for shown in runs:
-        fits = shown.drive.id == runs[0].drive.id if claim.drive is None else shown.label == meant
-        figure = next((each for each in shown.run.result.scalars if each.name == claim.figure), None)
-        if fits and figure is not None:
-            fitting.append((shown, figure))
-    fit = (each for each in fitting if each[1].value is not None and not each[1].unfit("claims"))
-    return next(fit, fitting[0] if fitting else None)
+def _entry(shown: Shown) -> tuple[str, str]:
+    return shown.drive.id, str(shown.drive.variant)
+
+
+def _named(claim: UserClaim, shown: Shown) -> list[Metric]:
+    return [each for each in shown.run.result.scalars if each.name == claim.figure]
+
+
+def _figures(claim: UserClaim, runs: Sequence[Shown]) -> list[tuple[Shown, Metric]]:
+    """Return the figure with its values in all runs of the drive that is meant."""
+    meant = _meant(claim.drive, runs)
+    return [(shown, each) for shown in meant for each in _named(claim, shown) if each.value is not None]

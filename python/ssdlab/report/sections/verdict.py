@@ -49,7 +49,7 @@ def verdict(
     order: Sequence[str] = (),
     runs: Sequence[Shown] = (),
 ) -> tuple[Clause, ...]:
-    """Return a clause for each figure: who wins and by how much; of one drive, how it stands to its rating.
+    """Return a clause for each figure: who wins and by how much; of one drive, how it keeps its ratings.
 
     Every drive is named, and every method that passes a drive or fails it. What was measured with a made-up
     example comes last.
@@ -104,11 +104,12 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
             yield _Finding(f"{what}: {text}", standing.name, (*named, *_names(others)))
     elif len(standing.places) == 1 and places:
         rated = places[0].rated
-        share = "" if rated is None else f", {numbers.share(rated.share).text} of what it is rated for"
-        whose = f"{places[0].shown.style.short} alone has " if many else ""
-        yield _Finding(
-            f"{what}: {whose}{places[0].marked}{share}", standing.name, () if many else _names(places)
-        )
+        share = "" if rated is None else f"{numbers.share(rated.share).text} of what it is rated for"
+        if many:
+            whose = f"{places[0].shown.style.short} alone has {places[0].marked}"
+            yield _Finding(f"{what}: {', '.join(filter(None, (whose, share)))}", standing.name, ())
+        elif share:  # of one drive the tile says the rest
+            yield _Finding(f"{what}: {share}", standing.name, _names(places))
     elif places:
         others = unranked_beyond(standing, places[0])
         text = f"{_names(places)[0]} alone is ranked, with {places[0].marked}{_beside(standing, others)}"
