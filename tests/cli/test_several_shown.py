@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.cli import main, showing_drives, showing_qualifiers, showing_suite
+from cli.resolved import resolved
+from ssdlab.cli import main, showing_figures, showing_suite
 from ssdlab.library.index import figure_among
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import UsageError
@@ -43,10 +44,8 @@ def test_one_method_on_two_drives(tmp_path: Path, capsys: pytest.CaptureFixture[
         if one.value is None and other.value is None:
             continue  # a tail of too few I/Os
         row = next(line for line in lines if line[0] == one.label)
-        assert [word.strip() for word in row[1:] if word] == [
-            figure_text(one.value, one.unit),
-            figure_text(other.value, other.unit),
-        ]
+        values = [word.strip() for word in row[1:] if word]
+        assert values == [figure_text(one.value, one.unit), figure_text(other.value, other.unit)]
     assert f"ssdlab show {single[A].manifest.run_id[-6:]}" in shown, "the run itself, not a suite of one"
     assert main(["show", str(folder), "--json"]) == 0
     beside = {each["figure"]: each for each in json.loads(capsys.readouterr().out)["side_by_side"]}
@@ -81,12 +80,11 @@ def test_a_dash_of_one_drive_has_its_reason(
         none = (each.model_copy(update={"value": None, "qualifiers": moving}) for each in result.scalars)
         return result.model_copy(update={"scalars": tuple(none)})
 
-    for shows in (showing_suite, showing_drives, showing_qualifiers):
+    for shows in (showing_suite, showing_figures):
         monkeypatch.setattr(shows, "read_result", moved)
     capsys.readouterr()
     assert main(["show", "last", *where]) == 0
-    shown = capsys.readouterr().out
-    assert " — " in shown and "\nstate moved, of drive 1, peak-random-read: " in shown
+    assert re.search(r"^IOPS +— \(state moved\) .*IOPS$", resolved(capsys.readouterr().out), re.MULTILINE)
     assert main(["show", "last", *where, "--json"]) == 0
     qualifiers = json.loads(capsys.readouterr().out)["qualifiers"]
     assert "peak_random_read_iops" in qualifiers["state-moved"]["figures"]

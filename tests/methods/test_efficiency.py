@@ -11,7 +11,7 @@ from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import run
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.cli import main
-from ssdlab.cli.showing_ratings import rating_json, rating_row
+from ssdlab.cli.showing_figures import rating_json, rating_text
 from ssdlab.drives.rated import Rated, rated_values
 from ssdlab.methods import find_method
 from ssdlab.methods.rated_shares import other_ratings, rated_shares
@@ -100,12 +100,12 @@ def test_a_result_is_held_against_the_rating_of_its_own_state() -> None:
     latency = scalar("qd1_random_read_mean_ns", 83_000.0, "ns").model_copy(update={"better": "lower"})
     (read,) = rated_shares([latency], [Rated(metric="depth_1_read_us", value=100.0, source="x")])
     assert format_share(read).endswith(", lower is better")
-    assert rating_row("", read)[2].endswith(", lower is better")
+    assert ", lower is better" in rating_text(read)
     assert not format_share(found[0]).endswith("better")
     mix = scalar("mixed_random_qd32_mb_s", 2048.0, "MB/s")
     rated = Rated(metric="mixed_70_30_iops", value=400_000.0, state="steady", source="x")
     (mixed,) = rated_shares([mix], [rated])
-    assert rating_row("", mixed)[1:3] == ("500k IOPS", "125 % of the rated 400k IOPS"), "one unit in a row"
+    assert rating_text(mixed).startswith("500k IOPS, 125 % of the rated 400k IOPS"), "one unit in a line"
 
 
 def test_a_rating_of_another_state_is_told_and_not_compared() -> None:
@@ -140,7 +140,7 @@ def test_a_rating_of_another_state_is_told_and_not_compared() -> None:
     assert share.share == 1.1, "steady state is that of a drive that was written"
     (own,) = rated_shares([read], [ratings[-1], rated("random_read_iops", 99_000.0, "fresh")])
     assert own.rated.state == "fresh", "its own state goes before another that speaks of it"
-    assert rating_row("it", told[0]) == ("it", "4.78k IOPS", told[0].words, "data-sheet")
+    assert rating_text(told[0]) == f"4.78k IOPS, {told[0].words} (data-sheet)"
     assert rating_json(told[0])["share"] is None
     unsaid = [rated("random_write_iops", 110_000.0, None), rated("max_write_w", 5.0, None)]
     (most,) = rated_shares(figures, unsaid)

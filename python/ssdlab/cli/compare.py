@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
+from ssdlab.cli.fitting import print_facts, print_parted, print_text
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import print_fields, print_json, print_line, print_table
+from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.printable import in_markdown
 from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
 from ssdlab.results.metric import labelled
@@ -93,19 +94,18 @@ def _as_json(found: Comparison) -> dict[str, object]:
 
 
 def _print(found: Comparison) -> None:
-    print_fields([("base", found.base.words), ("new", found.new.words)])
+    print_facts([("base", found.base.words), ("new", found.new.words)])
     print_line()
-    print_table([_cells(each) for each in found.figures], _TITLES, right=(1, 2, 3, 4, 5))
-    for unlike in (*_unlike(found), *_on_both(found)):
-        print_line(unlike, "warn")
-    for unfit in _unfit(found):
-        print_line(f"not compared: {unfit}", "warn")
-    for few in _too_few(found):
-        print_line(few, "warn")
+    shifted = any(each.shift is not None for each in found.figures)
+    titles = _TITLES if shifted else _TITLES[:5]
+    print_parted([_cells(each)[: len(titles)] for each in found.figures], titles, right=(1, 2, 3, 4, 5))
+    remarks = (*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unfit(found)))
+    for remark in (*remarks, *_too_few(found)):
+        print_text(remark, "warn", "  ")
     if found.only:
-        print_line(f"on one side only: {', '.join(found.only)}", "dim")
+        print_text(f"on one side only: {', '.join(found.only)}", "dim", "  ")
     for each in found.judged:
-        print_line(f"{each.rule.text}: {each.outcome}: {each.why}", _STYLES[each.outcome])
+        print_text(f"{each.rule.text}: {each.outcome}: {each.why}", _STYLES[each.outcome], "  ")
 
 
 def _print_markdown(found: Comparison) -> None:
@@ -149,8 +149,12 @@ def _on_both(found: Comparison) -> list[str]:
 
 
 def _unfit(found: Comparison) -> list[str]:
-    """Return for each figure that nothing is claimed of, which it is and why."""
-    return [f"{each.figure}: {each.unfit}" for each in found.figures if each.unfit]
+    """Return of which figures nothing is claimed, and why."""
+    names: dict[str, list[str]] = {}
+    for each in found.figures:
+        if each.unfit:
+            names.setdefault(each.unfit, []).append(each.figure)
+    return [f"{why} ({', '.join(left)})" for why, left in names.items()]
 
 
 def _too_few(found: Comparison) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab.cli.output import paint, print_line, table
+from ssdlab.cli.fitting import print_parted, print_text
+from ssdlab.cli.output import paint, print_line
 from ssdlab.model.capabilities import capabilities_of
 from ssdlab.model.errors import LabError
 from ssdlab.model.pattern import Bands, Zipf, pattern_text
@@ -47,15 +48,15 @@ def print_measurement(summary: Summary, workload: Workload | None = None) -> Non
         What was asked for, if that is to be printed.
     """
     if summary.drive is not None:
-        print_line(drive_text(summary.drive), "bold")
+        print_text(drive_text(summary.drive), "bold", _INDENT)
     for stream in workload.streams if workload else ():
-        print_line(f"{stream_text(stream)}, seed {summary.seed}", "dim")
+        print_text(f"{stream_text(stream)}, seed {summary.seed}", "dim", _INDENT)
     print_line()
     for direction, side in summary.sides.items():
         _print_direction(direction, side, summary, _closed(workload))
     if model := model_text(summary):
-        print_line(f"{_INDENT}{model}", "dim")
-    print_line(f"{_INDENT}{self_text(summary, workload)}", "dim")
+        print_text(f"{_INDENT}{model}", "dim", _INDENT * 2)
+    print_text(f"{_INDENT}{self_text(summary, workload)}", "dim", _INDENT * 2)
     print_warnings(summary.warnings or ())
 
 
@@ -81,9 +82,9 @@ def print_warnings(warnings: Sequence[SummaryWarning]) -> None:
     if warnings:
         print_line()
     for warning in warnings:
-        print_line(f"{paint('warning:', 'warn')} {warning.what}")
+        print_text(f"{paint('warning:', 'warn')} {warning.what}", indent=" " * 9)
         if advice := warning.advice:
-            print_line(f"         {advice_text(advice)}", "dim")
+            print_text(f"{'':9}{advice_text(advice)}", "dim", " " * 9)
 
 
 def drive_text(drive: MeasuredDrive) -> str:
@@ -167,12 +168,16 @@ def model_text(summary: Summary) -> str:
 def _print_direction(direction: Direction, side: Side, summary: Summary, closed: bool) -> None:
     iops, mb_s = summary.iops_of(direction), summary.mb_s_of(direction)
     rates = f"{count_text(iops)} IOPS  {throughput_text(mb_s)}"
-    print_line(f"{_INDENT}{paint(f'{direction:<5}', 'accent')}  {paint(rates, 'bold')}  {_counts_text(side)}")
+    print_text(
+        f"{_INDENT}{paint(f'{direction:<5}', 'accent')}  {paint(rates, 'bold')}  {_counts_text(side)}",
+        indent=_INDENT * 2,
+    )
     clocks = {"service": side.service_ns, "response": side.response_ns}
     shown = {"latency": side.response_ns} if closed else clocks
-    rows = [[name, *(_latency(times[key]) for key in _COLUMNS)] for name, times in shown.items()]
-    for number, line in enumerate(table(rows, ["", *_COLUMNS], right=range(1, 10))):
-        print_line(f"{_INDENT * 2}{line}", "dim" if number == 0 else None)
+    rows = [
+        [f"{_INDENT * 2}{name}", *(_latency(times[key]) for key in _COLUMNS)] for name, times in shown.items()
+    ]
+    print_parted(rows, ["", *_COLUMNS], right=range(1, 10))
 
 
 def _counts_text(side: Side) -> str:

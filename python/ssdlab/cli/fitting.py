@@ -1,14 +1,105 @@
-"""Tables that are wider than the terminal: what is said twice goes first, then the ends of long cells."""
+"""What is wider than the terminal: text is wrapped, tables are parted, or lose what is said twice."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from shutil import get_terminal_size
+
+from ssdlab.cli.output import one_line, print_line, table
+from ssdlab.model.printable import visible_length
 
 GAP = 2
 """Spaces between two columns."""
 SHORTEST = 8
 """Characters that a shortened column keeps at least."""
-_CUT = "\N{HORIZONTAL ELLIPSIS}"
+NAME = 24
+"""Columns of the name of a drive at most."""
+NARROWEST, PIPED = 60, 100
+"""Columns that lines have at least, and where nobody says how many there are."""
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+
+
+def line_width() -> int:
+    """Return how many columns a line may have."""
+    return max(NARROWEST, get_terminal_size((PIPED, 24)).columns)
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Return text in lines of at most so many columns, all but the first indented; long words are broken."""
+    lines: list[str] = []
+    line: str | None = None
+    for word in text.split(" "):
+        longer = word if line is None else f"{line} {word}"
+        if line is not None and visible_length(longer) > width:
+            lines.append(line.rstrip())
+            line = None
+        if line is None and lines:
+            if not word:
+                continue
+            longer = indent + word
+        while visible_length(longer) > width:
+            head = _head(longer, width)
+            lines.append(head)
+            longer = indent + longer.removeprefix(head)
+        line = longer
+    return [*lines, line or ""]
+
+
+def print_text(text: str, style: str | None = None, indent: str = "") -> None:
+    """Print text in lines that fit, all but the first indented."""
+    for line in wrapped(one_line(text), line_width(), indent):
+        print_line(line, style)
+
+
+def print_parted(
+    rows: Iterable[Sequence[object]], headings: Sequence[str], *, right: Iterable[int] = ()
+) -> None:
+    """Print a table; where lines have no room for all columns in several, the first column in each."""
+    cells = [[one_line(str(cell)) for cell in row] for row in rows]
+    to_right = set(right)
+    for columns in by_columns(cells, headings, line_width()):
+        shown = [row for row in cells if columns[:2] in ([0], [0, 1]) or any(row[at] for at in columns[1:])]
+        print_lines(
+            table(
+                [[row[at] for at in columns] for row in shown],
+                [headings[at] for at in columns],
+                right=[place for place, at in enumerate(columns) if at in to_right],
+            )
+        )
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print the lines of a table, its headings dimmed on a terminal."""
+    for number, line in enumerate(lines):
+        print_text(line, None if number else "dim", " " * 4)
+
+
+def print_facts(facts: Iterable[tuple[str, object]]) -> None:
+    """Print names and values as `print_fields` does; values go on below where lines have no more room."""
+    known = [(name, one_line(str(value))) for name, value in facts if value not in (None, "", ())]
+    lengths = [visible_length(name) for name, _ in known]
+    width = max((length for length in lengths if length <= line_width() // 2), default=0)
+    for (name, value), length in zip(known, lengths, strict=True):
+        print_text(f"{name}{'':{max(width - length, 0)}}  {value}", indent=" " * (width + 2))
+
+
+def short_drive(name: str) -> str:
+    """Return what a drive is called in a table: a simulated one by its profile; its size is told beside."""
+    profile = name.removeprefix("simulated ")
+    return cut(name if profile == name else profile.partition(",")[0], NAME)
+
+
+def by_columns(rows: Sequence[Sequence[str]], titles: Sequence[str], width: int) -> list[list[int]]:
+    """Part the columns of a table into tables that fit, the first column in each."""
+    first, *others = _widths(rows, titles, range(len(titles)))
+    tables, taken = [[0]], first
+    for at, own in enumerate(others, start=1):
+        if len(tables[-1]) > 1 and taken + GAP + own > width:
+            tables.append([0])
+            taken = first
+        tables[-1].append(at)
+        taken += GAP + own
+    return tables
 
 
 def fitted(
@@ -16,7 +107,7 @@ def fitted(
     titles: Sequence[str],
     width: int,
     *,
-    spared: Iterable[str],
+    spared: Iterable[str] = (),
     shortened: Sequence[str],
 ) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
     """Return rows and titles of a table as wide as a terminal, or as near to it as can be.
@@ -42,17 +133,26 @@ def fitted(
     excess = sum(lengths.values()) + GAP * (len(kept) - 1) - width
     ends = [at for at in kept if titles[at] in shortened]
     while excess > 0 and (longest := max(ends, key=lengths.__getitem__, default=None)) is not None:
-        if lengths[longest] <= max(SHORTEST, len(titles[longest])):
+        if lengths[longest] <= max(SHORTEST, visible_length(titles[longest])):
             break
         lengths[longest] -= 1
         excess -= 1
-    cut = [tuple(_cut(row[at], lengths[at]) for at in kept) for row in rows]
-    return cut, tuple(titles[at] for at in kept)
+    cells = [tuple(cut(row[at], lengths[at]) for at in kept) for row in rows]
+    return cells, tuple(titles[at] for at in kept)
 
 
 def _widths(rows: Sequence[Sequence[str]], titles: Sequence[str], kept: Sequence[int]) -> list[int]:
-    return [max(len(titles[at]), *(len(row[at]) for row in rows)) for at in kept]
+    return [max(visible_length(each) for each in (titles[at], *(row[at] for row in rows))) for at in kept]
 
 
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1].rstrip() + _CUT
+def cut(text: str, width: int) -> str:
+    """Return text that is no wider: with an ellipsis for its end, where that has no room."""
+    return text if visible_length(text) <= width else _head(text, width - 1).rstrip() + _ELLIPSIS
+
+
+def _head(text: str, width: int) -> str:
+    """Return as much of a text as has room."""
+    kept = len(text)
+    while visible_length(text[:kept]) > width:
+        kept -= 1
+    return text[:kept]

@@ -6,9 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ssdlab.cli.fitting import fitted, line_width, print_text, short_drive
 from ssdlab.cli.kinds import Count, RunText
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import print_json, print_line, print_table, say
+from ssdlab.cli.output import one_line, print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
 from ssdlab.model.units import counted, ends_text, figure_text, fixed_share_text
 from ssdlab.results.kin import labels_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "ssdlab.rank/1"
 SHOWN = 40
+_TITLES = ("", "drive", "identifier", "median", "runs", "range")
 
 
 def rank(
@@ -104,14 +106,16 @@ def _folder_of(run: str, library: Path) -> str:
 
 def _print(found: Ranking) -> None:
     like = found.like
-    print_line(f"{found.figure}: {found.label}, {found.better} is better", "bold")
-    print_line(_common(like), "dim")
+    print_text(f"{found.figure}: {found.label}, {found.better} is better", "bold", "  ")
+    print_text(_common(like), "dim", "  ")
     rows = []
     for line in found.lines:
         value, low, high = (figure_text(each, found.unit) for each in (line.value, line.min, line.max))
         spread = "" if line.runs == 1 else ends_text(low, high)
-        rows.append((line.place, line.drive_name, line.drive_id, value, line.runs, spread))
-    print_table(rows, ("", "drive", "identifier", "median", "runs", "range"), right=(0, 3, 4))
+        drive, known = one_line(short_drive(line.drive_name)), one_line(line.drive_id)
+        rows.append((str(line.place), drive, known, value, str(line.runs), spread))
+    shortened = ("drive", "identifier")
+    print_table(*fitted(rows, _TITLES, line_width(), shortened=shortened), right=(0, 3, 4))
     if found.drives > len(found.lines):
         say(f"the best {len(found.lines)} of {found.drives} drives; more with --limit")
     print_left_out(found.left_out, found.left_out_runs)
@@ -133,7 +137,10 @@ def left_out_json(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
 def print_left_out(groups: Sequence[LeftOut], runs: int) -> None:
     """Print which runs were left out and in what they are unlike the others; `runs` are all of them."""
     for each in groups:
-        print_line(f"left out: {counted(each.runs, 'run')} of {counted(each.drives, 'drive')}: {each.words}")
+        print_text(
+            f"left out: {counted(each.runs, 'run')} of {counted(each.drives, 'drive')}: {each.words}",
+            indent="  ",
+        )
     rest = runs - sum(each.runs for each in groups)
     if rest:
         print_line(f"left out: {counted(rest, 'run')} more, each unlike these in some way")

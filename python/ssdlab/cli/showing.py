@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.output import one_line, paint, print_fields, print_line, print_table
-from ssdlab.cli.showing_qualifiers import print_qualifiers, qualifiers_json
-from ssdlab.cli.showing_ratings import rating_json, rating_row, ratings_of
-from ssdlab.cli.showing_result import print_kind, print_tables
-from ssdlab.methods.presented.points import of_points
+from ssdlab.cli.fitting import print_facts, print_parted, print_text
+from ssdlab.cli.output import paint, print_line
+from ssdlab.cli.showing_figures import (
+    Figures,
+    Marks,
+    print_ratings,
+    qualifiers_json,
+    qualifiers_of,
+    rating_json,
+    ratings_of,
+    shown_metrics,
+)
+from ssdlab.methods.presented.points import of_points, scalars_table
 from ssdlab.methods.results.kinds import SUITE
 from ssdlab.methods.results.outcome import read_result, shown_by, warned_of
 from ssdlab.methods.verbs.table import describe_step
@@ -23,8 +31,12 @@ from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
 from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ssdlab.results.kind import ResultKind
+    from ssdlab.results.numbers import Table
     from ssdlab.results.run_folder import RunFolder
-    from ssdlab.results.schema import Manifest, VariantInfo
+    from ssdlab.results.schema import Manifest, ResultBase, VariantInfo
 
 SCHEMA = "ssdlab.show/1"
 _ENGINES = {"sync": "threads of one synchronous I/O", "uring": "io_uring", "sim": "simulated"}
@@ -66,7 +78,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
 
 
 def _of_run(run: RunFolder) -> dict[str, object]:
-    return {"rated": [rating_json(each) for _, each in ratings_of(run)]}
+    return {"rated": [rating_json(each) for each in ratings_of(run)]}
 
 
 def _of_suite(run: RunFolder) -> dict[str, object]:
@@ -85,8 +97,9 @@ def print_result(run: RunFolder) -> None:
     """Print a run: header, result, what to know about it, notes."""
     manifest = run.manifest
     status = actual_status(run.path, manifest)
-    print_line(f"{manifest.method.title}: {manifest.drive_names}", "bold")
-    print_fields(_header(manifest, status))
+    of = "" if manifest.several_drives else f": {manifest.drive_names}"
+    print_text(f"{manifest.method.title}{of}", "bold")
+    print_facts(_header(manifest, status))
     result = read_result(run)
     if result is None:
         _print_unfinished(run, status)
@@ -95,26 +108,71 @@ def print_result(run: RunFolder) -> None:
 
         print_suite(run, result)
     else:
-        kind = shown_by(result, manifest.method.name)
+        kind, marks = shown_by(result, manifest.method.name), Marks(qualifiers_of(run))
         if kind.terminal is not None:
             loaded(kind.terminal)(result)
         else:
             print_kind(kind, result)
-        print_qualifiers((each.label, each) for each in result.scalars)
-    _print_ratings(run)
+        _print_figures(result, marks)
+        print_ratings({"": run}, marks)
+        marks.print()
     _print_proofs(run)
     _print_drive(run)
     _print_remarks(run)
 
 
-def _print_ratings(run: RunFolder) -> None:
-    """Print each result that has a rating as a share of it."""
-    shares = ratings_of(run)
-    if not shares:
-        return
+def print_kind(kind: ResultKind[Any], result: ResultBase) -> None:
+    """Print what a kind of result says and shows, without the table of the headline figures."""
     print_line()
-    rows = [rating_row(name, each) for name, each in shares]
-    print_table(rows, ("rated", "", "", ""), right=(1,))
+    for claim in loaded(kind.findings)(result):
+        print_text(sentence(claim), "bold", "  ")
+    figures = scalars_table(result)
+    print_tables(each for each in loaded(kind.tables)(result) if each != figures)
+
+
+def print_tables(tables: Iterable[Table]) -> None:
+    """Print tables, each below its caption; of a wide one the columns that it names for a terminal.
+
+    Columns and tables in which nothing stands are left out.
+    """
+    for table in (each.filled for each in tables):
+        if table.rows:
+            print_line()
+            print_text(table.caption, "dim")
+            _print_table(table)
+
+
+def _print_table(table: Table) -> None:
+    chosen = [at for at, title in enumerate(table.head) if not table.brief or title in table.brief]
+    reasons = any(cell.span > 1 for row in table.rows for cell in row)
+    rows, numeric = [], set(range(len(chosen)))
+    for number, row in enumerate(table.rows):
+        texts = [""] * len(table.head)
+        why, at = "", 0
+        for cell in row:
+            if cell.span > 1:
+                why = cell.text
+            else:
+                texts[at] = cell.text
+                if not cell.numeric and cell.text and at in chosen:
+                    numeric.discard(chosen.index(at))
+            at += cell.span
+        shown = [texts[each] for each in chosen]
+        if number == table.marked:
+            shown[0] += f" {paint('<', 'accent')}"
+        rows.append((*shown, why) if reasons else tuple(shown))
+    heads = [table.head[each] for each in chosen] + ([""] if reasons else [])
+    print_parted(rows, heads, right=numeric)
+
+
+def _print_figures(result: ResultBase, marks: Marks) -> None:
+    """Print the headline figures, and those that say why they have no value."""
+    found = shown_metrics("", result.scalars)
+    if found:
+        Figures({"value": found}, marks).print(("figure", "value"))
+    elif result.scalars:
+        print_line()
+        print_line("No headline figure.")
 
 
 _SEALS = {
@@ -141,12 +199,13 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
 
 
 def _drives(manifest: Manifest) -> list[tuple[str, object]]:
-    """Name the drive, or those of a comparison, and the drives of a review that it is not of."""
+    """Name the drive, and the drives of a review that it is not of; those of a comparison follow."""
     drive = manifest.drive
-    own = f"{drive.text}, {units.capacity_text(drive.capacity_bytes)}, {drive.id}"
     several = [child.drive for child in manifest.children if child.suite]
+    known = "" if drive.id == drive.text else f", {drive.id}"
+    own = None if several else f"{drive.text}, {units.capacity_text(drive.capacity_bytes)}{known}"
     absent = _absent(manifest, several or [drive.text])
-    return [*(("drive", text) for text in several or [own]), *(("absent", text) for text in absent)]
+    return [("drive", own), *(("absent", text) for text in absent)]
 
 
 def _absent(manifest: Manifest, texts: list[str]) -> tuple[str, ...]:
@@ -177,7 +236,7 @@ def _print_unfinished(run: RunFolder, status: str) -> None:
     counted = "1 step is" if finished == 1 else f"{finished} steps are"
     print_line(f"{counted} finished; there is no result yet.")
     if run.manifest.failure is not None:
-        print_line(f"It stopped: {run.manifest.failure.what}")
+        print_text(f"It stopped: {run.manifest.failure.what}", indent="  ")
     from ssdlab.methods.job import finished_steps  # with all that a job can be made of
 
     if status != "running" and (points := finished_steps(run).points):
@@ -192,7 +251,7 @@ def _print_unfinished_suite(run: RunFolder, status: str) -> None:
 
     print_suite_state(run)
     if run.manifest.failure is not None:
-        print_line(f"It stopped: {run.manifest.failure.what}")
+        print_text(f"It stopped: {run.manifest.failure.what}", indent="  ")
     print_line(f"ssdlab {'watch' if status == 'running' else 'resume'} {run_words(run.path)}")
 
 
@@ -206,7 +265,7 @@ def _print_proofs(run: RunFolder) -> None:
     found = [(step.label, text) for step in run.steps() if (text := describe_step(step)) is not None]
     if found:
         print_line()
-        print_fields(found)
+        print_facts(found)
 
 
 def _print_drive(run: RunFolder) -> None:
@@ -214,12 +273,15 @@ def _print_drive(run: RunFolder) -> None:
     found = drive_findings(run.steps())
     if found:
         print_line()
-        print_fields([("drive", sentence(claim)) for claim in found])
+        print_facts([("drive", sentence(claim)) for claim in found])
 
 
 def _print_remarks(run: RunFolder) -> None:
     manifest = run.manifest
-    lines = [("departure", departure_text(each)) for each in gathered_departures(manifest)]
+    in_table = "left-out" if manifest.children and manifest.result is not None else ""
+    lines = [
+        ("departure", departure_text(each)) for each in gathered_departures(manifest) if each.code != in_table
+    ]
     lines += [("warning", text) for text in _warned(run)]
     if torn := torn_bytes(run, actual_status(run.path, manifest)):
         lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))
@@ -230,4 +292,4 @@ def _print_remarks(run: RunFolder) -> None:
     if lines:
         print_line()
     for kind, text in lines:
-        print_line(f"{paint(kind + ':', 'warn')} {one_line(text)}")
+        print_text(f"{paint(kind + ':', 'warn')} {text}", indent="  ")

@@ -1,34 +1,42 @@
-"""Suites in the terminal: progress and outcome of their runs."""
+"""Suites in the terminal and as JSON: the runs of one drive, or drives side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.output import paint, print_line, print_table
-from ssdlab.cli.showing_drives import beside_json, only_run, print_beside
-from ssdlab.cli.showing_qualifiers import figures_of, parts_of, print_qualifiers
-from ssdlab.cli.showing_ratings import rating_json, rating_row, ratings_of
-from ssdlab.methods.presented.points import figure_words
+from ssdlab.cli.fitting import print_facts, print_parted, print_text, short_drive
+from ssdlab.cli.output import one_line, paint, print_line
+from ssdlab.cli.showing_figures import (
+    Figures,
+    Marks,
+    Shown,
+    metrics_of,
+    parts_of,
+    print_ratings,
+    qualifiers_of,
+    rating_json,
+    ratings_of,
+    shown_metrics,
+    shown_of,
+    shown_repeated,
+)
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.methods.results.outcome import read_result, shown_by, warned_of
-from ssdlab.model import units
-from ssdlab.model.units import counted, share_text
+from ssdlab.model.units import counted
 from ssdlab.results.claim import sentence
 from ssdlab.results.departures import departure_text, gathered_departures
 from ssdlab.results.kind import loaded
-from ssdlab.results.metric import labelled
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status, short_id
 from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
     from ssdlab.methods.results.suite import SuiteResult
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Child
 
-
-_FIGURES_SHOWN = 4
-"""Of each part; all of them are in its own run."""
 _KINDS = ("departure", "warning")
 _OF_FIGURES = ("throttled", "failed", "caveat")
 """Warnings without which the figures of a part are read as something else."""
@@ -39,82 +47,184 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
     from ssdlab.runs.suites.outcome import finished_children
 
     runs = {each.manifest.run_id: each for each in finished_children(run.path.parent, run.manifest.children)}
+    done = {each.part: runs[each.run_id] for each in result.outcomes if each.left_out is None}
+    marks = Marks(qualifiers_of(run))
+    names: Mapping[str, str] = {part: part for part in done}
+    if run.manifest.several_drives:
+        names = _print_drives(run, done, marks)
+    elif result.repeated:
+        _print_repeated(run, result, done, marks)
+    else:
+        _print_parts(result, done, marks)
+        print_ratings(done, marks)
+    marks.print()
+    _print_remarks(run, done, names)
     print_line()
-    rows: list[tuple[object, ...]] = []
+    shown = _only_run(next(iter(done.values()))).manifest.run_id
+    print_line(f"All of one part: ssdlab show {short_id(shown)}", "dim")
+
+
+def _print_parts(result: SuiteResult, done: Mapping[str, RunFolder], marks: Marks) -> None:
+    """Print the figures of each part below its name; of one without figures what it found."""
+    figures: list[Shown] = []
+    headings: dict[str, list[str]] = {}
+    for each in result.outcomes:
+        if each.left_out is not None:
+            headings[each.part] = [f"{each.part}: left out, {each.left_out}"]
+            continue
+        own = shown_metrics(each.part, metrics_of(done[each.part]))
+        headings[each.part] = [f"{each.part}  {short_id(done[each.part].manifest.run_id)}"]
+        if all(figure.value is None for figure in own):
+            headings[each.part].append(f"  {_instead(done[each.part])}")
+        figures += own
+    Figures({"value": figures}, marks, headings).print(("figure", "value"))
+
+
+def _print_repeated(run: RunFolder, result: SuiteResult, done: Mapping[str, RunFolder], marks: Marks) -> None:
+    """Print the first figure of each run, and the medians of all with their confidence intervals."""
+    rows = []
     for each in result.outcomes:
         if each.left_out is not None:
             rows.append((each.part, "left out", each.left_out))
             continue
-        figures = _headlines(runs[each.run_id])[: 1 if result.repeated else None]  # medians have the others
-        named = runs[each.run_id]
-        if run.manifest.several_drives:
-            figures, named = [_drive_line(named)], only_run(named)
-        rows.append((each.part, short_id(named.manifest.run_id), figures[0] if figures else ""))
-        rows += [("", "", figure) for figure in figures[1:_FIGURES_SHOWN]]
-        if len(figures) > _FIGURES_SHOWN:
-            rows.append(("", "", f"and {units.counted(len(figures) - _FIGURES_SHOWN, 'more figure')}"))
-    print_table(rows, ("part", "run", "result"))
-    done = {each.part: runs[each.run_id] for each in result.outcomes if each.left_out is None}
-    if run.manifest.several_drives:
-        print_beside(done)
-    if result.repeated:
-        print_line()
-        print_repeated(result)
-    rated = [
-        rating_row(f"{part}, {name}", share)
-        for part, each in done.items()
-        if not result.repeated
-        for name, share in ratings_of(each)
-    ]
-    if rated:
-        print_line()
-        print_table(rated, ("rated", "", "", ""), right=(1,))
-    print_qualifiers(figures_of(done))
-    _print_remarks(result, done)
+        own = shown_metrics(each.part, metrics_of(done[each.part]))
+        first = next((f"{one.label}  {one.text} {marks.of(one.qualified)}" for one in own), None)
+        short = short_id(done[each.part].manifest.run_id)
+        rows.append((each.part, short, first or _instead(done[each.part])))
     print_line()
-    shown = only_run(next(iter(done.values()))).manifest.run_id
-    print_line(f"All of one part: ssdlab show {short_id(shown)}", "dim")
+    print_parted(rows, ("part", "run", "result"))
+    figures = shown_repeated(run, result)
+    titles = ("figure", "median", "interval", "confidence", "runs")
+    Figures({"median": figures}, marks, _by_part(figures)).print(titles)
 
 
-def _drive_line(suite: RunFolder) -> str:
-    """Say of one drive of a comparison what it is and how much of it there is."""
+def _by_part(figures: Iterable[Shown]) -> dict[str, list[str]]:
+    """Return the names of parts as headings, where there are several."""
+    parts = list(dict.fromkeys(each.part for each in figures))
+    return {part: [part] for part in parts} if len(parts) > 1 else {}
+
+
+def _print_drives(run: RunFolder, done: Mapping[str, RunFolder], marks: Marks) -> dict[str, str]:
+    """Print drives and their figures side by side; returns by part what each drive is called."""
+    columns = {part: [each._replace(more=()) for each in shown_of(suite)] for part, suite in done.items()}
+    found = Figures(columns, marks, _by_part(each for own in columns.values() for each in own))
+    names = _heads(done, found)
+    print_line()
+    print_facts(
+        [
+            (names.get(child.part, child.part), f"{_drive(child)} ({_made(child, done.get(child.part))})")
+            for child in run.manifest.children
+        ]
+    )
+    found.print(("figure", *names.values()))
+    return names
+
+
+def _heads(done: Mapping[str, RunFolder], figures: Figures) -> dict[str, str]:
+    """Return by part what drives are called: by short names where they differ and need no further table."""
+    short = [one_line(short_drive(each.manifest.drive.name)) for each in done.values()]
+    more = len(figures.tables(("figure", *short))) > len(figures.tables(("figure", *done)))
+    return dict(zip(done, done if more or len(set(short)) < len(short) else short, strict=True))
+
+
+def _drive(child: Child) -> str:
+    """Name a drive: a simulated one as it was given, which says all."""
+    return child.drive if child.drive.startswith(SIMULATED_PREFIX) else f"{child.title}, {child.drive}"
+
+
+def _made(drive: Child, suite: RunFolder | None) -> str:
+    """Say of one drive of a comparison which run it is and how much of it there is."""
+    if suite is None:
+        return f"left out, {drive.left_out}"
     children = suite.manifest.children
-    words = [suite.manifest.drive.name, counted(len(children), "part")]
     counts = {
         "stood in the library": sum(child.standing for child in children),
         "left out": sum(child.left_out is not None for child in children),
     }
+    words = [short_id(_only_run(suite).manifest.run_id), counted(len(children), "part")]
     return ", ".join([*words, *(f"{count} {what}" for what, count in counts.items() if count)])
 
 
-def _print_remarks(result: SuiteResult, done: Mapping[str, RunFolder]) -> None:
-    """Print limits, departures and warnings of the parts, each once with the parts it is of."""
-    found = _gathered(done)
+def _only_run(suite: RunFolder) -> RunFolder:
+    """Return the run of a drive's suite where it has one alone, which has all to be read; else the suite."""
+    runs = list(parts_of(suite).values())
+    return runs[0] if len(runs) == 1 else suite
+
+
+def _instead(run: RunFolder) -> str:
+    """Return what a run says that has no headline figure, as of a mix without the share that is compared."""
+    found = read_result(run)
+    claims = () if found is None else loaded(shown_by(found, run.manifest.method.name).findings)(found)
+    return next(map(sentence, claims), "no headline figure was measured")
+
+
+def _print_remarks(run: RunFolder, done: Mapping[str, RunFolder], names: Mapping[str, str]) -> None:
+    """Print limits, departures and warnings of the parts, each once with the parts it is of.
+
+    That a whole suite is quick is in its header.
+    """
+    found = _gathered(done, quick=not run.manifest.quick)
     if found:
         print_line()
-    for (kind, text), parts in found:
-        whose = "" if parts == list(done) else f" ({', '.join(parts)})"
-        print_line(f"{paint(f'{kind}:', 'warn')} {text}{whose}")
+    for (kind, text), whose in found:
+        of = _scope(whose, names) if run.manifest.several_drives else ", ".join(whose)
+        shown = "" if whose == list(done) else f" ({of})"
+        print_text(f"{paint(f'{kind}:', 'warn')} {text}{shown}", indent="  ")
+
+
+def _scope(whose: Sequence[str], names: Mapping[str, str]) -> str:
+    """Say of which drives, or of which parts of them, something is."""
+    drives: dict[str, list[str]] = {}
+    for each in whose:
+        drive, _, part = each.partition(", ")
+        drives.setdefault(part, []).append(names[drive])
+    parts: dict[str, list[str]] = {}
+    for part, having in drives.items():
+        of = "all drives" if len(having) == len(names) else ", ".join(having)
+        parts.setdefault(of, []).extend([part] if part else [])
+    return "; ".join(", ".join((of, *own)) for of, own in parts.items())
 
 
 def suite_json(run: RunFolder) -> dict[str, list[dict[str, object]]]:
     """Return ratings and remarks of a suite's parts, and of several drives the figures side by side."""
     parts = parts_of(run)
     rated = [
-        {"part": part, **rating_json(share)} for part, each in parts.items() for _, share in ratings_of(each)
+        {"part": part, **rating_json(share)} for part, each in parts.items() for share in ratings_of(each)
     ]
     remarks: list[dict[str, object]] = [
         {"kind": kind, "what": text, "parts": whose} for (kind, text), whose in _gathered(parts)
     ]
-    beside = {"side_by_side": beside_json(parts)} if run.manifest.several_drives else {}
+    beside = {"side_by_side": _beside_json(parts)} if run.manifest.several_drives else {}
     return {"rated": rated, "remarks": remarks, **beside}
 
 
-def _gathered(parts: Mapping[str, RunFolder]) -> list[tuple[tuple[str, str], list[str]]]:
+def _beside_json(suites: Mapping[str, RunFolder]) -> list[dict[str, object]]:
+    """Return for each figure the value of every drive that has it."""
+    found: dict[tuple[str, str], dict[str, Shown]] = {}
+    for drive, suite in suites.items():
+        for each in shown_of(suite):
+            if each.value is not None:
+                found.setdefault((each.part, each.name), {})[drive] = each
+    return [
+        {
+            "part": part,
+            "figure": name,
+            "label": f"{first.label}, median" if first.more else first.label,
+            "unit": first.unit,
+            "drives": {drive: {"value": each.value, "state": each.state} for drive, each in own.items()},
+        }
+        for (part, name), own in found.items()
+        for first in [next(iter(own.values()))]
+    ]
+
+
+def _gathered(
+    parts: Mapping[str, RunFolder], *, quick: bool = True
+) -> list[tuple[tuple[str, str], list[str]]]:
     found: dict[tuple[str, str], list[str]] = {}
     for part, run in parts.items():
         for whose, each in ((part, run), *_without_figures(part, run)):
-            for remark in _remarks(each):
+            for remark in _remarks(each, quick=quick):
                 found.setdefault(remark, []).append(whose)
     return sorted(found.items(), key=lambda remark: _KINDS.index(remark[0][0]))
 
@@ -127,28 +237,14 @@ def _without_figures(drive: str, suite: RunFolder) -> Iterator[tuple[str, RunFol
             yield f"{drive}, {part}", run
 
 
-def _remarks(run: RunFolder) -> Iterator[tuple[str, str]]:
+def _remarks(run: RunFolder, *, quick: bool) -> Iterator[tuple[str, str]]:
     """Yield what must be known of a part beside its figures; all else is in its own run."""
     for departure in gathered_departures(run.manifest):
-        yield "departure", departure_text(departure)
+        if quick or departure.code != "quick":
+            yield "departure", departure_text(departure)
     for warned in warned_steps(warned_of(run), run.steps()):
         if warned.code in _OF_FIGURES:
             yield "warning", warned.line
-
-
-def print_repeated(result: SuiteResult) -> None:
-    """Print the medians of repeated parts, with their confidence intervals."""
-    rows = [
-        (
-            f"{each.part}, {labelled(each.label, each.state)}",
-            units.figure_text(each.median, each.unit),
-            units.ends_text(units.figure_text(each.low, each.unit), units.figure_text(each.high, each.unit)),
-            share_text(each.confidence),
-            len(each.values),
-        )
-        for each in result.repeated
-    ]
-    print_table(rows, ("", "median", "interval", "confidence", "runs"), right=(1, 2, 3, 4))
 
 
 def print_suite_state(run: RunFolder) -> None:
@@ -157,8 +253,9 @@ def print_suite_state(run: RunFolder) -> None:
     rows = []
     for child in run.manifest.children:
         folder = run.path.parent / child.run_id
-        rows.append((child.part, _state(child, folder), short_id(child.run_id)))
-    print_table(rows, ("part", "", "run"))
+        drive = (_drive(child),) if child.suite else ()
+        rows.append((child.part, short_id(child.run_id), _state(child, folder), *drive))
+    print_parted(rows, ("part", "run", "", "")[: len(rows[0])])
 
 
 def _state(child: Child, folder: Any) -> str:  # noqa: ANN401 - a path
@@ -167,17 +264,3 @@ def _state(child: Child, folder: Any) -> str:  # noqa: ANN401 - a path
     if not (folder / MANIFEST).exists():
         return "not begun"
     return actual_status(folder, read_manifest(folder))
-
-
-def _headlines(run: RunFolder) -> list[str]:
-    found = read_result(run)
-    if found is None:
-        return []
-    figures = [f"{each.marked} {figure_words(each)}" for each in found.scalars if each.value is not None]
-    if figures:
-        return figures
-    # Of a mix without the share that comparisons use, say, there is no headline figure.
-    findings = [
-        sentence(claim) for claim in loaded(shown_by(found, run.manifest.method.name).findings)(found)
-    ]
-    return findings[:1] or ["no headline figure was measured"]

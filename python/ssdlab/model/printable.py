@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 _KEY = os.urandom(8).hex()
@@ -35,8 +36,15 @@ def in_style(text: str, code: int) -> str:
 
 
 def visible_length(text: str) -> int:
-    """Return how many characters of a text are seen: its own styles take no room."""
-    return len(_OWN_STYLE.sub("", text))
+    """Return how many columns of a terminal a text takes: its own styles none, wide characters two."""
+    seen = _OWN_STYLE.sub("", text)
+    return len(seen) if seen.isascii() else sum(map(_columns, seen))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def styled(text: str) -> str:

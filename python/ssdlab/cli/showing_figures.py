@@ -1,0 +1,321 @@
+"""Headline figures in the terminal: a line for each, marks for what is the matter, and a legend of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from string import ascii_letters
+from typing import TYPE_CHECKING, NamedTuple
+
+from ssdlab.cli.fitting import GAP, NAME, by_columns, cut, line_width, print_facts, print_lines, print_text
+from ssdlab.cli.output import one_line, paint, print_line, table
+from ssdlab.methods.presented.points import figure_words
+from ssdlab.methods.rated_shares import OtherRating, other_ratings, rated_shares
+from ssdlab.methods.results.kinds import SUITE
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.model.printable import advice_text
+from ssdlab.model.units import ends_text, figure_text, share_text
+from ssdlab.results.metric import Qualifier, united
+from ssdlab.results.numbers import NOTHING
+from ssdlab.results.qualifiers import CATALOGUE, UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ssdlab.methods.rated_shares import RatedShare
+    from ssdlab.methods.results.suite import RepeatedFigure, SuiteResult
+    from ssdlab.results.metric import Metric
+    from ssdlab.results.run_folder import RunFolder
+
+_WHYS = 2
+"""So many reasons of one qualifier are told; each figure of the JSON has its own."""
+
+
+class Shown(NamedTuple):
+    """A headline figure of a part; of repeats the median, with what else is told of it."""
+
+    part: str
+    name: str
+    label: str
+    unit: str
+    value: float | None
+    text: str
+    state: str
+    qualified: Mapping[str, int]
+    """In how many of its `runs` it has each qualifier, by code."""
+    runs: int = 1
+    more: tuple[str, ...] = ()
+
+
+class Marks:
+    """A letter for each qualifier, the gravest first: the same in the whole output."""
+
+    def __init__(self, found: Iterable[Qualifier]) -> None:
+        """Give letters to what is the matter with figures."""
+        every = list(found)
+        self._all = united(every)
+        self._letters = {_known(each.code): ascii_letters[at] for at, each in enumerate(self._all)}
+        self._partly: dict[str, str] = {}
+        self._whys = {
+            code: list(dict.fromkeys(each.why for each in every if each.why and _known(each.code) == code))
+            for code in self._letters
+        }
+
+    def of(self, qualified: Mapping[str, int], runs: int = 1) -> str:
+        """Return the marks of a figure, such as ``ab``; ``a1/2,b``, where it is of some runs only."""
+        counts = {self._letters[_known(code)]: count for code, count in qualified.items()}
+        marks = []
+        for letter, count in sorted(counts.items()):
+            marks.append(letter if count == runs else f"{letter}{count}/{runs}")
+            if count != runs:
+                self._partly[marks[-1]] = f"{letter} in {count} of {runs} runs"
+        return ("," if self._partly.keys() & set(marks) else "").join(marks)
+
+    def print(self) -> None:
+        """Print what each mark means, why it was found, and what to do."""
+        if self._all:
+            print_line()
+        for each in self._all:
+            code, kind = _known(each.code), each.kind
+            whys = self._whys[code]
+            more = f"; and {len(whys) - _WHYS} more" if len(whys) > _WHYS else ""
+            why = f" ({'; '.join(whys[:_WHYS])}{more})." if whys else "."
+            label = paint(f"{self._letters[code]}  {kind.label}:", "warn")
+            entry = f"{label} {kind.sentence.removesuffix('.')}{why} {advice_text(kind.advice)}"
+            print_text(entry.rstrip(), indent="   ")
+        if self._partly:
+            print_text("; ".join(f"{mark}: {words}" for mark, words in self._partly.items()), "dim", "   ")
+
+
+def _known(code: str) -> str:
+    return code if code in CATALOGUE else UNKNOWN
+
+
+class Figures:
+    """Headline figures in a table, a column for each drive.
+
+    Parameters
+    ----------
+    columns
+        The figures of each, by what it is called.
+    marks
+        Of all that is the matter with them.
+    headings
+        Lines above the figures of a part, by its name; of a part that is not named there none.
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Sequence[Shown]],
+        marks: Marks,
+        headings: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Arrange the figures by part."""
+        self._headings = headings or {}
+        parts: dict[str, dict[str, dict[str, Shown]]] = {part: {} for part in self._headings}
+        for column, figures in columns.items():
+            for each in figures:
+                parts.setdefault(each.part, {}).setdefault(each.name, {})[column] = each
+        self._parts = {part: list(found.values()) for part, found in parts.items()}
+        labels = [
+            cut(("  " if part in self._headings else "") + label, line_width() - NAME - GAP)
+            for part, found in self._parts.items()
+            for label in _nested([one_line(next(iter(own.values())).label) for own in found])
+        ]
+        rows = [own for found in self._parts.values() for own in found]
+        cells = [_cells([own.get(column) for own in rows], marks) for column in columns]
+        more = [next(iter(own.values())).more for own in rows]
+        width = max(map(len, more), default=0)
+        self._rows = [
+            (*each, *last, *[""] * (width - len(last)))
+            for *each, last in zip(labels, *cells, more, strict=True)
+        ]
+
+    def tables(self, titles: Sequence[str]) -> list[list[int]]:
+        """Return which columns stand in each of the tables that lines have room for."""
+        return by_columns(self._rows, titles, line_width())
+
+    def print(self, titles: Sequence[str]) -> None:
+        """Print them below the titles of all columns."""
+        for columns in self.tables(titles):
+            lines = table(
+                [[row[at] for at in columns] for row in self._rows],
+                [titles[at] for at in columns],
+                right=range(1, len(columns)),
+            )
+            print_line()
+            print_lines(lines[:1] if self._rows else ())
+            rest = iter(lines[1:])
+            for part, found in self._parts.items():
+                for heading in self._headings.get(part, ()):
+                    print_text(heading, "accent", "  ")
+                for _ in found:
+                    print_text(next(rest), indent="    ")
+
+
+def _nested(labels: Sequence[str]) -> Iterator[str]:
+    """Yield labels; below ``random read`` that of its latency is ``mean latency``."""
+    above = None
+    for label in labels:
+        if above is not None and label.startswith(above):
+            yield f"  {label.removeprefix(above)}"
+        else:
+            above = f"{label}, "
+            yield label
+
+
+def _cells(figures: Sequence[Shown | None], marks: Marks) -> list[str]:
+    """Return a column: values one below the other, their marks behind them; a dash makes room for more."""
+    found = [
+        ("", NOTHING) if each is None else (marks.of(each.qualified, each.runs), each.text)
+        for each in figures
+    ]
+    width = max((len(mark) for mark, text in found if text != NOTHING), default=0)
+    return [
+        text + (f" {paint(mark, 'warn')}{'':{max(width - len(mark), 0)}}" if mark or width else "")
+        for mark, text in found
+    ]
+
+
+def parts_of(suite: RunFolder) -> dict[str, RunFolder]:
+    """Return the finished runs of a suite that are still there, by the names of their parts."""
+    from ssdlab.runs.suites.outcome import finished_children
+
+    names = {child.run_id: child.part for child in suite.manifest.children}
+    found = finished_children(suite.path.parent, suite.manifest.children)
+    return {names[each.path.name]: each for each in found if each.path.exists()}
+
+
+def metrics_of(run: RunFolder) -> Iterator[Metric]:
+    """Yield the headline figures of a run; of a suite those of its parts."""
+    if run.manifest.children:
+        for each in parts_of(run).values():
+            yield from metrics_of(each)
+    elif (result := read_result(run)) is not None:
+        yield from result.scalars
+
+
+def qualifiers_of(run: RunFolder) -> Iterator[Qualifier]:
+    """Yield all that is the matter with figures of a run, or of the parts of a suite."""
+    for figure in metrics_of(run):
+        yield from figure.qualifiers
+
+
+def qualifiers_json(run: RunFolder) -> dict[str, dict[str, object]]:
+    """Return by code what the qualifiers of a run's figures mean, with the names of those that have it."""
+    figures = list(metrics_of(run))
+    found = united(own for figure in figures for own in figure.qualifiers)
+    return {
+        each.code: {
+            "label": each.kind.label,
+            "sentence": each.kind.sentence,
+            "advice": each.kind.advice,
+            "forbids": sorted(each.kind.forbids),
+            "figures": list(dict.fromkeys(one.name for one in figures if each.code in one.codes)),
+        }
+        for each in found
+    }
+
+
+def shown_of(suite: RunFolder) -> list[Shown]:
+    """Return the headline figures of a suite by part; of what was repeated the medians."""
+    result = read_result(suite)
+    if result is not None and SUITE.holds(result) and result.repeated:
+        return shown_repeated(suite, result)
+    return [each for part, run in parts_of(suite).items() for each in shown_metrics(part, metrics_of(run))]
+
+
+def shown_metrics(part: str, figures: Iterable[Metric]) -> list[Shown]:
+    """Return figures of a part that have a value or say why they have none."""
+    return [
+        Shown(
+            part,
+            each.name,
+            each.label,
+            each.unit,
+            each.value,
+            figure_words(each),
+            each.state,
+            Counter(set(each.codes)),
+        )
+        for each in figures
+        if each.value is not None or each.qualifiers
+    ]
+
+
+def shown_repeated(suite: RunFolder, result: SuiteResult) -> list[Shown]:
+    """Return the medians of a suite, and the figures that have none where it is said why."""
+    found = [_median(each) for each in result.repeated]
+    known = {(each.part, each.name) for each in found}
+    lacking: dict[tuple[str, str], list[Shown]] = {}
+    for part, run in parts_of(suite).items():
+        for each in shown_metrics(part.partition(" #")[0], metrics_of(run)):
+            if (each.part, each.name) not in known:
+                lacking.setdefault((each.part, each.name), []).append(each)
+    for every in lacking.values():
+        counts = Counter(code for each in every for code in each.qualified)
+        if counts:
+            found.append(every[0]._replace(value=None, text=NOTHING, qualified=counts, runs=len(every)))
+    return found
+
+
+def _median(each: RepeatedFigure) -> Shown:
+    ends = (figure_text(each.low, each.unit), figure_text(each.high, each.unit))
+    return Shown(
+        each.part,
+        each.name,
+        each.label,
+        each.unit,
+        each.median,
+        figure_text(each.median, each.unit),
+        each.state,
+        each.qualified,
+        len(each.values) + each.withheld,
+        (ends_text(*ends), share_text(each.confidence), str(len(each.values))),
+    )
+
+
+def ratings_of(run: RunFolder) -> tuple[RatedShare | OtherRating, ...]:
+    """Return the headline figures of a run beside what the drive is rated for."""
+    result = read_result(run)
+    if result is None:
+        return ()
+    against = result.scalars, run.manifest.ratings
+    return (*rated_shares(*against), *other_ratings(*against))
+
+
+def rating_text(each: RatedShare | OtherRating) -> str:
+    """Tell a result as a share of its rating, or why it is none."""
+    figure, source = figure_text(each.in_unit, each.unit), each.rated.source
+    if isinstance(each, OtherRating):
+        return f"{figure}, {each.words} ({source})"
+    share, rated = share_text(each.share), figure_text(each.rated.value, each.unit)
+    state = each.rated.state or "state not said"
+    return f"{figure}, {share} of the rated {rated}{each.direction} ({state}, {source})"
+
+
+def rating_json(each: RatedShare | OtherRating) -> dict[str, object]:
+    """Return the same as JSON holds it."""
+    return {
+        "figure": each.figure.name,
+        "value": each.figure.value,
+        "unit": each.figure.unit,
+        "metric": each.rated.metric,
+        "rated": each.rated.value,
+        "state": each.rated.state,
+        "source": each.rated.source,
+        "share": None if isinstance(each, OtherRating) else each.share,
+    }
+
+
+def print_ratings(parts: Mapping[str, RunFolder], marks: Marks) -> None:
+    """Print each result that has a rating as a share of it, by the name of its part."""
+    fields = []
+    for part, run in parts.items():
+        for each in ratings_of(run):
+            of = f"{part}, {each.figure.label}" if part else each.figure.label
+            mark = marks.of(Counter(set(each.figure.codes)))
+            fields.append((f"{of} {mark}".rstrip(), rating_text(each)))
+    if fields:
+        print_line()
+        print_line("rated", "dim")
+        print_facts(fields)
