@@ -30,8 +30,8 @@ def unpurged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Unpurged:
 
         def acted(self: StepExecutor, request: object, *more: object) -> StepResult:
             nonlocal count
-            result = act(self, request, *more)  # type: ignore[arg-type]
-            if request.verb != "purge":  # type: ignore[attr-defined]
+            result = act(self, request, *more)
+            if request.verb != "purge":
                 return result
             count += 1
             facts = {**result.facts, "purged": False}
