@@ -50,7 +50,7 @@ SHOWN = {
     ),
     "key": Planted(SHOWING, '"qualifiers": ', '"matter": ', "json.matter"),
     "more": Planted(SHOWING, '"qualifiers": ', '"more": 1, "qualifiers": ', "json.more"),
-    "claim": Planted("report/bounds.py", '"at least": value >=', '"at least": value <', "claims["),
+    "claim": Planted("report/claims.py", '"at least": value >=', '"at least": value <', "claims["),
     "axis": Planted("report/sections/sweep.py", '"count", "log", ticks', '"count", "linear", ticks', CHART),
     "lead": Planted("report/sections/sweep.py", "Ring: reported depth. ", "Ring: that depth. ", ".texts"),
     "card": Planted("report/sections/cards.py", 'title}, {', 'title}; {', ".texts"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,10 @@ def test_a_figure_leads_to_the_chart_and_button_that_draw_its_value(measured: so
 def test_a_clause_presses_the_button_that_shows_its_figure(
     web_browser: Browser, measured: source.Run, tmp_path: Path
 ) -> None:
-    page.write([measured], tmp_path / "page.html")
+    manifest = measured.manifest
+    drive = manifest.drive.model_copy(update={"id": "other", "name": "other"})
+    other = replace(measured, manifest=manifest.model_copy(update={"run_id": "other", "drive": drive}))
+    page.write([measured, other], tmp_path / "page.html")
     web_browser.open(tmp_path / "page.html")
     web_browser.drawn()
     pressed = "document.querySelector('#qd1-bars button[data-group=view][aria-pressed=true]').textContent"

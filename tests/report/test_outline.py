@@ -18,8 +18,7 @@ from ssdlab.cli import main
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import figure_text, share_text
 from ssdlab.report import arranging, page, source
-from ssdlab.report.bounds import parse_bound
-from ssdlab.report.claims import UserClaim, read_claims
+from ssdlab.report.claims import UserClaim, parse_bound, read_claims
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.provenance import _of_one_kind

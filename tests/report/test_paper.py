@@ -19,11 +19,11 @@ from ssdlab.cli import main
 from ssdlab.report import on_paper, page, paper, source
 from ssdlab.report.charts import Axis, BarsChart, BarsView, SeriesChart
 from ssdlab.report.engine import static
+from ssdlab.report.on_paper import without_repetition
 from ssdlab.report.outline import Chapter, Outline
 from ssdlab.report.pictures import pressings
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import AsBefore, Panel, PanelTable
-from ssdlab.report.sections.repetition import without_repetition
 from ssdlab.report.view import Figure, Section
 from ssdlab.results.numbers import Table, words
 

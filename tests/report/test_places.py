@@ -11,7 +11,7 @@ import pytest
 from ssdlab.analysis.places import places
 from ssdlab.report import source
 from ssdlab.report.runs import shown
-from ssdlab.report.sections.tiles import tiles
+from ssdlab.report.sections.cards import tiles
 from ssdlab.report.standings import standings
 from ssdlab.results.schema import Metric
 

@@ -16,8 +16,7 @@ from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion, verdict
-from ssdlab.report.sections.cards import Line, cards
-from ssdlab.report.sections.tiles import tiles
+from ssdlab.report.sections.cards import Line, cards, tiles
 from ssdlab.report.source import Run
 from ssdlab.report.standings import UNLIKE, standings
 from ssdlab.results import drive_states

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.document import Document
 from ssdlab.report.chart_links import ChartLink, chart_links
+from ssdlab.report.sections.cards import tiles
 from ssdlab.report.sections.claims import Judged, judged
-from ssdlab.report.sections.tiles import tiles
 from ssdlab.report.sections.verdict import Clause, verdict
 from ssdlab.report.standings import Standing, standings
 

@@ -23,11 +23,9 @@ from ssdlab.report.pictures import Stills
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import rates
 from ssdlab.report.sections.header import header
-from ssdlab.report.standings import UNLIKE, standings
+from ssdlab.report.standings import standings
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import numbers, tables
-from ssdlab.results.catalogue_row import kinship
-from ssdlab.results.kin import OF_AN_ENTRY, apart
 from ssdlab.results.metric import labelled
 from ssdlab.results.numbers import NOTHING, Cell, Table, of_run, of_unit, words
 from ssdlab.results.run_folder import RunFolder
@@ -203,14 +201,15 @@ def _drives(placed: Sequence[Shown], links: dict[str, str]) -> Section:
 
 
 def _method(name: str, members: Sequence[Shown], ranks: Mapping[str, Standing]) -> Section:
-    figures = _figures(members)
-    views = tuple(_view(ranks[name]) for name in figures)
+    figures = dict.fromkeys(each.name for one in members for each in one.run.result.scalars)
+    own = {figure: ranks[figure] for figure in figures if figure in ranks}
+    views = tuple(map(_view, own.values()))
     title = members[0].run.manifest.method.title
-    table = _table(figures, members)
+    table = _table(own, members)
     chart = Figure(
         id=f"overview-{name}",
         title="Headline figures",
-        lead=_lead(members),
+        lead=_lead(own),
         described=f"{title}: {counted(len(views), 'figure')} of {counted(len(members), 'run')}.",
         chart=BarsChart(views),
         tables=(table,),
@@ -222,29 +221,16 @@ def _method(name: str, members: Sequence[Shown], ranks: Mapping[str, Standing]) 
     return Section(f"method-{name}", title, (), at, (chart,) if views else ())
 
 
-def _lead(members: Sequence[Shown]) -> str:
-    """Return how the bars stand, and why that is no rank where the runs are not alike."""
-    lead = "Of each drive, the best first. The state of each stands on its page."
-    first, *others = (kinship(one.run.manifest) for one in members)
-    unlike = [each.words for other in others for each in apart(other, first, but=OF_AN_ENTRY)]
-    if not unlike:
-        return lead
-    return f"{lead} No rank: {UNLIKE}: {'; '.join(dict.fromkeys(unlike))}."
+def _lead(own: Mapping[str, Standing]) -> str:
+    """Return how the bars stand, and where that is no rank."""
+    unlike = dict.fromkeys(each.unlike for each in own.values() if each.unlike)
+    no_rank = f" No rank: {'; '.join(unlike)}." if unlike else ""
+    return f"Of each drive, the best first. The state of each stands on its page.{no_rank}"
 
 
 def _versions(members: Sequence[Shown]) -> tuple[str, ...]:
     methods = (one.run.manifest.method for one in members)
     return tuple(dict.fromkeys(f"{each.name}, version {each.version}." for each in methods))
-
-
-def _figures(members: Sequence[Shown]) -> dict[str, Metric]:
-    """Return the headline figures that any of the runs has, by name."""
-    found: dict[str, Metric] = {}
-    for one in members:
-        for scalar in one.run.result.scalars:
-            if scalar.value is not None:
-                found.setdefault(scalar.name, scalar)
-    return found
 
 
 def _own(one: Shown, name: str) -> Metric | None:
@@ -264,7 +250,7 @@ def _view(standing: Standing) -> BarsView:
     return BarsView(label, axis, figure.better, (BarGroup(label, bars),))
 
 
-def _table(figures: dict[str, Metric], members: Sequence[Shown]) -> Table:
+def _table(figures: Mapping[str, Standing], members: Sequence[Shown]) -> Table:
     rows = tuple(
         (
             of_run(one.label, one.index),

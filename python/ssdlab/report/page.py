@@ -77,9 +77,14 @@ def assembled(
     printed: bool = False,
 ) -> str:
     """Put a page together: head and sections, if `complete` how each run was measured and all of the run."""
-    from ssdlab.report.on_paper import FEW_RUNS, MAX_VIEWS_OF_MANY, on_paper, shortened
+    from ssdlab.report.on_paper import (
+        FEW_RUNS,
+        MAX_VIEWS_OF_MANY,
+        on_paper,
+        shortened,
+        without_repetition,
+    )
     from ssdlab.report.sections.provenance import of_all, panels
-    from ssdlab.report.sections.repetition import without_repetition
     from ssdlab.report.templating import template
 
     brief = printed and len(placed) > FEW_RUNS

@@ -7,12 +7,25 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.presented import paced
 from ssdlab.methods.results.paced import PacedBurstResult
 from ssdlab.model.units import NS_PER_S, block_text, capacity_text, counted, span_text
-from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Choice, Measure, SeriesChart
+from ssdlab.report.charts import (
+    Axis,
+    Bar,
+    BarGroup,
+    BarsChart,
+    BarsView,
+    Choice,
+    Dot,
+    Line,
+    Measure,
+    Rule,
+    SeriesChart,
+    XyChart,
+    XyView,
+)
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.sections.burst_latency import curves
-from ssdlab.report.sections.paced_rates import rates
-from ssdlab.report.together import leads, together
+from ssdlab.report.together import lead, leads, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
 if TYPE_CHECKING:
@@ -35,7 +48,7 @@ def section(runs: Sequence[Shown]) -> Section:
         _throughput(kept),
         _load_time(kept),
         curves(kept, together(kept, paced.loads)),
-        rates(kept),
+        _rates(kept),
         efficiency.figure("paced-burst", _worked(kept)),
     )
     return Section(
@@ -169,3 +182,39 @@ def _load_time(kept: Sequence[Paced]) -> Figure:
 def _ranked(times: Sequence[tuple[Shown, float]]) -> tuple[Bar, ...]:
     bars = (Bar(shown.index, seconds * NS_PER_S, "") for shown, seconds in times)
     return tuple(sorted(bars, key=lambda bar: bar.value))
+
+
+def _rates(kept: Sequence[Paced]) -> Figure:
+    """Return the chart of every rate tried."""
+    lines, rules = [], []
+    for shown, result in kept:
+        dots = tuple(
+            Dot(float(each.rate), each.p99_ns, chosen=(each.rate == result.safe_mb_s) or None)
+            for each in result.rates
+            if each.p99_ns is not None
+        )
+        lines.append(Line(shown.index, "", True, dots))
+        if result.rates and result.rates[0].p99_ns is not None:
+            bound_ns = result.factor * result.rates[0].p99_ns
+            rules.append(
+                Rule(shown.index, bound_ns, f"{result.factor:g} x unloaded" if len(kept) == 1 else "")
+            )
+    view = XyView(
+        "p99",
+        Axis("sustained rate of writes, MB/s, log", "mb_s", "log"),
+        Axis("p99 service time of the writes, log", "ns", "log"),
+        tuple(lines),
+        tuple(rules),
+    )
+    return Figure(
+        id="paced-burst-rates",
+        title="Latency over the sustained rate",
+        lead="Further right and lower is better. Ring: the safe rate. Dotted: the bound.",
+        described=" ".join(lead(shown, [paced.safe_rate(result)]) for shown, result in kept),
+        chart=XyChart((view,)),
+        tables=(together(kept, paced.rates),),
+        measured=(
+            "The writes alone, in bursts, the more closely the higher the rate; each rate after a rest.",
+            f"Safe: p99 within {kept[0][1].factor:g} times that of the lowest rate, all writes done in time.",
+        ),
+    )
