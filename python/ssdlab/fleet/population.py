@@ -171,11 +171,15 @@ def populations(index: Index, model: str, choice: Choice) -> tuple[Population, .
     return tuple(_population(list(groups.values()), alpha) for groups in figures.values())
 
 
+def _weight(lines: Sequence[_Line]) -> tuple[bool, int, int, str]:
+    """Return what a group is chosen by, at last its newest run: all figures of a page are then of one."""
+    runs = sum(len(line.values) for line in lines)
+    return not lines[0].unfit, len(lines), runs, max(line.folders[-1] for line in lines)
+
+
 def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
     # What heat or the host made of a drive is none of the model's, as long as others show the model.
-    ours = max(
-        groups, key=lambda lines: (not lines[0].unfit, len(lines), sum(len(line.values) for line in lines))
-    )
+    ours = max(groups, key=_weight)
     others = {line.drive_id for lines in groups for line in lines} - {line.drive_id for line in ours}
     samples = sorted(
         (Sample(line.drive_id, tuple(line.values), tuple(line.folders)) for line in ours),
