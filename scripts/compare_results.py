@@ -4,7 +4,7 @@
     scripts/compare_results.py BEFORE AFTER [--allow FILE] [--only kept|fresh|demo ...] [--keep FOLDER]
 
 BEFORE and AFTER are checkouts that are built (`make setup`). Three libraries are read by each, through its
-own command line: `kept`, the planted one of `tests/planted`, as an earlier version left it; `fresh`, what
+own command line: `kept`, the planted one of `tests/planted`, as an earlier version left it; `fresh`, what our
 `plant_library.py` makes with that checkout (`--scenes` names some); and `demo`. Compared are the JSON of
 `runs`, `show`, `rank`, `compare`, `changes`, `report --claims`, `fleet report` and others, the terminal's
 lines, pages by section and chart, tables, and exit statuses, those of bad commands included. Each resumes the
@@ -12,14 +12,10 @@ killed run.
 
 Parts of lists go by their names, not by their numbers. BEFORE does all of it twice: what it does not repeat
 itself (times of day, ids, what a simulation cost) is no property of a version, and is left out and counted.
-Texts (`TEXTS`) are listed apart; whatever differs makes the exit status 1, unless FILE allows it:
-
-    renamed unshown -> qualifier  # one word for both
-    removed show *.caveats        # each became a departure or a finding
-    changed *.caveats             # shorter
-    added *.qualifiers*           # new
-
-`*` stands for anything; a line without a reason is refused, one that nothing needed is told.
+Texts (`TEXTS`) are listed apart. Words may change and figures in them may not: of each command it is compared
+too which amounts it tells anywhere (`told`). Whatever differs makes the exit status 1, unless `ALLOWED`, or
+FILE in its place, allows it; so does a line there that nothing needed, where all was compared. No line allows
+that a figure, a rank or an exit status is another (`NEVER`).
 """
 
 from __future__ import annotations
@@ -40,6 +36,84 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+ALLOWED = """
+renamed taken_at -> load  # a load is told by its parts
+removed show *.scalars[*].load  # it was a text
+added show *.scalars[*].load.*  # it has threads and depth
+removed *.unshown  # what is the matter with a figure is its qualifiers
+added show *.qualifiers*  # the same
+added *.unfit  # the same, by codes
+added *.marks  # and what forbids no rank
+removed show *.caveats  # each is a qualifier, a departure or a finding now
+removed show *.json.states*  # the same of the figures
+removed show *.repeated[*].state  # the same of medians
+added show *.repeated[*].qualified  # the same of medians
+added show *.scalars[*].steps  # the evidence of a figure
+added show *.scalars[*].chosen_among  # the same
+added show *.scalars[*].varies.*  # the same
+added show *.scalars[*].bound  # the same: of a search in which nothing failed
+added show *.manifest.warnings[*  # a caveat of an earlier version that nothing of today says
+removed show *.manifest.warnings  # there were none beside these
+changed show *.manifest.warnings[order]  # there are these besides
+changed runs *.runs[*].warnings  # they are counted
+changed show *.remarks[*  # caveats of parts are departures now
+removed show *.remarks[*  # the same
+added show *.remarks*  # the same
+changed show *.side_by_side[*].drives.*.state  # words of the catalogue of qualifiers
+added compare *.figures[*_p99.99_ns].*  # one that was withheld is compared too
+changed compare *.figures[order]  # the same
+changed report *.json.bytes  # of a page in other words
+changed *.marks  # classes and descriptions follow the words
+changed *.texts  # words
+changed *.lines  # words
+changed *.text  # words
+changed *.why  # words
+changed *.what  # words
+changed *.advice  # words
+changed report *.heads.*.notes[*  # words beside a chart
+added report *.heads.*.notes[*  # the same
+removed report *.heads.*.notes*  # the same
+changed fleet *.json.bytes  # of a page in other words
+removed show *.told[* %]  # a share that a caveat told
+added rank *.lines[*].varies  # how far a drive's figure varies: what is nearer is level
+changed rank *.left_out*  # figures that are withheld count as left out
+added rank *.left_out*  # the same
+removed rank *.left_out*  # the same
+added rank *.facts.figure  # a figure that every run withholds is refused with its reason
+removed rank *.facts  # the same
+added rank *  # the same: it was no figure of the library
+added report *.unranked  # a bar of what is not ranked says so
+added show *.scalars*  # a figure that is withheld stays, without its value
+removed show *.result.scalars  # there was none beside these
+changed runs *.runs[*].departures  # a caveat that is a departure now
+added show *.departures[*  # the same
+removed show *.manifest.departures  # there was none beside these
+added show *.doubts[*  # heat, host and failed I/O of a judgement in one list
+removed show *.by_host  # the same
+removed show *.throttled  # the same
+changed show *.outcome  # words
+changed show *.lasted  # words
+changed rank *.figures  # the same: figures that every run withholds are figures too
+changed show *.scalars[order]  # the same
+changed report *.note  # words beside a bar
+added show *.unwritten_share  # of a judgement: what was not written over
+added show *.told[*  # a review shows all figures of its parts
+removed show *.told[* IOPS]  # a rate that a caveat told
+removed fleet *.told[*  # of groups of equal size the newest is shown, which was any of them
+added fleet *.told[*  # the same
+added report *.told[*  # a card shows all figures of its run
+"""
+"""What is meant to differ, a line each: removed, added or changed PLACE, or renamed KEY -> KEY; `# reason`.
+`*` stands for anything. Made anew with each change that is held against the version before."""
+NEVER = re.compile(
+    r".*(\.scalars\[[^]]*\]\.(value|unit|better|error|name)|\.lines\[[^]]*\]\.(value|place|runs|min|max)"
+    r"|\.lines\[order\]|\.figures\[[^]]*\]\.(base|new|shift.*)|\.series\[[^]]*\]\..*|\.points.*|\.status"
+    r"|\.page\.data\..*\.charts\..*\.(points|values|x|y)(\[.*)?|tables\..*)",
+    re.DOTALL,
+)
+"""Places where a change of what both have is wrong, whatever a list says."""
+VALUE = re.compile(r"\.scalars\[[^]]*\]\.value$")
+"""Where a figure that BEFORE had not may have no value either."""
 HERE = Path(__file__).resolve().parent
 KEPT = HERE.parent / "tests" / "planted" / "library.tar.xz"
 LIBRARIES = ("kept", "fresh", "demo")
@@ -76,8 +150,14 @@ TEXTS = {
     *("prose", "reason", "reasons", "says", "sentence", "short", "text", "texts", "title", "what", "why"),
 }
 """Keys whose values are read by people alone."""
+SHOWN = 100
+"""So many differences are printed one by one."""
 SCENE = re.compile(r"\d{8}-\d{4}-(.+)-0\d{5}")
 """The id of a planted run, which has its name in it."""
+COST = re.compile(r"\.(cpu|workers|machine)\.|\.(cpu_per_io_ns|entered)$")
+"""What a simulation takes of this machine; two runs may take the same by chance."""
+AT = re.compile(r" · \d\d:\d\d(?: · [0-9a-z]{6})?$")
+"""What parts the labels of runs that are alike: when they were begun."""
 FLEET = "simulated tiny-test, 1/4 of its size"
 """The model of the planted fleet."""
 CLAIMS = """
@@ -126,6 +206,8 @@ nonesuch
 --nonesuch
 """
 """Commands beside those of the runs, bad ones included."""
+AMOUNT = re.compile(r"(?<![\w.,])\d[\d.,]*k?\s?(?:(?:M?IOPS|[MG]B/s)(?:/W)?|[nµm]s|[mk]?[WJ]|°C|%)(?![\w/])")
+"""What a figure is in a text; seconds and bytes are as a rule what was set."""
 _DRIVER = """
 import io, json, secrets, sys
 secrets.randbits = lambda bits: 7  # seeds that commands would draw by chance
@@ -199,9 +281,7 @@ class Checkout:
         elif name == "demo":
             self.commands([["demo", "--library", name, "-o", "demo.html"]])
         else:
-            own = self.root / "scripts" / "plant_library.py"
-            script = own if own.exists() else HERE / own.name
-            self.python(str(script), name, *(["--only", *scenes] if scenes else []))
+            self.python(str(HERE / "plant_library.py"), name, *(["--only", *scenes] if scenes else []))
 
 
 def shown(checkout: Checkout, library: str, others: str = "") -> dict[str, Any]:
@@ -234,7 +314,8 @@ def of_library(names: Mapping[str, str], figures: Sequence[str], place: list[str
     by_name = {name: run for run, name in names.items()}
     yield ["runs", "--json", *place]
     yield ["rank", "--json", *place]
-    for run in names:
+    measured_here = set() if place[-1] == "kept" else {"real"}  # of this machine, and not of a version
+    for run in (run for run, name in names.items() if name not in measured_here):
         yield ["show", run, "--json", *place]
         yield ["show", run, *place]
     for figure in figures:
@@ -247,7 +328,8 @@ def of_library(names: Mapping[str, str], figures: Sequence[str], place: list[str
         if one in by_name and other in by_name:
             yield ["compare", by_name[one], by_name[other], "--json", *place]
     yield ["changes", "peak_random_read_iops", "--drive", "tiny", "--json", *place]
-    alone = [run for run, name in names.items() if "/" not in name and name not in ("killed", "lost")]
+    without = {"killed", "lost", *measured_here}
+    alone = [run for run, name in names.items() if "/" not in name and name not in without]
     yield ["report", *alone, "--claims", "claims.toml", "-o", "page.html", "--json", *place]
     for run in (
         run for run, name in names.items() if name.startswith("/planted/")
@@ -264,7 +346,10 @@ def named(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return names of runs by their ids: their scene, or what they are among those of their kind."""
     count: Counter[str] = Counter()
     names: dict[str, str] = {}
-    for run in sorted(runs, key=lambda run: (bool(run["suite"]), run["created"])):
+    # Parts that are done side by side begin in any order.
+    for run in sorted(
+        runs, key=lambda run: (bool(run["suite"]), run.get("seed", "") * bool(run["suite"]), run["created"])
+    ):
         scene = SCENE.fullmatch(run["run_id"])
         kind = f"{names.get(run['suite'], '')}/{run['method']}/{run['drive_id']}/{run['variant']}"
         count[kind] += 1
@@ -332,7 +417,19 @@ def of_page(text: str) -> dict[str, Any]:
     body.feed(text)
     runs = [str(stored["run_id"]) for name, stored in body.data.items() if name.startswith("run-")]
     data = {name: stored for name, stored in body.data.items() if not name.startswith("run-")}
-    return {"parts": body.parts, "data": of_runs(data, runs), "runs": runs}
+    listed = data.get("page-data", {}).get("runs", [])
+    labels = [each[name] for each in listed for name in ("label", "short") if AT.search(each[name])]
+    return untimed({"parts": body.parts, "data": of_runs(data, runs), "runs": runs}, labels)
+
+
+def untimed(page: dict[str, Any], labels: Sequence[str]) -> dict[str, Any]:
+    """Return a page whose labels of runs have no times of day in them."""
+    if not labels:
+        return page
+    told = {json.dumps(each, ensure_ascii=False)[1:-1] for each in labels}
+    either = "|".join(map(re.escape, sorted(told, key=len, reverse=True)))
+    text = json.dumps(page, ensure_ascii=False)
+    return dict(json.loads(re.sub(either, lambda found: AT.sub(" · TIME", found[0]), text)))
 
 
 def of_runs(value: Any, runs: Sequence[str]) -> Any:  # noqa: ANN401 - JSON
@@ -354,14 +451,18 @@ def of_runs(value: Any, runs: Sequence[str]) -> Any:  # noqa: ANN401 - JSON
 
 @dataclass(frozen=True)
 class Rule:
-    """A line of the allow-list."""
+    """A line of the list of what is meant."""
 
     verb: str
     pattern: str
     becomes: str
 
-    def allows(self, verb: str, place: str) -> bool:
+    def allows(self, verb: str, place: str, told: str) -> bool:
         """Whether it speaks of a difference."""
+        if verb == "changed" and NEVER.fullmatch(place):
+            return False
+        if verb == "added" and VALUE.search(place) and told != "None":
+            return False
         return verb == self.verb and bool(
             re.fullmatch(".*".join(map(re.escape, self.pattern.split("*"))), place, re.DOTALL)
         )
@@ -377,10 +478,12 @@ class Differences:
     unrepeated: Counter[str] = field(default_factory=Counter)
     excused: Counter[Rule] = field(default_factory=Counter)
     compared: int = 0
+    whole: bool = False
+    """Whether all there is was compared, so that each line of the list must have been needed."""
 
     def add(self, verb: str, place: str, told: str, *pairs: tuple[str, str]) -> None:
         """Take in a difference, of a text as pairs of lines."""
-        rule = next((each for each in self.allowed if each.allows(verb, place)), None)
+        rule = next((each for each in self.allowed if each.allows(verb, place, told)), None)
         if rule:
             self.excused[rule] += 1
         elif pairs:
@@ -390,8 +493,13 @@ class Differences:
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs that is not allowed."""
-        return not self.wrong and not self.sentences
+        """Whether nothing differs that is not allowed, and nothing is allowed in vain."""
+        return not (self.wrong or self.sentences or (self.whole and self.needless))
+
+    @property
+    def needless(self) -> list[Rule]:
+        """The lines of the list that nothing needed."""
+        return [rule for rule in self.allowed if not self.excused[rule]]
 
 
 def rules(text: str) -> list[Rule]:
@@ -476,7 +584,7 @@ def compare(first: Any, again: Any, after: Any, found: Differences) -> None:  # 
         value = first_value
         if place in two and place in other and is_text(place):
             value, two[place], other[place] = repeated(value, two[place], other[place])
-        if place not in two or repr(two[place]) != repr(value):
+        if place not in two or repr(two[place]) != repr(value) or COST.search(place):
             found.unrepeated[general(place)] += 1
         elif place not in other:
             found.compared += 1
@@ -488,6 +596,24 @@ def compare(first: Any, again: Any, after: Any, found: Differences) -> None:  # 
                 found.add("changed", place, f"{value!r} became {other[place]!r}", *pairs)
     for place in other.keys() - one.keys() - two.keys():
         found.add("added", place, repr(other[place]))
+    for command in first.keys() & again.keys() & after.keys():
+        old, same, new = (set(amounts(each[command])) for each in (first, again, after))
+        if old != same:
+            found.unrepeated[f"{command}.told"] += 1
+            continue
+        for amount in sorted(old - new):
+            found.add("removed", f"{command}.told[{amount}]", amount)
+        for amount in sorted(new - old):
+            found.add("added", f"{command}.told[{amount}]", amount)
+
+
+def amounts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
+    """Yield the amounts in all texts that there are, as they are written: `201k IOPS`, `76.3 %`."""
+    if isinstance(value, str):
+        yield from (re.sub(r"\s", " ", found) for found in AMOUNT.findall(value))
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from amounts(inner)
 
 
 def repeated(first: Any, again: Any, after: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401 - JSON
@@ -522,14 +648,17 @@ def changed_lines(old: Any, new: Any) -> list[tuple[str, str]]:  # noqa: ANN401 
 def report(title: str, found: Differences) -> None:
     """Print what was found."""
     print(f"\n== {title}: {found.compared} values compared, {len(found.wrong)} differ")
-    for verb, place, told in found.wrong[:100]:
+    for verb, place, told in found.wrong[:SHOWN]:
         print(f"  {verb} {place}: {told[:300]}")
+    if len(found.wrong) > SHOWN:
+        print(f"  ... and {len(found.wrong) - SHOWN} more")
     print(f"-- {len(found.sentences)} sentences differ")
     for (old, new, place), times in found.sentences.items():
         print(f"  {place} ({times})\n    - {old}\n    + {new}")
-    print(f"-- {sum(found.excused.values())} differences are on the allow-list")
+    print(f"-- {sum(found.excused.values())} differences are meant")
     for rule in found.allowed:
-        print(f"  {rule.verb} {rule.pattern}: {found.excused[rule] or 'nothing needed it'}")
+        if found.excused[rule]:
+            print(f"  {rule.verb} {rule.pattern}: {found.excused[rule]}")
     print(f"-- {sum(found.unrepeated.values())} values are not the same in two runs of before, at")
     for place, times in sorted(found.unrepeated.items()):
         print(f"  {place} ({times})")
@@ -541,7 +670,7 @@ def main() -> int:
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
     parser.add_argument(
-        "--allow", type=Path, help="file of the differences that are meant, each with a reason"
+        "--allow", type=Path, help="file of what is meant to differ, in the place of the list in this script"
     )
     parser.add_argument("--only", nargs="+", choices=LIBRARIES, default=LIBRARIES)
     parser.add_argument("--scenes", nargs="+", default=[], help="of `fresh`, by default all")
@@ -549,8 +678,11 @@ def main() -> int:
         "--keep", type=Path, help="folder for libraries and pages; by default a temporary one"
     )
     chosen = parser.parse_args()
-    allowed = rules(chosen.allow.read_text()) if chosen.allow else []
-    same = True
+    allowed = rules(chosen.allow.read_text() if chosen.allow else ALLOWED)
+    for root in (chosen.before, chosen.after):
+        check(root.resolve())
+    whole = set(chosen.only) == set(LIBRARIES) and not chosen.scenes
+    same, excused = True, Counter[Rule]()
     with tempfile.TemporaryDirectory(prefix="ssdlab-compare-") as temporary:
         for library in chosen.only:
             shows = []
@@ -565,7 +697,24 @@ def main() -> int:
             compare(*shows, found)
             report(library, found)
             same = same and found.same
-    return 0 if same else 1
+            excused.update(found.excused)
+    found = Differences(allowed, excused=excused, whole=whole)
+    if whole and found.needless:
+        print(f"\n== {len(found.needless)} lines of the list that nothing needed")
+        for rule in found.needless:
+            print(f"  {rule.verb} {rule.pattern}")
+    return 0 if same and found.same else 1
+
+
+def check(root: Path) -> None:
+    """Refuse a checkout whose environment has the package of another: what it begins would run that."""
+    python = [str(root / ".venv/bin/python"), "-P", "-c", "import ssdlab; print(ssdlab.__file__)"]
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(python, check=False, capture_output=True, text=True, cwd="/", env=bare)
+    if not Path(done.stdout.strip()).resolve().is_relative_to((root / "python").resolve()):
+        raise SystemExit(
+            f"{root}/.venv has {done.stdout.strip() or 'no ssdlab'}: make setup there, or a venv"
+        )
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 os.environ["SLURMD_NODENAME"] = "lab-1"  # what ssdlab takes for the name of the host
 
+from ssdlab import cli
 from ssdlab.cli import main as ssdlab
 from ssdlab.drives import environment
 from ssdlab.fleet import fleet_folder, inventory
@@ -146,7 +147,8 @@ parts = ["steady-random-write"]
 """,
 }
 """What commands are given."""
-DOCUMENT = Path(__file__).parents[1] / "docs" / "writing-a-method.md"
+DOCUMENT = Path(cli.__file__).parents[3] / "docs" / "writing-a-method.md"
+"""Of the checkout whose package this is: it may be another than ours."""
 
 Change = Callable[[int, StepResult], StepResult]
 

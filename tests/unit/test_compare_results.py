@@ -186,3 +186,56 @@ def test_runs_are_named_by_scene_or_by_what_they_are_among_their_kind(script: Mo
     assert [names[each["run_id"]] for each in runs] == ["base/qd1/d//2", "base/qd1/d//1"]
     told = {"text": "see 20261128-0400-qd1-aaaaa1, or aaaaa1; xaaaaa1 is none"}
     assert script.renamed(told, names) == {"text": "see base/qd1/d//1, or base/qd1/d//1; xaaaaa1 is none"}
+
+
+def figure(**fields: Any) -> dict[str, Any]:
+    return {"scalars": [{"name": "a_iops", "value": 1.5, **fields}]}
+
+
+@pytest.mark.parametrize("allow", ["changed *  # all", "changed *.scalars*  # all"])
+def test_no_line_allows_that_a_figure_is_another(script: ModuleType, allow: str) -> None:
+    differences = script.Differences(script.rules(allow))
+    script.compare({"x": figure()}, {"x": figure()}, {"x": figure(value=1.6, kind="b")}, differences)
+    assert [place for verb, place, _ in differences.wrong if verb == "changed"] == ["x.scalars[a_iops].value"]
+
+
+@pytest.mark.parametrize(("value", "wrong"), [(None, False), (2.0, True)])
+def test_a_figure_that_comes_new_has_no_value(script: ModuleType, value: object, wrong: bool) -> None:
+    differences = script.Differences(script.rules("added *  # new\nchanged *[order]  # new"))
+    after = figure()
+    after["scalars"].append({"name": "b_iops", "value": value})
+    script.compare({"x": figure()}, {"x": figure()}, {"x": after}, differences)
+    assert bool(differences.wrong) is wrong
+
+
+def test_amounts_in_texts_may_neither_come_nor_go_where_words_may_change(script: ModuleType) -> None:
+    def held(after: str, allow: str = "changed *.lines  # words") -> list[str]:
+        differences = script.Differences(script.rules(allow))
+        before = {"x": {"lines": ["reads 201k IOPS in 20 s"]}}
+        script.compare(before, before, {"x": {"lines": [after]}}, differences)
+        return [place for _, place, _ in differences.wrong]
+
+    assert held("201k IOPS are read in 21 s") == []
+    assert held("it reads") == ["x.told[201k IOPS]"]
+    assert held("201k IOPS, 76.3 %") == ["x.told[76.3 %]"]
+
+
+@pytest.mark.parametrize(("whole", "same"), [(True, False), (False, True)])
+def test_a_line_that_nothing_needed_fails_where_all_was_compared(
+    script: ModuleType, whole: bool, same: bool
+) -> None:
+    differences = script.Differences(script.rules("added y  # never"), whole=whole)
+    script.compare({"x": RESULT}, {"x": RESULT}, {"x": RESULT}, differences)
+    assert differences.same is same and len(differences.needless) == 1
+
+
+def test_a_checkout_with_the_package_of_another_is_refused(script: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "python").mkdir()
+    (tmp_path / ".venv").symlink_to(SCRIPT.parents[1] / ".venv")
+    script.check(SCRIPT.parents[1])
+    with pytest.raises(SystemExit):
+        script.check(tmp_path)
+
+
+def test_the_list_in_the_script_is_one(script: ModuleType) -> None:
+    assert len(script.rules(script.ALLOWED)) > 0
