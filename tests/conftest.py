@@ -119,6 +119,12 @@ def scratch_folder(place: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines wide enough that no sentence is wrapped."""
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
+@pytest.fixture
 def scratch(tmp_path: Path) -> Iterator[Path]:
     """An empty folder for files that stand for drives: `scratch_folder`."""
     with scratch_folder(tmp_path) as made:

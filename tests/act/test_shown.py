@@ -19,7 +19,7 @@ from ssdlab.report import page, source
 from ssdlab.report.heads import heads_of
 from ssdlab.results.run_folder import RunFolder
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("wide")]
 
 POWERED = "sim:c916,scale=128"
 SLOW = "sim:tiny-test,scale=4"

@@ -16,6 +16,7 @@ from ssdlab.report.sections.provenance import panels
 from ssdlab.report.source import read_run
 from ssdlab.report.tree import text
 
+pytestmark = pytest.mark.usefixtures("wide")
 MEASURE = ["measure", "sim:tiny-test,scale=4", "--seconds", "1"]
 
 
