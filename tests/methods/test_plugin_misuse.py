@@ -408,6 +408,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("change", CHANGED)
 @pytest.mark.long
 def test_a_result_that_its_package_no_longer_reads_opens(

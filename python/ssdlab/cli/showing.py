@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.fitting import print_facts, print_parted, print_text
-from ssdlab.cli.output import paint, print_line
+from ssdlab.cli.output import one_line, paint, print_line
 from ssdlab.cli.showing_figures import (
     Figures,
     Marks,
@@ -285,11 +285,11 @@ def _print_remarks(run: RunFolder) -> None:
     lines += [("warning", text) for text in _warned(run)]
     if torn := torn_bytes(run, actual_status(run.path, manifest)):
         lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))
-    if run.lacks_tables:
-        lines.append((NOT_WRITTEN, continue_words(run.path)))
     lines += [("voided", f"step {v.ordinal + 1}, attempt {v.attempt}: {v.why}") for v in run.voided()]
     lines += [("note", f"{each.at}  {each.text}") for each in run.notes()]
-    if lines:
+    if lines or run.lacks_tables:
         print_line()
+    if run.lacks_tables:  # a command is not broken
+        print_line(f"{paint(NOT_WRITTEN + ':', 'warn')} {one_line(continue_words(run.path))}")
     for kind, text in lines:
         print_text(f"{paint(kind + ':', 'warn')} {text}", indent="  ")
