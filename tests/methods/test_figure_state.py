@@ -139,4 +139,5 @@ def test_a_figure_whose_state_was_not_shown_is_nowhere_told_without_that(
         assert all(unproven["label"] in each for each in prose if f" {figures[figure]}" in each), figure
     assert any(unproven["label"] in each for each in prose)
     if name == "qd1":
-        assert page.count("are of drive states that were not shown") >= 2
+        assert f"KiB, {unproven['label']}" in page, "behind each bar"
+        assert "The writes are of no state that was shown" in page

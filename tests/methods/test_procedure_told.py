@@ -93,5 +93,5 @@ def test_marks_between_steps_are_nothing_that_was_done(tmp_path: Path) -> None:
 def test_a_page_tells_what_was_done_before_the_method_in_full(tmp_path: Path) -> None:
     folder = run("qd1", tmp_path, **SHORT["qd1"])
     text = page.render([source.read_run(folder.path)])
-    first = text.index("What this run did, from its finished steps")
+    first = text.index('<ul class="done">')
     assert first < text.index("The method in full") < text.index(find_method("qd1").prose.partition("\n")[0])
