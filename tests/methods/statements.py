@@ -125,7 +125,7 @@ class Told:
     def _states(self) -> Iterator[str]:
         for claim in self.claims:
             said = sentence(claim)
-            if "steady" not in said.lower() or NOT_CLAIMED.search(said) or not claim.judged:
+            if "steady" not in said.lower() or NOT_CLAIMED.search(said):
                 continue
             if claim.figure is None and claim.bound is None and "steady" not in claim.says:
                 continue
