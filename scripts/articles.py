@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssdlab.methods.suites import find_suite
+from ssdlab.lab.suites import find_suite
 
 REVIEWS = ("review-dc500", "review-c916", "review-dc400", "review-xp941", "review-600p")
 

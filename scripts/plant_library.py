@@ -42,7 +42,7 @@ from ssdlab.runs.suites import side_by_side
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
-    from ssdlab.methods.steps import Request
+    from ssdlab.lab.steps import Request
     from ssdlab.results.records import PartRecord
 
 WITHIN = "--within"

@@ -67,9 +67,9 @@ _HOME = {
 _OLD_PATHS = {
     "ssdlab.errors": ("ssdlab.model.errors", "ssdlab"),
     "ssdlab.measurement": ("ssdlab.model.measurement", "ssdlab"),
-    "ssdlab.methods.points": ("ssdlab.methods.parts.points", "ssdlab.plugin"),
-    "ssdlab.methods.workloads": ("ssdlab.methods.parts.workloads", "ssdlab.plugin"),
-    "ssdlab.results.outcome": ("ssdlab.methods.results.points", "ssdlab.plugin"),
+    "ssdlab.methods.points": ("ssdlab.lab.parts.points", "ssdlab.plugin"),
+    "ssdlab.methods.workloads": ("ssdlab.lab.parts.workloads", "ssdlab.plugin"),
+    "ssdlab.results.outcome": ("ssdlab.lab.points_result", "ssdlab.plugin"),
     "ssdlab.workload": ("ssdlab.model.workload", "ssdlab or ssdlab.plugin"),
 }
 """Modules that the documents of 0.1 named: where each is now, and the public path to import from instead.

@@ -13,8 +13,8 @@ import pytest
 from lab.synthetic import edited
 from methods.on_simulated import run
 from ssdlab.cli import main
-from ssdlab.methods.results.act import UNEXPLAINED, ActResult
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.act.result import UNEXPLAINED, ActResult
 from ssdlab.results.run_folder import RunFolder
 
 FLAT = "sim:xpoint,scale=64"

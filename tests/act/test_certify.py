@@ -13,10 +13,10 @@ from methods.on_simulated import run
 from ssdlab.cli import main
 from ssdlab.formats.act import StorageConfig
 from ssdlab.formats.act_files import read_config
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.steps import Finding
 from ssdlab.methods.act import search
-from ssdlab.methods.results.act import ActResult
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.steps import Finding
+from ssdlab.methods.act.result import ActResult
 from ssdlab.results.run_folder import RunFolder
 
 SEARCH = {

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from methods.on_simulated import run
 from ssdlab.cli import main
 from ssdlab.formats.act import IndexConfig, StorageConfig, changed_options, times_of
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.act.findings import findings, search_findings
 from ssdlab.methods.act.index import ActIndexParams
 from ssdlab.methods.act.params import LoadParams
+from ssdlab.methods.act.result import ActResult, ActSearchResult
 from ssdlab.methods.act.search import ActSearchParams
 from ssdlab.methods.act.storage import ActParams
-from ssdlab.methods.presented.act import findings, search_findings
-from ssdlab.methods.results.act import ActResult, ActSearchResult
-from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import UsageError
 from ssdlab.report import source
 from ssdlab.report.runs import shown

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.methods.job import finished_steps
-from ssdlab.methods.presented.act import findings
-from ssdlab.methods.results.act import ActResult
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.job import finished_steps
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.act.findings import findings
+from ssdlab.methods.act.result import ActResult
 from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
+from ssdlab.methods.act.findings import score, search_findings
+from ssdlab.methods.act.result import ActDelivery, ActSearchResult, ActTry
 from ssdlab.methods.act.search import ActSearchParams, search_result
-from ssdlab.methods.presented.act import score, search_findings
-from ssdlab.methods.results.act import ActDelivery, ActSearchResult, ActTry
+from ssdlab.results.cells import NOTHING
 from ssdlab.results.claim import sentence
 from ssdlab.results.metric import Variation
-from ssdlab.results.numbers import NOTHING
 
 
 def tried(load: int, *, passed: bool, delivered: bool = True) -> ActTry:

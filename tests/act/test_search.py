@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from methods.on_simulated import run
 from ssdlab.drives import open_drive
-from ssdlab.methods.parts.search import step_to_highest
-from ssdlab.methods.presented.act import search_findings
-from ssdlab.methods.results.act import ActSearchResult
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.parts.search import step_to_highest
+from ssdlab.methods.act.findings import search_findings
+from ssdlab.methods.act.result import ActSearchResult
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.claim import sentence
 

@@ -13,8 +13,8 @@ from ssdlab.analysis.act import THRESHOLDS_MS
 from ssdlab.cli import main
 from ssdlab.formats.act import StorageConfig
 from ssdlab.formats.act_files import read_config
-from ssdlab.methods.results.act import UNJUDGED, ActResult
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.act.result import UNJUDGED, ActResult
 from ssdlab.report import page, source
 from ssdlab.report.heads import heads_of
 from ssdlab.results.run_folder import RunFolder

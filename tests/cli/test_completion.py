@@ -13,7 +13,8 @@ from ssdlab.cli import build_app
 from ssdlab.cli.commands import COMMANDS, GROUPS
 from ssdlab.cli.completion import mended
 from ssdlab.drives.simulated.profiles import profiles
-from ssdlab.methods import REGISTRY, SUITES
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.found import SUITES
 
 ASK = """
 source "$1"; shift

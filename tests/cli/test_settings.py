@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ssdlab.cli.ordering import settings
-from ssdlab.methods import find_method
-from ssdlab.methods.suites import all_suites
-from ssdlab.methods.suites.suite import Suite
+from ssdlab.lab.found import find_method
+from ssdlab.lab.suites import all_suites
+from ssdlab.lab.suites.suite import Suite
 from ssdlab.model.errors import UsageError
 from ssdlab.runs.suites.ordering import suite_params
 

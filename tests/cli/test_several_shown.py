@@ -10,8 +10,8 @@ import pytest
 
 from cli.resolved import resolved
 from ssdlab.cli import main, showing_figures, showing_suite
+from ssdlab.lab.outcome import read_result
 from ssdlab.library.index import figure_among
-from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import bytes_text, figure_text, parse_bytes
 from ssdlab.results.metric import Qualifier

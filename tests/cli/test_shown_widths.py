@@ -15,8 +15,8 @@ from cli.resolved import legend_of
 from library.made import manifest, run
 from ssdlab.cli import main
 from ssdlab.cli.fitting import wrapped
-from ssdlab.methods.presented.points import figure_words
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.presented.points import figure_words
 from ssdlab.results.qualifiers import CATALOGUE
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Child, DriveInfo, Member, Metric

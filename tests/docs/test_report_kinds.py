@@ -6,8 +6,9 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from ssdlab.methods import REGISTRY, find_method
-from ssdlab.methods.results.kinds import KINDS
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.found import find_method
+from ssdlab.lab.kinds import KINDS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.conditions.ledger import ledgers
 from ssdlab.runs.conditions.leftovers import left_behind

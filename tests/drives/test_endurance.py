@@ -11,9 +11,9 @@ import pytest
 from ssdlab.cli import main
 from ssdlab.drives.guard.endurance import DEFAULT_SHARE, EnduranceCap, Rating, cap_of, rating_of
 from ssdlab.host.identity import Identity
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
-from ssdlab.methods.suites.suite import Part
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
+from ssdlab.lab.suites.suite import Part
 from ssdlab.model.drive_options import endurance_cap
 from ssdlab.model.errors import Interrupted, LabError, Refused
 from ssdlab.results.run_folder import RunFolder

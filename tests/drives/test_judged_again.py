@@ -12,8 +12,8 @@ import pytest
 
 from conftest import need_root
 from ssdlab.drives import open_drive
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
 from ssdlab.model.errors import Refused
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.results.lease import RunLock

@@ -14,7 +14,7 @@ from ssdlab.drives.purge.expected import LOOKS_AT_MARKS, MARGIN_S, longest_of
 from ssdlab.drives.purge.of_device import subject_of
 from ssdlab.drives.trim.samples import SAMPLES
 from ssdlab.host.identity import Identity
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.runs.order import Order, plan_order
 
 TB = 10**12

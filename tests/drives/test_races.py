@@ -20,8 +20,8 @@ import pytest
 from machine.forked import run_forked
 from machine.racing import NOBODY, Swapper
 from ssdlab.drives import open_drive
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
 from ssdlab.model.errors import LabError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.runner import Paused

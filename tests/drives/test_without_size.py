@@ -18,7 +18,7 @@ from ssdlab.drives.opening import Look
 from ssdlab.drives.settings import DriveSettings, lba_format
 from ssdlab.drives.settings.lba_format import sized
 from ssdlab.host.identity import block_identity
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.model.errors import DriveError, HostError, Refused
 from ssdlab.runs import order as ordering
 from ssdlab.runs.conditions.variant import Variant

@@ -46,8 +46,8 @@ def main() -> None:
             "ssdlab.cli.run",
             "ssdlab.cli.showing",
         ),
-        *("ssdlab.host.environment", "ssdlab.host.rig", "ssdlab.methods.job", "ssdlab.model.measurement"),
-        *("ssdlab.methods.results.figures", "ssdlab.power", "ssdlab.results.catalogue"),
+        *("ssdlab.host.environment", "ssdlab.host.rig", "ssdlab.lab.job", "ssdlab.model.measurement"),
+        *("ssdlab.lab.figures", "ssdlab.power", "ssdlab.results.catalogue"),
         *("ssdlab.runs.measure", "ssdlab.runs.session"),
     ):
         importlib.import_module(name)

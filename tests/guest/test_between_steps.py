@@ -32,8 +32,8 @@ CODE = """
 # whether it is to stop, so that the next step cannot come before it. Sectors are the kernel's count.
 import json, subprocess, sys
 from pathlib import Path
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
 from ssdlab.model.errors import LabError
 from ssdlab.results.records import BeginRecord
 from ssdlab.results.run_folder import RunFolder

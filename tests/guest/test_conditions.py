@@ -14,8 +14,8 @@ RUN = """
 # As `ssdlab job`, but for the tables at the end: a process that loads DuckDB takes half a minute here.
 import sys
 from pathlib import Path
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import RunEnvironment, start
 drive, text = sys.argv[1:]

@@ -11,7 +11,7 @@ import pytest
 
 from guest.machine import NVME_SERIAL, Guest
 from methods.inside_plan import check_inside
-from ssdlab.methods import REGISTRY
+from ssdlab.lab.folders import REGISTRY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -63,7 +63,7 @@ import json, sys, time
 from pathlib import Path
 from ssdlab.cli.plan import plan_as_json
 from ssdlab.cli.showing import as_json
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_order
 from ssdlab.runs.session import RunEnvironment, start

@@ -90,7 +90,7 @@ MEASURE = (
     + f"""
 from ssdlab.drives.file import holding
 from ssdlab.drives.guard import file_guard
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import resume, start
 # Two views of one target: neither host sees who has it open on the other.

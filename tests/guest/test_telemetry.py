@@ -10,7 +10,7 @@ import json
 import pytest
 
 from methods.on_simulated import findings_of
-from ssdlab.methods.results.outcome import parse_result
+from ssdlab.lab.outcome import parse_result
 from ssdlab.results.claim import as_sentence
 from ssdlab.results.departures import gathered_departures
 from ssdlab.results.schema import Manifest

@@ -47,8 +47,8 @@ IDLE = """
 # until the kernel has no such disk any more: the next step cannot come before it.
 import json, sys, time
 from pathlib import Path
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
 from ssdlab.model.errors import LabError
 from ssdlab.results.records import BeginRecord
 from ssdlab.results.run_folder import RunFolder

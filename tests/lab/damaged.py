@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.results import store
 from ssdlab.results.run_folder import (
     JOURNAL,

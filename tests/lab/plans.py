@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from ssdlab.methods.verbs.workload_verb import WorkloadVerb
+from ssdlab.lab.verbs.workload_verb import WorkloadVerb
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.plan import Plan, fresh_bytes_of
 from ssdlab.runs.whereabouts import Whereabouts

@@ -13,7 +13,7 @@ import pytest
 from lab.synthetic import edited, make_finished_run
 from ssdlab.cli import main
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.methods.results.outcome import parse_result
+from ssdlab.lab.outcome import parse_result
 from ssdlab.model.errors import Refused
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.seal import Broken, file_digest, finite_json, open_document, seal_document

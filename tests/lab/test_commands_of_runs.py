@@ -16,7 +16,8 @@ import pytest
 
 from lab.synthetic import edited
 from machine import forked
-from ssdlab.methods import REGISTRY, SUITES
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.found import SUITES
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
 

@@ -14,9 +14,9 @@ import pytest
 
 from ssdlab import _core
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
+from ssdlab.lab.outcome import read_result
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import compaction, finishing, tables
@@ -176,7 +176,7 @@ def test_the_runner_never_loads_duckdb(scratch: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from ssdlab.runs.order import Order\n"
         "from ssdlab.runs.session import start\n"
-        "from ssdlab.methods import find_method\n"
+        "from ssdlab.lab.found import find_method\n"
         "m = find_method('peak-random-read')\n"
         "p = m.params.build({'depths': '1', 'seconds': '50ms', 'ramp_seconds': '0'})\n"
         f"start(Order(m, p, '{scratch}/s.img', size_bytes=4 << 20), Path('{scratch}/library'))\n"

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method, Params
-from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import Method, Params
+from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.model.errors import DriveError, Interrupted, LabError, Refused, Unsupported, UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult
@@ -486,7 +486,7 @@ def test_a_plan_knows_the_variant() -> None:
     ],
 )
 def test_a_job_is_checked_before_anything_is_touched(line: str, told: str) -> None:
-    from ssdlab.methods.job import read_job
+    from ssdlab.lab.job import read_job
 
     with pytest.raises(UsageError, match="step 1 of job") as error:
         read_job(f'[[step]]\ndo = "conditions"\n{line}\n', "job")

@@ -11,8 +11,9 @@ import pytest
 
 from machine import forked
 from ssdlab.cli.methods import _value
-from ssdlab.methods import REGISTRY, all_methods
-from ssdlab.methods.job_steps import VERBS
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.found import all_methods
+from ssdlab.lab.job_steps import VERBS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

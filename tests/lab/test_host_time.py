@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from ssdlab.methods.steps import Request
-from ssdlab.methods.verbs.bounds import Bounds
-from ssdlab.methods.verbs.run import Run
+from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.bounds import Bounds
+from ssdlab.lab.verbs.run import Run
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.progress import Progress
 from ssdlab.runs import host_time

@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 
 from ssdlab import _core
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
+from ssdlab.lab.outcome import read_result
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.results import finishing
 from ssdlab.results.lease import is_running

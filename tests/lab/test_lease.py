@@ -18,7 +18,7 @@ import pytest
 
 from ssdlab.drives.file import holding
 from ssdlab.drives.guard import file_guard
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.model.errors import LabError, LeaseLost, Refused
 from ssdlab.results import lease
 from ssdlab.results.lease import LEASE, Holder, RunLock, is_running

@@ -16,9 +16,9 @@ from ssdlab.analysis.pace import ANY_DRIVE, Filling, Known, Load, Pace
 from ssdlab.cli import main
 from ssdlab.cli.plan_lines import lines_of
 from ssdlab.host.link import link_bytes_s
-from ssdlab.methods import find_method
-from ssdlab.methods.steps import Request
-from ssdlab.methods.verbs.purge import Purge
+from ssdlab.lab.found import find_method
+from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.purge import Purge
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.summary import Summary, Workers
 from ssdlab.runs import host_time

@@ -12,10 +12,10 @@ import pytest
 
 from lab.fake_drive import FakeDrive, run_on
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method, Params, param
-from ssdlab.methods.parts import depth_sweep
-from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import Method, Params, param
+from ssdlab.lab.parts.workloads import closed_loop
+from ssdlab.methods.sweeps import depth_sweep
 from ssdlab.model.pauses import Pause
 from ssdlab.results import tables
 from ssdlab.results.evidence import evidence_of

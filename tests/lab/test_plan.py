@@ -9,15 +9,15 @@ import pytest
 
 from lab.fake_drive import FakeDrive
 from ssdlab.analysis.pace import FASTEST_BYTES_S
-from ssdlab.methods import all_methods, find_method
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method
-from ssdlab.methods.parts.workloads import closed_loop, open_loop
-from ssdlab.methods.steps import Request, Until
-from ssdlab.methods.verbs.bounds import Bounds
-from ssdlab.methods.verbs.fill import Fill
-from ssdlab.methods.verbs.purge import Purge
-from ssdlab.methods.verbs.run import Run
+from ssdlab.lab.found import all_methods, find_method
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import Method
+from ssdlab.lab.parts.workloads import closed_loop, open_loop
+from ssdlab.lab.steps import Request, Until
+from ssdlab.lab.verbs.bounds import Bounds
+from ssdlab.lab.verbs.fill import Fill
+from ssdlab.lab.verbs.purge import Purge
+from ssdlab.lab.verbs.run import Run
 from ssdlab.model.errors import LabError
 from ssdlab.model.span import Span
 from ssdlab.model.workload import Stop, Stream, Workload

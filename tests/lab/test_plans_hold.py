@@ -17,8 +17,8 @@ import pytest
 from lab.plans import Looks, against
 from machine import blkio
 from ssdlab.drives import look
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
 from ssdlab.results.metered import meter_of
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_on, plan_order

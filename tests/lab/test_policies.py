@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import pytest
 
 from lab.fake_drive import FakeDrive, FakeMeasurement, resume_on, run_on
-from ssdlab.methods import find_method
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method, Params, param
-from ssdlab.methods.parts.workloads import closed_loop
-from ssdlab.methods.steps import Until
+from ssdlab.lab.found import find_method
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import Method, Params, param
+from ssdlab.lab.parts.workloads import closed_loop
+from ssdlab.lab.steps import Until
 from ssdlab.model.errors import HostError, Interrupted, Refused, UsageError
 from ssdlab.results import journal as journal_module
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord

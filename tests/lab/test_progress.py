@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab.cli import main
 from ssdlab.cli import progress as shown
-from ssdlab.methods import find_method
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method, Params
-from ssdlab.methods.parts.workloads import closed_loop
-from ssdlab.methods.steps import Request
-from ssdlab.methods.verbs.fill import Fill
+from ssdlab.lab.found import find_method
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import Method, Params
+from ssdlab.lab.parts.workloads import closed_loop
+from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.fill import Fill
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.summary import Summary
 from ssdlab.model.workload import Stop, Stream, Workload

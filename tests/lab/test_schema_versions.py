@@ -17,8 +17,8 @@ from ssdlab.cli import main
 from ssdlab.drives.purge import ledger as purges
 from ssdlab.fleet import fleet_plan, inventory
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.lab.suites import declaration
 from ssdlab.library.index import Index
-from ssdlab.methods.suites import declaration
 from ssdlab.model.errors import Refused
 from ssdlab.results import catalogue, catalogue_columns, catalogue_files, run_folder, verifying
 from ssdlab.results.lines import JOURNAL_SCHEMA

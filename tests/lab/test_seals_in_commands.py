@@ -14,7 +14,7 @@ from lab.damaged import REFUSED, UNSEALED, DamagedRun
 from lab.fake_drive import FakeDrive
 from lab.synthetic import edited
 from ssdlab.cli import main
-from ssdlab.methods.suites.suite import Part
+from ssdlab.lab.suites.suite import Part
 from ssdlab.results.run_folder import (
     CONDITIONS,
     CONDITIONS_SCHEMA,

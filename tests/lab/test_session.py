@@ -19,9 +19,9 @@ from conftest import need_root
 from lab.fake_drive import FakeDrive, resume_on, run_on
 from methods.on_simulated import shorter_in
 from ssdlab.cli import main
-from ssdlab.methods import find_method
-from ssdlab.methods.method import RunData
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.found import find_method
+from ssdlab.lab.method import RunData
+from ssdlab.lab.outcome import read_result
 from ssdlab.model.errors import DriveError, HostError, Interrupted, Refused
 from ssdlab.results import evidence, finishing
 from ssdlab.results.run_folder import RunFolder
@@ -96,7 +96,7 @@ def test_a_signal_ends_the_run_between_two_looks(tmp_path: Path, number: signal.
 
 
 def test_a_signal_ends_an_idle_step(tmp_path: Path) -> None:
-    from ssdlab.methods.job import read_job
+    from ssdlab.lab.job import read_job
 
     job = find_method("job")
     begun = threading.Event()

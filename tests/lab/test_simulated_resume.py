@@ -15,9 +15,9 @@ import pytest
 from lab.test_verbs import NoParams
 from ssdlab import _core, open_drive
 from ssdlab.drives.simulated.drive import SimulatedDrive
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method
-from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import Method
+from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import Refused
 from ssdlab.results.records import EndRecord

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from ssdlab.methods import REGISTRY, find_method
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.steps import Request
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.found import find_method
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.steps import Request
 from ssdlab.results.run_folder import Step
 from ssdlab.runs.plan import Recorder
 

@@ -15,7 +15,7 @@ import pytest
 
 from lab.test_stopped import hogs, wait_until_busy
 from machine import sharing
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
 from ssdlab.model.summary import Summary
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.records import EndRecord, pauses_of

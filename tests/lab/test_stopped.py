@@ -18,7 +18,7 @@ import pytest
 from conftest import need_root
 from machine import sharing
 from machine.nbd_server import Server
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
 from ssdlab.results.run_folder import RunFolder
 
 pytestmark = pytest.mark.long

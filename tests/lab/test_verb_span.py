@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 
 from lab.fake_drive import FakeDrive, run_on
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method, Params, RunData
-from ssdlab.methods.parts.workloads import closed_loop
-from ssdlab.methods.verbs.verb import Verb
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import Method, Params, RunData
+from ssdlab.lab.parts.workloads import closed_loop
+from ssdlab.lab.verbs.verb import Verb
 from ssdlab.model.errors import UsageError
 from ssdlab.model.span import Span
 from ssdlab.model.workload import Workload
@@ -21,7 +21,7 @@ from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 
 if TYPE_CHECKING:
-    from ssdlab.methods.verbs.context import StepContext
+    from ssdlab.lab.verbs.context import StepContext
 
 MIB = 1 << 20
 WRITES = closed_loop("random", "write", block_bytes=4096, in_flight=4, seconds=0.2)

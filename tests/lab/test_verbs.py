@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from lab.fake_drive import FakeDrive, run_on
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method, Params
-from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import Method, Params
+from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.model.errors import DriveError, Refused, Unsupported, UsageError
 from ssdlab.model.span import Span
 from ssdlab.model.workload import Stream, Workload

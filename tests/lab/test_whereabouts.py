@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ssdlab.methods.steps import Request
-from ssdlab.methods.verbs.bounds import Bounds
-from ssdlab.methods.verbs.idle import Idle
+from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.bounds import Bounds
+from ssdlab.lab.verbs.idle import Idle
 from ssdlab.results.progress import Progress
 from ssdlab.runs.plan import Plan, PlannedStep
 from ssdlab.runs.tracking import Tracker

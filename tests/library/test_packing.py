@@ -18,10 +18,10 @@ from library.made import run
 from ssdlab.cli import main
 from ssdlab.formats import tar as tar_form
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
+from ssdlab.lab.suites.suite import Part
 from ssdlab.library.packing import pack, unpack
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
-from ssdlab.methods.suites.suite import Part
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.results import catalogue
 from ssdlab.results.run_folder import CONSENT, TAGS, RunFolder

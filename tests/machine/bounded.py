@@ -57,7 +57,7 @@ def _imported() -> None:
         import_module(place)
     for name in ("runs.session", "runs.suites.session", "methods.job", "formats.traces.overview", "drives"):
         import_module(f"ssdlab.{name}")
-    from ssdlab.methods import all_methods
+    from ssdlab.lab.found import all_methods
 
     all_methods()
 

@@ -31,8 +31,8 @@ def moments(every: int, kills: int) -> list[int]:
 
 def run_job(drive: str, library: Path, job: str) -> Path:
     """Run a job to its end, but for the tables: they would take longest, and set nothing."""
-    from ssdlab.methods import find_method
-    from ssdlab.methods.job import read_job
+    from ssdlab.lab.found import find_method
+    from ssdlab.lab.job import read_job
     from ssdlab.runs.order import Order
     from ssdlab.runs.session import RunEnvironment, start
 

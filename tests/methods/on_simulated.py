@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.methods import find_method
-from ssdlab.methods.results.kinds import KINDS
+from ssdlab.lab.found import find_method
+from ssdlab.lab.kinds import KINDS
 from ssdlab.results.claim import sentence
 from ssdlab.results.departures import gathered_departures
 from ssdlab.results.drive_states import SteadyProof

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from ssdlab.methods import REGISTRY, find_method
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.found import find_method
+from ssdlab.lab.outcome import read_result
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start

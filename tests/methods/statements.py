@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from methods.on_simulated import proofs_of, rateable
-from ssdlab.methods.presented.procedure import what_was_done
-from ssdlab.methods.rated_shares import rated_shares
-from ssdlab.methods.results.outcome import read_result, shown_by
+from ssdlab.lab.outcome import read_result, shown_by
+from ssdlab.lab.presented.procedure import what_was_done
+from ssdlab.lab.rated_shares import rated_shares
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.cards import cards
 from ssdlab.report.source import Run, read_run

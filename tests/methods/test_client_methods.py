@@ -12,15 +12,15 @@ from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import SMALL, findings_of, run
 from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.methods import find_method
-from ssdlab.methods.paced_burst import PacedBurstParams, lay_out
-from ssdlab.methods.parts.search import search_highest
-from ssdlab.methods.presented.paced import findings
-from ssdlab.methods.presented.trim import findings as trim_findings
-from ssdlab.methods.presented.trim import verdict as verdict_of
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.paced import PacedBurstResult
-from ssdlab.methods.results.trim import TrimResult
+from ssdlab.lab.found import find_method
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.parts.search import search_highest
+from ssdlab.methods.paced_burst.findings import findings
+from ssdlab.methods.paced_burst.procedure import PacedBurstParams, lay_out
+from ssdlab.methods.paced_burst.result import PacedBurstResult
+from ssdlab.methods.trim_validation.findings import findings as trim_findings
+from ssdlab.methods.trim_validation.findings import verdict as verdict_of
+from ssdlab.methods.trim_validation.result import TrimResult
 from ssdlab.model.errors import DriveError, UsageError
 from ssdlab.results import tables
 from ssdlab.results.claim import Amount, sentence

@@ -13,14 +13,14 @@ from methods.on_simulated import run
 from ssdlab.analysis.consistency import stretch
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.drives.spare import Spare
-from ssdlab.methods import consistency
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import RunData, RunFacts
-from ssdlab.methods.parts.workloads import closed_loop
-from ssdlab.methods.presented.consistency import findings
-from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.steps import Request
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import RunData, RunFacts
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.parts.workloads import closed_loop
+from ssdlab.lab.steps import Request
+from ssdlab.methods.consistency import procedure as consistency
+from ssdlab.methods.consistency.findings import findings
+from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step

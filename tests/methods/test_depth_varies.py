@@ -8,7 +8,7 @@ import pytest
 
 from ssdlab.analysis.places import places
 from ssdlab.analysis.saturation import saturation
-from ssdlab.methods.parts.depth_sweep import _depth_varies
+from ssdlab.methods.sweeps.depth_sweep import _depth_varies
 from ssdlab.results.metric import Metric
 from ssdlab.results.points import Point, Spread
 

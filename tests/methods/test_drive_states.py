@@ -16,13 +16,13 @@ from methods.quick_runs import QuickResult
 from ssdlab.analysis.falling import came_back, deepest_fall
 from ssdlab.analysis.steady_state import MAX_RANGE, WINDOW, first_lasting, first_steady
 from ssdlab.cli import main
-from ssdlab.methods.method import RunData
-from ssdlab.methods.parts.state_checks import checks_of, heat_check
-from ssdlab.methods.presented.points import peak_findings, points_findings
-from ssdlab.methods.presented.steady import check_claim
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.points import PointsResult
-from ssdlab.methods.results.written import written_by
+from ssdlab.lab.method import RunData
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.parts.state_checks import checks_of, heat_check
+from ssdlab.lab.points_result import PointsResult
+from ssdlab.lab.presented.points import peak_findings, points_findings
+from ssdlab.lab.presented.steady import check_claim
+from ssdlab.lab.written import written_by
 from ssdlab.report.sections.cards import cards
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import moved

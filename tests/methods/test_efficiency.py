@@ -13,10 +13,10 @@ from ssdlab.analysis.efficiency import efficiency
 from ssdlab.cli import main
 from ssdlab.cli.showing_figures import rating_json, rating_text
 from ssdlab.drives.rated import Rated, rated_values
-from ssdlab.methods import find_method
-from ssdlab.methods.rated_shares import other_ratings, rated_shares
-from ssdlab.methods.results.mixed import MixedResult
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.found import find_method
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.rated_shares import other_ratings, rated_shares
+from ssdlab.methods.mixed_random.result import MixedResult
 from ssdlab.report.sections.ratings import format_share
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Metric, PeakResult

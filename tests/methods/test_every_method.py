@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from methods.inside_plan import check_inside
-from ssdlab.methods import REGISTRY, find_method, is_figure
+from ssdlab.lab.folders import REGISTRY, is_figure
+from ssdlab.lab.found import find_method
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ import pytest
 from methods.failing_drive import failing
 from methods.on_simulated import parts_of, proofs_of, quick_run
 from ssdlab.cli import main
-from ssdlab.methods import REGISTRY
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.outcome import read_result
 from ssdlab.model.errors import LabError
 from ssdlab.results.evidence import PREPARING
 from ssdlab.results.run_folder import RunFolder

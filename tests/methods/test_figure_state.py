@@ -13,8 +13,8 @@ import pytest
 from methods.on_simulated import SMALL
 from methods.quick_runs import METHODS, QuickRun
 from ssdlab.cli import main
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts_verdict import Judgement
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.pts.judgement import Judgement
 from ssdlab.model.units import figure_text
 from ssdlab.results.drive_states import doubts
 from ssdlab.results.evidence import PREPARING, qualified
@@ -111,8 +111,8 @@ def test_the_verdict_has_three_words() -> None:
 
 def test_the_lowest_percent_needs_ten_rows_below_it(tmp_path: Path) -> None:
     from methods.on_simulated import run
-    from ssdlab.methods.presented.consistency import stretches
-    from ssdlab.methods.results.outcome import read_result
+    from ssdlab.lab.outcome import read_result
+    from ssdlab.methods.consistency.findings import stretches
 
     result = read_result(run("consistency", tmp_path, seconds="2"))
     assert {row[5].text for row in stretches(result).rows} == {"—"}  # type: ignore[arg-type]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from methods.quick_runs import METHODS, QuickRun
-from ssdlab.methods import REGISTRY, figures_of, is_figure, rated_as, top_figures
-from ssdlab.methods.suites import all_suites
+from ssdlab.lab.folders import REGISTRY, figures_of, is_figure, rated_as, top_figures
+from ssdlab.lab.suites import all_suites
 
 
 @pytest.mark.parametrize("name", METHODS)

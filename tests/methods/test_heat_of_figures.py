@@ -9,11 +9,11 @@ import pytest
 
 from methods.on_simulated import rateable
 from ssdlab.drives.rated import Rated
-from ssdlab.methods.presented.fill import findings
-from ssdlab.methods.rated_shares import rated_shares
-from ssdlab.methods.results.fill import FillResult
-from ssdlab.methods.results.points import PointsResult
-from ssdlab.methods.results.trim import LbaPlot, TrimEffect, TrimResult
+from ssdlab.lab.points_result import PointsResult
+from ssdlab.lab.rated_shares import rated_shares
+from ssdlab.methods.trim_validation.result import LbaPlot, TrimEffect, TrimResult
+from ssdlab.methods.whole_drive_fill.findings import findings
+from ssdlab.methods.whole_drive_fill.result import FillResult
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.telemetry import Mark, StepTelemetry
 from ssdlab.results.claim import sentence

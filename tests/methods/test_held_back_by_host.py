@@ -10,11 +10,11 @@ import pytest
 from methods.on_simulated import SMALL, run
 from pts.scripted import Scripted, round_of
 from ssdlab.cli import main
-from ssdlab.methods.method import RunData
-from ssdlab.methods.parts.state_checks import checks_of
-from ssdlab.methods.presented.steady import check_claim
+from ssdlab.lab.method import RunData
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.parts.state_checks import checks_of
+from ssdlab.lab.presented.steady import check_claim
 from ssdlab.methods.pts.iops import PtsIopsParams, conclude, procedure
-from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.host_load import HostLoad
 from ssdlab.results import evidence
 from ssdlab.results.claim import sentence

@@ -14,11 +14,11 @@ from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.drives import open_drive
 from ssdlab.drives.simulated.profiles import check_profile
-from ssdlab.methods import find_method
-from ssdlab.methods.presented.idle_power import findings, rests
-from ssdlab.methods.results.idle_power import IdlePowerResult, Rested
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.verbs.rest import Rest
+from ssdlab.lab.found import find_method
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.verbs.rest import Rest
+from ssdlab.methods.idle_power.findings import findings, rests
+from ssdlab.methods.idle_power.result import IdlePowerResult, Rested
 from ssdlab.report.page import render
 from ssdlab.report.source import read_run
 from ssdlab.results.claim import sentence

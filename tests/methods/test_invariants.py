@@ -12,8 +12,8 @@ import pytest
 from methods.on_simulated import proofs_of, shorter_in
 from methods.quick_runs import DRIVE, METHODS, QuickRun
 from ssdlab.cli import main
-from ssdlab.methods.results.kinds import KINDS
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.kinds import KINDS
+from ssdlab.lab.outcome import read_result
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.departures import label_of
 from ssdlab.results.run_folder import RunFolder, Step

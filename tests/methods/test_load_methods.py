@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import findings_of, run
-from ssdlab.methods.results.fill import FillResult
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.rate_limit import RateLimitResult
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.rate_limit.result import RateLimitResult
+from ssdlab.methods.whole_drive_fill.result import FillResult
 from ssdlab.results.schema import PeakResult
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdlab.methods.parts.points import point_of
+from ssdlab.lab.parts.points import point_of
 from ssdlab.model.measurement import Measurement
 from ssdlab.model.summary import Summary
 from ssdlab.results.records import StepResult

@@ -8,10 +8,10 @@ import pytest
 
 from lab.fake_drive import FakeDrive, knee, run_on
 from methods.on_simulated import findings_of, shorter_in
-from ssdlab.methods import all_methods, find_method
-from ssdlab.methods.job import read_job
-from ssdlab.methods.parts.workloads import closed_loop
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.found import all_methods, find_method
+from ssdlab.lab.job import read_job
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.model.errors import UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Point

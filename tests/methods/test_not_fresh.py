@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from methods.on_simulated import quick_run
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
 from ssdlab.results.earlier import as_of_now
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import ResultBase

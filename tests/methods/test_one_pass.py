@@ -15,9 +15,9 @@ from ssdlab.analysis.one_pass import PIECES, agrees, fall_bytes, spare_of_fall, 
 from ssdlab.cli import main
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.drives.spare import Spare
-from ssdlab.methods.parts.one_pass import UNPREPARED, Judged, lay_out
-from ssdlab.methods.parts.steady import SteadyParams
-from ssdlab.methods.results.outcome import read_result, shown_by
+from ssdlab.lab.outcome import read_result, shown_by
+from ssdlab.lab.parts.one_pass import UNPREPARED, Judged, lay_out
+from ssdlab.lab.parts.steady import SteadyParams
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.options import MeasureOptions
 from ssdlab.report.runs import shown as runs_shown

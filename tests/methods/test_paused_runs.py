@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import parts_of, quick_run
-from ssdlab.methods import REGISTRY
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.outcome import read_result
 from ssdlab.model.pauses import Pause
 from ssdlab.results.records import StepResult
 from ssdlab.runs import runner

@@ -9,9 +9,9 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab.drives.simulated.profiles import profile_text
-from ssdlab.methods.results.mixed import MixedResult
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.paced import PacedBurstResult
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.mixed_random.result import MixedResult
+from ssdlab.methods.paced_burst.result import PacedBurstResult
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ import pytest
 
 from methods.foreign import install
 from ssdlab.cli import main
-from ssdlab.methods import find_method, methods_of_others
+from ssdlab.lab.found import find_method, methods_of_others
 from ssdlab.model.errors import Unsupported
 from ssdlab.report.showable import section_fault
 

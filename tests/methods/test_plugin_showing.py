@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from methods.foreign import install, with_own_result
-from ssdlab.methods import find_method
-from ssdlab.methods.plugin_failures import naming_failures
+from ssdlab.lab.found import find_method
+from ssdlab.lab.plugin_failures import naming_failures
 from ssdlab.model.errors import LabError
 from ssdlab.results.claim import Claim
 from ssdlab.results.kind import loaded

@@ -17,8 +17,8 @@ from methods.foreign import DOCUMENT, fenced, install, with_own_result
 from report.reading import Page
 from ssdlab import plugin
 from ssdlab.cli import main
-from ssdlab.methods import SUITES, find_method, methods_of_others
-from ssdlab.methods.lab import Lab
+from ssdlab.lab.found import SUITES, find_method, methods_of_others
+from ssdlab.lab.lab import Lab
 from ssdlab.model.errors import Unsupported, UsageError
 from ssdlab.model.units import figure_text, latency_text
 
@@ -64,9 +64,9 @@ def report(scratch: Path, environment: dict[str, str]) -> str:
     return (scratch / "page.html").read_text()
 
 
-OLD = """from ssdlab.methods.method import Method, Params, RunData, Seconds, param
-from ssdlab.methods.parts.points import point_of
-from ssdlab.methods.parts.workloads import closed_loop
+OLD = """from ssdlab.lab.method import Method, Params, RunData, Seconds, param
+from ssdlab.lab.parts.points import point_of
+from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.results.outcome import PointsResult
 from ssdlab.results.schema import Metric
 """
@@ -282,7 +282,7 @@ def break_all(site: Path) -> None:
         "fails": 'raise RuntimeError("no such thing")\n',
         "leaves": "raise SystemExit(1)\n",
         "odd": "METHOD = 3\n",
-        "named": "from ssdlab.methods.qd1 import METHOD\n",
+        "named": "from ssdlab.methods.qd1.procedure import METHOD\n",
     }
     install(site, "broken", {name: place for name, (place, _) in BROKEN.items()}, **modules)
 

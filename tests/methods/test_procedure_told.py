@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from methods.on_simulated import SMALL, run
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
-from ssdlab.methods.presented.procedure import what_was_done
-from ssdlab.methods.results.written import written_by
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
+from ssdlab.lab.presented.procedure import what_was_done
+from ssdlab.lab.written import written_by
 from ssdlab.model.units import capacity_text, span_text
 from ssdlab.report import page, source
 from ssdlab.results.records import Step, StepResult

@@ -8,9 +8,9 @@ import pytest
 
 from methods.on_simulated import SMALL, shorter_in
 from methods.quick_runs import QuickResult
-from ssdlab.methods import find_method
-from ssdlab.methods.results.paced import BURST_BYTES, SPAN_BYTES, PacedBurstResult
-from ssdlab.methods.results.trim import quick_reason
+from ssdlab.lab.found import find_method
+from ssdlab.methods.paced_burst.result import BURST_BYTES, SPAN_BYTES, PacedBurstResult
+from ssdlab.methods.trim_validation.result import quick_reason
 from ssdlab.results.departures import is_shortened
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order

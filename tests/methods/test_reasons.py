@@ -10,8 +10,8 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S
-from ssdlab.methods.presented.consistency import findings
-from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, StretchFigures
+from ssdlab.methods.consistency.findings import findings
+from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult, StretchFigures
 from ssdlab.results.claim import Claim
 from ssdlab.results.drive_states import (
     OnePassProof,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from methods.on_simulated import findings_of
-from ssdlab.methods.presented.pts import found_text, moving_cells
-from ssdlab.methods.presented.pts_series import window_of
-from ssdlab.methods.presented.rate_limit import rates
-from ssdlab.methods.presented.read_under_writes import saturated
-from ssdlab.methods.results.pts import PtsSamples
-from ssdlab.methods.results.pts_rounds import PtsCell, PtsRounds, TrackedVariable
-from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult, failure_of
-from ssdlab.methods.results.read_under_writes import LoadCell
+from ssdlab.methods.pts.findings import found_text, moving_cells
+from ssdlab.methods.pts.result import PtsSamples
+from ssdlab.methods.pts.rounds_result import PtsCell, PtsRounds, TrackedVariable
+from ssdlab.methods.pts.series_findings import window_of
+from ssdlab.methods.rate_limit.findings import rates
+from ssdlab.methods.rate_limit.result import OfferedLoad, RateLimitResult, failure_of
+from ssdlab.methods.read_under_writes.findings import saturated
+from ssdlab.methods.read_under_writes.result import LoadCell
 from ssdlab.results.claim import Amount, Evidence, clause, sentence
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ssdlab.analysis.steady_state import judge_window
-from ssdlab.methods.presented.steady import one_pass_claim, steady_claim
+from ssdlab.lab.presented.steady import one_pass_claim, steady_claim
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import OnePassProof, PlacedProof, SteadyProof
 

@@ -9,10 +9,10 @@ import pytest
 
 from methods.quick_runs import QuickResult
 from ssdlab.methods.act import search
-from ssdlab.methods.presented.paced import rate_beyond, safe_rate
-from ssdlab.methods.results.act import ActSearchResult
-from ssdlab.methods.results.paced import PacedBurstResult
-from ssdlab.methods.results.rate_limit import RateLimitResult
+from ssdlab.methods.act.result import ActSearchResult
+from ssdlab.methods.paced_burst.findings import rate_beyond, safe_rate
+from ssdlab.methods.paced_burst.result import PacedBurstResult
+from ssdlab.methods.rate_limit.result import RateLimitResult
 from ssdlab.results.claim import sentence
 from ssdlab.results.metric import Metric
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import SMALL, shorter_in
-from ssdlab.methods import find_method
-from ssdlab.methods.method import Params
-from ssdlab.methods.presented.fill import findings
-from ssdlab.methods.results.fill import FillResult
+from ssdlab.lab.found import find_method
+from ssdlab.lab.method import Params
+from ssdlab.methods.whole_drive_fill.findings import findings
+from ssdlab.methods.whole_drive_fill.result import FillResult
 from ssdlab.results.claim import sentence
 from ssdlab.results.departures import gathered_departures, is_shortened, label_of
 from ssdlab.results.run_folder import RunFolder

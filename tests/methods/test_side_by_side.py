@@ -14,10 +14,10 @@ import duckdb
 import pytest
 
 from methods.on_simulated import SMALL, run
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method, Params, RunData
-from ssdlab.methods.parts.workloads import closed_loop
-from ssdlab.methods.results.points import PointsResult
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import Method, Params, RunData
+from ssdlab.lab.parts.workloads import closed_loop
+from ssdlab.lab.points_result import PointsResult
 from ssdlab.model.errors import Interrupted
 from ssdlab.results.run_folder import RunFolder, step_logs
 from ssdlab.runs import side_by_side

@@ -10,7 +10,7 @@ import pytest
 from methods.on_simulated import proofs_of
 from methods.statements import Told
 from ssdlab.cli import main
-from ssdlab.methods import REGISTRY
+from ssdlab.lab.folders import REGISTRY
 from ssdlab.results.claim import Amount, Claim, Evidence
 
 pytestmark = pytest.mark.long

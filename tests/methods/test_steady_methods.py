@@ -10,8 +10,8 @@ import pytest
 from methods.on_simulated import findings_of, run
 from ssdlab import _core
 from ssdlab.drives.simulated.drive import profile_text
-from ssdlab.methods.results.mixed import MixedResult
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.mixed_random.result import MixedResult
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Qd1Result
 

@@ -14,9 +14,9 @@ from methods.on_simulated import SMALL, findings_of, run
 from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.formats.traces import example
-from ssdlab.methods import find_method
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.replay import TraceResult
+from ssdlab.lab.found import find_method
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.trace.result import TraceResult
 from ssdlab.model.errors import Interrupted, Refused, UsageError
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source

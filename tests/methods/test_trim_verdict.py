@@ -16,10 +16,10 @@ from methods.on_simulated import findings_of, run
 from methods.quick_runs import QuickResult
 from ssdlab.analysis.over_position import mean_speed
 from ssdlab.analysis.trim_verdict import judge_trim, tenths, uncertainty
-from ssdlab.methods import find_method
-from ssdlab.methods.presented.trim import findings, speeds
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.trim import TrimResult, quick_reason
+from ssdlab.lab.found import find_method
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.trim_validation.findings import findings, speeds
+from ssdlab.methods.trim_validation.result import TrimResult, quick_reason
 from ssdlab.report import page, source
 from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder

@@ -29,7 +29,7 @@ class Planted(NamedTuple):
     found: str
 
 
-SWEEP, ERRORS, SHOWING = "methods/parts/depth_sweep.py", "model/errors.py", "cli/showing.py"
+SWEEP, ERRORS, SHOWING = "methods/sweeps/depth_sweep.py", "model/errors.py", "cli/showing.py"
 CHART = "page.data.page-data.charts.peak-random-read-throughput"
 RESULTS = {
     "unit": Planted(SWEEP, 'chosen.mb_s, "MB/s"', 'chosen.mb_s, "GB/s"', "[peak_random_read_mb_s].unit"),
@@ -51,10 +51,10 @@ SHOWN = {
     "key": Planted(SHOWING, '"qualifiers": ', '"matter": ', "json.matter"),
     "more": Planted(SHOWING, '"qualifiers": ', '"more": 1, "qualifiers": ', "json.more"),
     "claim": Planted("report/claims.py", '"at least": value >=', '"at least": value <', "claims["),
-    "axis": Planted("report/sections/sweep.py", '"count", "log", ticks', '"count", "linear", ticks', CHART),
-    "lead": Planted("report/sections/sweep.py", "Ring: reported depth. ", "Ring: that depth. ", ".texts"),
-    "card": Planted("report/sections/cards.py", 'title}, {', 'title}; {', ".texts"),
-    "sections": Planted("methods/results/kinds.py", "*(QD1, PEAK,", "*(PEAK, QD1,", ".page."),
+    "axis": Planted("methods/sweeps/page.py", '"count", "log", ticks', '"count", "linear", ticks', CHART),
+    "lead": Planted("methods/sweeps/page.py", "Ring: reported depth. ", "Ring: that depth. ", ".texts"),
+    "card": Planted("report/sections/cards.py", "title}, {", "title}; {", ".texts"),
+    "sections": Planted("lab/kinds.py", "*(QD1, PEAK,", "*(PEAK, QD1,", ".page."),
     "usage": Planted(
         ERRORS, 'kind = "usage"\n    exit_status = 2', 'kind = "usage"\n    exit_status = 4', ".status"
     ),

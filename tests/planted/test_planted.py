@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.methods import REGISTRY
-from ssdlab.methods.results.kinds import KINDS
-from ssdlab.methods.results.outcome import parse_result
-from ssdlab.methods.results.suite import SuiteResult
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.kinds import KINDS
+from ssdlab.lab.outcome import parse_result
+from ssdlab.lab.suite_result import SuiteResult
 from ssdlab.results.earlier import as_of_now, manifest_as_of_now
 from ssdlab.results.metric import Metric
 from ssdlab.results.run_folder import MANIFEST

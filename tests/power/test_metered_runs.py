@@ -11,7 +11,7 @@ from lab.fake_drive import FakeDrive
 from methods.on_simulated import run as run_simulated
 from power.fake_meter import FakeMeter, install
 from ssdlab.cli import main
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
 from ssdlab.model.errors import HostError
 from ssdlab.model.measurement import Measurement
 from ssdlab.model.meter_text import MeterText

@@ -12,7 +12,7 @@ import pytest
 from ssdlab.analysis import clock_offset
 from ssdlab.cli import main
 from ssdlab.drives.simulated.drive import SimulatedDrive
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
 from ssdlab.results.metered import MeterRecord
 from ssdlab.results.run_folder import RunFolder
 
@@ -128,14 +128,14 @@ def test_an_empty_recording_leaves_no_watts_of_the_simulators_own(
 
 
 def marks_span(run: RunFolder) -> tuple[int, int]:
-    from ssdlab.methods.verbs.marks import MarksFacts
+    from ssdlab.lab.verbs.marks import MarksFacts
 
     spans = next(step for step in run.steps() if step.verb == "marks").found(MarksFacts).on_ns
     return spans[0][0], spans[-1][1]
 
 
 def run_s(run: RunFolder) -> float:
-    from ssdlab.methods.verbs.marks import MarksFacts
+    from ssdlab.lab.verbs.marks import MarksFacts
 
     first, last = (step.found(MarksFacts).on_ns for step in run.steps() if step.verb == "marks")
     return (last[0][0] - first[0][0]) / 1e9

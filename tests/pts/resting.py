@@ -9,7 +9,7 @@ from typing import Any
 
 from ssdlab.drives.simulated.drive import SimulatedDrive
 from ssdlab.drives.simulated.text import SimulatedText
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.model.capabilities import Capabilities
 from ssdlab.model.errors import Interrupted
 from ssdlab.runs.order import Order

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import RunData
-from ssdlab.methods.steps import Request
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import RunData
+from ssdlab.lab.steps import Request
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 

@@ -17,16 +17,16 @@ from methods.test_client_methods import assert_inside_its_plan
 from ssdlab import _core
 from ssdlab.analysis.demand import Chosen, Demand, choose, unwritten_reads
 from ssdlab.drives import open_drive
-from ssdlab.methods import find_method
-from ssdlab.methods.lab import Lab
+from ssdlab.lab.found import find_method
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.precondition import Precondition
 from ssdlab.methods.pts import demand
 from ssdlab.methods.pts.composite import ACCESS, SIZES_PCT, PtsCompositeParams, load_of
 from ssdlab.methods.pts.demand import COUNTS
 from ssdlab.methods.pts.demand_intensity import PtsDemandIntensityParams, procedure
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts import DemandResult
-from ssdlab.methods.steps import Request
-from ssdlab.methods.verbs.precondition import Precondition
+from ssdlab.methods.pts.result import DemandResult
 from ssdlab.model.errors import UsageError
 from ssdlab.model.workload import Mix, Workload
 from ssdlab.report import page, source

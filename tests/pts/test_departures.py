@@ -14,11 +14,11 @@ from lab.fake_drive import FakeDrive, knee, resume_on, run_on
 from methods.on_simulated import findings_of
 from pts.scripted import Scripted
 from ssdlab.cli import main
-from ssdlab.methods import find_method
-from ssdlab.methods.method import RunFacts
+from ssdlab.lab.found import find_method
+from ssdlab.lab.method import RunFacts
+from ssdlab.lab.outcome import read_result
 from ssdlab.methods.pts import specification
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts import PtsResult
+from ssdlab.methods.pts.result import PtsResult
 from ssdlab.model.errors import Interrupted, Unsupported
 from ssdlab.results import compaction
 from ssdlab.results.run_folder import RunFolder

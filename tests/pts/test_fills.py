@@ -11,10 +11,10 @@ from methods.on_simulated import findings_of
 from pts.resting import TEXT, RestingDrive, StopAt
 from ssdlab.drives.simulated.drive import SimulatedDrive
 from ssdlab.drives.simulated.text import SimulatedText
-from ssdlab.methods import find_method
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts import PtsIdleRecoveryResult, PtsResult
-from ssdlab.methods.results.written import written_by
+from ssdlab.lab.found import find_method
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.written import written_by
+from ssdlab.methods.pts.result import PtsIdleRecoveryResult, PtsResult
 from ssdlab.model.errors import Interrupted
 from ssdlab.results.claim import Amount
 from ssdlab.results.records import StepResult, VoidedWrites

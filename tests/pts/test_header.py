@@ -12,11 +12,14 @@ from typing import Any
 
 import pytest
 
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
+from ssdlab.methods.pts import demand_page as pts_demand
+from ssdlab.methods.pts import page as pts
+from ssdlab.methods.pts import recovery_page as pts_recovery
+from ssdlab.methods.pts import saturation_page as pts_saturation
+from ssdlab.methods.pts.header import optional_features, sheet
 from ssdlab.report import source
 from ssdlab.report.runs import Shown, shown
-from ssdlab.report.sections import pts, pts_demand, pts_recovery, pts_saturation
-from ssdlab.report.sections.pts_header import optional_features, sheet
 from ssdlab.report.view import Section
 from ssdlab.results.schema import Manifest
 from ssdlab.runs.order import Order

@@ -14,10 +14,10 @@ from methods.on_simulated import run as run_simulated
 from pts.interruptions import cost_of, mixed_rounds, rounds_of, voided_labels
 from pts.resting import BRIEF, StopAt, interrupted_run
 from ssdlab.cli import main
-from ssdlab.methods.presented.procedure import what_was_done
-from ssdlab.methods.presented.pts import rounds_since_cut
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts import DemandResult
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.presented.procedure import what_was_done
+from ssdlab.methods.pts.findings import rounds_since_cut
+from ssdlab.methods.pts.result import DemandResult
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder
 

@@ -10,10 +10,10 @@ from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import run
 from ssdlab.cli import main
 from ssdlab.cli.ordering import print_run
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
+from ssdlab.lab.outcome import read_result
 from ssdlab.methods.pts.iops import BLOCKS, MIXES
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts import PtsResult
+from ssdlab.methods.pts.result import PtsResult
 from ssdlab.report.source import read_run
 from ssdlab.results import compaction
 from ssdlab.results.departures import departure_text, gathered_departures

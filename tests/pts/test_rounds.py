@@ -8,12 +8,12 @@ import pytest
 
 from methods.on_simulated import findings_of, run
 from pts.scripted import GIB, Scripted, round_of
-from ssdlab.methods.presented.pts import Window, findings, tables
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.pts.findings import Window, findings, tables
 from ssdlab.methods.pts.iops import BLOCKS, MIXES, PtsIopsParams, cells_of, conclude, procedure
+from ssdlab.methods.pts.result import PtsResult
 from ssdlab.methods.pts.throughput import PtsThroughputParams
 from ssdlab.methods.pts.throughput import procedure as throughput
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts import PtsResult
 
 
 def test_cells_and_rounds_are_in_the_written_order() -> None:

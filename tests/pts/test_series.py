@@ -17,28 +17,29 @@ from ssdlab.analysis.recovery import recovery_s
 from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
 from ssdlab.cli.ordering import print_run
 from ssdlab.drives.simulated.profiles import profiles
-from ssdlab.methods import find_method
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import Method, RunData
-from ssdlab.methods.presented.pts_series import course, cross_findings
+from ssdlab.lab.found import find_method
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import Method, RunData
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.workload_verb import WorkloadVerb
 from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
-from ssdlab.methods.pts.series import rested
-from ssdlab.methods.pts.write_saturation import load_of
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts import (
+from ssdlab.methods.pts import recovery_page as pts_recovery
+from ssdlab.methods.pts import saturation_page as pts_saturation
+from ssdlab.methods.pts.result import (
     PtsCrossStimulusResult,
     PtsIdleRecoveryResult,
     PtsRecords,
     PtsSaturationResult,
     PtsSeriesResult,
 )
-from ssdlab.methods.steps import Request
-from ssdlab.methods.verbs.workload_verb import WorkloadVerb
+from ssdlab.methods.pts.series import rested
+from ssdlab.methods.pts.series_findings import course, cross_findings
+from ssdlab.methods.pts.write_saturation import load_of
 from ssdlab.model.errors import UsageError
 from ssdlab.model.pauses import Pause
 from ssdlab.report import page, source
 from ssdlab.report.runs import shown
-from ssdlab.report.sections import pts_recovery, pts_saturation
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step

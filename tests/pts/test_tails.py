@@ -16,8 +16,8 @@ from methods.on_simulated import run
 from ssdlab.analysis.percentiles import bounding_ranks, estimate, rank
 from ssdlab.analysis.records import FIVE_NINES, by_record
 from ssdlab.cli import main
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts import PtsResult, PtsSaturationResult
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.pts.result import PtsResult, PtsSaturationResult
 from ssdlab.report import page, source
 
 DOCS = Path(__file__).parents[2] / "docs"

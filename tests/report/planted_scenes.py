@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.steps import Request
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.steps import Request
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.pauses import Pause
 from ssdlab.report import source

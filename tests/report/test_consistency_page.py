@@ -11,7 +11,7 @@ import pytest
 
 from methods.on_simulated import run
 from report.browser import Browser
-from ssdlab.methods.results.consistency import ConsistencyResult
+from ssdlab.methods.consistency.result import ConsistencyResult
 from ssdlab.report import page, source
 from ssdlab.results import tables
 

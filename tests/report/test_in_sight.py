@@ -8,7 +8,7 @@ import pytest
 
 from report.browser import Browser
 from report.conftest import invented
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim
 from ssdlab.runs.order import Order

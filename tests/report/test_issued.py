@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from ssdlab.methods.qd1 import page as qd1
+from ssdlab.methods.whole_drive_fill import page as fill
 from ssdlab.report.runs import engine_words
-from ssdlab.report.sections import fill, qd1
 
 
 def corners(*engines: str) -> Any:

@@ -8,7 +8,8 @@ import pytest
 
 from report.browser import Browser
 from report.conftest import invented
-from ssdlab.methods import REGISTRY, find_method
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.found import find_method
 from ssdlab.report import page, source
 from ssdlab.report.templating import coded, tied
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import ssdlab
+from ssdlab.methods.sweeps.page import section
 from ssdlab.report import source
 from ssdlab.report.links import attribution_of, link_of
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import point_tables
-from ssdlab.report.sections.sweep import section
 from ssdlab.results.schema import Attribution, DriveInfo, PeakResult, Point
 
 PROFILES = sorted(path.stem for path in (Path(ssdlab.__file__).parent / "profiles").glob("*.toml"))

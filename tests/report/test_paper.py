@@ -25,7 +25,7 @@ from ssdlab.report.pictures import pressings
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import AsBefore, Panel, PanelTable
 from ssdlab.report.view import Figure, Section
-from ssdlab.results.numbers import Table, words
+from ssdlab.results.cells import Table, words
 
 
 def text_of(pdf: Path) -> str:

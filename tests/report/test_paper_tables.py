@@ -12,7 +12,7 @@ from report.conftest import METHODS, invented
 from ssdlab.report import on_paper, page, source
 from ssdlab.report.paper_tables import SHEET, parts
 from ssdlab.report.tree import text
-from ssdlab.results.numbers import Cell, Table, of_run, plain, words
+from ssdlab.results.cells import Cell, Table, of_run, plain, words
 
 SHEET_PX = 703
 """A sheet of A4 without its margins, 186 mm, in pixels of a style sheet."""

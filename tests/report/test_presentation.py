@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from ssdlab.methods import REGISTRY, find_method
-from ssdlab.methods.results.kinds import KINDS, UNKNOWN
-from ssdlab.methods.results.outcome import UnknownResult, kind_of
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.found import find_method
+from ssdlab.lab.kinds import KINDS, UNKNOWN
+from ssdlab.lab.outcome import UnknownResult, kind_of
 from ssdlab.results.kind import loaded
 from ssdlab.results.schema import ResultBase
 
@@ -44,9 +45,9 @@ def test_what_nobody_knows_is_shown_as_such() -> None:
 
 def test_reading_one_kind_loads_no_other() -> None:
     code = (
-        "import sys; from ssdlab.methods.results.outcome import kind_of; kind_of('peak').loaded_model(); "
+        "import sys; from ssdlab.lab.outcome import kind_of; kind_of('peak').loaded_model(); "
         "print([name for name in sys.modules if name.startswith(('ssdlab.report', 'ssdlab.cli', "
-        "'ssdlab.methods.results.pts', 'ssdlab.methods.results.trim'))])"
+        "'ssdlab.methods.pts.result', 'ssdlab.methods.trim_validation.result'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -12,16 +12,16 @@ import pytest
 from conftest import tool
 from pts.scripted import Scripted
 from report.reading import Page
-from ssdlab.methods import find_method
-from ssdlab.methods.presented.pts import IOPS
-from ssdlab.methods.results.pts import PtsResult
-from ssdlab.methods.results.pts_rounds import TrackedVariable
+from ssdlab.lab.found import find_method
+from ssdlab.methods.pts import page as pts
+from ssdlab.methods.pts.charts import Judged, window_view
+from ssdlab.methods.pts.findings import IOPS
+from ssdlab.methods.pts.page import heat_map
+from ssdlab.methods.pts.result import PtsResult
+from ssdlab.methods.pts.rounds_result import TrackedVariable
 from ssdlab.report import page, paper, source
 from ssdlab.report.charts import HeatChart
 from ssdlab.report.runs import shown
-from ssdlab.report.sections import pts
-from ssdlab.report.sections.pts import heat_map
-from ssdlab.report.sections.pts_charts import Judged, window_view
 from ssdlab.report.view import Section
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from methods.quick_runs import QuickResult
-from ssdlab.report.sections import act, pts_demand, steady
+from ssdlab.methods.act import page as act
+from ssdlab.methods.pts import demand_page as pts_demand
+from ssdlab.report.sections import steady
 
 
 class Shown:

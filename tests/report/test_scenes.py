@@ -36,9 +36,9 @@ from report.planted_scenes import (
     ssdlab,
 )
 from ssdlab.fleet.population import model_of, populations
+from ssdlab.lab.outcome import read_result
 from ssdlab.library.choosing import Choice
 from ssdlab.library.index import Index
-from ssdlab.methods.results.outcome import read_result
 from ssdlab.report import page, source
 from ssdlab.report.charts import HeadNote
 from ssdlab.report.heads import heads_of

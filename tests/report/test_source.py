@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.methods.results.outcome import UnknownResult
+from ssdlab.lab.outcome import UnknownResult
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.report import engine, page, source
 from ssdlab.results import tables

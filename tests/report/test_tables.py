@@ -16,7 +16,7 @@ from ssdlab.cli import main
 from ssdlab.model import units
 from ssdlab.report import page, source
 from ssdlab.report.runs import shown
-from ssdlab.results import numbers
+from ssdlab.results import cells
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Child
 from ssdlab.results.store import find_run
@@ -63,13 +63,13 @@ INTERVALS = """
     FROM whole GROUP BY ordinal, stream, direction
 """
 FORMS = (
-    numbers.count,
-    numbers.iops,
-    numbers.throughput,
-    numbers.latency,
-    numbers.plain,
-    numbers.share,
-    numbers.seconds,
+    cells.count,
+    cells.iops,
+    cells.throughput,
+    cells.latency,
+    cells.plain,
+    cells.share,
+    cells.seconds,
 )
 """How a number is written; `data-value` holds it as it is."""
 
@@ -154,7 +154,7 @@ def test_every_number_is_one_of_the_run_that_its_row_names(of: str, request: pyt
         label = next((cell.text.strip() for cell in row if cell.text.strip() in of_label), None)
         held = everything if label is None else of_label[label]
         for cell in row:
-            if not cell.numeric or cell.text.strip() in ("", numbers.NOTHING) or name == OF_TELEMETRY:
+            if not cell.numeric or cell.text.strip() in ("", cells.NOTHING) or name == OF_TELEMETRY:
                 continue
             walked += 1
             value = number(cell)
@@ -188,7 +188,7 @@ def children(folder: Path) -> tuple[Child, ...]:
 def number(cell: Cell) -> float | None:
     """Return the exact number of a cell; None where it has none."""
     try:
-        return float(cell.text.replace(numbers.THIN_SPACE, "") if cell.value is None else cell.value)
+        return float(cell.text.replace(cells.THIN_SPACE, "") if cell.value is None else cell.value)
     except ValueError:
         return None
 
@@ -197,7 +197,7 @@ def is_written(cell: Cell, value: float) -> bool:
     """Say whether the text of a cell is that of its value, in some unit."""
     text = cell.text.strip()
     whole = int(value) if value == int(value) else None
-    made = [form(whole if form is numbers.count else value).text for form in FORMS]
+    made = [form(whole if form is cells.count else value).text for form in FORMS]
     made += [] if whole is None else [str(whole), units.block_text(whole), units.capacity_text(whole)]
     return text in made
 

@@ -9,8 +9,8 @@ import pytest
 
 from library.made import run as made_run
 from ssdlab.cli import main
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
 from ssdlab.model.errors import DriveError, Refused
 from ssdlab.report import page, source
 from ssdlab.results.schema import Child, JobResult, Member

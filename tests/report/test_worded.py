@@ -12,7 +12,7 @@ import pytest
 
 from report.test_ranks import swept
 from ssdlab.drives.rated import Rated
-from ssdlab.methods.presented.procedure import _together
+from ssdlab.lab.presented.procedure import _together
 from ssdlab.model.telemetry import COUNTED
 from ssdlab.model.workload import Mix
 from ssdlab.report.runs import shown

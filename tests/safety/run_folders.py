@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
 from ssdlab.results.run_folder import read_manifest
 from ssdlab.results.seal import seal_document
 from ssdlab.results.store import add_note, run_folders

@@ -15,9 +15,9 @@ from safety import run_folders as made
 from ssdlab.cli import main
 from ssdlab.host.host_key import host_key, is_sealed, seal
 from ssdlab.host.state_folder import state_folder
-from ssdlab.methods import find_method
-from ssdlab.methods.job import read_job
-from ssdlab.methods.suites.suite import Part
+from ssdlab.lab.found import find_method
+from ssdlab.lab.job import read_job
+from ssdlab.lab.suites.suite import Part
 from ssdlab.model.errors import Interrupted, Refused
 from ssdlab.results import journal
 from ssdlab.results.run_folder import read_manifest

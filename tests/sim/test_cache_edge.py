@@ -11,10 +11,10 @@ from methods.on_simulated import findings_of, run
 from ssdlab.analysis.over_position import beside_drop, drop_bytes
 from ssdlab.cli import main
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
-from ssdlab.methods.presented.fill import findings
-from ssdlab.methods.results.fill import FillResult
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.paced import PacedBurstResult
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.paced_burst.result import PacedBurstResult
+from ssdlab.methods.whole_drive_fill.findings import findings
+from ssdlab.methods.whole_drive_fill.result import FillResult
 from ssdlab.results.claim import sentence
 
 

@@ -12,8 +12,8 @@ import ssdlab
 from methods.on_simulated import run
 from sim.flash_drives import FLASH, NS, settled, slow_but, write
 from ssdlab.drives.simulated.profiles import check_profile
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.read_under_writes import ReadUnderWritesResult
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.read_under_writes.result import ReadUnderWritesResult
 from ssdlab.runs.rating_check import scale_for
 
 pytestmark = pytest.mark.long

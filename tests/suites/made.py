@@ -8,7 +8,7 @@ from typing import Any
 
 from lab.fake_drive import FakeDrive
 from ssdlab.drives import Look
-from ssdlab.methods.suites.suite import Part, Suite
+from ssdlab.lab.suites.suite import Part, Suite
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Child, Manifest, TableInfo

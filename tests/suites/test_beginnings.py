@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.methods import find_method
-from ssdlab.methods.suites import all_suites
-from ssdlab.methods.suites.suite import Suite
+from ssdlab.lab.found import find_method
+from ssdlab.lab.suites import all_suites
+from ssdlab.lab.suites.suite import Suite
 from ssdlab.runs.order import Order, plan_order
 from ssdlab.runs.suites.beginnings import begins_in, states_before
 

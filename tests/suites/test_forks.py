@@ -13,12 +13,12 @@ import pytest
 
 from ssdlab.drives import Look
 from ssdlab.drives.simulated.drive import SimulatedText, identity_of
-from ssdlab.methods import find_method
-from ssdlab.methods.results.mixed import MixedResult
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.suite import SuiteResult
-from ssdlab.methods.suites import all_suites
-from ssdlab.methods.suites.suite import SHARED_BY_FORK, Part
+from ssdlab.lab.found import find_method
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.suite_result import SuiteResult
+from ssdlab.lab.suites import all_suites
+from ssdlab.lab.suites.suite import SHARED_BY_FORK, Part
+from ssdlab.methods.mixed_random.result import MixedResult
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order

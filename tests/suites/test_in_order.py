@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lab.fake_drive import FakeDrive
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.suite import SuiteResult
-from ssdlab.methods.suites.suite import Part
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.suite_result import SuiteResult
+from ssdlab.lab.suites.suite import Part
 from ssdlab.model.errors import DriveError, Interrupted, Refused
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.suites.session import resume_suite, start_suite

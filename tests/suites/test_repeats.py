@@ -13,9 +13,9 @@ import pytest
 from lab.fake_drive import FakeDrive
 from ssdlab.analysis.repeats import median_interval
 from ssdlab.cli.showing_suite import print_suite
-from ssdlab.methods import find_method
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.suite import SuiteResult
+from ssdlab.lab.found import find_method
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.suite_result import SuiteResult
 from ssdlab.model.errors import UsageError
 from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.run_folder import RunFolder

@@ -13,11 +13,11 @@ from lab.fake_drive import FakeDrive
 from ssdlab.analysis.act import LIMITS
 from ssdlab.cli.suites import suite_order
 from ssdlab.drives.simulated.text import SimulatedText
-from ssdlab.methods import SUITES
+from ssdlab.lab.found import SUITES
+from ssdlab.lab.suites import find_suite
+from ssdlab.lab.suites.declaration import Declaration
+from ssdlab.lab.suites.suite import Entry, Part, Suite
 from ssdlab.methods.pts.iops import BLOCKS, MIXES
-from ssdlab.methods.suites import find_suite
-from ssdlab.methods.suites.declaration import Declaration
-from ssdlab.methods.suites.suite import Entry, Part, Suite
 from ssdlab.model.errors import UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.suites.ordering import SuiteOrder, suite_params

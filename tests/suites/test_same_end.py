@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
-from ssdlab.methods import find_method
-from ssdlab.methods.suites.suite import Part
+from ssdlab.lab.found import find_method
+from ssdlab.lab.suites.suite import Part
 from ssdlab.model.errors import DriveError, HostError, Interrupted, LabError, Refused, Unsupported, UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Manifest

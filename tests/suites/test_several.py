@@ -15,10 +15,10 @@ import pytest
 from ssdlab.cli import main
 from ssdlab.cli.drives_named import in_library
 from ssdlab.cli.watch import _changes, _suite_lines
+from ssdlab.lab.suites import find_suite
+from ssdlab.lab.suites.absent import absent_drives
 from ssdlab.library.choosing import Choice
 from ssdlab.library.listing import list_runs
-from ssdlab.methods.suites import find_suite
-from ssdlab.methods.suites.absent import absent_drives
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder, read_manifest
 from ssdlab.results.store import actual_status, find_run, run_folders

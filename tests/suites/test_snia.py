@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts import PtsBase
-from ssdlab.methods.suites import find_suite
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.suites import find_suite
+from ssdlab.methods.pts.result import PtsBase
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.suites.ordering import suite_params

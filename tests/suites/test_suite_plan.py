@@ -10,7 +10,7 @@ import pytest
 
 from ssdlab.cli import main
 from ssdlab.cli.suites import suite_order
-from ssdlab.methods.suites.suite import SHARED_BY_FORK
+from ssdlab.lab.suites.suite import SHARED_BY_FORK
 from ssdlab.model.errors import Refused
 from ssdlab.runs.suites.ordering import groups, shared_steps
 from ssdlab.runs.suites.session import plan_suite

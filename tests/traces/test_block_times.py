@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from machine import blkio
 from ssdlab.analysis.block_times import Requests
 from ssdlab.cli import main
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.replay import Replayed, TraceResult
+from ssdlab.lab.outcome import read_result
+from ssdlab.methods.trace.result import Replayed, TraceResult
 from ssdlab.model.errors import HostError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs import block_layer
@@ -137,7 +137,7 @@ def test_a_throttled_device_is_busy_as_long_as_its_rate_says(
 
 
 def texts(result: TraceResult) -> list[str]:
-    from ssdlab.methods.presented.trace import findings
+    from ssdlab.methods.trace.findings import findings
     from ssdlab.results.claim import sentence
 
     return [sentence(claim) for claim in findings(result)]

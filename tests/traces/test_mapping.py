@@ -13,9 +13,9 @@ from hypothesis import strategies as some
 from ssdlab import _core
 from ssdlab.formats.traces.events import FLUSH, NAMES, READ, TRIM, WRITE, Event
 from ssdlab.formats.traces.reading import Source
-from ssdlab.methods.traces import mapping
-from ssdlab.methods.traces.mapping import TraceMapper, TraceMapping
-from ssdlab.methods.traces.recording import MAGIC, record
+from ssdlab.lab.traces import mapping
+from ssdlab.lab.traces.mapping import TraceMapper, TraceMapping
+from ssdlab.lab.traces.recording import MAGIC, record
 from ssdlab.model.errors import UsageError
 
 MIB = 1 << 20

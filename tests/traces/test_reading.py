@@ -23,7 +23,7 @@ from ssdlab.formats.traces import blkparse
 from ssdlab.formats.traces.events import FLUSH, NAMES, READ, TRIM, WRITE, BadLine, Event, nanoseconds
 from ssdlab.formats.traces.overview import overview
 from ssdlab.formats.traces.reading import Source, Tally, events
-from ssdlab.methods.paced_burst import PacedBurstParams
+from ssdlab.methods.paced_burst.procedure import PacedBurstParams
 from ssdlab.model.errors import UsageError
 
 

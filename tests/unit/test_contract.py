@@ -24,8 +24,9 @@ from pydantic.json_schema import models_json_schema
 import ssdlab
 from ssdlab.cli import build_app
 from ssdlab.cli.commands import COMMANDS
-from ssdlab.methods import REGISTRY, find_method
-from ssdlab.methods.results.kinds import KINDS
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.found import find_method
+from ssdlab.lab.kinds import KINDS
 from ssdlab.model import errors
 from ssdlab.model.stored import Stored
 from ssdlab.model.warning_texts import CATALOGUE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdlab.methods.results.points import PointsResult
+from ssdlab.lab.points_result import PointsResult
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.telemetry import Mark, StepTelemetry
 from ssdlab.results.evidence import HIDDEN, evidence_of, qualified, unprepared

@@ -9,7 +9,7 @@ import pytest
 from methods.on_simulated import run
 from ssdlab.cli import main
 from ssdlab.model.units import figure_text, latency_text
-from ssdlab.results.numbers import Table, count, plain, words
+from ssdlab.results.cells import Table, count, plain, words
 
 
 def test_columns_without_a_value_are_left_out_and_tables_of_labels_alone_too() -> None:

@@ -25,9 +25,10 @@ FLOORS = (
     ("host", "analysis"),
     ("drives", "formats"),
     ("results", "power"),
-    ("methods", "library"),
+    ("lab", "library"),
     ("runs", "report"),
-    ("app", "fleet", "plugin"),
+    ("fleet", "plugin"),
+    ("methods",),
     ("cli",),
     ("__main__", "ssdlab"),
 )
@@ -60,7 +61,8 @@ def modules() -> dict[str, Path]:
 @cache
 def imports() -> tuple[Import, ...]:
     """Every import of a module of the package by another."""
-    return tuple(each for name in modules() for each in _imports_of(name, modules()[name].read_text()))
+    public = _imports_of("ssdlab.plugin", (PACKAGE / "plugin" / "__init__.pyi").read_text())
+    return (*(each for name in modules() for each in _imports_of(name, modules()[name].read_text())), *public)
 
 
 def _imports_of(name: str, text: str) -> Iterator[Import]:
@@ -69,14 +71,28 @@ def _imports_of(name: str, text: str) -> Iterator[Import]:
         if isinstance(node, ast.Import):
             named = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name}, line {node.lineno}: a relative import, which nobody else writes"
-            inside = [f"{node.module}.{alias.name}" for alias in node.names]
-            named = [whole if whole in modules() else str(node.module) for whole in inside]
+            assert not node.level or _is_of_a_method(name), f"{name}, line {node.lineno}: a relative import"
+            module = _place_of(name, node)
+            inside = [f"{module}.{alias.name}" for alias in node.names]
+            named = [whole if whole in modules() else module for whole in inside]
         else:
             continue
         for each in dict.fromkeys(named):
             if each.split(".")[0] == "ssdlab" and each != "ssdlab._core":
                 yield Import(name, node.lineno, each)
+
+
+def _is_of_a_method(name: str) -> bool:
+    """Methods alone import from their own folder, so that it works wherever it is."""
+    return name.startswith("ssdlab.methods.")
+
+
+def _place_of(name: str, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return str(node.module)
+    assert node.level == 1, f"{name}, line {node.lineno}: an import from another folder of methods"
+    folder = name if modules()[name].name == "__init__.py" else name.rpartition(".")[0]
+    return f"{folder}.{node.module}" if node.module else folder
 
 
 def room(module: str) -> str:

@@ -15,7 +15,7 @@ import ssdlab
 OLD = {
     "ssdlab.errors": ("UsageError", "ssdlab.model.errors"),
     "ssdlab.measurement": ("read_ios", "ssdlab.model.measurement"),
-    "ssdlab.results.outcome": ("PointsResult", "ssdlab.methods.results.points"),
+    "ssdlab.results.outcome": ("PointsResult", "ssdlab.lab.points_result"),
     "ssdlab.workload": ("Open", "ssdlab.model.arrival"),
 }
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from lab.synthetic import make_finished_run
-from ssdlab.methods.results.kinds import KINDS
-from ssdlab.methods.verbs import table
-from ssdlab.methods.verbs.verb import Verb
+from ssdlab.lab.kinds import KINDS
+from ssdlab.lab.verbs import table
+from ssdlab.lab.verbs.verb import Verb
 
 HEAVY = ("numpy", "duckdb", "pydantic", "jinja2", "asyncio", "multiprocessing", "unittest")
 _LOADED = """
@@ -24,7 +24,7 @@ print(json.dumps([status, sorted(sys.modules)]))
 """
 _KINDS = f"""
 import json, sys
-from ssdlab.methods.results.kinds import KINDS
+from ssdlab.lab.kinds import KINDS
 from ssdlab.results.kind import loaded
 told = {{}}
 for name, kind in KINDS.items():
@@ -66,8 +66,8 @@ def test_show_loads_neither_tables_nor_drives_nor_other_results(method: str, tmp
     modules = loaded("show", str(make_finished_run(tmp_path, method)))
     assert not packages(modules) & (set(HEAVY) - {"pydantic"})
     assert "ssdlab.drives.opening" not in modules
-    assert "ssdlab.methods.job" not in modules
-    assert not [name for name in modules if name.startswith("ssdlab.methods.results.pts")]
+    assert "ssdlab.lab.job" not in modules
+    assert not [name for name in modules if name.startswith("ssdlab.methods.pts.result")]
     assert len(ours(modules)) <= 86, ours(modules)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.methods.verbs.purge import PurgeFacts
-from ssdlab.methods.verbs.run import Run
-from ssdlab.methods.verbs.trim import Trim, TrimFacts
+from ssdlab.lab.verbs.purge import PurgeFacts
+from ssdlab.lab.verbs.run import Run
+from ssdlab.lab.verbs.trim import Trim, TrimFacts
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step

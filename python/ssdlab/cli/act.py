@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ssdlab.formats.act import ActConfig
-    from ssdlab.methods.results.act import ActResult
+    from ssdlab.methods.act.result import ActResult
     from ssdlab.results.run_folder import RunFolder
 
 
@@ -128,8 +128,8 @@ def _read(file: Path | None, index: bool) -> StorageConfig | IndexConfig:
 def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
     """Return a finished run of act or act-index."""
     from ssdlab.cli.ordering import library_of
-    from ssdlab.methods.results.act import ActResult
-    from ssdlab.methods.results.outcome import read_result
+    from ssdlab.lab.outcome import read_result
+    from ssdlab.methods.act.result import ActResult
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import find_run
 

@@ -21,7 +21,7 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.units import ends_text, fixed_share_text, share_text, span_text
 
 if TYPE_CHECKING:
-    from ssdlab.methods.results.act import ActResult, ActTry, ActVerdict
+    from ssdlab.methods.act.result import ActResult, ActTry, ActVerdict
     from ssdlab.results.records import AnyRecord
     from ssdlab.results.run_folder import RunFolder
 

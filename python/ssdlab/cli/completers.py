@@ -21,7 +21,8 @@ OFFERED = 100
 
 def methods(_: CompletionContext) -> Mapping[str, str]:
     """Offer methods and suites, each with its line."""
-    from ssdlab.methods import REGISTRY, SUITES, methods_of_others
+    from ssdlab.lab.folders import REGISTRY
+    from ssdlab.lab.found import SUITES, methods_of_others
 
     listed = {**REGISTRY, **SUITES}
     return {name: each.line for name, each in listed.items()} | {

@@ -39,8 +39,8 @@ def job(
         Print the result as JSON, schema ssdlab.show/1.
     """
     from ssdlab.host.documents import read_document, user_path
-    from ssdlab.methods import find_method
-    from ssdlab.methods.job import read_job
+    from ssdlab.lab.found import find_method
+    from ssdlab.lab.job import read_job
     from ssdlab.runs.session import start
 
     advice = "give the path of a TOML file with a [[step]] table for each step"

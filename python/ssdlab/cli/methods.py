@@ -12,8 +12,8 @@ from ssdlab.cli.output import print_json, print_line, print_table, warn
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ssdlab.methods.method import Method
-    from ssdlab.methods.suites.suite import Suite
+    from ssdlab.lab.method import Method
+    from ssdlab.lab.suites.suite import Suite
 
 SCHEMA = "ssdlab.methods/1"
 _WIDTH = 100
@@ -29,8 +29,8 @@ def methods(name: MethodName | None = None, /, *, json: bool = False) -> None:
     json
         Print it as JSON, schema ssdlab.methods/1.
     """
-    from ssdlab.methods import find_method
-    from ssdlab.methods.suites import find_suite
+    from ssdlab.lab.found import find_method
+    from ssdlab.lab.suites import find_suite
 
     suite = None if name is None else find_suite(name)
     if suite is not None:
@@ -57,8 +57,9 @@ def method_help(command: str, name: str) -> bool:
 
 
 def _tell_all(*, json: bool) -> None:
-    from ssdlab.methods import REGISTRY, SUITES, all_methods, methods_of_others
-    from ssdlab.methods.suites import all_suites
+    from ssdlab.lab.folders import REGISTRY
+    from ssdlab.lab.found import SUITES, all_methods, methods_of_others
+    from ssdlab.lab.suites import all_suites
 
     others = methods_of_others()
     if json:
@@ -97,7 +98,7 @@ def _method_json(method: Method) -> dict[str, JsonValue]:
 
 
 def _tell_suite(suite: Suite, *, json: bool) -> None:
-    from ssdlab.methods.suites.declaration import inferred_of
+    from ssdlab.lab.suites.declaration import inferred_of
 
     if json:
         print_json({"schema": SCHEMA, "methods": [], "suites": [_suite_json(suite)]})

@@ -11,7 +11,7 @@ from ssdlab.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ssdlab.methods.method import Method, Params
+    from ssdlab.lab.method import Method, Params
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import ResultBase
     from ssdlab.runs.conditions.variant import Variant
@@ -54,7 +54,7 @@ def order(
     **options: Any,  # noqa: ANN401 - those of `ordered_with`
 ) -> Order:
     """Return what is to be run, checked as far as it can be without the drive."""
-    from ssdlab.methods import find_method
+    from ssdlab.lab.found import find_method
 
     method, own = find_method(name), settings(words)
     _check_preparation(method, own)
@@ -65,7 +65,7 @@ def _check_preparation(method: Method, own: Mapping[str, str]) -> None:
     """Refuse `--precondition` of a method that has none, and say which have."""
     if "precondition" not in own or "precondition" in method.params.model_fields:
         return
-    from ssdlab.methods import all_methods
+    from ssdlab.lab.found import all_methods
 
     having = [each.name for each in all_methods() if "precondition" in each.params.model_fields]
     raise UsageError(
@@ -139,7 +139,7 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
     With `require_steady` steady state that was not shown, judged or not, is a failed verdict too.
     """
     from ssdlab.cli.showing import as_json, print_result
-    from ssdlab.methods.results.outcome import read_result
+    from ssdlab.lab.outcome import read_result
     from ssdlab.results.doubt import doubting
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.verifying import check_run
@@ -165,7 +165,7 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
 
 def unsteady(run: RunFolder) -> list[str]:
     """Name the figures of a run, or of the runs of a suite, whose state was not shown, and why."""
-    from ssdlab.methods.results.outcome import read_result
+    from ssdlab.lab.outcome import read_result
     from ssdlab.runs.suites.outcome import finished_children
 
     if run.manifest.several_drives:

@@ -116,12 +116,12 @@ def _parameters(command: str, words: Sequence[str]) -> Collection[str]:
     from ssdlab.model.errors import LabError
 
     if command == "job":
-        from ssdlab.methods.job_steps import step_keys
+        from ssdlab.lab.job_steps import step_keys
 
         return step_keys()
     if "set" not in options_of(command) or len(words) < 2:
         return ()
-    from ssdlab.methods import find_method
+    from ssdlab.lab.found import find_method
 
     try:
         return find_method(words[1]).params.model_fields

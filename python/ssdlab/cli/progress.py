@@ -13,7 +13,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Protocol
 
 from ssdlab.cli.output import on_terminal, one_line, say
-from ssdlab.methods.verbs.table import describe_step
+from ssdlab.lab.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.model.printable import styled
 

@@ -16,10 +16,10 @@ from ssdlab.cli.showing_figures import (
     ratings_of,
     shown_metrics,
 )
-from ssdlab.methods.presented.points import of_points, scalars_table
-from ssdlab.methods.results.kinds import SUITE
-from ssdlab.methods.results.outcome import read_result, shown_by, warned_of
-from ssdlab.methods.verbs.table import describe_step
+from ssdlab.lab.kinds import SUITE
+from ssdlab.lab.outcome import read_result, shown_by, warned_of
+from ssdlab.lab.presented.points import of_points, scalars_table
+from ssdlab.lab.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
 from ssdlab.results.departures import departure_text, gathered_departures
@@ -33,8 +33,8 @@ from ssdlab.results.warned_steps import warned_steps
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ssdlab.results.cells import Table
     from ssdlab.results.kind import ResultKind
-    from ssdlab.results.numbers import Table
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest, ResultBase, VariantInfo
 
@@ -211,7 +211,7 @@ def _drives(manifest: Manifest) -> list[tuple[str, object]]:
 def _absent(manifest: Manifest, texts: list[str]) -> tuple[str, ...]:
     if manifest.member is not None or not manifest.review:
         return ()
-    from ssdlab.methods.suites.absent import absent_drives  # what a single method's run does not load
+    from ssdlab.lab.suites.absent import absent_drives  # what a single method's run does not load
 
     return absent_drives(manifest.review, texts)
 
@@ -237,7 +237,7 @@ def _print_unfinished(run: RunFolder, status: str) -> None:
     print_line(f"{counted} finished; there is no result yet.")
     if run.manifest.failure is not None:
         print_text(f"It stopped: {run.manifest.failure.what}", indent="  ")
-    from ssdlab.methods.job import finished_steps  # with all that a job can be made of
+    from ssdlab.lab.job import finished_steps  # with all that a job can be made of
 
     if status != "running" and (points := finished_steps(run).points):
         print_tables(of_points(points))

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.cli.fitting import GAP, NAME, by_columns, cut, line_width, print_facts, print_lines, print_text
 from ssdlab.cli.output import one_line, paint, print_line, table
-from ssdlab.methods.presented.points import figure_words
-from ssdlab.methods.rated_shares import OtherRating, other_ratings, rated_shares
-from ssdlab.methods.results.kinds import SUITE
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.kinds import SUITE
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.presented.points import figure_words
+from ssdlab.lab.rated_shares import OtherRating, other_ratings, rated_shares
 from ssdlab.model.printable import advice_text
 from ssdlab.model.units import ends_text, figure_text, share_text
+from ssdlab.results.cells import NOTHING
 from ssdlab.results.metric import Qualifier, united
-from ssdlab.results.numbers import NOTHING
 from ssdlab.results.qualifiers import CATALOGUE, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ssdlab.methods.rated_shares import RatedShare
-    from ssdlab.methods.results.suite import RepeatedFigure, SuiteResult
+    from ssdlab.lab.rated_shares import RatedShare
+    from ssdlab.lab.suite_result import RepeatedFigure, SuiteResult
     from ssdlab.results.metric import Metric
     from ssdlab.results.run_folder import RunFolder
 

@@ -21,7 +21,7 @@ from ssdlab.cli.showing_figures import (
     shown_repeated,
 )
 from ssdlab.drives.prefix import SIMULATED_PREFIX
-from ssdlab.methods.results.outcome import read_result, shown_by, warned_of
+from ssdlab.lab.outcome import read_result, shown_by, warned_of
 from ssdlab.model.units import counted
 from ssdlab.results.claim import sentence
 from ssdlab.results.departures import departure_text, gathered_departures
@@ -33,7 +33,7 @@ from ssdlab.results.warned_steps import warned_steps
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ssdlab.methods.results.suite import SuiteResult
+    from ssdlab.lab.suite_result import SuiteResult
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Child
 

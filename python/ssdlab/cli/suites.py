@@ -37,8 +37,8 @@ def suite_order(
     UsageError
         A parameter that no part has, or a value that does not fit.
     """
-    from ssdlab.methods import find_method
-    from ssdlab.methods.suites import find_suite
+    from ssdlab.lab.found import find_method
+    from ssdlab.lab.suites import find_suite
     from ssdlab.runs.suites.ordering import SuiteOrder, check_repeat, repeated, suite_params
 
     check_repeat(repeat)

@@ -120,7 +120,7 @@ def _print(file: str, found: Overview, tally: Tally) -> None:
 
 def _print_bursts(found: Overview) -> None:
     """Print how its writes come, with the words that ask `paced-burst` for the same."""
-    from ssdlab.methods.parts.desktop_load import Asked
+    from ssdlab.methods.paced_burst.desktop_load import Asked
 
     size, every_ns, block = found.bursts.mean_bytes, found.bursts.every_ns, found.write_block_bytes
     if size is None or every_ns is None or block is None:

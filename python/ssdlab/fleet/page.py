@@ -30,7 +30,7 @@ from ssdlab.model.units import (
 )
 from ssdlab.report.engine import static
 from ssdlab.report.templating import template
-from ssdlab.results.numbers import Cell, Table, words
+from ssdlab.results.cells import Cell, Table, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

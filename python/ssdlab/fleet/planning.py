@@ -15,7 +15,7 @@ from ssdlab.fleet.fields import misfit_text
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, holds_of
 from ssdlab.fleet.inventory import own_version
 from ssdlab.fleet.task import Task
-from ssdlab.methods.suites import find_suite, is_path
+from ssdlab.lab.suites import find_suite, is_path
 from ssdlab.model.drive_options import endurance_cap
 from ssdlab.model.errors import LabError, Refused, UsageError, excerpt
 from ssdlab.model.meter_text import MeterText
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ssdlab.fleet.inventory import FleetDrive, Inventory
     from ssdlab.fleet.selection import Selection, Work
     from ssdlab.host.identity import Identity
-    from ssdlab.methods.verbs.bounds import Bounds
+    from ssdlab.lab.verbs.bounds import Bounds
     from ssdlab.runs.plan import Plan
 
 

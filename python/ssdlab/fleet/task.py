@@ -25,7 +25,7 @@ from ssdlab.runs.order import Order
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ssdlab.methods.params import Params
+    from ssdlab.lab.params import Params
     from ssdlab.runs.suites.ordering import SuiteOrder
 
 _FILE = "FILE"
@@ -83,8 +83,8 @@ class Task(Stored):
         UsageError
             A method, a parameter or a variant that does not exist, or a parameter that names a file.
         """
-        from ssdlab.methods import find_method
-        from ssdlab.methods.suites import find_suite
+        from ssdlab.lab.found import find_method
+        from ssdlab.lab.suites import find_suite
         from ssdlab.runs.suites.ordering import SuiteOrder, repeated, suite_params
 
         suite = find_suite(self.run)

@@ -8,119 +8,39 @@ move at any time. `docs/writing-a-method.md` shows a whole method.
 
 from __future__ import annotations
 
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import INTERFACE, Method, Remarks, RunData, RunFacts
-from ssdlab.methods.params import Params, Seconds, param, rising
-from ssdlab.methods.parts.points import missing_point, point_of
-from ssdlab.methods.parts.workloads import closed_loop, mixed, open_loop
-from ssdlab.methods.results.points import PointsResult
-from ssdlab.methods.steps import Finding, Until
-from ssdlab.methods.verbs.bounds import Bounds, Planned, Planning
-from ssdlab.methods.verbs.context import StepContext
-from ssdlab.methods.verbs.verb import Facts, Verb
-from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
-from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported, UsageError
-from ssdlab.model.frozen import Bytes
-from ssdlab.model.pattern import Band, Bands, Sequential, Stepped, Uniform, Zipf
-from ssdlab.model.span import Span
-from ssdlab.model.workload import Block, Mix, Ratio, Stop, Stream, Workload
-from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
-from ssdlab.report.runs import Shown, with_result
-from ssdlab.report.together import leads, together
-from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results import numbers as cells
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence, sentence
-from ssdlab.results.kind import ResultKind
-from ssdlab.results.metric import Load, Metric, Qualifier, Variation
-from ssdlab.results.numbers import Cell, Table
-from ssdlab.results.records import StepResult
-from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import Departure, Point, ResultBase, Warned
+import ast
+from importlib import import_module
+from pathlib import Path
 
-__all__ = [
-    "INTERFACE",
-    "Amount",
-    "Axis",
-    "Band",
-    "Bands",
-    "Bar",
-    "BarGroup",
-    "BarsChart",
-    "BarsView",
-    "Block",
-    "Bound",
-    "Bounds",
-    "Bursts",
-    "Buttons",
-    "Bytes",
-    "Cell",
-    "Claim",
-    "Closed",
-    "Departure",
-    "Dot",
-    "DriveError",
-    "Evidence",
-    "Exhibit",
-    "Facts",
-    "Figure",
-    "Finding",
-    "HostError",
-    "Lab",
-    "LabError",
-    "Line",
-    "Load",
-    "Method",
-    "Metric",
-    "Mix",
-    "Open",
-    "Params",
-    "Planned",
-    "Planning",
-    "Point",
-    "PointsResult",
-    "Pulses",
-    "Qualifier",
-    "Ratio",
-    "Refused",
-    "Remarks",
-    "ResultBase",
-    "ResultKind",
-    "Rule",
-    "RunData",
-    "RunFacts",
-    "Seconds",
-    "Section",
-    "Sequential",
-    "Shown",
-    "Span",
-    "Step",
-    "StepContext",
-    "StepResult",
-    "Stepped",
-    "Stop",
-    "Stream",
-    "Table",
-    "Uniform",
-    "Unsupported",
-    "Until",
-    "UsageError",
-    "Variation",
-    "Verb",
-    "Warned",
-    "Workload",
-    "XyChart",
-    "XyView",
-    "Zipf",
-    "cells",
-    "closed_loop",
-    "leads",
-    "missing_point",
-    "mixed",
-    "open_loop",
-    "param",
-    "point_of",
-    "rising",
-    "sentence",
-    "together",
-    "with_result",
-]
+
+def _places() -> dict[str, tuple[str, str]]:
+    """Return module and name of all that is public, as the stub beside this file lists it."""
+    listed = ast.parse(Path(__file__).with_suffix(".pyi").read_text()).body
+    return {
+        alias.asname or alias.name: (node.module or "", alias.name)
+        for node in listed
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+_PLACES = _places()
+__all__ = tuple(_PLACES)
+
+
+def __getattr__(name: str) -> object:
+    """Load what is asked for, and nothing else: a result is read without the page."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, own = _PLACES[name]
+    try:
+        found = getattr(import_module(module), own)
+    except AttributeError:
+        found = import_module(f"{module}.{own}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Return what is public."""
+    return sorted(_PLACES)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.kinds import KINDS
-from ssdlab.methods.results.outcome import shown_by
+from ssdlab.lab.kinds import KINDS
+from ssdlab.lab.outcome import shown_by
 from ssdlab.model.errors import UsageError
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import drive

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal
 
-from ssdlab.results.numbers import Quantity as Quantity
+from ssdlab.results.cells import Quantity as Quantity
 
 Scale = Literal["linear", "log", "nines"]
 Shape = Literal["circle", "rect", "triangle", "diamond"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.steady import check_claim
+from ssdlab.lab.presented.steady import check_claim
 from ssdlab.report.charts import (
     BarsChart,
     HeadNote,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ssdlab.report.outline import Outline
     from ssdlab.report.sections.provenance import Panel, PanelTable
     from ssdlab.report.view import Figure, Section
-    from ssdlab.results.numbers import Table
+    from ssdlab.results.cells import Table
 
 FEW_RUNS = 4
 """So many runs have open on a screen, and whole on paper, what was done in them."""

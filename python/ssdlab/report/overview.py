@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.lab.outcome import read_result
 from ssdlab.model.errors import Refused, UsageError, of_os
 from ssdlab.model.units import counted
 from ssdlab.report import page, source
@@ -25,9 +25,9 @@ from ssdlab.report.sections import rates
 from ssdlab.report.sections.header import header
 from ssdlab.report.standings import standings
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results import numbers, tables
+from ssdlab.results import cells, tables
+from ssdlab.results.cells import NOTHING, Cell, Table, of_run, of_unit, words
 from ssdlab.results.metric import labelled
-from ssdlab.results.numbers import NOTHING, Cell, Table, of_run, of_unit, words
 from ssdlab.results.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -264,6 +264,6 @@ def _table(figures: Mapping[str, Standing], members: Sequence[Shown]) -> Table:
 def _cell(own: Metric | None) -> Cell:
     """Return a figure with its state, which stands where there is no value too."""
     if own is None:
-        return numbers.plain(None)
-    plain = numbers.plain(None) if own.value is None else Cell(of_unit(own.value, own.unit), str(own.value))
+        return cells.plain(None)
+    plain = cells.plain(None) if own.value is None else Cell(of_unit(own.value, own.unit), str(own.value))
     return replace(plain, text=labelled(plain.text, own.state))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ssdlab.results.numbers import Cell, Table
+    from ssdlab.results.cells import Cell, Table
 
 SHEET = 96
 """Letters that stand side by side on a sheet of A4, in the size of its tables and a wide typeface."""

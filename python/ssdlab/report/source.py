@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssdlab.methods.results.outcome import read_result, warned_of
+from ssdlab.lab.outcome import read_result, warned_of
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.model.shortage import raise_shortage
 from ssdlab.results import tables
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from ssdlab.methods.results.suite import SuiteResult
+    from ssdlab.lab.suite_result import SuiteResult
     from ssdlab.results.schema import Manifest, Note, ResultBase, Warned
 
 
@@ -117,7 +117,7 @@ def _read_run(found: RunFolder) -> Run:
 
 def _read_unfinished(found: RunFolder) -> Run:
     """Read what is kept of a run without an end: its rows are still in the logs of its steps."""
-    from ssdlab.methods.job import finished_steps
+    from ssdlab.lab.job import finished_steps
     from ssdlab.results.compaction import buckets_of_logs, rows_fault, rows_of_logs
 
     measured = [step for step in found.steps() if step.result.measurement is not None]
@@ -189,7 +189,7 @@ def read(folder: Path) -> Reported:
     found = RunFolder(folder)
     if not found.manifest.children:
         return _read_run(found)
-    from ssdlab.methods.results.suite import SuiteResult
+    from ssdlab.lab.suite_result import SuiteResult
 
     found.verify()
     if found.manifest.several_drives:

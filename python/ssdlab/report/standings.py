@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.analysis.places import LEVEL
 from ssdlab.analysis.places import places as places_of
-from ssdlab.methods.presented.points import figure_words
-from ssdlab.methods.rated_shares import other_ratings, rated_shares
+from ssdlab.lab.presented.points import figure_words
+from ssdlab.lab.rated_shares import other_ratings, rated_shares
 from ssdlab.model.units import and_listed, counted, share_text, significant
 from ssdlab.report.drive_count import among
 from ssdlab.results.catalogue_row import figure_of, kinship
@@ -25,7 +25,7 @@ from ssdlab.results.qualifiers import CATALOGUE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ssdlab.methods.rated_shares import OtherRating, RatedShare
+    from ssdlab.lab.rated_shares import OtherRating, RatedShare
     from ssdlab.report.runs import Shown
     from ssdlab.results.metric import Metric
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jinja2.bccache import Bucket
 
     from ssdlab.report.runs import Entry, Shown
-    from ssdlab.results.numbers import Table
+    from ssdlab.results.cells import Table
 
 FOLDER = Path(__file__).parent / "templates"
 _FIGURE = re.compile(r"(?<=\d)([kMG]?) (?=[%°µA-Za-z])")

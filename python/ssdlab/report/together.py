@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.units import and_listed
 from ssdlab.report.view import Finding
+from ssdlab.results.cells import Table, of_run
 from ssdlab.results.claim import sentence
-from ssdlab.results.numbers import Table, of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ssdlab.report.charts import Chart
-from ssdlab.results.numbers import Table
+from ssdlab.results.cells import Table
 
 
 @dataclass(frozen=True)

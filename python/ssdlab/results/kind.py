@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
-from pydantic import JsonValue
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
-from ssdlab.results.claim import Claim
-from ssdlab.results.numbers import Table
-from ssdlab.results.schema import ResultBase
+    from ssdlab.results.cells import Table
+    from ssdlab.results.claim import Claim
+    from ssdlab.results.schema import ResultBase
 
-R = TypeVar("R", bound=ResultBase)
+R = TypeVar("R", bound="ResultBase")
 T = TypeVar("T")
 
-HEADLINES = "ssdlab.methods.presented.points:headline_findings"
+HEADLINES = "ssdlab.lab.presented.points:headline_findings"
 """A finding for each headline figure."""
-SCALARS = "ssdlab.methods.presented.points:scalars_tables"
+SCALARS = "ssdlab.lab.presented.points:scalars_tables"
 """A table of the headline figures."""
 PLAIN = "ssdlab.report.sections.plain:section"
 """A section of findings and tables, without charts."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.model.fitting import misfit
+from ssdlab.results.cells import Cell, Table
 from ssdlab.results.claim import Claim, sentence
-from ssdlab.results.numbers import Cell, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

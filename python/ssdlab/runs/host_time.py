@@ -11,7 +11,7 @@ import os
 import time
 from collections import deque
 
-from ssdlab.methods.verbs.bounds import Bounds
+from ssdlab.lab.verbs.bounds import Bounds
 
 LOOK_S = 0.5
 """Of the clock, at least, between two looks: shorter ones say how the scheduler takes turns."""

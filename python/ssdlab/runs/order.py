@@ -12,10 +12,10 @@ from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.power_features import no_features
 from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.parts.one_pass import refuse_before_made
-from ssdlab.methods.verbs.bounds import Bounds
-from ssdlab.methods.verbs.stream_bounds import layout_bounds, simulating_bounds
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.parts.one_pass import refuse_before_made
+from ssdlab.lab.verbs.bounds import Bounds
+from ssdlab.lab.verbs.stream_bounds import layout_bounds, simulating_bounds
 from ssdlab.model.capabilities import is_made_up, words_of
 from ssdlab.model.errors import Refused, Unsupported
 from ssdlab.model.fill import FILL_BLOCK_BYTES
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.drives.opening import Look
-    from ssdlab.methods.method import Method, Params
+    from ssdlab.lab.method import Method, Params
     from ssdlab.model.failed_ios import OnError
     from ssdlab.model.meter_text import MeterText
     from ssdlab.results.run_folder import Step

@@ -18,8 +18,8 @@ from ssdlab.drives.rated import rated_values
 from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity
 from ssdlab.host.link import link_bytes_s
-from ssdlab.methods.verbs.bounds import Planning
-from ssdlab.methods.verbs.stream_bounds import load_of
+from ssdlab.lab.verbs.bounds import Planning
+from ssdlab.lab.verbs.stream_bounds import load_of
 from ssdlab.model.arrival import Closed
 from ssdlab.model.errors import LabError
 from ssdlab.model.fill import FILL_BLOCK_BYTES

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ssdlab.analysis.pace import Pace
-    from ssdlab.methods.steps import Request
+    from ssdlab.lab.steps import Request
     from ssdlab.results.run_folder import Step
 
 

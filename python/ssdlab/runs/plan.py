@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.verbs.bounds import NOTHING, Bounds, Planned, Planning
-from ssdlab.methods.verbs.foreign import plan_of
+from ssdlab.lab.verbs.bounds import NOTHING, Bounds, Planned, Planning
+from ssdlab.lab.verbs.foreign import plan_of
 from ssdlab.results.journal import step_hash
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
@@ -20,7 +20,7 @@ from ssdlab.runs.past import Past
 
 if TYPE_CHECKING:
     from ssdlab.drives.guard.signatures import Signature
-    from ssdlab.methods.steps import Request
+    from ssdlab.lab.steps import Request
     from ssdlab.model.errors import LabError
 
 START_MAX_S = 10.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.drives.spare import spare_of
-from ssdlab.methods.parts.one_pass import Advice, AfterPass, Judged, Pass, judge, lay_out, refuse_before_made
-from ssdlab.methods.parts.steady import SteadyParams, steady_until
-from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.lab.parts.one_pass import Advice, AfterPass, Judged, Pass, judge, lay_out, refuse_before_made
+from ssdlab.lab.parts.steady import SteadyParams, steady_until
+from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.model.span import span_unit_bytes
 from ssdlab.model.units import NS_PER_S, duration_text
 

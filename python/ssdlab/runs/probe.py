@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.analysis.pace import Filling, Known, Load, Pace
 from ssdlab.drives import open_drive
 from ssdlab.drives.prefix import SIMULATED_PREFIX
-from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.model.errors import Interrupted, LabError
 from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_workloads
 from ssdlab.model.span import SPAN_UNIT_BYTES

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.host.chain import difference
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.model.printable import quoted
 from ssdlab.results.journal import boot_id
@@ -16,7 +16,7 @@ from ssdlab.runs.provenance import drive_info
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
-    from ssdlab.methods.method import Method, Params
+    from ssdlab.lab.method import Method, Params
     from ssdlab.results.schema import DriveInfo, Manifest
 
 

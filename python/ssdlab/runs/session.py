@@ -19,9 +19,9 @@ from ssdlab.drives.guard.endurance import cap_of
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.spare import spare_of
 from ssdlab.host.durable import library_errors
-from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import RunData, RunFacts
-from ssdlab.methods.results.remarks import departures_of, warnings_of
+from ssdlab.lab.lab import Lab
+from ssdlab.lab.method import RunData, RunFacts
+from ssdlab.lab.remarks import departures_of, warnings_of
 from ssdlab.model.errors import Refused
 from ssdlab.results.evidence import qualified, unprepared
 from ssdlab.results.finishing import explaining_stops
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.drives.opening import Look
-    from ssdlab.methods.method import Method, Params
+    from ssdlab.lab.method import Method, Params
     from ssdlab.results.progress import Observer
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status

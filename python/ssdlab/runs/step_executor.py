@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.durable import library_errors
-from ssdlab.methods.traces.recording import in_folder
-from ssdlab.methods.verbs.foreign import done
-from ssdlab.methods.verbs.workload_verb import totals, written_in
+from ssdlab.lab.traces.recording import in_folder
+from ssdlab.lab.verbs.foreign import done
+from ssdlab.lab.verbs.workload_verb import totals, written_in
 from ssdlab.model.block_times import FACT
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.base import Drive, Until
     from ssdlab.host.held_folder import HeldFolder
-    from ssdlab.methods.ground import Ground
-    from ssdlab.methods.steps import Request
-    from ssdlab.methods.verbs.context import Tables
+    from ssdlab.lab.ground import Ground
+    from ssdlab.lab.steps import Request
+    from ssdlab.lab.verbs.context import Tables
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.pauses import Pause
     from ssdlab.model.span import Span

@@ -13,7 +13,7 @@ from itertools import accumulate
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.verbs.bounds import NOTHING, Bounds
+from ssdlab.lab.verbs.bounds import NOTHING, Bounds
 from ssdlab.runs.pace import known_of
 from ssdlab.runs.past import Past
 from ssdlab.runs.plan import START_MAX_S, overhead_max_s, planned_step

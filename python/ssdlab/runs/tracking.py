@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ssdlab.methods.steps import Request
-from ssdlab.methods.verbs.bounds import Bounds
-from ssdlab.methods.verbs.workload_verb import WorkloadVerb
+from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.bounds import Bounds
+from ssdlab.lab.verbs.workload_verb import WorkloadVerb
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.results.progress import Progress

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.methods.steps import Request
+    from ssdlab.lab.steps import Request
     from ssdlab.results.run_folder import Step
     from ssdlab.runs.plan import PlannedStep
 

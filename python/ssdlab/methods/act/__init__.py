@@ -1,1 +1,58 @@
-"""Aerospike ACT: its configuration, the load that it derives, and the methods that run it."""
+"""Aerospike's certification test of drives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.plugin import Declared, ResultKind, figure_names
+
+ACT: ResultKind[Any] = ResultKind(
+    "act",
+    f"{__name__}.result:ActResult",
+    section=f"{__name__}.page:section",
+    findings=f"{__name__}.findings:findings",
+    tables=f"{__name__}.findings:tables",
+)
+
+ACT_SEARCH: ResultKind[Any] = ResultKind(
+    "act-search",
+    f"{__name__}.result:ActSearchResult",
+    section=f"{__name__}.page:search_section",
+    findings=f"{__name__}.findings:search_findings",
+    tables=f"{__name__}.findings:search_tables",
+)
+
+DECLARED = (
+    Declared(
+        "act",
+        "storage",
+        True,
+        "Aerospike's certification test of a drive: a fixed load for a day, and limits on how "
+        "many reads are slow.",
+        ("act_load_passed",),
+    ),
+    Declared(
+        "act-index",
+        "index",
+        True,
+        "Aerospike's certification test of a drive that holds a primary index: lookups beside its updates.",
+        ("act_index_load_passed",),
+    ),
+    Declared(
+        "act-search",
+        "search",
+        True,
+        "The highest load of ACT at which a drive keeps the limits.",
+        ("act_score", *figure_names("act_score", "by_rule", "per_w", "w")),
+        top=(5, "act_score"),
+    ),
+    Declared(
+        "act-certify",
+        "certify",
+        True,
+        "A certificate of ACT from nothing known: the highest load, a day at it, and a day at twice of it.",
+        ("act_load_passed",),
+    ),
+)
+KINDS = (ACT, ACT_SEARCH)
+ORDER = 14

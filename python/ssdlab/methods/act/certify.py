@@ -21,16 +21,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.act.search import ActSearchParams, search, search_result
-from ssdlab.methods.act.storage import two_days
-from ssdlab.methods.act.trial import prepare
-from ssdlab.methods.act.verdict import TEST, act_remarks, act_result, tries_of
-from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.results import kinds
-from ssdlab.methods.results.act import ActResult
+from ssdlab.plugin import Method, RunData, param
+
+from . import ACT
+from .result import ActResult
+from .search import ActSearchParams, search, search_result
+from .storage import two_days
+from .trial import prepare
+from .verdict import TEST, act_remarks, act_result, tries_of
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
+    from ssdlab.plugin import Lab
 
 
 class ActCertifyParams(ActSearchParams):
@@ -77,7 +78,7 @@ METHOD = Method(
     procedure=procedure,
     conclude=conclude,
     remarks=act_remarks,
-    result=kinds.ACT,
+    result=ACT,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),
     conditions={"scheduler": "none"},

@@ -23,11 +23,12 @@ What it cannot show
 
 from __future__ import annotations
 
-from ssdlab.methods.act.params import IndexParams
-from ssdlab.methods.act.storage import CertificationParams, conclude, procedure
-from ssdlab.methods.act.verdict import act_remarks
-from ssdlab.methods.method import Method
-from ssdlab.methods.results import kinds
+from ssdlab.plugin import Method
+
+from . import ACT
+from .params import IndexParams
+from .storage import CertificationParams, conclude, procedure
+from .verdict import act_remarks
 
 
 class ActIndexParams(CertificationParams, IndexParams):
@@ -42,7 +43,7 @@ METHOD = Method(
     procedure=procedure,
     conclude=conclude,
     remarks=act_remarks,
-    result=kinds.ACT,
+    result=ACT,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),
     conditions={"scheduler": "none"},

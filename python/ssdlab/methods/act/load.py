@@ -21,14 +21,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.analysis.act import Paced
 from ssdlab.formats.act import IndexConfig, StorageConfig, StorageRates, index_rates, storage_rates
-from ssdlab.model.arrival import Bursts, Closed, Open
-from ssdlab.model.errors import UsageError
-from ssdlab.model.pattern import Sequential, Stepped
-from ssdlab.model.units import NS_PER_S
-from ssdlab.model.workload import Block, Mix, Ratio, Stop, Stream, Workload
+from ssdlab.plugin import (
+    NS_PER_S,
+    Block,
+    Bursts,
+    Closed,
+    Mix,
+    Open,
+    Ratio,
+    Sequential,
+    Stepped,
+    Stop,
+    Stream,
+    UsageError,
+    Workload,
+)
 
 if TYPE_CHECKING:
-    from ssdlab.model.workload import AnyOps
+    from ssdlab.plugin import AnyOps
 
 
 MAX_SIZES = 64

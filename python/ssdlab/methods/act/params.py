@@ -25,13 +25,10 @@ from ssdlab.formats.act import (
     times_of,
 )
 from ssdlab.formats.act_files import config_of
-from ssdlab.methods.act.load import CACHE, SERVICE, Arrivals, index_workload, storage_workload, threads_of
-from ssdlab.methods.method import Params, param
-from ssdlab.methods.results.act import Rule
-from ssdlab.model.errors import UsageError
-from ssdlab.model.frozen import Metavar
-from ssdlab.model.units import NS_PER_S
-from ssdlab.model.workload import Workload
+from ssdlab.plugin import NS_PER_S, Metavar, Params, UsageError, Workload, param
+
+from .load import CACHE, SERVICE, Arrivals, index_workload, storage_workload, threads_of
+from .result import Rule
 
 LONG_TEST_S = 7200
 Times = Annotated[float, AfterValidator(lambda times: int(times) if times.is_integer() else times)]

@@ -28,29 +28,27 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.formats.act import thousandths
-from ssdlab.methods.act.load import Arrivals
-from ssdlab.methods.act.params import StorageParams
-from ssdlab.methods.act.trial import offer, prepare
-from ssdlab.methods.act.verdict import (
-    VERDICT,
-    VERSION,
-    Passed,
-    act_remarks,
-    load_of,
-    not_judged,
-    rule_text,
-    tries_of,
-    try_of,
+from ssdlab.plugin import (
+    Finding,
+    Method,
+    Metric,
+    Qualifier,
+    RunData,
+    Seconds,
+    of_search,
+    param,
+    step_to_highest,
 )
-from ssdlab.methods.method import Method, RunData, Seconds, param
-from ssdlab.methods.parts.search import step_to_highest
-from ssdlab.methods.results import kinds
-from ssdlab.methods.results.act import JUDGED_S, UNJUDGED, ActSearchResult, ActTry
-from ssdlab.methods.steps import Finding
-from ssdlab.results.metric import Metric, Qualifier, of_search
+
+from . import ACT_SEARCH
+from .load import Arrivals
+from .params import StorageParams
+from .result import JUDGED_S, UNJUDGED, ActSearchResult, ActTry
+from .trial import offer, prepare
+from .verdict import VERDICT, VERSION, Passed, act_remarks, load_of, not_judged, rule_text, tries_of, try_of
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
+    from ssdlab.plugin import Lab
 
 
 BETWEEN = {
@@ -201,7 +199,7 @@ METHOD = Method(
     procedure=procedure,
     conclude=conclude,
     remarks=act_remarks,
-    result=kinds.ACT_SEARCH,
+    result=ACT_SEARCH,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),
     conditions={"scheduler": "none"},

@@ -28,25 +28,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.act.params import LoadParams, StorageParams
-from ssdlab.methods.act.trial import offer, prepare
-from ssdlab.methods.act.verdict import (
-    DAY_VERDICT,
-    STRESS,
-    TEST,
-    VERDICT,
-    Passed,
-    act_remarks,
-    act_result,
-    day_passed,
-)
-from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.results import kinds
-from ssdlab.methods.results.act import ActResult
-from ssdlab.methods.steps import Finding
+from ssdlab.plugin import Finding, Method, RunData, param
+
+from . import ACT
+from .params import LoadParams, StorageParams
+from .result import ActResult
+from .trial import offer, prepare
+from .verdict import DAY_VERDICT, STRESS, TEST, VERDICT, Passed, act_remarks, act_result, day_passed
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
+    from ssdlab.plugin import Lab
 
 
 class CertificationParams(LoadParams):
@@ -95,7 +86,7 @@ METHOD = Method(
     procedure=procedure,
     conclude=conclude,
     remarks=act_remarks,
-    result=kinds.ACT,
+    result=ACT,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),
     conditions={"scheduler": "none"},

@@ -11,22 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssdlab.analysis.act import QUANTILES, Backlog, GivenUp, Interval, SlowReads, slow_by_quantiles
-from ssdlab.methods.act.load import due_until, paced
-from ssdlab.methods.results.act import RULES, UNEXPLAINED
-from ssdlab.methods.steps import Until
-from ssdlab.methods.verbs.context import Tables
-from ssdlab.model.pattern import Sequential
-from ssdlab.model.units import NS_PER_S
-from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.plugin import NS_PER_S, Block, Mix, Sequential, Stop, Stream, Tables, Until, Workload
+
+from .load import due_until, paced
+from .result import RULES, UNEXPLAINED
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ssdlab.methods.act.params import LoadParams
-    from ssdlab.methods.lab import Lab
-    from ssdlab.methods.verbs.context import Tables
-    from ssdlab.results.run_folder import Step
-    from ssdlab.results.tables import Columns
+    from ssdlab.plugin import Columns, Lab, Step, Tables
+
+    from .params import LoadParams
 
 
 PREPARING_BLOCK_BYTES = 128 * 1024

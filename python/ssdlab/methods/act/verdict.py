@@ -14,10 +14,29 @@ from pydantic import BaseModel
 
 from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS, GivenUp, Slice, min_done, slices
 from ssdlab.formats.act import derived, option_text, options, thousandths, times_of
-from ssdlab.methods.act.load import burst_ios
-from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
-from ssdlab.methods.method import Remarks, RunData, RunFacts
-from ssdlab.methods.results.act import (
+from ssdlab.plugin import (
+    NS_PER_S,
+    Amount,
+    Bound,
+    Claim,
+    Departure,
+    Evidence,
+    Facts,
+    Idle,
+    Metric,
+    Qualifier,
+    Remarks,
+    RunData,
+    RunFacts,
+    and_listed,
+    clause,
+    evidence_of,
+    fixed_share_text,
+    unprepared,
+)
+
+from .load import burst_ios
+from .result import (
     DAY_S,
     RULES,
     UNJUDGED,
@@ -30,20 +49,12 @@ from ssdlab.methods.results.act import (
     Rule,
     changed_text,
 )
-from ssdlab.methods.verbs.idle import Idle
-from ssdlab.methods.verbs.verb import Facts
-from ssdlab.model.units import NS_PER_S, and_listed, fixed_share_text
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
-from ssdlab.results.evidence import evidence_of, unprepared
-from ssdlab.results.metric import Metric, Qualifier
-from ssdlab.results.schema import Departure
+from .trial import given_up, ran_s, undone, workload_of
 
 if TYPE_CHECKING:
-    from ssdlab.methods.act.params import LoadParams
-    from ssdlab.methods.verbs.context import Tables
-    from ssdlab.model.workload import Workload
-    from ssdlab.results.run_folder import Step
-    from ssdlab.results.tables import Columns
+    from ssdlab.plugin import Columns, Step, Tables, Workload
+
+    from .params import LoadParams
 
 
 VERSION = "6.6"

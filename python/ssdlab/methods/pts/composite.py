@@ -24,18 +24,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.pts.demand import DemandParams, conclude_demand, vary_demand
-from ssdlab.methods.pts.rounds import needed
-from ssdlab.methods.pts.series import Load
-from ssdlab.methods.pts.specification import KIB, pts_remarks
-from ssdlab.methods.results import kinds
-from ssdlab.model.pattern import Band, Bands
-from ssdlab.model.workload import Block
+from ssdlab.plugin import Band, Bands, Block, Method, RunData, param
+
+from . import PTS_DEMAND
+from .demand import DemandParams, conclude_demand, vary_demand
+from .rounds import needed
+from .series import Load
+from .specification import KIB, pts_remarks
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
-    from ssdlab.methods.results.pts import DemandResult
+    from ssdlab.plugin import Lab
+
+    from .result import DemandResult
 
 SIZES_PCT = {
     KIB // 2: 4,
@@ -97,7 +97,7 @@ METHOD = Method(
     params=PtsCompositeParams,
     procedure=procedure,
     conclude=conclude,
-    result=kinds.PTS_DEMAND,
+    result=PTS_DEMAND,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

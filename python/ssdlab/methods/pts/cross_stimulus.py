@@ -26,15 +26,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from ssdlab.analysis.recovery import recovery_s
-from ssdlab.methods.method import Method, RunData, Seconds, param
-from ssdlab.methods.pts.series import common, headline, load, load_name, records_of
-from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
-from ssdlab.methods.results import kinds
-from ssdlab.methods.results.pts import PtsCrossStimulusResult, PtsStimulus, Stimulus
-from ssdlab.model.units import span_text
+from ssdlab.plugin import Method, RunData, Seconds, param, span_text
+
+from . import PTS_CROSS_STIMULUS
+from .result import PtsCrossStimulusResult, PtsStimulus, Stimulus
+from .series import common, headline, load, load_name, records_of
+from .specification import KIB, PtsParams, begin, pts_remarks
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
+    from ssdlab.plugin import Lab
 
 
 class PtsCrossStimulusParams(PtsParams):
@@ -108,7 +108,7 @@ METHOD = Method(
     params=PtsCrossStimulusParams,
     procedure=procedure,
     conclude=conclude,
-    result=kinds.PTS_CROSS_STIMULUS,
+    result=PTS_CROSS_STIMULUS,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

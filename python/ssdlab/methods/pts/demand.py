@@ -16,17 +16,34 @@ from pydantic import AfterValidator, Field
 from ssdlab.analysis.demand import ART_LIMIT_MS, Chosen, Demand, choose, unwritten_reads
 from ssdlab.analysis.records import merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady
-from ssdlab.methods.method import RunData, Seconds, param, rising
-from ssdlab.methods.pts.rounds import (
-    Cell,
-    Tracked,
-    iops,
-    mean_ns,
-    run_rounds,
-    sittings_of,
-    stretch_label,
+from ssdlab.plugin import (
+    NS_PER_S,
+    Metric,
+    RunData,
+    Seconds,
+    Until,
+    block_text,
+    counted,
+    param,
+    rising,
+    significant,
+    span_text,
 )
-from ssdlab.methods.pts.series import (
+from ssdlab.plugin import Load as MetricLoad
+
+from .result import (
+    DemandCell,
+    DemandPoint,
+    DemandResult,
+    PointName,
+    PtsHistogram,
+    PtsRecords,
+    PtsSamples,
+    Stimulus,
+)
+from .rounds import Cell, Tracked, iops, mean_ns, run_rounds, sittings_of, stretch_label
+from .rounds_result import PtsRounds
+from .series import (
     Load,
     Shape,
     blocks_of,
@@ -40,28 +57,13 @@ from ssdlab.methods.pts.series import (
     why_left_out,
     written_rows,
 )
-from ssdlab.methods.pts.specification import LoopParams, begin
-from ssdlab.methods.pts.window import collect, rounds_text, was_purged
-from ssdlab.methods.results.pts import (
-    DemandCell,
-    DemandPoint,
-    DemandResult,
-    PointName,
-    PtsHistogram,
-    PtsRecords,
-    PtsSamples,
-    Stimulus,
-)
-from ssdlab.methods.results.pts_rounds import PtsRounds
-from ssdlab.methods.steps import Until
-from ssdlab.model.units import NS_PER_S, block_text, counted, significant, span_text
-from ssdlab.results.metric import Load as MetricLoad
-from ssdlab.results.metric import Metric
+from .specification import LoopParams, begin
+from .window import collect, rounds_text, was_purged
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
-    from ssdlab.methods.results.pts_rounds import PtsCell
-    from ssdlab.results.run_folder import Step
+    from ssdlab.plugin import Lab, Step
+
+    from .rounds_result import PtsCell
 
 
 COUNTS = (1, 2, 4, 6, 8, 16, 32)

@@ -28,21 +28,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.pts.demand import DemandParams, conclude_demand, vary_demand
-from ssdlab.methods.pts.rounds import needed
-from ssdlab.methods.pts.series import Load
-from ssdlab.methods.pts.specification import KIB, pts_remarks
-from ssdlab.methods.results import kinds
-from ssdlab.methods.results.pts import DemandResult
-from ssdlab.model.errors import UsageError
-from ssdlab.model.frozen import Bytes
-from ssdlab.model.pattern import Uniform
-from ssdlab.model.units import block_text
-from ssdlab.model.workload import Block
+from ssdlab.plugin import Block, Bytes, Method, RunData, Uniform, UsageError, block_text, param
+
+from . import PTS_DEMAND
+from .demand import DemandParams, conclude_demand, vary_demand
+from .result import DemandResult
+from .rounds import needed
+from .series import Load
+from .specification import KIB, pts_remarks
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
+    from ssdlab.plugin import Lab
 
 
 class PtsDemandIntensityParams(DemandParams):
@@ -80,7 +76,7 @@ METHOD = Method(
     params=PtsDemandIntensityParams,
     procedure=procedure,
     conclude=conclude,
-    result=kinds.PTS_DEMAND,
+    result=PTS_DEMAND,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

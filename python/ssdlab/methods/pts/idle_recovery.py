@@ -29,10 +29,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from ssdlab.analysis.steady_state import first_steady
-from ssdlab.methods.method import Method, Seconds, param, rising
-from ssdlab.methods.parts.own_size import remarks_of_size
-from ssdlab.methods.pts.rounds import sittings_of
-from ssdlab.methods.pts.series import (
+from ssdlab.plugin import NS_PER_S, Method, Pulses, Seconds, Until, param, remarks_of_size, rising, span_text
+
+from . import PTS_IDLE_RECOVERY
+from .judgement import unproven
+from .result import PtsIdleRecoveryResult, PtsWait, Stimulus
+from .rounds import sittings_of
+from .series import (
     common,
     headline,
     load,
@@ -43,17 +46,10 @@ from ssdlab.methods.pts.series import (
     samples_of,
     written_rows,
 )
-from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
-from ssdlab.methods.results import kinds
-from ssdlab.methods.results.pts import PtsIdleRecoveryResult, PtsWait, Stimulus
-from ssdlab.methods.results.pts_verdict import unproven
-from ssdlab.methods.steps import Until
-from ssdlab.model.arrival import Pulses
-from ssdlab.model.units import NS_PER_S, span_text
+from .specification import KIB, PtsParams, begin, pts_remarks
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
-    from ssdlab.methods.method import RunData
+    from ssdlab.plugin import Lab, RunData
 
 Rest = Annotated[int, Field(ge=1, le=1000)]
 BLOCK_BYTES = 4 * KIB
@@ -209,7 +205,7 @@ METHOD = Method(
     params=PtsIdleRecoveryParams,
     procedure=procedure,
     conclude=conclude,
-    result=kinds.PTS_IDLE_RECOVERY,
+    result=PTS_IDLE_RECOVERY,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

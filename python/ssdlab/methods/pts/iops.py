@@ -26,23 +26,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.methods.method import Method, Params, RunData, param
-from ssdlab.methods.pts.rounds import Cell, Tracked, access, iops, needed, run_rounds
-from ssdlab.methods.pts.specification import (
-    KIB,
-    REVIEW_PRACTICE,
-    RoundsParams,
-    begin,
-    precondition,
-    pts_remarks,
-)
-from ssdlab.methods.pts.window import conclude_rounds
-from ssdlab.methods.results import kinds
-from ssdlab.methods.results.pts import SPECIFICATION, PtsResult
-from ssdlab.methods.results.pts_rounds import PtsCell, cell_label
+from ssdlab.plugin import Method, Params, RunData, param
+
+from . import PTS
+from .result import SPECIFICATION, PtsResult
+from .rounds import Cell, Tracked, access, iops, needed, run_rounds
+from .rounds_result import PtsCell, cell_label
+from .specification import KIB, REVIEW_PRACTICE, RoundsParams, begin, precondition, pts_remarks
+from .window import conclude_rounds
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
+    from ssdlab.plugin import Lab
 
 MIXES = (100, 95, 65, 50, 35, 5, 0)
 BLOCKS = tuple(round(kib * KIB) for kib in (1024, 128, 64, 32, 16, 8, 4, 0.5))
@@ -137,7 +131,7 @@ METHOD = Method(
     params=PtsIopsParams,
     procedure=procedure,
     conclude=conclude,
-    result=kinds.PTS,
+    result=PTS,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

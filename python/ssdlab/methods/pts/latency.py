@@ -21,17 +21,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from ssdlab.methods.method import Method, RunData, Seconds, param
-from ssdlab.methods.pts.rounds import Cell, Tracked, access, mean_ns, needed, run_rounds
-from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
-from ssdlab.methods.pts.window import conclude_rounds
-from ssdlab.methods.results import kinds
-from ssdlab.methods.results.pts import PtsResult, Stimulus
-from ssdlab.methods.results.pts_rounds import PtsCell, cell_label
-from ssdlab.model.units import significant
+from ssdlab.plugin import Method, RunData, Seconds, param, significant
+
+from . import PTS
+from .result import PtsResult, Stimulus
+from .rounds import Cell, Tracked, access, mean_ns, needed, run_rounds
+from .rounds_result import PtsCell, cell_label
+from .specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from .window import conclude_rounds
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
+    from ssdlab.plugin import Lab
 
 MIXES = (100, 65, 0)
 BLOCKS = (8 * KIB, 4 * KIB, KIB // 2)
@@ -108,7 +108,7 @@ METHOD = Method(
     params=PtsLatencyParams,
     procedure=procedure,
     conclude=conclude,
-    result=kinds.PTS,
+    result=PTS,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

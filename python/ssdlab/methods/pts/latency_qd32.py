@@ -24,23 +24,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.pts.latency import cells_of, tracked_of
-from ssdlab.methods.pts.rounds import run_rounds
-from ssdlab.methods.pts.specification import (
-    KIB,
-    REVIEW_PRACTICE,
-    RoundsParams,
-    begin,
-    precondition,
-    pts_remarks,
-)
-from ssdlab.methods.pts.window import conclude_rounds
-from ssdlab.methods.results import kinds
+from ssdlab.plugin import Method, RunData, param
+
+from . import PTS
+from .latency import cells_of, tracked_of
+from .rounds import run_rounds
+from .specification import KIB, REVIEW_PRACTICE, RoundsParams, begin, precondition, pts_remarks
+from .window import conclude_rounds
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
-    from ssdlab.methods.results.pts import PtsResult
+    from ssdlab.plugin import Lab
+
+    from .result import PtsResult
 
 IN_FLIGHT = 32
 
@@ -96,7 +91,7 @@ METHOD = Method(
     params=LatencyQd32Params,
     procedure=procedure,
     conclude=conclude,
-    result=kinds.PTS,
+    result=PTS,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

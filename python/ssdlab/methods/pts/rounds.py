@@ -17,21 +17,25 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.forecast import forecast
 from ssdlab.analysis.steady_state import WINDOW, first_steady
-from ssdlab.methods.pts.specification import (
-    LoopParams,
-    PtsParams,
-    engine_of,
+from ssdlab.plugin import (
+    NS_PER_S,
+    Block,
+    Mix,
+    Sequential,
+    Stop,
+    Stream,
+    Stretch,
+    StretchFacts,
+    Summary,
+    Uniform,
+    Workload,
+    block_text,
 )
-from ssdlab.methods.verbs.stretch import Stretch, StretchFacts
-from ssdlab.model.pattern import Sequential, Uniform
-from ssdlab.model.summary import Summary
-from ssdlab.model.units import NS_PER_S, block_text
-from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+
+from .specification import LoopParams, PtsParams, engine_of
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
-    from ssdlab.methods.method import RunData
-    from ssdlab.results.run_folder import Step
+    from ssdlab.plugin import Lab, RunData, Step
 
 
 Value = Callable[[Summary], float]

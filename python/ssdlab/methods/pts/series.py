@@ -12,10 +12,30 @@ import numpy as np
 
 from ssdlab.analysis.records import FIVE_NINES, Buckets, by_record, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_steady
-from ssdlab.methods.presented.pts import found_text
-from ssdlab.methods.pts.specification import SETTINGS, PtsParams, engine_of, written_until
-from ssdlab.methods.pts.window import judged, was_purged
-from ssdlab.methods.results.pts import (
+from ssdlab.plugin import (
+    NS_PER_S,
+    PAUSED_SHARE,
+    Bands,
+    Block,
+    Closed,
+    Metric,
+    Mix,
+    Sequential,
+    Stop,
+    Stream,
+    Uniform,
+    Workload,
+    block_text,
+    counted,
+    doubts,
+    evidence_of,
+    not_proven,
+    numbered_text,
+    span_text,
+)
+
+from .findings import found_text
+from .result import (
     SPECIFICATION,
     BlockShare,
     PtsHistogram,
@@ -25,21 +45,14 @@ from ssdlab.methods.results.pts import (
     RangeShare,
     Stimulus,
 )
-from ssdlab.methods.results.pts_rounds import TrackedVariable
-from ssdlab.model.pattern import Bands, Sequential, Uniform
-from ssdlab.model.units import NS_PER_S, block_text, counted, numbered_text, span_text
-from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload
-from ssdlab.results.drive_states import doubts
-from ssdlab.results.evidence import PAUSED_SHARE, evidence_of, not_proven
-from ssdlab.results.metric import Metric
+from .rounds_result import TrackedVariable
+from .specification import SETTINGS, PtsParams, engine_of, written_until
+from .window import judged, was_purged
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ssdlab.methods.method import RunData
-    from ssdlab.model.arrival import AnyArrival
-    from ssdlab.results.run_folder import Step
-    from ssdlab.results.tables import Columns
+    from ssdlab.plugin import AnyArrival, Columns, RunData, Step
 
 
 TAIL = ("99.9", "99.99", "99.999")

@@ -30,23 +30,34 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import model_validator
 
-from ssdlab.methods.method import Params, Remarks, Seconds, param
-from ssdlab.methods.results.pts import SPECIFICATION, PtsBase
-from ssdlab.methods.results.written import written_by
-from ssdlab.methods.verbs.stretch import Stretch
-from ssdlab.model.errors import UsageError
-from ssdlab.model.frozen import Bytes
-from ssdlab.model.pattern import Sequential
-from ssdlab.model.span import SPAN_UNIT_BYTES
-from ssdlab.model.units import block_text, capacity_text, significant
-from ssdlab.model.warnings import judge_fills
-from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
-from ssdlab.results.schema import Departure, Warned
+from ssdlab.plugin import (
+    SPAN_UNIT_BYTES,
+    Block,
+    Bytes,
+    Departure,
+    Mix,
+    Params,
+    Remarks,
+    Seconds,
+    Sequential,
+    Stop,
+    Stream,
+    Stretch,
+    UsageError,
+    Warned,
+    Workload,
+    block_text,
+    capacity_text,
+    judge_fills,
+    param,
+    significant,
+    written_by,
+)
+
+from .result import SPECIFICATION, PtsBase
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
-    from ssdlab.methods.method import RunData, RunFacts
-    from ssdlab.results.schema import ParameterInfo
+    from ssdlab.plugin import Lab, ParameterInfo, RunData, RunFacts
 
 
 Setting = Literal["enterprise", "client"]

@@ -21,17 +21,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.pts.rounds import Cell, Tracked, access, mb_s, run_rounds
-from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
-from ssdlab.methods.pts.window import Group, conclude_rounds
-from ssdlab.methods.results import kinds
-from ssdlab.methods.results.pts_rounds import cell_label
-from ssdlab.model.units import block_text
+from ssdlab.plugin import Method, RunData, block_text, param
+
+from . import PTS
+from .rounds import Cell, Tracked, access, mb_s, run_rounds
+from .rounds_result import cell_label
+from .specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from .window import Group, conclude_rounds
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
-    from ssdlab.methods.results.pts import PtsResult
+    from ssdlab.plugin import Lab
+
+    from .result import PtsResult
 
 BLOCKS = (1024 * KIB, 128 * KIB)
 
@@ -92,7 +93,7 @@ METHOD = Method(
     params=PtsThroughputParams,
     procedure=procedure,
     conclude=conclude,
-    result=kinds.PTS,
+    result=PTS,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

@@ -16,37 +16,28 @@ import numpy as np
 
 from ssdlab.analysis.records import FIVE_NINES, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_lasting, judge_window
-from ssdlab.methods.presented.pts import (
-    Window,
-    failed_text,
-    rounds_since_cut,
+from ssdlab.plugin import (
+    Metric,
+    PurgeFacts,
+    block_text,
+    counted,
+    doubts,
+    ends_text,
+    evidence_of,
+    numbered_text,
+    significant,
+    unprepared,
+    why_faulty,
 )
-from ssdlab.methods.pts.rounds import (
-    Cell,
-    Tracked,
-    cuts_of,
-    iops,
-    mb_s,
-    mean_ns,
-    round_label,
-    tracked_value,
-)
-from ssdlab.methods.pts.specification import (
-    SETTINGS,
-    RoundsParams,
-    written_until,
-)
-from ssdlab.methods.results.pts import PtsResult, Stimulus
-from ssdlab.methods.results.pts_rounds import FiveNines, PtsCell, PtsRounds, TrackedVariable
-from ssdlab.methods.verbs.purge import PurgeFacts
-from ssdlab.model.units import block_text, counted, ends_text, numbered_text, significant
-from ssdlab.results.drive_states import doubts
-from ssdlab.results.evidence import evidence_of, unprepared, why_faulty
-from ssdlab.results.metric import Metric
+
+from .findings import Window, failed_text, rounds_since_cut
+from .result import PtsResult, Stimulus
+from .rounds import Cell, Tracked, cuts_of, iops, mb_s, mean_ns, round_label, tracked_value
+from .rounds_result import FiveNines, PtsCell, PtsRounds, TrackedVariable
+from .specification import SETTINGS, RoundsParams, written_until
 
 if TYPE_CHECKING:
-    from ssdlab.methods.method import RunData
-    from ssdlab.results.run_folder import Step
+    from ssdlab.plugin import RunData, Step
 
 
 Test = Literal["iops", "throughput", "latency"]

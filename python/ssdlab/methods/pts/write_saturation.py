@@ -26,11 +26,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
-from ssdlab.methods.method import Method, Seconds, param
-from ssdlab.methods.pts.composite import PtsCompositeParams
-from ssdlab.methods.pts.composite import load_of as composite_load
-from ssdlab.methods.pts.rounds import needed
-from ssdlab.methods.pts.series import (
+from ssdlab.plugin import (
+    Block,
+    Method,
+    Seconds,
+    Sequential,
+    Uniform,
+    Until,
+    block_text,
+    of_rounds,
+    param,
+    span_text,
+)
+
+from . import PTS_SATURATION
+from .composite import PtsCompositeParams
+from .composite import load_of as composite_load
+from .judgement import unproven
+from .result import PtsSaturationResult, Stimulus
+from .rounds import needed
+from .series import (
     Load,
     common,
     headline,
@@ -41,19 +56,10 @@ from ssdlab.methods.pts.series import (
     samples_of,
     written_rows,
 )
-from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
-from ssdlab.methods.results import kinds
-from ssdlab.methods.results.pts import PtsSaturationResult, Stimulus
-from ssdlab.methods.results.pts_verdict import unproven
-from ssdlab.methods.steps import Until
-from ssdlab.model.pattern import Sequential, Uniform
-from ssdlab.model.units import block_text, span_text
-from ssdlab.model.workload import Block
-from ssdlab.results.metric import of_rounds
+from .specification import KIB, PtsParams, begin, pts_remarks
 
 if TYPE_CHECKING:
-    from ssdlab.methods.lab import Lab
-    from ssdlab.methods.method import RunData
+    from ssdlab.plugin import Lab, RunData
 
 
 Stimuli = Literal[
@@ -195,7 +201,7 @@ METHOD = Method(
     params=PtsWriteSaturationParams,
     procedure=procedure,
     conclude=conclude,
-    result=kinds.PTS_SATURATION,
+    result=PTS_SATURATION,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

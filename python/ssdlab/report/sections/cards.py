@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ssdlab.methods import top_figures
-from ssdlab.methods.presented.points import OF_POWER, figure_words
+from ssdlab.lab.folders import top_figures
+from ssdlab.lab.presented.points import OF_POWER, figure_words
 from ssdlab.report.sections import ratings
 from ssdlab.report.standings import figure_text
 from ssdlab.results.metric import labelled, labels

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.methods import REGISTRY, figures_of, is_figure
-from ssdlab.methods.plugins import names as plugins
+from ssdlab.lab.folders import REGISTRY, figures_of, is_figure
+from ssdlab.lab.plugins import names as plugins
 from ssdlab.model.errors import unknown
 from ssdlab.results.metric import labelled
 

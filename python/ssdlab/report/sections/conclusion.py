@@ -6,20 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import LEVEL
-from ssdlab.methods.rated_shares import has_rating
+from ssdlab.lab.rated_shares import has_rating
 from ssdlab.model.units import and_listed, fixed_share_text
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
 from ssdlab.report.sections.verdict import not_ranked, unranked_beyond
 from ssdlab.report.standings import standings
 from ssdlab.report.view import Finding, Section
-from ssdlab.results import numbers
+from ssdlab.results import cells
 from ssdlab.results.metric import labels, spread_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ssdlab.methods.rated_shares import RatedShare
+    from ssdlab.lab.rated_shares import RatedShare
     from ssdlab.report.runs import Entry, Shown
     from ssdlab.report.standings import Place, Standing
 
@@ -178,5 +178,5 @@ def _kept(rated: Sequence[tuple[Place, RatedShare]]) -> Iterator[str]:
         whole = f"{kept} of {len(rated)} ratings {'is' if kept == 1 else 'are'} kept"
     yield f"{whole}, to within {fixed_share_text(LEVEL)} ({holds})"
     for place, each in missed[:_NAMED]:
-        title, share = place.shown.run.manifest.method.title, numbers.share(each.share).text
+        title, share = place.shown.run.manifest.method.title, cells.share(each.share).text
         yield f"{title} ({each.figure.label}) is {share} of the rating"

@@ -13,9 +13,9 @@ from ssdlab.report.packing import pack
 from ssdlab.report.sections.over_time import spell_of
 from ssdlab.report.together import alike, with_numbers, words_of
 from ssdlab.report.view import Buttons, Exhibit, Figure, Finding, Section
-from ssdlab.results import numbers
+from ssdlab.results import cells
+from ssdlab.results.cells import Table
 from ssdlab.results.claim import sentence
-from ssdlab.results.numbers import Table
 from ssdlab.results.time_line import Placed, changes_of, drive_findings, place_steps
 
 if TYPE_CHECKING:
@@ -231,9 +231,9 @@ def _rows(shown: Shown, ordinal: int) -> tuple[Column, Column, Column]:
 def _marks(shown: Shown) -> Table:
     rows = tuple(
         (
-            numbers.words(f"{(each.start_s + mark.at_ns / 1e9) / 60:.1f}"),
-            numbers.words(each.step.label),
-            numbers.words(mark.what),
+            cells.words(f"{(each.start_s + mark.at_ns / 1e9) / 60:.1f}"),
+            cells.words(each.step.label),
+            cells.words(mark.what),
         )
         for each in place_steps(shown.run.steps)
         for mark in (each.step.result.telemetry.marks if each.step.result.telemetry else ())
@@ -248,8 +248,8 @@ def _table(shown: Sequence[Shown]) -> Table:
     names = list(dict.fromkeys(name for found in changes for name in found))
     rows = tuple(
         (
-            numbers.of_run(each.label, each.index),
-            *([numbers.words(each.run.manifest.method.title)] if several else []),
+            cells.of_run(each.label, each.index),
+            *([cells.words(each.run.manifest.method.title)] if several else []),
             *(_counted(name, found.get(name)) for name in names),
         )
         for each, found in zip(shown, changes, strict=True)
@@ -265,11 +265,11 @@ def _table(shown: Sequence[Shown]) -> Table:
     )
 
 
-def _counted(name: str, value: float | None) -> numbers.Cell:
+def _counted(name: str, value: float | None) -> cells.Cell:
     if value is None:
-        return numbers.words(numbers.NOTHING)
+        return cells.words(cells.NOTHING)
     return (
-        numbers.Cell(capacity_text(int(value)), str(int(value)))
+        cells.Cell(capacity_text(int(value)), str(int(value)))
         if name.endswith("bytes")
-        else numbers.plain(value)
+        else cells.plain(value)
     )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ssdlab.model.units import fixed_share_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.view import Buttons, Exhibit, Figure
-from ssdlab.results import numbers
+from ssdlab.results import cells
+from ssdlab.results.cells import Table, of_unit
 from ssdlab.results.metered import NOT_METERED, meter_of, meter_words
-from ssdlab.results.numbers import Table, of_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -136,13 +136,13 @@ def _table(worked: Sequence[Worked]) -> Table:
     known = any(error is not None for error in errors)
     rows = tuple(
         (
-            numbers.of_run(each.shown.label, each.shown.index),
-            numbers.words(", ".join(filter(None, (each.view, each.group)))),
-            numbers.words(each.note),
-            numbers.plain(each.found.value),
-            numbers.words(each.found.unit),
-            numbers.plain(each.mean_w),
-            *((numbers.words("not known" if error is None else fixed_share_text(error)),) if known else ()),
+            cells.of_run(each.shown.label, each.shown.index),
+            cells.words(", ".join(filter(None, (each.view, each.group)))),
+            cells.words(each.note),
+            cells.plain(each.found.value),
+            cells.words(each.found.unit),
+            cells.plain(each.mean_w),
+            *((cells.words("not known" if error is None else fixed_share_text(error)),) if known else ()),
         )
         for each, error in zip(worked, errors, strict=True)
     )

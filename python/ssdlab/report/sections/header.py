@@ -13,9 +13,9 @@ from ssdlab.report.sections.banners import Banner, banners
 from ssdlab.report.sections.specifications import interface
 from ssdlab.report.tree import fact
 from ssdlab.results.catalogue_row import size_of
+from ssdlab.results.cells import NOTHING, Table, words
 from ssdlab.results.departures import is_shortened
 from ssdlab.results.metered import energy_words, limit_words, meter_of, meter_words
-from ssdlab.results.numbers import NOTHING, Table, words
 from ssdlab.results.schema import Manifest
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.points import job_findings
+from ssdlab.lab.presented.points import job_findings
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles, point_tables
 from ssdlab.report.together import leads

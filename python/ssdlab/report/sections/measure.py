@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.methods.presented.points import LATENCIES
+from ssdlab.lab.presented.points import LATENCIES
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles
 from ssdlab.report.tree import flat
 from ssdlab.report.view import Exhibit, Section
-from ssdlab.results import numbers
-from ssdlab.results.numbers import Cell, Table
+from ssdlab.results import cells
+from ssdlab.results.cells import Cell, Table
 from ssdlab.results.schema import MeasureResult
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def _steps(shown: Shown) -> list[int]:
 
 
 def _finding(shown: Shown, summary: Summary) -> str:
-    figures = (numbers.of_unit(summary.iops, "IOPS"), numbers.of_unit(summary.mb_s, "MB/s"))
+    figures = (cells.of_unit(summary.iops, "IOPS"), cells.of_unit(summary.mb_s, "MB/s"))
     text = f"{shown.label}: {', '.join(figures)}"
     asked = summary.requested_iops
-    return text + (f" of {numbers.of_unit(asked, 'IOPS')} requested." if asked is not None else ".")
+    return text + (f" of {cells.of_unit(asked, 'IOPS')} requested." if asked is not None else ".")
 
 
 def _tails(shown: Shown, summary: Summary) -> list[percentiles.Tail]:
@@ -74,7 +74,7 @@ def _tails(shown: Shown, summary: Summary) -> list[percentiles.Tail]:
 def _latencies(shown: Shown, summary: Summary, *, many: bool) -> Table:
     of = f", {shown.label}" if many else ""
     rows = tuple(
-        (numbers.words(f"{name} {clock}"), *(numbers.latency(times.get(key)) for key in LATENCIES))
+        (cells.words(f"{name} {clock}"), *(cells.latency(times.get(key)) for key in LATENCIES))
         for name, side in sides(summary)
         for clock, times in (("service", side.service_ns), ("response", side.response_ns))
     )
@@ -86,10 +86,10 @@ def _tables(shown: Shown, result: MeasureResult, *, many: bool) -> tuple[Table, 
     active = sides(result.summary)
     counts = tuple(
         (
-            numbers.words(name),
-            *(numbers.count(getattr(side, key)) for key in _COUNTS),
-            numbers.count(side.bytes),
-            numbers.words(", ".join(f"{errno}: {n}" for errno, n in side.errors.items()) or numbers.NOTHING),
+            cells.words(name),
+            *(cells.count(getattr(side, key)) for key in _COUNTS),
+            cells.count(side.bytes),
+            cells.words(", ".join(f"{errno}: {n}" for errno, n in side.errors.items()) or cells.NOTHING),
         )
         for name, side in active
     )
@@ -98,7 +98,7 @@ def _tables(shown: Shown, result: MeasureResult, *, many: bool) -> tuple[Table, 
         for key, value in result.measurement.items()
         if key not in (*DIRECTIONS, "drive", "warnings")
     }
-    whole = tuple((numbers.words(name), _plain(value)) for name, value in flat(rest))
+    whole = tuple((cells.words(name), _plain(value)) for name, value in flat(rest))
     return (
         Table(
             f"I/Os{of}",
@@ -111,5 +111,5 @@ def _tables(shown: Shown, result: MeasureResult, *, many: bool) -> tuple[Table, 
 
 def _plain(value: Any) -> Cell:  # noqa: ANN401 - whatever JSON holds
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return numbers.words(numbers.NOTHING if value in (None, {}, []) else str(value))
-    return numbers.count(value) if isinstance(value, int) else Cell(repr(value), repr(value))
+        return cells.words(cells.NOTHING if value in (None, {}, []) else str(value))
+    return cells.count(value) if isinstance(value, int) else Cell(repr(value), repr(value))

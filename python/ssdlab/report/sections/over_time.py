@@ -11,8 +11,8 @@ from ssdlab.model.units import counted
 from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Spell, Track
 from ssdlab.report.packing import pack
 from ssdlab.report.view import Buttons, Figure
-from ssdlab.results import numbers
-from ssdlab.results.numbers import Table
+from ssdlab.results import cells
+from ssdlab.results.cells import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,21 +183,21 @@ def _table(found: Sequence[Rows]) -> Table:
     for rows in found:
         iops = rows.columns["iops"]
         label = " ".join((rows.watched.button, rows.name)).strip()
-        named = (numbers.words(label),)
+        named = (cells.words(label),)
         mean = float(iops.mean())
-        cells = (
-            numbers.count(int(iops.size)),
-            numbers.iops(float(iops.min())),
-            *(numbers.iops(value) for value in _quantiles(iops, (0.01, 0.5))),
-            numbers.iops(mean),
-            numbers.iops(float(iops.max())),
-            numbers.share(float(iops.std()) / mean if mean else None),
-            numbers.count(int((iops == 0).sum())),
-            numbers.latency(float(rows.columns["max_ns"].max())),
+        figures = (
+            cells.count(int(iops.size)),
+            cells.iops(float(iops.min())),
+            *(cells.iops(value) for value in _quantiles(iops, (0.01, 0.5))),
+            cells.iops(mean),
+            cells.iops(float(iops.max())),
+            cells.share(float(iops.std()) / mean if mean else None),
+            cells.count(int((iops == 0).sum())),
+            cells.latency(float(rows.columns["max_ns"].max())),
         )
         body.append(
-            ((numbers.of_run(rows.watched.shown.label, rows.watched.shown.index), *named) if many else named)
-            + cells
+            ((cells.of_run(rows.watched.shown.label, rows.watched.shown.index), *named) if many else named)
+            + figures
         )
     return Table(
         "IOPS of the whole intervals; every interval is in the CSV",

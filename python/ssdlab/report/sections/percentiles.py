@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssdlab.methods.presented.points import LATENCIES
+from ssdlab.lab.presented.points import LATENCIES
 from ssdlab.model.units import count_text, counted, latency_text
 from ssdlab.report.charts import Axis, Dot, Line, Mark, MarksChart, MarksRow, MarksView, XyChart, XyView
 from ssdlab.report.view import Buttons, Figure
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.numbers import Table
+    from ssdlab.results.cells import Table
     from ssdlab.results.schema import Latencies
 
 TRIO = ("mean", "p99", "p99.99")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.outcome import shown_by
+from ssdlab.lab.outcome import shown_by
 from ssdlab.report.together import joined, lead
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.kind import loaded
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.numbers import Table
+    from ssdlab.results.cells import Table
 
 
 def section(runs: Sequence[Shown]) -> Section:

@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented import points
+from ssdlab.lab.presented import points
 from ssdlab.report.links import attribution_of
 from ssdlab.report.together import joined
 from ssdlab.report.view import Exhibit
-from ssdlab.results.numbers import Table
+from ssdlab.results.cells import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.points import points_findings, scalars_table
-from ssdlab.methods.results.points import PointsResult
+from ssdlab.lab.points_result import PointsResult
+from ssdlab.lab.presented.points import points_findings, scalars_table
 from ssdlab.report.charts import Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates

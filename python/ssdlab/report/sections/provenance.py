@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from ssdlab.formats import fio
-from ssdlab.methods.presented.procedure import what_was_done
+from ssdlab.lab.presented.procedure import what_was_done
 from ssdlab.model.errors import LabError
 from ssdlab.model.load_options import MEASURE, option_text
 from ssdlab.model.units import counted
 from ssdlab.model.workload import Workload
 from ssdlab.report.tree import flat, text
-from ssdlab.results.numbers import NOTHING, Cell, Table, count, seconds, words
+from ssdlab.results.cells import NOTHING, Cell, Table, count, seconds, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

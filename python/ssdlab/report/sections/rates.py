@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.report.charts import Axis, Quantity
-from ssdlab.results.numbers import of_unit
+from ssdlab.results.cells import of_unit
 
 if TYPE_CHECKING:
     from ssdlab.report.charts import Bar

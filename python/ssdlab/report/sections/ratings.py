@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
+from ssdlab.lab.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
 from ssdlab.report.view import Exhibit, Section
-from ssdlab.results import numbers
-from ssdlab.results.numbers import Table, of_unit, words
+from ssdlab.results import cells
+from ssdlab.results.cells import Table, of_unit, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
+    from ssdlab.results.cells import Cell
     from ssdlab.results.metric import Metric
-    from ssdlab.results.numbers import Cell
 
 
 def section(runs: Sequence[Shown]) -> Section | None:
@@ -71,14 +71,14 @@ def beside(shown: Shown, figure: Metric) -> tuple[str, ...]:
 def format_share(each: RatedShare) -> str:
     """Return a share in words: `98.4 % of the rated 98.0k IOPS`."""
     rated = of_unit(each.rated.value, each.unit)
-    return f"{numbers.share(each.share).text} of the rated {rated}{each.direction}"
+    return f"{cells.share(each.share).text} of the rated {rated}{each.direction}"
 
 
 def _table(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> Table:
     head = ("Run", "Method", "Figure", "Result", "Rated", "Share", "State rated", "Source")
     body = tuple(
         (
-            numbers.of_run(shown.label, shown.index),
+            cells.of_run(shown.label, shown.index),
             words(shown.run.manifest.method.title),
             words(each.figure.marked),
             words(of_unit(each.in_unit, each.unit)),
@@ -95,4 +95,4 @@ def _table(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> Table:
 def _share(each: RatedShare | OtherRating) -> Cell:
     if isinstance(each, OtherRating):
         return words(f"not compared: {each.state}")
-    return numbers.share(each.share)
+    return cells.share(each.share)

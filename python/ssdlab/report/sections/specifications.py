@@ -15,7 +15,7 @@ from ssdlab.report.links import link_of, profile_of
 from ssdlab.report.runs import entries
 from ssdlab.report.tree import fact
 from ssdlab.report.view import Exhibit, Section
-from ssdlab.results.numbers import NOTHING, Table, words
+from ssdlab.results.cells import NOTHING, Table, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.steady_state import WINDOW
-from ssdlab.methods.presented.steady import steady_claim
+from ssdlab.lab.presented.steady import steady_claim
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.together import lead
 from ssdlab.report.view import Figure
-from ssdlab.results import numbers
-from ssdlab.results.numbers import Table, of_unit
+from ssdlab.results import cells
+from ssdlab.results.cells import Table, of_unit
 from ssdlab.results.qualifiers import CATALOGUE
 
 if TYPE_CHECKING:
@@ -64,15 +64,15 @@ def _table(found: Sequence[Proven]) -> Table:
     head = ("Run", "Reached", "Rounds", "Round", "Mean MB/s", "Range", "Slope", "Written, capacities", "Time")
     rows = tuple(
         (
-            numbers.of_run(shown.label, shown.index),
-            numbers.words(_reached(steady)),
-            numbers.count(len(steady.rounds_mb_s)),
-            numbers.seconds(steady.round_s),
-            numbers.throughput(steady.mean_mb_s),
-            numbers.share(steady.range_share),
-            numbers.share(steady.rise_share),
-            numbers.plain(steady.capacities),
-            numbers.seconds(steady.seconds),
+            cells.of_run(shown.label, shown.index),
+            cells.words(_reached(steady)),
+            cells.count(len(steady.rounds_mb_s)),
+            cells.seconds(steady.round_s),
+            cells.throughput(steady.mean_mb_s),
+            cells.share(steady.range_share),
+            cells.share(steady.rise_share),
+            cells.plain(steady.capacities),
+            cells.seconds(steady.seconds),
         )
         for shown, steady in found
     )

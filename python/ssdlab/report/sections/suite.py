@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.report.view import Exhibit, Section
-from ssdlab.results import numbers
+from ssdlab.results import cells
+from ssdlab.results.cells import Cell, Table, of_unit, words
 from ssdlab.results.metric import labelled
-from ssdlab.results.numbers import Cell, Table, of_unit, words
 from ssdlab.results.store import short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure
+    from ssdlab.lab.suite_result import ChildOutcome, RepeatedFigure
     from ssdlab.report.source import SuiteRun
 
 STATES = {
@@ -69,7 +69,7 @@ def _together(suites: Sequence[SuiteRun]) -> Exhibit:
 
 def _run_of(outcome: ChildOutcome | None) -> Cell:
     if outcome is None:
-        return words(numbers.NOTHING)
+        return words(cells.NOTHING)
     return words("left out" if outcome.left_out else short_id(outcome.run_id))
 
 
@@ -120,8 +120,8 @@ def _repeated(figures: Sequence[RepeatedFigure]) -> Table:
             words(each.part),
             words(labelled(each.label, each.state)),
             *(words(of_unit(value, each.unit)) for value in (each.median, each.low, each.high)),
-            numbers.share(each.confidence),
-            numbers.count(len(each.values)),
+            cells.share(each.confidence),
+            cells.count(len(each.values)),
             *(words(of_unit(value, each.unit)) for value in (min(each.values), max(each.values))),
         )
         for each in figures

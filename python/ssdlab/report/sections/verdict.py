@@ -10,7 +10,7 @@ from ssdlab.report.chart_links import ChartLink
 from ssdlab.report.drive_count import among
 from ssdlab.report.runs import entries
 from ssdlab.report.standings import UNLIKE, ordinal, percent
-from ssdlab.results import numbers
+from ssdlab.results import cells
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
             yield _Finding(f"{what}: {text}", standing.name, (*named, *_names(others)))
     elif len(standing.places) == 1 and places:
         rated = places[0].rated
-        share = "" if rated is None else f"{numbers.share(rated.share).text} of what it is rated for"
+        share = "" if rated is None else f"{cells.share(rated.share).text} of what it is rated for"
         if many:
             whose = f"{places[0].shown.style.short} alone has {places[0].marked}"
             yield _Finding(f"{what}: {', '.join(filter(None, (whose, share)))}", standing.name, ())

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.simulated.text import SimulatedText
     from ssdlab.host.identity import Identity
-    from ssdlab.methods.lab import Lab
-    from ssdlab.methods.method import Method, Params, RunData
+    from ssdlab.lab.lab import Lab
+    from ssdlab.lab.method import Method, Params, RunData
     from ssdlab.results.schema import Manifest, ResultBase
 
 

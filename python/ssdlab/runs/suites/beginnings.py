@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.verbs.fill import Fill
-from ssdlab.methods.verbs.precondition import Precondition
-from ssdlab.methods.verbs.purge import Purge
-from ssdlab.methods.verbs.run import Run
+from ssdlab.lab.verbs.fill import Fill
+from ssdlab.lab.verbs.precondition import Precondition
+from ssdlab.lab.verbs.purge import Purge
+from ssdlab.lab.verbs.run import Run
 from ssdlab.model.pattern import Sequential
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.methods.suites.suite import State
+    from ssdlab.lab.suites.suite import State
     from ssdlab.runs.plan import PlannedStep
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.model.errors import Refused
 from ssdlab.model.meter_text import MeterText
 from ssdlab.model.workload import Mix

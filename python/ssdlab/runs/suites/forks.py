@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods import find_method
-from ssdlab.methods.suites.suite import SHARED_BY_FORK
+from ssdlab.lab.found import find_method
+from ssdlab.lab.suites.suite import SHARED_BY_FORK
 from ssdlab.results.run_folder import MANIFEST
 from ssdlab.runs.suites.ordering import PlannedChild, groups, shared_steps
 from ssdlab.runs.suites.sharing import can_fork, fork_run

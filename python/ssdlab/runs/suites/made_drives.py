@@ -11,7 +11,7 @@ from ssdlab.model.units import capacity_text
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, on_text
 
 if TYPE_CHECKING:
-    from ssdlab.methods.suites.suite import Part
+    from ssdlab.lab.suites.suite import Part
 
 
 def scale_of(drive: str) -> int:

@@ -9,8 +9,8 @@ from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX
-from ssdlab.methods.parts.one_pass import UNPREPARED
-from ssdlab.methods.suites.suite import Part, Suite
+from ssdlab.lab.parts.one_pass import UNPREPARED
+from ssdlab.lab.suites.suite import Part, Suite
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
 from ssdlab.results.schema import Child
 from ssdlab.results.store import new_run_id
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ssdlab.analysis.pace import Pace
     from ssdlab.drives.opening import Look
     from ssdlab.host.identity import Identity
-    from ssdlab.methods.method import Method, Params
+    from ssdlab.lab.method import Method, Params
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import DriveInfo, Member
     from ssdlab.runs.order import Order

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.repeats import median_interval
 from ssdlab.drives.simulated.text import SimulatedText
-from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure, SuiteResult
+from ssdlab.lab.outcome import read_result
+from ssdlab.lab.suite_result import ChildOutcome, RepeatedFigure, SuiteResult
 from ssdlab.results.claim import Amount
 from ssdlab.results.metered import ENERGY, MeterRecord, drawn_by_all
 from ssdlab.results.run_folder import RunFolder

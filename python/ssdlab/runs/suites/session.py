@@ -16,9 +16,9 @@ from ssdlab.drives import look
 from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.rated import rated_values
-from ssdlab.methods import find_method
-from ssdlab.methods.verbs.bounds import NOTHING
-from ssdlab.methods.verbs.stream_bounds import layout_bounds
+from ssdlab.lab.found import find_method
+from ssdlab.lab.verbs.bounds import NOTHING
+from ssdlab.lab.verbs.stream_bounds import layout_bounds
 from ssdlab.model.errors import LabError, Refused
 from ssdlab.results.journal import now
 from ssdlab.results.lease import RunLock

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.methods import find_method
+from ssdlab.lab.found import find_method
 from ssdlab.results.journal import now
 from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import EndRecord, OpenRecord

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from ssdlab.methods.method import Params
-    from ssdlab.methods.suites.suite import Suite
+    from ssdlab.lab.method import Params
+    from ssdlab.lab.suites.suite import Suite
     from ssdlab.results.schema import DriveInfo, Manifest
 
 

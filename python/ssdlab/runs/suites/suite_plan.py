@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.suites.suite import SHARED_BY_FORK
-from ssdlab.methods.verbs.bounds import NOTHING, Bounds
+from ssdlab.lab.suites.suite import SHARED_BY_FORK
+from ssdlab.lab.verbs.bounds import NOTHING, Bounds
 from ssdlab.runs.suites.ordering import groups, shared_steps
 
 if TYPE_CHECKING:

@@ -1,0 +1,125 @@
+"""The methods and suites that there are: ours, and those that other packages bring along."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.lab.declared import Declared
+from ssdlab.lab.folders import REGISTRY
+from ssdlab.model.errors import Unsupported, UsageError, unknown
+
+if TYPE_CHECKING:
+    from ssdlab.lab.method import Method
+    from ssdlab.lab.plugins import Offered
+
+SUITES = {
+    "enterprise-review": Declared(
+        "enterprise-review",
+        "enterprise-review.toml",
+        True,
+        "An enterprise drive as reviews judge one: alone, at its peaks, in steady state, and "
+        "under mixed load.",
+    ),
+    "client-review": Declared(
+        "client-review",
+        "client-review.toml",
+        True,
+        "A client drive as reviews judge one: fresh and full, in bursts and without a pause.",
+    ),
+    "quick-look": Declared(
+        "quick-look", "quick-look.toml", True, "A first look at a drive, in under ten minutes."
+    ),
+    "snia": Declared(
+        "snia",
+        "snia.toml",
+        True,
+        "All eight tests of SNIA's Solid State Storage Performance Test Specification, in one report.",
+    ),
+    "review-dc500": Declared(
+        "review-dc500",
+        "review-dc500.toml",
+        True,
+        "AnandTech's review of the Kingston DC500 (2019): depth 1, peaks, steady state, mixed load.",
+    ),
+    "review-c916": Declared(
+        "review-c916",
+        "review-c916.toml",
+        True,
+        "AnandTech's review of the Memblaze PBlaze5 C916 (2019): mixed load and ACT, with a limit of 10 W.",
+    ),
+    "review-dc400": Declared(
+        "review-dc400",
+        "review-dc400.toml",
+        True,
+        "TheSSDReview's review of the Kingston DC400 (2016): SNIA's matrix in 25 rounds, latency at QD 32.",
+    ),
+    "review-xp941": Declared(
+        "review-xp941",
+        "review-xp941.toml",
+        True,
+        "AnandTech's review of the Samsung XP941 (2014): consistency with more spare area, TRIM, a trace.",
+    ),
+    "review-600p": Declared(
+        "review-600p",
+        "review-600p.toml",
+        True,
+        "PC Perspective's review of the Intel 600p (2016): bursts of writes beside reads, load time, tails.",
+    ),
+}
+"""Every suite by its name; `place` is its declaration, in the folder `suites`."""
+
+_UNLISTED = {"job": "ssdlab.lab.job"}
+"""What has a command of its own and is found here only to be resumed."""
+
+
+def find_method(name: str) -> Method:
+    """Return a method by its name.
+
+    Raises
+    ------
+    UsageError
+        With the nearest name, when there is none.
+    Unsupported
+        Another package brings it along, and it cannot be used.
+    """
+    place = REGISTRY[name].place if name in REGISTRY else _UNLISTED.get(name)
+    if place is not None:
+        found: Method = import_module(place).METHOD
+        return found
+    others = methods_of_others(name)
+    if name in others.methods:
+        return others.methods[name]
+    if broken := next((each for each in others.broken if each.name == name), None):
+        raise Unsupported(broken.what, "update that package, or ask those who made it", method=name)
+    from ssdlab.lab.plugins import names
+
+    if Path(name).is_file():
+        raise not_a_declaration(name)
+    raise unknown("method", name, [*REGISTRY, *names()], elsewhere="see ssdlab methods")
+
+
+def not_a_declaration(name: str) -> UsageError:
+    """Return the refusal to run a file that is something else, with what can be run."""
+    return UsageError(
+        f"{name} is a file that declares no review",
+        "name a method, a suite or a review (see ssdlab methods), or a declaration of your own, NAME.toml "
+        "(see docs/reviews.md); a job file is run by ssdlab job, a recorded workload by the method trace",
+        path=name,
+    )
+
+
+def all_methods() -> list[Method]:
+    """Return every method of ssdlab itself, in the order a review prints them."""
+    return [find_method(name) for name in REGISTRY]
+
+
+def methods_of_others(only: str | None = None) -> Offered:
+    """Return the methods that other packages bring along, and which of them cannot be used.
+
+    With `only`, those of that name: no other package is imported.
+    """
+    from ssdlab.lab.plugins import offered
+
+    return offered({*REGISTRY, *_UNLISTED, *SUITES}, only)

@@ -1,0 +1,1 @@
+"""Parts of procedures that several methods share."""

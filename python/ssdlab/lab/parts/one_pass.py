@@ -1,0 +1,316 @@
+"""One random pass in place of hours of overwriting: what is written, when that is steady, and the proof.
+
+The drive is purged; each block is written once in a random order and some of them once more, so that the
+valid shares of its superblocks are those of long random writing. Random writes follow until five rounds hold
+SNIA's rule, and until the fall of the speed has shown that the spare is what the pass was made for. Where it
+shows another, or none where there must be one, the drive is written over as in the full procedure.
+
+Source: the idea of one random pass with planned rewrites is SPRandom's (SanDisk; fio pull request 1954, and
+issue 2043 for the distance that a cache needs). Ours are the streaming form, the derivation from steady state
+(`crates/workload/src/pattern/one_pass.rs`) and the check by the fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ssdlab.analysis.one_pass import (
+    PIECES,
+    agrees,
+    fall_bytes,
+    may_show_no_fall,
+    spare_of_fall,
+    speeds_over_bytes,
+)
+from ssdlab.analysis.steady_state import ROUND_SHARE, WINDOW, first_steady
+from ssdlab.drives.prefix import SIMULATED_PREFIX
+from ssdlab.lab.parts.workloads import closed_loop
+from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.pattern import OnePass
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Stop
+
+if TYPE_CHECKING:
+    from ssdlab.drives.spare import Spare
+    from ssdlab.model.workload import Workload
+
+PASS_LABEL, SPEEDS_LABEL = "one random pass", "speeds of the pass"
+_CACHE_SHARE = 1000
+"""Where the cache is not on record: a thousandth of the drive, as much memory as its map takes."""
+_MAX_BEHIND = 16
+"""Of the span: so far behind rewrites come at most."""
+_SHORTEST_ROW_NS = 1_000_000
+_FAST_BYTES_S = 8e9
+"""A drive that fast still has a row for each of the pieces."""
+UNPREPARED = frozenset({"partial-span", "not-simulated", "slc-cache", "no-theory", "no-spare"})
+"""Reasons of errors by which a drive cannot be prepared as it was asked for."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass, laid out for a span and a spare."""
+
+    data_bytes: int
+    spare: float
+    spare_from: str
+    behind_bytes: int
+    block_bytes: int
+
+    @property
+    def raw_bytes(self) -> int:
+        """Bytes of the pass, in whole blocks."""
+        return round(self.data_bytes / (1 - self.spare) / self.block_bytes) * self.block_bytes
+
+    @property
+    def piece(self) -> float:
+        """Bytes of one of its pieces."""
+        return self.raw_bytes / PIECES
+
+    @property
+    def round_bytes(self) -> float:
+        """Bytes of a round after it."""
+        return self.raw_bytes * ROUND_SHARE
+
+    @property
+    def row_ns(self) -> int:
+        """Length of a row, short enough for the pieces on a fast drive."""
+        return int(min(NS_PER_S, max(_SHORTEST_ROW_NS, self.piece / _FAST_BYTES_S * NS_PER_S)))
+
+    def workload(self, depth: int) -> Workload:
+        """Return the pass, by so many threads of one synchronous write each."""
+        plain = closed_loop("random", "write", block_bytes=self.block_bytes, in_flight=depth, seconds=1.0)
+        (stream,) = plain.streams
+        pattern = OnePass(raw_bytes=self.raw_bytes, behind_bytes=self.behind_bytes)
+        whole = stream.model_copy(update={"pattern": pattern, "stop": Stop(bytes=self.raw_bytes)})
+        return plain.model_copy(update={"streams": (whole,), "interval_ns": self.row_ns})
+
+    def speeds(self, ends_ns: Any, moved: Any) -> list[float]:  # noqa: ANN401 - numpy's or lists
+        """Return the speeds of its pieces, from interval rows."""
+        return speeds_over_bytes(np.asarray(ends_ns, float), np.asarray(moved, float), self.piece)
+
+    def found_spare(
+        self, before: Sequence[float], after: Sequence[float], steady: float
+    ) -> tuple[float | None, bool]:
+        """Return the spare that the fall shows, and whether the speeds are those of the spare asked for.
+
+        Parameters
+        ----------
+        before, after
+            Speeds of the pieces of the pass, and of those after it.
+        steady
+            Speed that was reached in the end.
+        """
+        if not before:
+            return None, False
+        # The flash holds the data at least: with a great spare that is less than half of the pass.
+        fresh = min(PIECES // 2, max(1, int(self.data_bytes / self.piece)))
+        fell = fall_bytes([*before, *after], self.piece, steady, fresh_pieces=fresh)
+        if fell is None:
+            return None, may_show_no_fall(self.spare)
+        found = spare_of_fall(self.data_bytes, fell)
+        return found, agrees(self.spare, found)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do in place of a pass or a placed state that a drive cannot have, in a command's own words."""
+
+    in_full: str
+    """How else the drive is prepared."""
+    say_spare: str
+    """How its spare share is said."""
+
+
+_OF_METHOD = Advice("precondition it in full: --precondition full", "--set spare=0.07")
+
+
+def lay_out(
+    usable_bytes: int,
+    block_bytes: int,
+    spare: Spare,
+    *,
+    whole: bool,
+    asked: float,
+    cache_bytes: int,
+    placed: bool = False,
+    advice: Advice = _OF_METHOD,
+) -> Pass:
+    """Lay a pass on a drive, or what takes its place where the state is placed.
+
+    Parameters
+    ----------
+    usable_bytes
+        What is written, all of the drive.
+    spare
+        What is on record.
+    whole
+        Whether all of the drive is in use.
+    asked, cache_bytes
+        Spare share and size of the cache as they were asked for; 0: by the record.
+    placed
+        The state is to be placed, not written.
+    advice
+        What errors say is to be done.
+
+    Raises
+    ------
+    Refused
+        A part of a drive, or one with a cache of one bit a cell; to be placed: a real drive, or one that
+        theory does not know. `reason` is one of `UNPREPARED`.
+    UsageError
+        The spare is not known; `reason` likewise.
+    """
+    if not whole:
+        raise Refused(
+            "one pass and a placed state are of whole drives, and only a part of this one is in use",
+            f"use all of the drive, or {advice.in_full}",
+            reason="partial-span",
+        )
+    if placed and spare.placeable is None:
+        raise Refused(
+            "the steady state of a real drive cannot be placed: it has to be written",
+            f"write it by one pass, --precondition one-pass, or {advice.in_full}",
+            reason="not-simulated",
+        )
+    refuse_unknown(spare, placed=placed, advice=advice)
+    share = asked or spare.share
+    if not share or share <= 0:
+        raise UsageError(
+            "one pass needs the spare share of the drive's flash, which is not on record",
+            f"say it: {advice.say_spare}; or write raw_bytes into the drive's record (docs/drives.md)",
+            reason="no-spare",
+        )
+    data_bytes = usable_bytes // block_bytes * block_bytes
+    cache = cache_bytes or spare.cache_bytes or data_bytes // _CACHE_SHARE
+    return Pass(
+        data_bytes=data_bytes,
+        spare=share,
+        spare_from="asked for" if asked else spare.source,
+        behind_bytes=min(max(cache, block_bytes), data_bytes // _MAX_BEHIND),
+        block_bytes=block_bytes,
+    )
+
+
+def refuse_unknown(spare: Spare, *, placed: bool, advice: Advice) -> None:
+    """Refuse a drive whose steady state one pass or theory does not know, by what is on record of it.
+
+    Raises
+    ------
+    Refused
+        One with a cache of one bit a cell; to be placed: one without superblocks.
+    """
+    if spare.one_bit_cache:
+        raise Refused(
+            "this drive writes to a cache of one bit a cell first, which neither one pass nor theory knows",
+            advice.in_full,
+            reason="slc-cache",
+        )
+    if placed and not spare.placeable:
+        raise Refused(
+            "the steady state of this simulated drive cannot be placed: theory knows drives that collect "
+            "superblocks, and this one does not",
+            advice.in_full,
+            reason="no-theory",
+        )
+
+
+def refuse_before_made(drive: str, how: object, advice: Advice = _OF_METHOD) -> None:
+    """Refuse a simulated drive by its profile, before it is made and written once: that takes a while.
+
+    `how` is the preparation, of which those but ``one-pass`` and ``analytic`` are possible anywhere.
+
+    Raises
+    ------
+    Refused, UsageError
+        As `refuse_unknown`; there is no such simulated drive.
+    """
+    if how in ("one-pass", "analytic") and drive.startswith(SIMULATED_PREFIX):
+        from ssdlab.drives.spare import spare_of_simulated
+
+        spare = spare_of_simulated(drive)
+        refuse_unknown(spare, placed=how == "analytic", advice=advice)
+
+
+class AfterPass:
+    """Judges the random writes that follow a pass, row by row as they come.
+
+    Parameters
+    ----------
+    laid
+        The pass.
+    before
+        Speeds of its pieces; empty in a plan.
+    placed
+        The state was placed, not written: there is no pass whose speed could show a fall.
+    """
+
+    def __init__(self, laid: Pass, before: Sequence[float], *, placed: bool = False) -> None:
+        self._laid, self._before, self._placed = laid, before, placed
+        self._ends_ns: list[float] = []
+        self._moved: list[float] = []
+        self._written, self._rounds = 0.0, 0
+        self._agreed = False
+
+    @property
+    def doubted(self) -> bool:
+        """Whether twice the rounds that are judged have not shown the spare: it will hardly come."""
+        return self._rounds >= 2 * WINDOW and not self._agreed
+
+    def holds(self, rows: Sequence[Any]) -> bool:
+        """Return whether the drive is steady, and as the pass was to leave it."""
+        for row in rows[len(self._ends_ns) :]:
+            self._ends_ns.append(row.end_ns)
+            self._moved.append(row.bytes)
+            self._written += row.bytes
+        rounds = int(self._written / self._laid.round_bytes)
+        if rounds == self._rounds:
+            return False
+        self._rounds = rounds
+        if rounds < WINDOW:
+            return False
+        judged = judge(self._laid, self._before, self._ends_ns, self._moved, placed=self._placed)
+        self._agreed = judged.agreed
+        return judged.steady
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the writes after a pass show."""
+
+    rounds_mb_s: tuple[float, ...]
+    round_s: float
+    spare_found: float | None
+    agreed: bool
+    """Whether that is the spare that the pass was made for, or one so great that no fall need show it."""
+    steady: bool
+    """Whether five rounds hold as well."""
+
+
+def judge(
+    laid: Pass,
+    before: Sequence[float],
+    ends_ns: Any,  # noqa: ANN401 - numpy's or lists
+    moved: Any,  # noqa: ANN401
+    *,
+    placed: bool = False,
+) -> Judged:
+    """Judge the rows of the writes after a pass, or after a state that was placed."""
+    ends, done = np.asarray(ends_ns, float), np.asarray(moved, float)
+    rounds = speeds_over_bytes(ends, done, laid.round_bytes)
+    window = rounds[-WINDOW:]
+    held = len(window) == WINDOW and first_steady([window]) is not None
+    found, agreed = None, False
+    if window:
+        found, agreed = laid.found_spare(before, laid.speeds(ends, done), float(np.mean(window)))
+    agreed = agreed or placed
+    return Judged(
+        rounds_mb_s=tuple(rounds),
+        round_s=float(np.mean([laid.round_bytes / speed / 1e6 for speed in rounds])) if rounds else 0.0,
+        spare_found=found,
+        agreed=agreed,
+        steady=held and agreed,
+    )

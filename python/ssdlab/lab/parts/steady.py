@@ -1,0 +1,108 @@
+"""Writing until the drive is in steady state, and the proof of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.analysis.rounds import RunningRounds
+from ssdlab.analysis.steady_state import WINDOW, first_steady
+from ssdlab.lab.method import Params, RunData, Seconds, param
+from ssdlab.lab.parts.steady_proof import proof_of
+from ssdlab.lab.parts.workloads import Order, closed_loop
+from ssdlab.lab.steps import STEADY, Until
+from ssdlab.lab.written import written_by
+from ssdlab.model.units import NS_PER_S
+from ssdlab.results.evidence import not_proven
+
+if TYPE_CHECKING:
+    from ssdlab.lab.lab import Lab
+    from ssdlab.results.drive_states import SteadyProof
+    from ssdlab.results.run_folder import Step
+
+LABEL = "to steady state"
+
+
+class SteadyParams(Params):
+    """Of the writing that brings a drive into steady state."""
+
+    overwrites: float = param(
+        2.0,
+        "spans to be written at least before steady state may be declared, after the fill",
+        unit="spans",
+        quick=0.0,
+        ge=0,
+        le=20,
+    )
+    least_seconds: Seconds = param(
+        3600.0, "to be written at least: the reviews write for hours", unit="s", quick=2.0, ge=0
+    )
+    most_seconds: Seconds = param(
+        86_400.0,
+        "after which the writing ends, steady or not; the result then says that it is not",
+        unit="s",
+        quick=8.0,
+        gt=0,
+    )
+    round_seconds: Seconds = param(
+        300.0,
+        f"of one value of SNIA's rule, which judges {WINDOW} in a row: longer than a saw tooth of collection",
+        unit="s",
+        quick=0.5,
+        gt=0,
+        le=3600,
+    )
+    precondition_depth: int = param(
+        32, "I/Os in flight while writing to steady state, as threads of one", unit="I/Os", ge=1, le=512
+    )
+
+
+def write_to_steady_state(
+    lab: Lab, p: SteadyParams, order: Order, block_bytes: int, *, label: str = LABEL
+) -> Step:
+    """Write over the whole span until SNIA's rule holds, not before the least, nor longer than the most."""
+    row_ns, _ = _row_and_round_ns(p)
+    workload = closed_loop(
+        order, "write", block_bytes=block_bytes, in_flight=p.precondition_depth, seconds=p.most_seconds
+    ).model_copy(update={"interval_ns": row_ns})
+    holds, bounds = steady_until(p, lab.usable_bytes)
+    return lab.precondition(workload, label=label, until=Until(STEADY, dict(bounds), holds))
+
+
+def steady_until(
+    p: SteadyParams, usable_bytes: int, min_spans: float = 0.0
+) -> tuple[Callable[[Sequence[Any]], bool], dict[str, float]]:
+    """Return what ends the writing, asked at each row, and its bounds as the journal keeps them.
+
+    It ends after `min_spans` at the soonest, whatever the parameters say.
+    """
+    _, round_ns = _row_and_round_ns(p)
+    least_bytes = round(max(p.overwrites, min_spans) * usable_bytes)
+    least_ns = round(p.least_seconds * NS_PER_S)
+    rounds = RunningRounds(round_ns)
+
+    def holds(rows: Sequence[Any]) -> bool:
+        ended = rounds.take(rows)
+        enough = rounds.total_bytes >= least_bytes and rounds.ended_ns >= least_ns
+        return ended and enough and first_steady([rounds.mb_s[-WINDOW:]]) is not None
+
+    return holds, {"least_bytes": least_bytes, "least_ns": least_ns, "round_ns": round_ns}
+
+
+def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | None:
+    """Judge the writing before the measurement; None if it was not done."""
+    step = data.step(label)
+    if step is None:
+        return None
+    written = written_by(data.steps, data.capacity_bytes, data.voided)[step.ordinal]
+    failed = not_proven(data.steps, step)
+    round_s = _row_and_round_ns(p)[1] / NS_PER_S
+    return proof_of(step, data.rows(step), round_s, data.capacity_bytes, written, failed)
+
+
+def _row_and_round_ns(p: SteadyParams) -> tuple[int, int]:
+    """Return rows of a second at most, and a round of a whole number of them."""
+    asked_ns = round(p.round_seconds * NS_PER_S)
+    rows = -(-asked_ns // NS_PER_S)
+    row_ns = -(-asked_ns // rows)
+    return row_ns, rows * row_ns

@@ -1,0 +1,145 @@
+"""The workloads that review methods are made of, in the reviews' words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from ssdlab.model.arrival import Bursts, Open
+from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.span import Span
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload, row_ns
+
+ReadOrWrite = Literal["read", "write"]
+Order = Literal["random", "sequential"]
+Engine = Literal["sync", "uring"]
+_ANY_DRIVE_S = 32 * 10**9
+"""Bytes a second that no drive exceeds: two PCIe 5.0 x4 links."""
+
+
+def closed_loop(
+    order: Order,
+    direction: ReadOrWrite,
+    *,
+    block_bytes: int,
+    in_flight: int,
+    seconds: float,
+    ramp_seconds: float = 0.0,
+    engine: Engine = "sync",
+    span: Span | None = None,
+    max_bytes: int | None = None,
+) -> Workload:
+    """Return a workload that keeps so many I/Os in flight for a time.
+
+    Parameters
+    ----------
+    order, direction
+        What it does.
+    block_bytes
+        Size of each I/O.
+    in_flight
+        With engine sync: that many threads of one synchronous I/O each, and sequential worker i of n starts
+        at i/n of the span. With uring: one worker of that depth.
+    seconds
+        Measured time; `ramp_seconds` come before it and are not counted.
+    engine
+        How I/O is issued.
+    span
+        The part of the drive that it stays in; None: all that is in use.
+    max_bytes
+        After which it ends, in whole blocks, if the time is not over before.
+    """
+    threads = in_flight if engine == "sync" else 1
+    stream = Stream(
+        ops=Mix(read_pct=100 if direction == "read" else 0),
+        block=(Block(bytes=block_bytes),),
+        pattern=Uniform() if order == "random" else Sequential(),
+        workers=threads,
+        depth=in_flight // threads,
+        engine=engine,
+    )
+    workload = _timed(stream, seconds, ramp_seconds)
+    (timed,) = workload.streams
+    changes: dict[str, object] = {} if span is None else {"span": span}
+    if max_bytes is not None:
+        blocks = max(1, max_bytes // block_bytes)
+        changes["stop"] = timed.stop.model_copy(update={"bytes": blocks * block_bytes})
+    return workload.model_copy(update={"streams": (timed.model_copy(update=changes),)})
+
+
+def mixed(
+    read_pct: int, *, block_bytes: int, threads: int, seconds: float, ramp_seconds: float = 0.0
+) -> Workload:
+    """Return random reads and writes, so many in a hundred reads, by threads of one synchronous I/O each."""
+    stream = Stream(
+        ops=Mix(read_pct=read_pct), block=(Block(bytes=block_bytes),), pattern=Uniform(), workers=threads
+    )
+    return _timed(stream, seconds, ramp_seconds)
+
+
+def open_loop(
+    read_pct: int, *, block_bytes: int, threads: int, rate: int, seconds: float, ramp_seconds: float = 0.0
+) -> Workload:
+    """Return random I/O that arrives at random times (Poisson), `rate` I/Os a second in all."""
+    stream = Stream(
+        ops=Mix(read_pct=read_pct),
+        block=(Block(bytes=block_bytes),),
+        pattern=Uniform(),
+        workers=threads,
+        arrival=Open(process="poisson", rate=Fraction(rate)),
+    )
+    return _timed(stream, seconds, ramp_seconds)
+
+
+def beside(
+    reads: int | None,
+    writes: int | None,
+    *,
+    block_bytes: int,
+    threads: int,
+    seconds: float,
+    ramp_seconds: float = 0.0,
+) -> Workload:
+    """Return random reads beside random writes, each an open loop of its own (Poisson).
+
+    Parameters
+    ----------
+    reads, writes
+        Arrivals a second; 0: none of them, without a stream. None: not known yet, as in a plan, whose bounds
+        are then those of any drive.
+    threads
+        That wait for the arrivals of each, one synchronous I/O each.
+    """
+    sides = (("reads", 100, reads), ("writes", 0, writes))
+    streams = [
+        Stream(
+            name=name,
+            ops=Mix(read_pct=read_pct),
+            block=(Block(bytes=block_bytes),),
+            pattern=Uniform(),
+            workers=threads,
+            arrival=_arrival(rate, block_bytes),
+        )
+        for name, read_pct, rate in sides
+        if rate != 0
+    ]
+    timed = [_timed(stream, seconds, ramp_seconds) for stream in streams]
+    return timed[0].model_copy(update={"streams": tuple(each.streams[0] for each in timed)})
+
+
+def _arrival(rate: int | None, block_bytes: int) -> Open | Bursts:
+    """Return random arrivals; of an unknown rate what bounds all: as much a second as any drive can do."""
+    if rate is None:
+        return Bursts(bytes=_ANY_DRIVE_S // block_bytes * block_bytes, every_ns=NS_PER_S)
+    return Open(process="poisson", rate=Fraction(rate))
+
+
+def _timed(stream: Stream, seconds: float, ramp_seconds: float) -> Workload:
+    """Let a stream run for a time after a ramp, with rows short enough to see it vary."""
+    time_ns = round(seconds * NS_PER_S)
+    interval_ns = row_ns(time_ns)
+    # Only whole rows can be left out, so the ramp lasts to the end of one.
+    ramp_ns = -(-round(ramp_seconds * NS_PER_S) // interval_ns) * interval_ns
+    timed = stream.model_copy(update={"stop": Stop(time_ns=ramp_ns + time_ns)})
+    return Workload.of(timed, ramp_ns=ramp_ns, interval_ns=interval_ns)

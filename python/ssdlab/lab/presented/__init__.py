@@ -1,0 +1,1 @@
+"""Findings and tables that several kinds of results share."""

@@ -1,0 +1,309 @@
+"""Measured points: sweeps, single depths, jobs, and whatever has no Result of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.littles_law import TOLERANCE, consistent
+from ssdlab.lab.presented.steady import check_claim, state_claims
+from ssdlab.model.units import counted, fixed_share_text, latency_text
+from ssdlab.results import cells
+from ssdlab.results.cells import Cell, Table
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.metric import labelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ssdlab.lab.outcome import UnknownResult
+    from ssdlab.lab.points_result import PointsResult
+    from ssdlab.results.metric import Metric
+    from ssdlab.results.schema import (
+        JobResult,
+        Latencies,
+        PeakResult,
+        Point,
+        Qd1Result,
+        ResultBase,
+    )
+
+LATENCIES = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
+OF_POWER = ("W", "kIOPS/W", "MB/s/W")
+"""Units of power and efficiency."""
+_THROUGHPUT = (
+    "Block",
+    "Workers",
+    "Depth each",
+    "IOPS",
+    "MB/s",
+    "Slowest interval",
+    "Mean interval",
+    "Fastest interval",
+    "Deviation",
+    "Intervals",
+    "In flight",
+    "Little",
+    "I/Os",
+    "Failed",
+    "Time",
+)
+_HOST = (
+    "Threads",
+    "Cores",
+    "Threads per core",
+    "CPU busy",
+    "Run-queue delay",
+    "Own CPU time",
+    "CPU per I/O",
+    "Limit",
+    "Why",
+)
+
+
+def throughput(points: Sequence[Point], marked: int | None = None) -> Table:
+    """IOPS, MB/s, their spread over the intervals, and whether the depth was reached.
+
+    "Little" is IOPS x mean service time / I/Os in flight: 1 when rate, latency and depth agree.
+    """
+    rows = tuple((cells.words(point.label), *_throughput_cells(point)) for point in points)
+    return Table(
+        "Throughput and depth; intervals in IOPS",
+        ("Point", *_THROUGHPUT),
+        rows,
+        brief=("Point", "IOPS", "MB/s", "Slowest interval", "Fastest interval", "In flight", "Failed"),
+        marked=marked,
+    )
+
+
+def _throughput_cells(point: Point) -> tuple[Cell, ...]:
+    asked = (cells.block(point.block_bytes), cells.count(point.workers), cells.count(point.depth))
+    if point.missing is not None:
+        return (*asked, Cell(point.missing, numeric=False, span=len(_THROUGHPUT) - len(asked)))
+    spread = point.spread_iops
+    return (
+        *asked,
+        cells.iops(point.iops),
+        cells.throughput(point.mb_s),
+        cells.iops(spread.min if spread else None),
+        cells.iops(spread.mean if spread else None),
+        cells.iops(spread.max if spread else None),
+        cells.iops(spread.sd if spread else None),
+        cells.count(spread.n if spread else None),
+        cells.plain(point.in_flight),
+        cells.plain(point.little_ratio),
+        cells.count(point.ios),
+        cells.count(point.failed),
+        cells.seconds(point.seconds),
+    )
+
+
+def latencies(points: Sequence[Point]) -> tuple[Table, ...]:
+    """Service times, and response times where they are not the same; of the points that were measured."""
+    measured = [point for point in points if point.missing is None]
+    if not differ(measured):
+        title = "Latency; service and response are one here, as every I/O starts when it is due"
+        return (_latency(title, [(point, point.service_ns) for point in measured]),)
+    return (
+        _latency("Service time (submit to complete)", [(each, each.service_ns) for each in measured]),
+        _latency(
+            "Response time (intended start to complete)", [(each, each.response_ns) for each in measured]
+        ),
+    )
+
+
+def differ(points: Iterable[Point]) -> bool:
+    """Return whether some response times are not the service times: under an open loop, or think time."""
+    return any(point.service_ns != point.response_ns for point in points)
+
+
+def _latency(title: str, rows: Sequence[tuple[Point, Latencies | None]]) -> Table:
+    body = tuple(
+        (cells.words(point.label), *(cells.latency((stored or {}).get(name)) for name in LATENCIES))
+        for point, stored in rows
+    )
+    brief = ("Point", "mean", "p50", "p99", "p99.9", "p99.99", "max")
+    return Table(title, ("Point", *LATENCIES), body, brief=brief)
+
+
+def host(points: Sequence[Point]) -> Table:
+    """Return what the host did at each measured point, and whether it was the limit."""
+    rows = tuple((cells.words(point.label), *_host_cells(point)) for point in points if point.missing is None)
+    return Table("Load of the host at each point", ("Point", *_HOST), rows, brief=("Point", "Limit", "Why"))
+
+
+def _host_cells(point: Point) -> tuple[Cell, ...]:
+    load, verdict = point.host, point.attribution
+    return (
+        cells.count(load.threads if load else None),
+        cells.count(load.cores if load else None),
+        cells.plain(load.threads / load.cores if load and load.cores else None),
+        cells.share(load.cpu_busy_share if load else None),
+        cells.share(load.run_queue_delay_share if load else None),
+        cells.seconds(load.own_cpu_s if load else None),
+        cells.latency(point.cpu_per_io_ns),
+        cells.words(verdict.limit if verdict else cells.NOTHING),
+        cells.words("; ".join(verdict.reasons) if verdict else ""),
+    )
+
+
+def of_points(points: Sequence[Point], marked: int | None = None) -> tuple[Table, ...]:
+    """Throughput and latency of every point, and of those that the host limited what it did."""
+    limited = [point for point in points if point.attribution and point.attribution.limit == "host"]
+    return (throughput(points, marked), *latencies(points), *((host(limited),) if limited else ()))
+
+
+def figure_words(figure: Metric) -> str:
+    """Return a figure in the words of its unit, as a bound where it is one."""
+    text = cells.of_unit(figure.value, figure.unit)
+    return text if figure.bound is None or figure.value is None else f"{figure.bound} {text}"
+
+
+def scalars_table(result: ResultBase) -> Table:
+    """Return the headline figures of any result."""
+    rows = tuple((cells.words(each.marked), cells.words(figure_words(each))) for each in result.scalars)
+    return Table("Headline figures", ("Figure", "Value"), rows)
+
+
+def scalars_tables(result: ResultBase) -> tuple[Table, ...]:
+    """Return the headline figures: of a kind that has no table of its own."""
+    return (scalars_table(result),)
+
+
+def speed(point: Point) -> Amount:
+    """Return the throughput of a point in the unit of its pattern: random ones in IOPS."""
+    if point.pattern == "random":
+        return Amount(point.iops, "IOPS")
+    return Amount(point.mb_s, "MB/s")
+
+
+def peak_findings(result: PeakResult) -> Iterator[Claim]:
+    """Yield the reported depth, who set the limit there, and the state it was taken in."""
+    yield from map(check_claim, result.checks)
+    if not result.moved:
+        yield from _reported_depth(result)
+    if result.direction == "write":
+        yield from state_claims(result.steady)
+    if result.engine == "uring":
+        yield Claim("io_uring, one thread of the full depth: not to be compared with synchronous threads")
+    off = [each for each in result.points if not consistent(each.little_ratio)]
+    if off:
+        yield Claim(
+            "At some depths IOPS x latency differs from the I/Os in flight by over {tolerance}",
+            evidence=_steps(off),
+            others={"tolerance": fixed_share_text(TOLERANCE)},
+        )
+
+
+def _reported_depth(result: PeakResult) -> Iterator[Claim]:
+    chosen, best = result.points[result.chosen], result.points[result.best]
+    state = result.scalars[0].state if result.scalars else ""
+    share = f"{fixed_share_text(result.share)} of the best"
+    shown = Evidence(tuple(each.ordinal for each in (chosen, best) if each.ordinal is not None))
+    if chosen is best:
+        says = "{figure} at {depth}, the best of the sweep"
+    else:
+        says = f"{{figure}} at {{depth}}, the lowest depth with at least {share} ({{best}} at {{best_depth}})"
+    yield Claim(
+        f"{says}{{state}}",
+        figure=speed(chosen),
+        bound=Bound("at least", Amount(result.threshold_iops, "IOPS"))
+        if chosen.pattern == "random"
+        else None,
+        evidence=shown,
+        others={
+            "depth": f"QD {chosen.in_flight_asked}",
+            "best": speed(best),
+            "best_depth": f"QD {best.in_flight_asked}",
+            "state": f" ({state})" if state else "",
+        },
+    )
+    if chosen is result.points[-1] and len(result.points) > 1:
+        yield Claim("That is the highest depth tried: throughput may still rise beyond it", evidence=shown)
+
+
+def _steps(points: Sequence[Point]) -> Evidence:
+    return Evidence(tuple(each.ordinal for each in points if each.ordinal is not None))
+
+
+def peak_tables(result: PeakResult) -> tuple[Table, ...]:
+    """Return the whole curve, the reported depth marked."""
+    return of_points(result.points, None if result.moved else result.chosen)
+
+
+def qd1_findings(result: Qd1Result) -> Iterator[Claim]:
+    """Yield each corner, marked where its state was not shown, and the states that writes were taken in."""
+    states = {each.label: each.state for each in result.scalars}
+    for point in result.corners:
+        if point.missing is None:
+            yield point_claim(
+                point, labelled(f"{point.pattern} {point.direction}", states.get(point.label, ""))
+            )
+    names = ("Sequential writes: ", "Random writes: ")
+    for name, proof in zip(names, result.steady, strict=False):
+        yield from state_claims(proof, name)
+
+
+def point_claim(point: Point, name: str) -> Claim:
+    """Return the throughput of a point, with its mean response time."""
+    mean = (point.response_ns or {}).get("mean")
+    others: dict[str, Amount | str] = {"name": name}
+    if mean is not None:
+        others["mean"] = f" ({latency_text(mean)})"
+    return Claim(
+        "{name} {figure}" + ("{mean}" if mean is not None else ""),
+        figure=speed(point),
+        evidence=Evidence(() if point.ordinal is None else (point.ordinal,)),
+        others=others,
+    )
+
+
+def qd1_tables(result: Qd1Result) -> tuple[Table, ...]:
+    """Return the four corners and the sweep of block sizes."""
+    return (*of_points(result.corners), *(of_points(result.block_sizes) if result.block_sizes else ()))
+
+
+def job_findings(result: JobResult) -> Iterator[Claim]:
+    """Yield the throughput of each step."""
+    for point in result.points:
+        yield Claim(
+            "{name} {figure}",
+            figure=speed(point),
+            evidence=Evidence(() if point.ordinal is None else (point.ordinal,)),
+            others={"name": point.label},
+        )
+
+
+def points_findings(result: PointsResult) -> Iterator[Claim]:
+    """Yield whether the drive's state held, and the headline figures, those of power apart."""
+    yield from map(check_claim, result.checks)
+    figures = [each for each in result.scalars if each.unit not in OF_POWER]
+    steps = tuple(point.ordinal for point in result.points if point.ordinal is not None)
+    for each in figures:
+        yield Claim(
+            "{name} {figure}",
+            figure=Amount(each.value, each.unit),
+            evidence=Evidence(steps),
+            others={"name": each.marked},
+        )
+    if not figures:
+        yield Claim(counted(len(result.points), "point"), evidence=Evidence(steps))
+
+
+def points_tables(result: PointsResult | JobResult) -> tuple[Table, ...]:
+    """Return every point."""
+    return of_points(result.points)
+
+
+def unknown_findings(result: UnknownResult) -> Iterator[Claim]:
+    """Yield that nothing but figures can be shown."""
+    yield Claim("{why}", others={"why": result.unknown.rstrip(".")})
+
+
+def headline_findings(result: ResultBase) -> Iterator[Claim]:
+    """Yield the headline figures: of a kind that has no findings of its own."""
+    for each in result.scalars:
+        yield Claim(
+            "{name}: {figure}",
+            figure=Amount(each.value, each.unit),
+            others={"name": each.marked},
+        )

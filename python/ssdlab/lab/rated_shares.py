@@ -1,0 +1,162 @@
+"""Results as shares of what a drive is rated for.
+
+A rating is a number of a workload in a drive state. A result is held against the rating of its workload in
+its own state, unless a qualifier of its own forbids it. One of another state is told beside it and not
+compared: a drive that does not reach its fresh rating in steady state breaks no promise, and one that reaches
+it shows nothing of a fresh drive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.drives.ratings import METRICS
+from ssdlab.lab.folders import rated_as
+from ssdlab.model.units import figure_text
+
+if TYPE_CHECKING:
+    from ssdlab.drives.rated import Rated
+    from ssdlab.drives.ratings import MetricName
+    from ssdlab.lab.declared import RatedAs
+    from ssdlab.results.metric import Metric
+
+
+_OF_ANY_STATE: tuple[MetricName, ...] = ("max_read_w", "max_write_w")
+"""What no load draws more than, unless the rating says in which state."""
+_READS: tuple[MetricName, ...] = ("random_read_iops", "sequential_read_mb_s", "depth_1_read_us")
+"""Of a written drive, as every drive is that is read: what is promised of steady state holds of it."""
+_STATES = {"steady": "steady state"}
+
+
+def _speaks(held: RatedAs, rated: Rated) -> bool:
+    """Whether a rating is of the figure's state; one that says none is taken to be of no steady state."""
+    if rated.state is None:
+        return held.state != "steady" or held.metric in _OF_ANY_STATE
+    if rated.state == "steady" and held.metric in _READS:
+        return True
+    return rated.state == held.state
+
+
+@dataclass(frozen=True)
+class RatedShare:
+    """A result beside the rating of its own state.
+
+    Attributes
+    ----------
+    figure
+        The headline figure.
+    rated
+        What it is held against.
+    share
+        Result / rating: for throughput, 1 and more is at least as good; for latency and power, 1 and less.
+    unit
+        Of the rating.
+    """
+
+    figure: Metric
+    rated: Rated
+    share: float
+    unit: str
+
+    @property
+    def above_is_better(self) -> bool:
+        """Whether a share above 1 is the better one."""
+        return self.figure.better == "higher"
+
+    @property
+    def in_unit(self) -> float:
+        """The result in the unit of its rating, for a row that has both."""
+        return self.share * self.rated.value
+
+    @property
+    def holds(self) -> str:
+        """What a rating promises, in words: so much throughput at least, so much latency or power at most."""
+        if self.above_is_better:
+            return "throughput at least"
+        return "power at most" if self.unit == "W" else "latency at most"
+
+    def kept(self, tolerance: float) -> bool:
+        """Whether the result is as good as rated, to within a share."""
+        return self.share >= 1 - tolerance if self.above_is_better else self.share <= 1 + tolerance
+
+    @property
+    def direction(self) -> str:
+        """What follows a share where less is better; a share alone reads as if more were."""
+        return "" if self.above_is_better else ", lower is better"
+
+
+@dataclass(frozen=True)
+class OtherRating:
+    """A result beside a rating of another state, which it is not held against.
+
+    Attributes
+    ----------
+    figure
+        The headline figure.
+    rated
+        The rating.
+    unit
+        Of the rating.
+    in_unit
+        The result in it.
+    state
+        What the result is of, in words.
+    """
+
+    figure: Metric
+    rated: Rated
+    unit: str
+    in_unit: float
+    state: str
+
+    @property
+    def words(self) -> str:
+        """In the place of a share: `rated 110k IOPS fresh; this is steady state: not compared`."""
+        state = f" {self.rated.state}" if self.rated.state else ", state not said"
+        return f"rated {figure_text(self.rated.value, self.unit)}{state}; this is {self.state}: not compared"
+
+
+def rated_shares(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[RatedShare, ...]:
+    """Return each headline figure that has a rating of its state, with its share; the others are left out."""
+    found = []
+    for figure, value in _held(figures):
+        pairs = _pairs(figure, ratings)
+        held, rated = next((pair for pair in pairs if _speaks(*pair)), (None, None))
+        if held is not None and rated is not None:
+            unit = METRICS[held.metric].unit
+            found.append(RatedShare(figure, rated, value * held.factor / rated.value, unit))
+    return tuple(found)
+
+
+def other_ratings(figures: Iterable[Metric], ratings: Sequence[Rated]) -> tuple[OtherRating, ...]:
+    """Return each headline figure that has ratings, but none of its state, with the first of them."""
+    found = []
+    for figure, value in _held(figures):
+        pairs = _pairs(figure, ratings)
+        if pairs and not any(_speaks(held, rated) for held, rated in pairs):
+            held, rated = pairs[0]
+            state = held.state_words or _STATES.get(held.state, held.state)
+            found.append(OtherRating(figure, rated, METRICS[held.metric].unit, value * held.factor, state))
+    return tuple(found)
+
+
+def has_rating(figure: Metric, ratings: Sequence[Rated]) -> bool:
+    """Whether a rating speaks of what a figure is of, in whatever state either is."""
+    return bool(_pairs(figure, ratings))
+
+
+def _held(figures: Iterable[Metric]) -> Iterator[tuple[Metric, float]]:
+    """Yield the figures that are held against ratings, with their values."""
+    return ((each, each.value) for each in figures if each.value is not None and not each.unfit("ratings"))
+
+
+def _pairs(figure: Metric, ratings: Sequence[Rated]) -> list[tuple[RatedAs, Rated]]:
+    """Return what a figure could be held against, by the order of its metrics, its own state first."""
+    return [
+        (held, rated)
+        for held in rated_as(figure.name)
+        for rated in sorted(ratings, key=lambda each: each.state != held.state)
+        if rated.metric == held.metric
+    ]

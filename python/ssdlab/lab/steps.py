@@ -1,0 +1,298 @@
+"""What a verb of the lab hands on: one step, asked for, and who does it.
+
+A step has a number, a seed of its own, and the span that it lies on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from pydantic import JsonValue
+
+from ssdlab.lab.ground import Ground, Segments, derived_seed
+from ssdlab.lab.verbs.context import Tables
+from ssdlab.lab.verbs.foreign import check_verb
+from ssdlab.lab.verbs.verb import Verb
+from ssdlab.model.errors import UsageError
+from ssdlab.model.span import Span, span_unit_bytes
+from ssdlab.model.units import bytes_text
+
+if TYPE_CHECKING:
+    from ssdlab.drives.spare import Spare
+    from ssdlab.model.workload import Workload
+    from ssdlab.results.records import Policy, Step, StepResult, Tried
+
+
+STEADY = "steady"
+"""What ends writing when rounds of it are steady, by this name."""
+
+
+@dataclass(frozen=True)
+class Until:
+    """A condition judged on the closed interval rows, in order; name and arguments are part of the step."""
+
+    name: str
+    args: dict[str, JsonValue]
+    holds: Callable[[Sequence[Any]], bool] = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is worked out from tables in mid-run; it is journalled, so that a procedure may branch on it."""
+
+    name: str
+    args: dict[str, JsonValue]
+    value: Callable[[Tables], dict[str, JsonValue]] = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One step, asked for: what the lab hands to the executor.
+
+    `outlook` tells observers what the procedure expects beyond the step; it is no part of it. `ground` is
+    where a workload lies that the verb itself makes; None of a request that no lab has made.
+    """
+
+    ordinal: int
+    label: str
+    asked: Verb
+    policy: Policy
+    outlook: str = ""
+    ground: Ground | None = None
+    tried: Tried | None = None
+
+    @property
+    def verb(self) -> str:
+        """Name of the verb."""
+        return self.asked.verb
+
+    @cached_property
+    def args(self) -> dict[str, JsonValue]:
+        """The arguments, as the journal keeps them."""
+        return self.asked.stored()
+
+    @property
+    def workload(self) -> Workload | None:
+        """What it runs, if it runs something."""
+        return self.asked.work
+
+    def done(self, result: StepResult, attempt: int = 0, place: int = 0) -> Step:
+        """Return the finished step."""
+        from ssdlab.results.records import Step
+
+        args: dict[str, object] = dict(self.args)
+        return Step(self.ordinal, attempt, self.verb, self.label, args, result, place, self.tried)
+
+
+class Executor(Protocol):
+    """Who does the steps."""
+
+    def perform(self, request: Request) -> Step:
+        """Do a step, read it back, or only count it."""
+
+
+@runtime_checkable
+class Foresighted(Protocol):
+    """An executor that can work out points of a fork ahead, side by side."""
+
+    def expect(self, requests: Sequence[Request]) -> None:
+        """Take note of steps that will be asked for, each in the state of the fork; of none: forget them."""
+
+
+class Rehearsal:
+    """The executor that keeps what it is asked for: what a procedure will ask for, and nothing done."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+
+    def perform(self, request: Request) -> Step:
+        """Keep the request."""
+        from ssdlab.results.records import StepResult
+
+        self.requests.append(request)
+        return request.done(StepResult(seconds=0.0))
+
+
+class LabBase:
+    """What all verbs do alike; `Lab` has the verbs.
+
+    Parameters
+    ----------
+    executor
+        Who does the steps.
+    capacity_bytes, logical_block_bytes
+        Facts of the drive.
+    seed
+        Seed of the run: each step draws its own from it and its ordinal.
+    preparation_seed
+        Seed of fills and preconditioning, where runs of a suite share them; by default that of the run.
+    span_bytes
+        Use no more of the drive than this, in whole blocks, as if it had no more; None: all of it.
+    forks
+        Whether the drive can go back to a state; see `fork`.
+    spare_of
+        Says what is on record of the drive's spare area, when it is asked for.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        *,
+        capacity_bytes: int,
+        logical_block_bytes: int,
+        seed: int = 1,
+        preparation_seed: int | None = None,
+        span_bytes: int | None = None,
+        forks: bool = False,
+        spare_of: Callable[[], Spare] | None = None,
+    ) -> None:
+        self._drive_bytes = self.capacity_bytes = capacity_bytes
+        self.logical_block_bytes = logical_block_bytes
+        self.forks = forks
+        self._executor = executor
+        self._seed = seed
+        self._preparation_seed = seed if preparation_seed is None else preparation_seed
+        self._ordinal = 0
+        self._span_bytes = span_bytes
+        self._use(capacity_bytes)
+        self._policy: Policy | None = None
+        self._outlook = ""
+        self._segments: Segments | None = None
+        self._spare_of = spare_of
+
+    @property
+    def spare(self) -> Spare:
+        """What is on record of the drive's flash beside what the user can address."""
+        from ssdlab.drives.spare import Spare
+
+        return Spare(None, "drive record") if self._spare_of is None else self._spare_of()
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the drive is in use."""
+        unit = span_unit_bytes(self._drive_bytes, self.logical_block_bytes)
+        return self._usable_bytes >= self._drive_bytes // unit * unit
+
+    @property
+    def usable_bytes(self) -> int:
+        """Length of `span`."""
+        return self._usable_bytes
+
+    @property
+    def span(self) -> Span:
+        """The part of the drive in use: all of it, in whole MiB, or what `limit` left."""
+        return Span(start=0, length=self._usable_bytes)
+
+    @property
+    def scattered(self) -> bool:
+        """Whether I/O without a span of its own keeps to segments of `span`."""
+        return self._segments is not None
+
+    def scatter(self, count: int, amount_bytes: int) -> None:
+        """Keep random I/O to equal segments from here on, evenly spread over the part in use.
+
+        Raises
+        ------
+        UsageError
+            The amount does not divide into so many segments, or does not fit.
+        """
+        unit = span_unit_bytes(self.capacity_bytes, self.logical_block_bytes)
+        stride_bytes = self._usable_bytes // count // unit * unit
+        length_bytes, rest = divmod(amount_bytes, count)
+        if rest or length_bytes % unit or not unit <= length_bytes <= stride_bytes:
+            raise UsageError(
+                f"{bytes_text(amount_bytes)} cannot be spread over {count} segments of "
+                f"{bytes_text(self._usable_bytes)}",
+                f"give a multiple of {count} x {bytes_text(unit)} that fits",
+                amount_bytes=amount_bytes,
+                segments=count,
+            )
+        self._segments = Segments(count, length_bytes, stride_bytes)
+
+    @contextmanager
+    def on_interruption(self, policy: Policy) -> Iterator[None]:
+        """Declare what an interruption means to every step of a block."""
+        before, self._policy = self._policy, policy
+        try:
+            yield
+        finally:
+            self._policy = before
+
+    @contextmanager
+    def _rehearsed(self, executor: Executor) -> Iterator[None]:
+        """Hand the steps of a block to another executor, as those that come next."""
+        doing, ordinal = self._executor, self._ordinal
+        self._executor = executor
+        try:
+            yield
+        finally:
+            self._executor, self._ordinal = doing, ordinal
+
+    def foresee(self, outlook: str) -> None:
+        """Say what is expected from here on: "steady state likely in round 9". It is shown, and not kept."""
+        self._outlook = outlook
+
+    def _use(self, capacity_bytes: int) -> None:
+        """Take the drive for one of that capacity."""
+        self.capacity_bytes = min(capacity_bytes, self._span_bytes or capacity_bytes)
+        unit = span_unit_bytes(capacity_bytes, self.logical_block_bytes)
+        self._usable_bytes = self.capacity_bytes // unit * unit
+
+    def _work(
+        self,
+        workload: Workload,
+        verb_of: Callable[[Workload], Verb],
+        label: str,
+        policy: Policy,
+        *,
+        prepares: bool = True,
+        tried: Tried | None = None,
+    ) -> Step:
+        """Ask for a step with a workload, which gets a seed and a span first."""
+        ground = self._ground(self._preparation_seed if prepares else self._seed)
+        # In the plan already: what does not fit this drive is refused before anything is done.
+        workload = ground.laid(workload, label)
+        return self.do(verb_of(workload), label=label, policy=policy, tried=tried)
+
+    def do(
+        self,
+        asked: Verb,
+        *,
+        label: str | None = None,
+        policy: Policy | None = None,
+        tried: Tried | None = None,
+    ) -> Step:
+        """Do a step of any verb, also of one that another package brings.
+
+        Parameters
+        ----------
+        asked
+            The verb with its arguments.
+        label
+            What the step is called in reports; by default the verb's name.
+        policy
+            What an interruption means, unless a block says otherwise; by default the verb's own.
+        tried
+            What a search tries in it.
+        """
+        check_verb(asked)
+        policy = self._policy or policy or asked.policy
+        asked.check(policy)
+        ground = self._ground(self._seed)
+        request = Request(self._ordinal, label or asked.verb, asked, policy, self._outlook, ground, tried)
+        self._ordinal += 1
+        return self._executor.perform(request)
+
+    def _ground(self, seed: int) -> Ground:
+        """Return what the next step stands on."""
+        return Ground(
+            self._usable_bytes,
+            self.capacity_bytes,
+            self.logical_block_bytes,
+            derived_seed(seed, self._ordinal),
+            self._segments,
+        )

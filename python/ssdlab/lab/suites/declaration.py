@@ -1,0 +1,277 @@
+"""A review as a text: TOML that names methods, drive states, variants and the page's order.
+
+Suites of ssdlab are such files, and so can a user's own be: copied, changed, and given by its path.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, StringConstraints, model_validator
+
+from ssdlab.host.documents import parse_toml
+from ssdlab.lab.folders import figures_of, is_figure
+from ssdlab.lab.suites.suite import Entry, Part, State, Suite, repeated
+from ssdlab.model.errors import UsageError, unknown
+from ssdlab.model.frozen import Bytes, Frozen
+from ssdlab.model.units import and_listed
+
+SCHEMA = "ssdlab.review/1"
+QUICK_SPAN_BYTES = 64 * 10**9
+"""A drive of terabytes takes hours to fill, this two minutes at SATA's speed; `low-depths` has as much."""
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
+"""What run folders and `--set` are named after."""
+Line = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+Setting = str | int | float | bool | list[str | int | float]
+
+
+class PartText(Frozen):
+    """One `[[part]]`."""
+
+    noun: ClassVar[str] = "key of a part"
+
+    method: str = Field(description="name of a method: see `ssdlab methods`")
+    name: Name | None = Field(None, description="within the review; by default the method's")
+    begins: State = Field("any", description="drive state that its method brings about first")
+    settings: dict[str, Setting] = Field({}, alias="set", description="parameters, as --set gives them")
+    full_size: bool = Field(
+        False,
+        description="simulate the drive in full size, whatever scale= says; not with --quick",
+    )
+    inferred: tuple[str, ...] = Field(
+        (), description="parameters that the published text does not give; the page says so"
+    )
+    chapter: Line | None = Field(None, description="heading of the page that it stands under")
+
+    @property
+    def label(self) -> str:
+        """Its name within the review."""
+        return self.name or self.method
+
+
+class VariantText(Frozen):
+    """One `[[variant]]`: the drive under review once more, under other settings."""
+
+    noun: ClassVar[str] = "key of a variant"
+
+    name: Name = Field(description="that its parts end with")
+    parts: tuple[str, ...] = Field((), description="that are done again; none: all")
+    usable: str | None = Field(None, description="as --usable, of the drive in its full size")
+    spare: str | None = Field(None, description='as --spare, in quotes: "25%"')
+    power_limit: str | None = Field(None, description="as --power-limit")
+    write_cache: Literal["on", "off"] | None = Field(None, description="as --write-cache")
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """What the drive is to be, as the options of `run` say it."""
+        given = self.model_dump(exclude={"name", "parts"}, exclude_none=True)
+        return {name: str(value) for name, value in given.items()}
+
+
+class DriveText(Frozen):
+    """One `[[drive]]`: what the review compared, the one under review first."""
+
+    noun: ClassVar[str] = "key of a drive"
+
+    name: Line = Field(description="what the review calls it")
+    profile: str | None = Field(None, description="simulated drive that stands for it")
+    absent: Line | None = Field(None, description="why none does")
+    note: Line | None = Field(None, description="in what the profile is another drive")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.profile is None) == (self.absent is None):
+            raise UsageError(
+                f"the drive {self.name!r} needs either a profile or the reason why there is none",
+                "give profile or absent, and not both",
+            )
+        return self
+
+
+class ChapterText(Frozen):
+    """One `[[chapter]]`: a heading of the page, in the order of the file."""
+
+    noun: ClassVar[str] = "key of a chapter"
+
+    title: Line = Field(description="the heading; parts name it")
+    text: Line | None = Field(None, description="a sentence below it")
+    charts: tuple[str, ...] = Field(
+        (), description="ids of figures that come first; none: all in their order"
+    )
+
+
+class Declaration(Frozen):
+    """The file."""
+
+    noun: ClassVar[str] = "key of a review"
+
+    schema_version: Literal["ssdlab.review/1"] = Field(alias="schema", description=SCHEMA)
+    name: Name = Field(description="of the review")
+    version: int = Field(1, ge=1, le=10_000, description="rises with every change that could change a number")
+    title: Line = Field(description="for headings")
+    prose: str = Field("", max_length=20_000, description="what it is, its source, what it cannot show")
+    quick: bool = Field(False, description="whether parts take their quick presets in any case")
+    span: Bytes | None = Field(None, gt=0, description="no more of the drive is used: 8GiB")
+    quick_span: Bytes = Field(
+        QUICK_SPAN_BYTES, gt=0, description="most of the drive that is used with --quick: 64GB by default"
+    )
+    scaled_times: bool = Field(
+        False, description="whether times are so much shorter as a simulated drive is smaller"
+    )
+    part: tuple[PartText, ...] = Field(min_length=1, max_length=100, description="each method as [[part]]")
+    variant: tuple[VariantText, ...] = Field((), description="entries of the drive under review")
+    drive: tuple[DriveText, ...] = Field((), description="what the review compared")
+    chapter: tuple[ChapterText, ...] = Field((), description="headings of the page, in order")
+    tiles: tuple[str, ...] = Field((), max_length=6, description="names of headline figures for the top")
+
+    @classmethod
+    def parse(cls, text: str, name: str) -> Self:
+        """Read a declaration; `name` is what errors call it.
+
+        Raises
+        ------
+        UsageError
+            It is no TOML, or says what it must not; with the place.
+        """
+        return cls.model_validate(parse_toml(text, name))
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        labels = [part.label for part in self.part]
+        titles = [chapter.title for chapter in self.chapter]
+        _once("parts", (*labels, *self._repeated(labels)))
+        _once("variants", (variant.name for variant in self.variant))
+        _once("drives", (drive.name for drive in self.drive))
+        _once("chapters", titles)
+        _once("tiles", self.tiles)
+        for part in self.part:
+            if self.chapter and part.chapter is not None and part.chapter not in titles:
+                raise unknown("chapter", part.chapter, titles)
+        figures = figures_of(part.method for part in self.part)
+        for tile in self.tiles if figures is not None else ():
+            if not is_figure(tile, figures or ()):
+                raise unknown("headline figure", tile, figures or ())
+        _simulated(each.profile for each in self.drive if each.profile is not None)
+        for variant in self.variant:
+            if not variant.asked:
+                raise UsageError(
+                    f"the variant {variant.name} changes nothing",
+                    "give usable, spare, power_limit or write_cache",
+                )
+            for label in variant.parts:
+                if label not in labels:
+                    raise unknown("part", label, labels)
+        return self
+
+    def _repeated(self, labels: Sequence[str]) -> Iterator[str]:
+        """Yield what the parts of the variants are called; of variants of one name only once."""
+        for name, parts in {each.name: each.parts for each in self.variant}.items():
+            yield from (repeated(label, name) for label in labels if not parts or label in parts)
+
+    def suite(self) -> Suite:
+        """Return the suite that it declares, with its parts checked.
+
+        Raises
+        ------
+        UsageError, Unsupported
+            There is no such method, or no such parameter of it.
+        """
+        return Suite(
+            name=self.name,
+            version=self.version,
+            title=self.title,
+            prose=self.prose.strip(),
+            parts=tuple(map(_part, self.part)),
+            quick=self.quick,
+            span_bytes=self.span,
+            quick_span_bytes=self.quick_span,
+            scaled_times=self.scaled_times,
+            entries=tuple(Entry(each.name, each.asked, each.parts) for each in self.variant),
+            page=self._page(),
+        )
+
+    def _page(self) -> dict[str, JsonValue]:
+        """Return what the page is made by: chapters with their parts, tiles, drives of the review."""
+        chapters: dict[str, dict[str, Any]] = {
+            each.title: {
+                "title": each.title,
+                "text": each.text or "",
+                "charts": list(each.charts),
+                "parts": [],
+            }
+            for each in self.chapter
+        }
+        for part in self.part:
+            if part.chapter is not None:
+                blank = {"title": part.chapter, "text": "", "charts": [], "parts": []}
+                chapter = chapters.setdefault(part.chapter, blank)
+                chapter["parts"].append(part.label)
+                chapter["text"] = " ".join(filter(None, (chapter["text"], inferred_of(part))))
+        return {
+            "chapters": list(chapters.values()),
+            "tiles": list(self.tiles),
+            "drives": [each.model_dump(mode="json", exclude_none=True) for each in self.drive],
+        }
+
+
+def inferred_of(part: PartText | Part) -> str:
+    """Return which parameters of a part the published text does not give; empty: it gives them all."""
+    if not part.inferred:
+        return ""
+    return f"Inferred, not in the published text: {and_listed(part.inferred)} of {part.method}."
+
+
+def _once(what: str, names: Iterable[str]) -> None:
+    """Refuse a name that two of a kind have: runs are found by them."""
+    if twice := next((name for name, times in Counter(names).items() if times > 1), None):
+        if what == "tiles":
+            raise UsageError(f"the tile {twice} is named twice", "name each tile once")
+        raise UsageError(f"two {what} are called {twice}", "give one of them a name of its own")
+
+
+def _simulated(names: Iterable[str]) -> None:
+    """Refuse a profile that there is not: the page would leave its drive out without a word."""
+    wanted = tuple(names)
+    if not wanted:
+        return
+    from ssdlab.drives.simulated.profiles import profile_text, profiles
+
+    known = profiles()
+    for name in wanted:
+        if name not in known:
+            profile_text(name)
+
+
+def _part(text: PartText) -> Part:
+    from ssdlab.lab.found import SUITES, find_method
+
+    if text.method in SUITES:
+        raise UsageError(
+            f"{text.method} is a suite, and no method: it cannot be a part of a review",
+            "name the methods that it is made of, each as a part: see ssdlab methods",
+            method=text.method,
+        )
+    fields = find_method(text.method).params.model_fields
+    for name in (*text.settings, *text.inferred):
+        if name not in fields:
+            raise unknown(f"parameter of {text.method}", name, fields)
+    return Part(
+        method=text.method,
+        state=text.begins,
+        settings={name: _written(value) for name, value in text.settings.items()},
+        absolute=text.full_size,
+        name=text.name or "",
+        chapter=text.chapter or "",
+        inferred=text.inferred,
+    )
+
+
+def _written(value: Setting) -> str:
+    """Return a value as `--set` takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(str(each) for each in value)
+    return str(value)

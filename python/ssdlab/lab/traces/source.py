@@ -1,0 +1,74 @@
+"""Where a replayed trace came from, and what was made of it, as results keep and tell it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from ssdlab.model.stored import Stored
+from ssdlab.model.units import counted, counted_were
+from ssdlab.results.claim import Claim
+from ssdlab.results.metric import Qualifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLE = Qualifier(code="example")
+"""Of the trace that comes along."""
+
+
+class TraceSource(Stored):
+    """Where a trace came from."""
+
+    file: str
+    format: str
+    lines: int
+    bad_lines: int = Field(description="that could not be read and were skipped")
+    bad_text: str = Field(description="the first of them, with their reasons")
+    backwards: int = Field(description="I/Os whose time is before that of the one in front")
+    lost: int = Field(description="events that were lost when it was recorded, as far as it says")
+    devices: int
+    device: str
+
+
+class TraceLaid(Stored):
+    """What became of a trace's I/Os on this drive."""
+
+    speed: str = Field(description="times faster than recorded, or max")
+    ios: int = Field(description="of the trace, as far as it was read, flushes included")
+    extent_bytes: int = Field(description="first byte behind all of them, as recorded")
+    trace_ns: int = Field(description="from the first replayed I/O to the last, as recorded")
+    wrapped: int = Field(description="I/Os beyond the drive's end that were moved into it")
+    gap_most_ns: int = Field(description="what longer gaps were cut to; 0: none was")
+    gaps_cut: int
+    gaps_cut_ns: int
+    left_out: dict[str, int] = Field(description="I/Os that were not replayed, by reason")
+
+
+def changes_of(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
+    """Yield what was changed of a trace as it was read and laid onto the drive."""
+    if source.bad_lines:
+        yield Claim(
+            "{count} lines could not be read and were skipped: {lines}",
+            others={"count": str(source.bad_lines), "lines": source.bad_text},
+        )
+    if source.lost:
+        yield Claim(
+            "{count} events were lost when the trace was recorded", others={"count": str(source.lost)}
+        )
+    for reason, count in laid.left_out.items():
+        yield Claim(
+            "{count} left out: {reason}", others={"count": counted_were(count, "I/O"), "reason": reason}
+        )
+    if source.backwards:
+        yield Claim(
+            "the times of the trace went back {count} times; it was sorted",
+            others={"count": str(source.backwards)},
+        )
+    if laid.wrapped:
+        yield Claim(
+            "{count} beyond the drive's end {were} wrapped: their offset is the remainder by the drive's "
+            "size, and what would then cross the end lies in front of it",
+            others={"count": counted(laid.wrapped, "I/O"), "were": "was" if laid.wrapped == 1 else "were"},
+        )

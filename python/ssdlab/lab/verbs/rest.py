@@ -1,0 +1,120 @@
+"""The drive left alone and metered, and then woken by single reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ssdlab.lab.verbs.bounds import STEP_MAX_S, Bounds, Planned, Planning
+from ssdlab.lab.verbs.verb import Facts, Verb
+from ssdlab.model.errors import DriveError
+from ssdlab.model.summary import Summary
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.results.records import StepResult
+
+if TYPE_CHECKING:
+    from ssdlab.lab.verbs.context import StepContext
+
+
+class RestFacts(Facts):
+    """What the first read after each rest took, from submission to completion, in their order."""
+
+    wake_ns: tuple[float, ...] = ()
+    awake_ns: tuple[float, ...] = ()
+    """A read right behind each of them, of a drive that is awake by then."""
+
+
+WAKE_MAX_S = 0.1
+"""Of entering and leaving a state: Linux uses no slower one (nvme_core.default_ps_max_latency_us)."""
+
+
+class Rest(Verb):
+    """Lets the drive rest, meters it there, and reads one block; then rests and reads again."""
+
+    verb: ClassVar[str] = "rest"
+    omitted: ClassVar[frozenset[str]] = frozenset({"certain"})
+
+    sent_to: str | None = None
+    """The state that it is sent into before each rest; None: it goes where it goes by itself."""
+    settle_s: float
+    """Before it is metered."""
+    metered_s: float
+    again_s: float
+    """Of each further rest."""
+    reads: int
+    block_bytes: int
+    certain: bool = True
+    """As of `run`."""
+
+    @property
+    def seconds(self) -> float:
+        """Time at rest."""
+        return self.settle_s + self.metered_s + (self.reads - 1) * self.again_s
+
+    def plan(self, planning: Planning) -> Planned:
+        """Return its time, which is known but for the reads and what the drive takes to wake."""
+        del planning
+        upper_s = self.seconds + self.reads * WAKE_MAX_S + (1 + self.reads) * STEP_MAX_S
+        return Planned(
+            Bounds(self.seconds if self.certain else 0.0, upper_s),
+            overhead_s=(1 + self.reads) * STEP_MAX_S,
+        )
+
+    def effects(self) -> tuple[str, ...]:
+        """Return what reaches the drive."""
+        sent = "" if self.sent_to is None else f"sends it into {self.sent_to}, "
+        return (f"{sent}leaves it alone and reads one block, {self.reads} times",)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Rest, and wake it."""
+        wake_ns: list[float | None] = []
+        awake_ns: list[float | None] = []
+        rested = None
+        for number in range(self.reads):
+            at.look(f"rest {number + 1} of {self.reads}")
+            self._send(at)
+            if rested is None:
+                at.drive.idle(self.settle_s, on_look=at.look)
+                rested = at.rest(self.metered_s)
+            else:
+                at.drive.idle(self.again_s, on_look=at.look)
+            wake_ns.append(self._read(at, 2 * number))
+            awake_ns.append(self._read(at, 2 * number + 1))
+        assert rested is not None  # it rests once at least
+        woken, awake = (tuple(each for each in took if each is not None) for took in (wake_ns, awake_ns))
+        failed = len(wake_ns) + len(awake_ns) - len(woken) - len(awake)
+        if not woken or not awake:
+            raise DriveError(
+                f"{failed} of {2 * self.reads} single reads of {at.drive.identity.path} after rests failed",
+                "see the kernel log and the drive's health, then resume the run",
+                reason="no-reads",
+                operation="read",
+                failed=failed,
+                asked=2 * self.reads,
+            )
+        facts = RestFacts(wake_ns=woken, awake_ns=awake).model_dump(mode="json")
+        return rested.model_copy(
+            update={"facts": {**facts, **({"failed": failed, "asked": 2 * self.reads} if failed else {})}}
+        )
+
+    def _send(self, at: StepContext) -> None:
+        if self.sent_to is None:
+            return
+        setting = at.drive.setting("rest_state")
+        setting.write(setting.meant(self.sent_to))
+        if (now := setting.read()) != self.sent_to:
+            raise DriveError(
+                f"{at.drive.identity.path} confirmed {self.sent_to} and is in {now}",
+                "the drive does not do what it confirms: note it beside the result",
+                reason="setting-lies",
+                setting="rest_state",
+                value=self.sent_to,
+                found=now,
+            )
+
+    def _read(self, at: StepContext, number: int) -> float | None:
+        """Read one block at random, and return what it took; None where the read failed."""
+        stream = Stream(ops=Mix(read_pct=100), block=(Block(bytes=self.block_bytes),), stop=Stop(ios=1))
+        measured = at.run(Workload.of(stream, seed=at.seed + number), None)
+        done = Summary.model_validate(measured.as_dict()).read
+        taken = None if done is None else done.service_ns.get("max")
+        return None if taken is None else float(taken)

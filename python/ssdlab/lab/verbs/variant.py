@@ -1,0 +1,87 @@
+"""`lab.variant`: the drive made the variant that is under test."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import JsonValue
+
+from ssdlab.lab.verbs.conditions import SettingsFacts, describe_settings
+from ssdlab.lab.verbs.trim import TrimFacts, describe_trim
+from ssdlab.lab.verbs.verb import Verb
+from ssdlab.model.errors import DriveError
+from ssdlab.model.units import share_text
+from ssdlab.results.schema import Departure, Usable
+
+if TYPE_CHECKING:
+    from ssdlab.lab.verbs.context import StepContext
+    from ssdlab.results.records import StepResult
+    from ssdlab.results.run_folder import Step
+
+
+class Variant(Verb):
+    """Makes the drive the variant under test: its settings, and what is not used freed where it may be."""
+
+    verb: ClassVar[str] = "variant"
+
+    required: dict[str, str]
+    usable: Usable | None
+
+    def effects(self) -> tuple[str, ...]:
+        """Return what is set, and what is freed."""
+        freed = () if self.usable is None or not self.usable.free else (_freed(self.usable),)
+        return (*describe_settings(self.required), *freed)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Set and free; where the unused end is no spare, or its share not comparable, is a departure."""
+        result = at.settings.bring_about(self.required, firm=True)
+        if self.usable is None:
+            return result
+        found: dict[str, JsonValue] = dict(result.facts)
+        departures = list(SettingsFacts.model_validate(result.facts).departures)
+        if self.usable.of == "user capacity":
+            departures.append(share_of_user_capacity(self.usable.spare))
+        why = "the run only reads, or the drive is a file"
+        if self.usable.free:
+            why, trimmed = self._free(at, self.usable.length)
+            found |= trimmed
+        if why:
+            what = "what lies beyond the usable part was not freed: if it holds data, it is no spare"
+            departures.append(Departure(code="spare-not-free", what=what, why=why))
+        found["departures"] = [each.model_dump() for each in departures]
+        return result.model_copy(update={"facts": found})
+
+    def read_back(self, at: StepContext, result: StepResult) -> None:
+        """Set it again: it was put back when the session ended."""
+        at.settings.again(SettingsFacts.model_validate(result.facts).set, firm=True)
+
+    @classmethod
+    def describe(cls, step: Step) -> str | None:
+        """Return what came of the trim."""
+        return describe_trim(step.found(TrimFacts).trim)
+
+    def _free(self, at: StepContext, length: int) -> tuple[str, dict[str, JsonValue]]:
+        """Trim what is not used; return why that may have failed, and the fact."""
+        rest = at.drive.capacity_bytes - length
+        if not rest:
+            return "", {"trim": None}
+        try:
+            record = at.drive.trim(length, rest, on_share=lambda share: at.look(share_text(share)))
+        except DriveError as error:
+            return error.what, {}
+        lost = "the trim did not reach it" if record.reached_device is False else ""
+        return lost, {"trim": json.loads(json.dumps(record.as_dict()))}
+
+
+def _freed(usable: Usable) -> str:
+    return f"discards everything from byte {usable.length} on, which is not used"
+
+
+def share_of_user_capacity(share: float) -> Departure:
+    """Return that a share of spare is not one of raw flash, as it is meant to be."""
+    return Departure(
+        code="spare-of-user-capacity",
+        what=f"the spare of {share_text(share)} is a share of the user capacity",
+        why="the raw capacity is not known: write raw_bytes into the drive's record",
+    )

@@ -1,0 +1,260 @@
+"""Aerospike ACT: findings and tables of a test and of a search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS
+from ssdlab.plugin import Amount, Claim, Evidence, Table, cells, of_unit, span_text
+
+from .result import RULES, UNJUDGED, changed_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from .result import ActDelivery, ActResult, ActSearchResult, ActTry, ActVerdict, Rule
+
+CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
+_NOT_AN_HOUR = f": not judged, since {UNJUDGED}"
+
+
+def findings(result: ActResult) -> Iterator[Claim]:
+    """Yield both verdicts, and what became of the stress test."""
+    load = result.load_text
+    shown = Evidence((result.ordinal,))
+    for each in result.verdicts:
+        why = " ({why})" if each.why else ""
+        of = "by the rule of {rule}" if result.judged else "the limits of {rule} in {ran}"
+        short = ": a trial, for {trial}" if result.judged and result.trial else ""
+        yield Claim(
+            f"{{load}} {{did}} {of}, {CLOCKS[each.rule]}{why}{short if result.judged else _NOT_AN_HOUR}",
+            evidence=shown,
+            others={
+                "load": load,
+                "did": verdict_word(each.passed, judged=result.judged),
+                "rule": each.rule,
+                "why": each.why,
+                "ran": Amount(result.covered_s, "s"),
+                "trial": result.trial,
+            },
+        )
+    if result.delivery is not None:
+        yield delivered(result.delivery)
+    if result.stress_completed is not None:
+        why = " ({why})" if result.stress_stopped else ""
+        ran = "ran to its end" if result.stress_completed else f"did not run to its end{why}"
+        yield Claim(f"Twice the load {ran}", others={"why": result.stress_stopped})
+    if result.certified:
+        yield Claim(
+            "Certified at {load} by the rule of {rule}",
+            evidence=shown,
+            others={"load": load, "rule": result.rule},
+        )
+
+
+def verdict_word(passed: bool | None, *, judged: bool) -> str:
+    """Return what a load did by a rule: less than an hour passes nothing."""
+    if passed is None:
+        return "was not judged" if judged else "was not held against"
+    if judged:
+        return "passed" if passed else "FAILED"
+    return "kept" if passed else "did NOT keep"
+
+
+def verdict_words(result: ActResult, verdict: ActVerdict) -> str:
+    """Return what a rule says, for a card."""
+    if verdict.passed is None:
+        return f"by the rule of {verdict.rule}: not judged ({verdict.why})"
+    word = verdict_word(verdict.passed, judged=result.judged)
+    if not result.judged:
+        word += " the limits, not judged"
+    elif result.trial:
+        word += ", in a trial"
+    return f"by the rule of {verdict.rule}: {word}"
+
+
+def delivered(delivery: ActDelivery) -> Claim:
+    """Return what our own test says, which is no rule of ACT's."""
+    if delivery.delivered is None:
+        return Claim("Whether the load was delivered is not judged ({why})", others={"why": delivery.why})
+    share = Amount(100 * MIN_DONE, "%")
+    if delivery.delivered:
+        return Claim(
+            "The load was delivered: at least {share} of it in every slice, but for what may be due together "
+            "or in flight as it begins and ends (our own test)",
+            others={"share": share},
+        )
+    return Claim(
+        "The load was NOT delivered: {why}; ACT has no such limit (our own test)",
+        others={"why": delivery.why},
+    )
+
+
+def slices(result: ActResult, rule: Rule) -> Table:
+    """Return the shares of slow reads in each slice, by one rule."""
+    head = (
+        "Slice",
+        *(f"≥ {ms} ms" for ms in THRESHOLDS_MS),
+        "Reads/s",
+        "Load done, least stream",
+        "Verdict" if result.judged else "Limits, not judged",
+    )
+    rows = [
+        (
+            cells.count(each.number),
+            *_shares(getattr(each, RULES[rule])),
+            cells.iops(each.rates[rule]),
+            cells.share(each.done_share),
+            cells.words(verdict_word(each.passed[rule], judged=result.judged)),
+        )
+        for each in result.slices
+    ]
+    verdict = next(each for each in result.verdicts if each.rule == rule)
+    word = "not judged" if verdict.passed is None else verdict_word(verdict.passed, judged=result.judged)
+    blank = cells.words("")
+    rows.append((cells.words("worst"), *_shares(verdict.worst), blank, blank, cells.words(word)))
+    return Table(f"% of reads by the rule of {rule}; {CLOCKS[rule]}", head, tuple(rows))
+
+
+def _shares(over: Mapping[str, float]) -> tuple[cells.Cell, ...]:
+    return tuple(cells.Cell(f"{100 * over[str(ms)]:.2f}", repr(over[str(ms)])) for ms in THRESHOLDS_MS)
+
+
+def load(result: ActResult) -> Table:
+    """Return what ACT derives from its options and prints, and what of it ran."""
+    fields = [
+        ("load", result.load_text),
+        *result.derived.items(),
+        *((f"{name}, asked a second", f"{rate:g}") for name, rate in result.asked.items()),
+        ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
+        ("ended early", result.stopped or "no"),
+        (
+            "due at the end and not done a second later",
+            str(result.undone) if result.completed else cells.NOTHING,
+        ),
+        ("mean power", of_unit(result.mean_w, "W") if result.mean_w is not None else cells.NOTHING),
+    ]
+    rows = tuple((cells.words(name), cells.words(text)) for name, text in fields)
+    return Table(f"{result.program} {result.act_version}", ("What", ""), rows)
+
+
+def tables(result: ActResult) -> tuple[Table, ...]:
+    """Return the load, and the slices by each rule."""
+    searched = (tries(result.tries, result.load, judged=result.judged),) if result.tries else ()
+    return (load(result), *(slices(result, rule) for rule in RULES), *searched)
+
+
+def search_findings(result: ActSearchResult) -> Iterator[Claim]:
+    """Yield the score, with what it is exact to."""
+    tried = Evidence(tuple(each.ordinal for each in result.tries))
+    rule = f"the rule of {result.rule}, arrivals {result.arrivals}"
+    if result.score is None:
+        by_rule = result.score_by_rule
+        alone = "" if by_rule is None else " was delivered (our own test); by the rule alone {alone}"
+        says = "No load held by {rule}" + alone + ("" if result.judged else _NOT_AN_HOUR)
+        named: dict[str, Amount | str] = {"rule": rule, "alone": f"{by_rule}x"}
+        yield Claim(says, evidence=tried, others=named)
+        return
+    others: dict[str, Amount | str] = {"rule": rule}
+    changed = ""
+    if result.changed:
+        changed, others["changed"] = " with {changed}", changed_text(result.changed)
+    bound = "At least " if result.lowest_failed is None else ""
+    says = f"{bound}{{figure}}{changed} by {{rule}}, and delivered (our own test)"
+    says += "" if result.judged else _NOT_AN_HOUR
+    if result.score_by_rule != result.score:
+        says += "; by the rule alone {alone}"
+        others["alone"] = f"{result.score_by_rule}x"
+    if (failed := result.lowest_failed) is not None:
+        says += "; {failed}"
+        others["failed"] = _failed(result, failed)
+    if result.highest_completed is not None:
+        says += "; the highest load that ran to its end was {highest}"
+        others["highest"] = f"{result.highest_completed}x"
+    if result.score_per_w is not None:
+        says += "; {per_w}"
+        others["per_w"] = Amount(result.score_per_w, "x/W")
+    yield Claim(
+        says,
+        figure=Amount(result.score, "x"),
+        evidence=tried,
+        others=others,
+    )
+    held = max((each.load for each in result.tries if each.held), default=0)
+    failed_at = [each.load for each in result.tries if not each.held]
+    if failed_at and held > min(failed_at):
+        yield Claim(
+            "{held} held although {failed} did not: it does not depend on the load alone",
+            evidence=tried,
+            others={"held": f"{held}x", "failed": f"{min(failed_at)}x"},
+        )
+
+
+def _failed(result: ActSearchResult, load: float) -> str:
+    """Say what became of the lowest load that did not hold: ACT's rule and our own test are told apart."""
+    tried = next((each for each in reversed(result.tries) if each.load == load), None)
+    if tried is not None and tried.passed is None:
+        return f"{load}x was not judged: {tried.why}"
+    if tried is None or not tried.passed:
+        return f"{load}x {'did not pass' if result.judged else 'did not keep the limits'}"
+    word = "passed" if result.judged else "kept the limits"
+    return f"{load}x {word} too, but was not delivered"
+
+
+def score(result: ActSearchResult) -> Table:
+    """Return the score and what it is exact to, in one row."""
+    head = (
+        "Score, delivered",
+        "Rule",
+        "By the rule alone",
+        "Arrivals",
+        "Resolution",
+        "Highest to its end",
+        "x/W",
+        "W",
+    )
+    highest, by_rule = result.highest_completed, result.score_by_rule
+    row = (
+        cells.words("none" if result.score is None else result.score_text),
+        cells.words(result.rule),
+        cells.words(cells.NOTHING if by_rule is None else f"{by_rule}x"),
+        cells.words(result.arrivals),
+        cells.words(cells.NOTHING if result.resolution is None else f"{result.resolution}x"),
+        cells.words(cells.NOTHING if highest is None else f"{highest}x"),
+        cells.plain(result.score_per_w),
+        cells.plain(result.score_w),
+    )
+    return Table("Scores", head, (row,))
+
+
+def tries(tried: Sequence[ActTry], score: float | None, *, judged: bool) -> Table:
+    """Return every load tried; that of the score is marked."""
+    limits = tuple(f"≥ {ms} ms" for ms in LIMITS)
+    head = ("Load", "Drive before", "Written before", "Ran", *limits, "Done", "W", "Rule", "Delivered")
+    rows = tuple(
+        (
+            cells.words(f"{each.load}x"),
+            cells.words(each.drive_state),
+            cells.Cell(f"{each.written_before_bytes / 1e9:.3g} GB", str(each.written_before_bytes)),
+            cells.seconds(each.ran_s),
+            *(cells.plain(100 * each.worst[str(ms)]) for ms in LIMITS),
+            cells.share(each.min_done),
+            cells.plain(each.mean_w),
+            cells.words(verdict_word(True, judged=judged) if each.passed else each.why),
+            cells.words(_delivered(each)),
+        )
+        for each in tried
+    )
+    marked = next((at for at, each in enumerate(tried) if each.load == score), None)
+    return Table("every load tried, in the order of the search; % of reads", head, rows, marked=marked)
+
+
+def _delivered(each: ActTry) -> str:
+    if each.delivery is None or each.delivery.delivered is None:
+        return cells.NOTHING
+    return "yes" if each.delivery.delivered else each.delivery.why
+
+
+def search_tables(result: ActSearchResult) -> tuple[Table, ...]:
+    """Return the score and every load tried."""
+    return (score(result), tries(result.tries, result.score, judged=result.judged))

@@ -1,0 +1,246 @@
+"""Aerospike ACT: slices of a test against the limits, by both rules; and the search for the highest load.
+
+Of the search: the score, what it costs in power, and every load tried.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.act import LIMITS, MIN_DONE
+from ssdlab.analysis.efficiency import Efficiency
+from ssdlab.plugin import (
+    Axis,
+    Bar,
+    BarGroup,
+    BarsChart,
+    BarsView,
+    Buttons,
+    Dot,
+    Exhibit,
+    Figure,
+    Line,
+    Section,
+    Worked,
+    XyChart,
+    XyView,
+    each_of,
+    efficiency,
+    leads,
+    named,
+    rates,
+    share_text,
+    span_text,
+    together,
+    with_result,
+)
+from ssdlab.plugin import Rule as Level
+
+from . import findings as act
+from .result import RULES, ActResult, ActSearchResult, ActTry, changed_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ssdlab.plugin import Shown
+
+
+Tested = tuple["Shown", ActResult]
+MAX_NAMED = 12
+Searched = tuple["Shown", ActSearchResult]
+SCORE = "ACT score"
+DELIVERED = (
+    "A load counts towards the score only where it kept all limits and was delivered: "
+    f"{share_text(MIN_DONE)} of what was due of each stream done in every slice "
+    "(our own test, beside ACT's rule)."
+)
+
+
+def section(runs: Sequence[Shown]) -> Section:
+    """Return the section of tests at one load."""
+    kept = with_result(runs, ActResult)
+    name = runs[0].run.manifest.method.name
+    return Section(
+        id=name,
+        title=runs[0].run.manifest.method.title,
+        lead=leads(kept, act.findings),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=(_slices(kept, name),),
+        exhibits=(_load(kept),),
+    )
+
+
+def _slices(kept: Sequence[Tested], name: str) -> Figure:
+    views = tuple(_slice_view(kept, ms) for ms in LIMITS)
+    return Figure(
+        id=f"{name}-slices",
+        title="Slow reads in each slice",
+        lead="Every slice must stay below the line. Solid: counted from when a read was due (rule of 2019); "
+        "faint: from when a thread issued it (6.x).",
+        described=" ".join(leads(kept, act.findings)),
+        chart=XyChart(views),
+        tables=tuple(named(shown, act.slices(result, rule)) for shown, result in kept for rule in RULES),
+        measured=(
+            *dict.fromkeys(
+                f"Load as {result.program} {result.act_version} defines it; arrivals {result.arrivals}, "
+                f"{result.service_threads} service threads, slices of {span_text(result.slice_s)}."
+                for _, result in kept
+            ),
+            "Whether 99.5 % of what was due of each stream was done in every slice, but for what may be "
+            "due together or in flight as it begins and ends, is a test of our own, beside ACT's rules.",
+            "Shares come from histograms with 64 buckets an octave; the bucket that a limit cuts counts by "
+            "its part above.",
+        ),
+        buttons=(Buttons("view", "Limit", tuple(view.label for view in views), 0),),
+        wide=True,
+    )
+
+
+def _slice_view(kept: Sequence[Tested], ms: int) -> XyView:
+    lines = []
+    for shown, result in kept:
+        for clock in RULES.values():
+            dots = tuple(
+                Dot(float(each.number), 100 * getattr(each, clock)[str(ms)]) for each in result.slices
+            )
+            if dots:
+                faint = True if clock == "service" else None
+                lines.append(Line(shown.index, "", False, dots, faint=faint))
+    limit = Level(kept[0][0].index, 100 * LIMITS[ms], "limit")
+    highest = max((dot.y for line in lines for dot in line.points), default=0.0)
+    # Where all stay below the limit, the axis reaches beyond it, so that its name has room.
+    reach = (0.0, 1.2 * limit.y) if highest < limit.y else None
+    return XyView(
+        f"{ms} ms or longer",
+        _slice_axis(max((len(result.slices) for _, result in kept), default=0)),
+        Axis(f"% of reads of {ms} ms or longer", "plain", range=reach),
+        tuple(lines),
+        (limit,),
+    )
+
+
+def _slice_axis(slices: int) -> Axis:
+    """Return an axis of whole slices, at most so many named that they stand apart."""
+    step = max(1, slices // MAX_NAMED)
+    ticks = tuple((float(number), str(number)) for number in range(1, slices + 1, step))
+    return Axis("slice", "count", ticks=ticks, range=(0.5, slices + 0.5))
+
+
+def _load(kept: Sequence[Tested]) -> Exhibit:
+    return Exhibit(
+        "The load",
+        "What ACT derives from its options and prints, and what of it ran.",
+        each_of(kept, act.load),
+    )
+
+
+def search_section(runs: Sequence[Shown]) -> Section:
+    """Return the search_section of searches for the highest load."""
+    kept = with_result(runs, ActSearchResult)
+    worked = [each for one in kept for each in _worked(*one)]
+    power = efficiency.figure("act-search", worked)
+    return Section(
+        id="act-search",
+        title=runs[0].run.manifest.method.title,
+        lead=leads(kept, act.search_findings),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=(_scores(kept), *((power,) if power is not None else ()), _trail(kept)),
+    )
+
+
+def _worked(shown: Shown, result: ActSearchResult) -> tuple[Worked, ...]:
+    if result.score is None or result.score_per_w is None or result.score_w is None:
+        return ()
+    found = Efficiency(result.score_per_w, "x/W")
+    return (Worked(shown, SCORE, result.score_text, found, result.score_w),)
+
+
+def _scores(kept: Sequence[Searched]) -> Figure:
+    bars = [
+        rates.marked(
+            Bar(shown.index, float(result.score or 0), _beside_score(result)),
+            next(iter(result.scalars), None),
+        )
+        for shown, result in kept
+    ]
+    ranked = BarGroup(SCORE, tuple(sorted(bars, key=lambda bar: -bar.value)))
+    rules = " and ".join(dict.fromkeys(result.rule for _, result in kept))
+    return Figure(
+        id="act-search-score",
+        title=f"Score, by the rule of {rules} and delivered",
+        lead="Highest load N of Nx that was delivered and at which every limit holds: higher is better."
+        + (" Scores by two rules are not comparable." if " and " in rules else ""),
+        described=" ".join(leads(kept, act.search_findings)),
+        chart=BarsChart((BarsView("score", Axis("N of Nx", "count"), "higher", (ranked,)),)),
+        tables=(together(kept, act.score),),
+        measured=(
+            *dict.fromkeys(
+                f"ACT {result.act_version}, arrivals {result.arrivals}, {result.service_threads} service "
+                f"threads; slices of {span_text(result.slice_s)}."
+                for _, result in kept
+            ),
+            "Resolution: from the score to the lowest load that did not pass.",
+        ),
+        beside=(DELIVERED,),
+    )
+
+
+def _beside_score(result: ActSearchResult) -> str:
+    """Return what stands behind a score: what of its loads is not ACT's, and that of the rule alone."""
+    notes = [changed_text(result.changed)] if result.changed else []
+    if result.score_by_rule != result.score:
+        notes.append(f"by the rule alone {result.score_by_rule}x")
+    elif result.score is None:
+        notes.append("no load held")
+    return "; ".join(notes)
+
+
+def _ringed(kept: Sequence[Searched]) -> str:
+    """Say which loads have a ring: the scores that were judged."""
+    judged = sum(result.judged for _, result in kept)
+    if not judged:
+        return "No score was judged, so none has a ring."
+    return "Ring: the score." if judged == len(kept) else "Ring: the score, where it was judged."
+
+
+def _trail(kept: Sequence[Searched]) -> Figure:
+    views = (*(_trail_view(kept, ms) for ms in LIMITS), _done_view(kept))
+    return Figure(
+        id="act-search-trail",
+        title="Worst slice of every load tried",
+        lead=f"A load holds that was delivered and stays below all limits. {_ringed(kept)} A load that ended "
+        "within its first slice is drawn by as much of it as ran.",
+        described=" ".join(leads(kept, act.search_findings)),
+        chart=XyChart(views),
+        tables=each_of(kept, lambda result: act.tries(result.tries, result.score, judged=result.judged)),
+        measured=(
+            f"Each load ran for {span_text(kept[0][1].seconds)}, or until the drive fell behind by more than "
+            "ACT allows, or was certain to.",
+            *dict.fromkeys(f"Between two loads: {result.drive_state}." for _, result in kept),
+        ),
+        buttons=(Buttons("view", "Limit", tuple(view.label for view in views), 0),),
+        wide=True,
+        beside=(DELIVERED,),
+    )
+
+
+def _trail_view(kept: Sequence[Searched], ms: int) -> XyView:
+    lines = tuple(_line(*one, lambda each: 100 * each.worst[str(ms)]) for one in kept)
+    limit = Level(kept[0][0].index, 100 * LIMITS[ms], "limit")
+    title = f"% of reads of {ms} ms or longer"
+    return XyView(f"{ms} ms or longer", Axis("load, N of Nx", "count"), Axis(title, "plain"), lines, (limit,))
+
+
+def _done_view(kept: Sequence[Searched]) -> XyView:
+    lines = tuple(_line(*one, lambda each: 100 * each.min_done) for one in kept)
+    limit = Level(kept[0][0].index, 100 * MIN_DONE, "limit of each slice")
+    title = "% of what was due that was done, of the stream that did least"
+    return XyView("load done", Axis("load, N of Nx", "count"), Axis(title, "plain"), lines, (limit,))
+
+
+def _line(shown: Shown, result: ActSearchResult, value: Callable[[ActTry], float]) -> Line:
+    dots = tuple(
+        Dot(float(each.load), value(each), chosen=(result.judged and each.load == result.score) or None)
+        for each in sorted(result.tries, key=lambda one: one.load)
+    )
+    return Line(shown.index, "", False, dots)

@@ -1,0 +1,268 @@
+"""Results of Aerospike ACT: a test of either program at one load, and the search for the highest load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, JsonValue
+
+from ssdlab.formats.act import option_text, thousandths
+from ssdlab.plugin import ResultBase, Stored, and_listed, span_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Rule = Literal["2019", "6.x"]
+RULES: dict[Rule, Literal["response", "service"]] = {"2019": "response", "6.x": "service"}
+"""What each rule counts a read from: being due, or being issued."""
+Program = Literal["act_storage", "act_index"]
+JUDGED_S = 3600
+"""What ACT judges: an hour. A few seconds within the limits, or outside of them, tell little of one."""
+UNJUDGED = "ACT judges slices of an hour"
+DAY_S = 86_400
+"""What ACT certifies by: a day, each of its hours a slice."""
+UNEXPLAINED = "it ended before its time"
+"""Why a test ended that ACT would not have ended."""
+
+
+class ActSlice(Stored):
+    """One slice of a test, by both rules."""
+
+    number: int = Field(description="from 1")
+    ios: dict[str, int] = Field(description="reads that each rule counts")
+    rates: dict[str, float] = Field(description="of them, per second")
+    response: dict[str, float] = Field(description="share of reads at or over 1, 2, 4 ... 64 ms, from due")
+    service: dict[str, float] = Field(description="likewise, from issue")
+    given: dict[str, float] = Field(description="share of what was due of each stream that was done")
+    passed: dict[str, bool] = Field(description="whether each rule's limits hold")
+    short: tuple[str, ...] = Field(default=(), description="streams of which too little was done to count")
+
+    @property
+    def done_share(self) -> float:
+        """Share that was done of the stream that fell short most."""
+        return min(self.given.values(), default=1.0)
+
+
+class ActVerdict(Stored):
+    """What one rule says."""
+
+    rule: Rule
+    passed: bool | None = Field(
+        description="whether all limits were kept: a verdict only of a test that is judged (`unjudged`); "
+        "None: there was no whole slice, or no read in one"
+    )
+    worst: dict[str, float] = Field(
+        description="worst share of any slice at each threshold; of what ran, where no slice is whole"
+    )
+    why: str = Field(default="", description="the first limit that did not hold, and where")
+
+
+class ActDelivery(Stored):
+    """Our own test, beside ACT's rules: whether the load was done in every slice."""
+
+    delivered: bool | None = Field(description="whether it was; None: no slice is whole")
+    why: str = Field(default="", description="of which stream too little was done, and where")
+
+
+class ActTry(Stored):
+    """One load of a search."""
+
+    load: int | float
+    ordinal: int
+    ran_s: float
+    completed: bool = Field(description="whether it ran to its end")
+    abandoned: bool = Field(description="whether it was ended because it was certain to fail")
+    passed: bool | None = Field(description="by the rule of the search; as in `ActVerdict`")
+    why: str = Field(default="", description="why it did not pass")
+    delivery: ActDelivery | None = Field(default=None, description="as in `ActResult`")
+    worst: dict[str, float] = Field(description="as in `ActVerdict`")
+    done: dict[str, float] = Field(description="share of what was due of each stream that was done")
+    drive_state: str = Field(description="what was done to the drive before")
+    written_before_bytes: int = Field(description="written to the drive before, by this run")
+    mean_w: float | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether the load was done and passed: what the search goes by."""
+        return self.passed is True and (self.delivery is None or self.delivery.delivered is not False)
+
+    @property
+    def min_done(self) -> float:
+        """Share that was done of the stream that fell short most."""
+        return min(self.done.values(), default=1.0)
+
+
+def _none(value: object) -> bool:
+    return not value
+
+
+CHANGED: dict[str, JsonValue] = Field(
+    default={},
+    exclude_if=_none,
+    description="options that differ from ACT's defaults, by name; also arrivals, rates and service threads "
+    "that are not ACT's",
+)
+
+
+def with_changed(load: str, changed: Mapping[str, JsonValue]) -> str:
+    """Return a load with what is not ACT's own of it: `8x with record-bytes 128 and defrag-lwm-pct 0`."""
+    return f"{load} with {changed_text(changed)}" if changed else load
+
+
+def changed_text(changed: Mapping[str, JsonValue]) -> str:
+    """Return what is not ACT's own of a load, under its names; there is something."""
+    return and_listed([option_text(name, value) for name, value in changed.items()])
+
+
+class ActResult(ResultBase):
+    """A test at one load."""
+
+    kind: Literal["act"] = "act"
+    program: Program
+    act_version: str = Field(description="whose definition of the load: 6.6")
+    load: int | float = Field(
+        description="N of Nx: 2000 reads and 1000 writes a second each; 0 for other ratios"
+    )
+    arrivals: str
+    service_threads: int
+    config: dict[str, JsonValue] = Field(description="options of the program")
+    changed: dict[str, JsonValue] = CHANGED
+    derived: dict[str, str] = Field(description="what the program derives and prints, by its names")
+    asked: dict[str, float] = Field(description="I/Os a second of each stream")
+    ordinal: int
+    asked_s: float
+    ran_s: float
+    completed: bool = Field(description="whether it ran to its end")
+    stopped: str = Field(default="", description="why it did not")
+    undone: int = Field(description="I/Os due at the end that a second more was not enough for")
+    slice_s: float
+    slices: tuple[ActSlice, ...]
+    verdicts: tuple[ActVerdict, ...]
+    delivery: ActDelivery | None = Field(
+        default=None,
+        description="whether the load was done; None: an older run, whose verdicts have it in them",
+    )
+    rule: Rule = Field(description="the one that the load's name goes by, from its arrivals")
+    mean_w: float | None = None
+    stress_completed: bool | None = Field(
+        default=None, description="whether twice the load ran to its end; None: not asked for"
+    )
+    stress_stopped: str = Field(default="", description="why it did not")
+    certified: bool | None = Field(
+        default=None, description="24 h passed at a load of ACT's own, and 24 h at twice of it to the end"
+    )
+
+    tries: tuple[ActTry, ...] = Field(default=(), description="of the search before it, in their order")
+    unjudged: str = Field(
+        default="", description="why limits that were kept, or not, are no verdict of ACT's"
+    )
+
+    @property
+    def covered_s(self) -> float:
+        """For how long it was held against the limits: whole slices; without one, all that ran."""
+        return len(self.slices) * self.slice_s or self.ran_s
+
+    @property
+    def judged(self) -> bool:
+        """Whether it ran for what ACT judges, or ACT would have ended it; else limits were kept or not."""
+        ended_by_act = not self.completed and not self.stopped.startswith(UNEXPLAINED)
+        return self.slice_s == JUDGED_S and (self.ran_s >= JUDGED_S or ended_by_act)
+
+    @property
+    def trial(self) -> str:
+        """Why a test so long certifies nothing, whatever it found; empty: it is a day of whole hours."""
+        if self.asked_s < DAY_S:
+            return f"{span_text(self.asked_s)} were asked for, and a certificate takes 24 h"
+        if self.slice_s != JUDGED_S:
+            return f"slices are {span_text(self.slice_s)} long, and a certificate's an hour"
+        if not self.completed:
+            return UNEXPLAINED if self.stopped.startswith(UNEXPLAINED) else ""
+        numbers = {each.number for each in self.slices if all(each.ios.values())}
+        hours = range(1, round(self.asked_s / JUDGED_S) + 1)
+        missing = [str(hour) for hour in hours if hour not in numbers]
+        if not missing:
+            return ""
+        return f"{len(missing)} of {len(hours)} hours without reads, the first hour {missing[0]}"
+
+    @property
+    def load_text(self) -> str:
+        """The load, with what of it is not ACT's own."""
+        return with_changed(f"{self.load}x" if self.load else "rates of its own", self.changed)
+
+    @property
+    def why_unjudged(self) -> str:
+        """Why there is no verdict of ACT's, with what ran; empty: there is."""
+        return "" if self.judged else _too_short(self.unjudged, self.slice_s, "the load", self.ran_s)
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the drive did this load and passes at it, by the rule named; None: not judged."""
+        return self.held if self.judged else None
+
+    @property
+    def held(self) -> bool:
+        """Whether all limits were kept and the load was done, for whatever time it ran."""
+        held = self.completed and any(each.passed is True for each in self.verdicts if each.rule == self.rule)
+        held = held and (self.delivery is None or self.delivery.delivered is not False)
+        return held and self.stress_completed is not False
+
+
+class ActSearchResult(ResultBase):
+    """The highest load at which the limits hold."""
+
+    kind: Literal["act-search"] = "act-search"
+    act_version: str
+    arrivals: str
+    service_threads: int
+    rule: Rule
+    slice_s: float
+    seconds: float = Field(description="of each try")
+    changed: dict[str, JsonValue] = CHANGED
+    score: int | float | None = Field(
+        description="highest load that was done and passed, below the lowest that did not hold; N of Nx"
+    )
+    resolution: int | float | None = Field(
+        description="from the score to the lowest load that did not hold; None: none failed"
+    )
+    highest_completed: int | float | None = Field(description="highest load that ran to its end")
+    tries: tuple[ActTry, ...] = Field(description="in the order they were run")
+    drive_state: str = Field(description="what the drive did between two tries")
+    score_w: float | None = Field(default=None, description="mean power at the score")
+    score_per_w: float | None = None
+    unjudged: str = Field(default="", description="as in `ActResult`")
+
+    @property
+    def score_text(self) -> str:
+        """The score, with what of its loads is not ACT's own; there is one."""
+        return with_changed(f"{self.score}x", self.changed)
+
+    @property
+    def lowest_failed(self) -> int | float | None:
+        """The lowest load that did not hold; None: all did."""
+        return None if self.resolution is None else thousandths((self.score or 0) + self.resolution)
+
+    @property
+    def failed_by_rule(self) -> int | float | None:
+        """The lowest load that did not pass by the rule alone; None: none."""
+        return min((each.load for each in self.tries if not each.passed), default=None)
+
+    @property
+    def score_by_rule(self) -> int | float | None:
+        """As `score`, by ACT's rule alone: whether the load was delivered is our own test."""
+        failed = self.failed_by_rule
+        passed = [each.load for each in self.tries if each.passed]
+        return max((load for load in passed if failed is None or load < failed), default=None)
+
+    @property
+    def judged(self) -> bool:
+        """Whether its tries ran for what ACT judges."""
+        return self.slice_s == JUDGED_S <= self.seconds
+
+    @property
+    def why_unjudged(self) -> str:
+        """As of `ActResult`."""
+        return "" if self.judged else _too_short(self.unjudged, self.slice_s, "each load", self.seconds)
+
+
+def _too_short(why: str, slice_s: float, what: str, ran_s: float) -> str:
+    return f"{why or UNJUDGED}; {what} ran for {span_text(ran_s)}, in slices of {span_text(slice_s)}"

@@ -1,0 +1,32 @@
+"""Random writes second by second, with stock and with more spare area."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.plugin import POWER, Declared, RatedAs, ResultKind, figure_names
+
+CONSISTENCY: ResultKind[Any] = ResultKind(
+    "consistency",
+    f"{__name__}.result:ConsistencyResult",
+    section=f"{__name__}.page:section",
+    findings=f"{__name__}.findings:findings",
+    tables=f"{__name__}.findings:tables",
+)
+
+DECLARED = (
+    Declared(
+        "consistency",
+        "procedure",
+        True,
+        "How evenly a drive writes, second by second, and what more spare area changes.",
+        (
+            *figure_names("consistency_stock", "iops", *POWER),
+            *figure_names("consistency_spare_*", "iops", *POWER),
+        ),
+        rated={"consistency_stock_iops": (RatedAs("random_write_iops", 1.0, "steady"),)},
+        top=(9, "consistency_stock_iops"),
+    ),
+)
+KINDS = (CONSISTENCY,)
+ORDER = 6

@@ -1,0 +1,202 @@
+"""The Result of performance consistency."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import Field
+
+from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S, Stretch, steady_from, stretch
+from ssdlab.analysis.efficiency import efficiency
+from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW
+from ssdlab.plugin import (
+    NS_PER_S,
+    Doubted,
+    Metric,
+    Qualifier,
+    ResultBase,
+    Stored,
+    absent,
+    doubts,
+    evidence_of,
+    of_deviation,
+    power_scalars,
+)
+
+if TYPE_CHECKING:
+    from ssdlab.plugin import Columns, Step
+
+WARMER_C = 5.0
+"""By which a drive may begin one long write warmer than another: less than the least hysteresis of a drive's
+throttling (NVMe's temperature thresholds are whole kelvins, and drives part them by five or more)."""
+
+
+class StretchFigures(Stored):
+    """IOPS of the one-second rows of a stretch of a run."""
+
+    name: str
+    from_s: float
+    to_s: float
+    rows: int
+    floor: float = Field(description="slowest second")
+    p1: float = Field(description="1 % of the seconds are slower")
+    mean: float
+    deviation: float = Field(description="sample standard deviation")
+    evenness: float | None = Field(description="mean / deviation; None where nothing deviates")
+
+    @classmethod
+    def of(cls, name: str, found: Stretch) -> Self:
+        """Return the figures of a stretch under its name."""
+        return cls(name=name, evenness=found.evenness, **asdict(found))
+
+
+class ConsistencyEntry(Doubted):
+    """One amount of spare area."""
+
+    name: str = Field(description="stock, or how much is spare")
+    usable_bytes: int
+    spare_of_capacity: float = Field(description="share of the user capacity that stays unwritten")
+    asked_pct: int | None = Field(
+        default=None, description="share that was to be spare, in percent; 0: stock; None: not recorded"
+    )
+    spare_of_raw: float | None = Field(
+        default=None, description="(raw - usable) / raw; None: the raw capacity is not known"
+    )
+    ordinal: int
+    steady_from_s: float | None = Field(
+        description="from when on SNIA's rule holds, and no later round leaves its window; None: not shown"
+    )
+    capacities: float | None = Field(
+        default=None, description="bytes written at random / bytes of the part in use; None: not recorded"
+    )
+    rounds_after: int | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whole rounds after the part in use was written over once; absent: not recorded",
+    )
+    began_c: float | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="temperature when the step before ended; absent: not told",
+    )
+    stretches: tuple[StretchFigures, ...] = Field(
+        description="whole, late, last, steady; no last of a run that is all of it"
+    )
+    write_amplification: float | None = None
+    iops: float = Field(description="of the whole run, as the two below")
+    mb_s: float
+    mean_w: float | None = Field(default=None, description="mean power; None: no meter")
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        step: Step,
+        rows: Columns,
+        capacity_bytes: int,
+        round_s: float,
+        *,
+        asked_pct: int | None = None,
+        raw_bytes: int | None = None,
+        began_c: float | None = None,
+        failed: str = "",
+    ) -> Self:
+        """Return what the long write of one amount of spare area found; steady by rounds of `round_s`.
+
+        No window is believed that begins before the part in use was written over once, nor any of a drive
+        that held itself back for heat, as it is as even as its cooling, or that the host held back, nor of
+        I/Os that `failed`.
+        """
+        ends_s = rows["end_ns"].astype(float) / NS_PER_S
+        iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(float)
+        whole = ~rows["partial"]
+        ends_s, iops, moved = ends_s[whole], iops[whole], rows["bytes"][whole].cumsum()
+        end_s = float(ends_s[-1]) if ends_s.size else 0.0
+        summary = step.measured
+        _, length = step.ran.streams[0].span_bytes(capacity_bytes, 1)
+        capacities = summary.written_bytes / length
+        first_row = int(moved.searchsorted(MIN_CAPACITIES * length)) + 1
+        shown = evidence_of(step)
+        doubted = doubts([step.ordinal], hot=shown.hot, host=shown.not_the_drive(), failed=failed)
+        steady_s = None if doubted else steady_from(ends_s, iops, round(round_s), first_row)
+        # Of a run that is short, or steady late, the last seconds begin where it was steady.
+        last_s = max(0.0, end_s - LAST_S, steady_s or 0.0)
+        parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", last_s)]
+        parts = [part for part in parts if part != ("last", 0.0)]
+        if steady_s is not None:
+            parts.append(("steady", steady_s))
+        found = [(part, stretch(ends_s, iops, from_s, end_s)) for part, from_s in parts]
+        return cls(
+            name=name,
+            usable_bytes=length,
+            spare_of_capacity=1 - length / capacity_bytes,
+            asked_pct=asked_pct,
+            spare_of_raw=None if raw_bytes is None else 1 - length / raw_bytes,
+            ordinal=step.ordinal,
+            steady_from_s=steady_s,
+            capacities=capacities,
+            rounds_after=max(0, len(iops) - first_row) // round(round_s),
+            doubts=doubted,
+            began_c=began_c,
+            stretches=tuple(StretchFigures.of(part, figures) for part, figures in found if figures),
+            write_amplification=None if summary.drive is None else summary.drive.write_amplification,
+            mb_s=summary.mb_s,
+            iops=summary.iops,
+            mean_w=summary.mean_w,
+        )
+
+    @property
+    def judged(self) -> bool:
+        """Whether enough was written over to tell, and there is no doubt."""
+        enough = self.capacities is None or self.capacities >= MIN_CAPACITIES
+        rounds = self.rounds_after is None or self.rounds_after >= WINDOW
+        return enough and rounds and not self.doubts
+
+    @property
+    def last(self) -> StretchFigures:
+        """The last seconds: at most 400, from where it was steady; all of a short run that was not."""
+        named = {part.name: part for part in self.stretches}
+        return named.get("last") or named["whole"]
+
+    @property
+    def of_last(self) -> str:
+        """Which seconds those are: ``last 400 s``, ``all 60 s``."""
+        last = self.last
+        return f"{last.name if last.name == 'last' else 'all'} {last.rows} s"
+
+    @property
+    def key(self) -> str:
+        """What the names of its headline figures begin with."""
+        spare = round(self.spare_of_capacity * 100) if self.asked_pct is None else self.asked_pct
+        return f"consistency_spare_{spare}" if spare else "consistency_stock"
+
+    @property
+    def steady_at_end(self) -> bool:
+        """Whether it was shown to be steady during the last seconds."""
+        return self.steady_from_s is not None and self.steady_from_s <= self.last.from_s
+
+    @property
+    def headlines(self) -> tuple[Metric, ...]:
+        """The figures that it is ranked by."""
+        last, name, steps = self.last, self.key, (self.ordinal,)
+        found = efficiency("random", self.iops, self.mb_s, self.mean_w)
+        varies = of_deviation(last.mean, last.mean, last.deviation)
+        figures = (
+            Metric.more(f"{name}_iops", f"{self.name}, {self.of_last}", last.mean, "IOPS", varies=varies),
+            *power_scalars(name, f"{self.name}, whole run,", found, self.mean_w),
+        )
+        why = "the last seconds were not shown to be steady"
+        unproven = () if self.steady_at_end else (Qualifier(code="state-unproven", steps=steps, why=why),)
+        return tuple(each.resting(steps=steps).qualified(unproven) for each in figures)
+
+
+class ConsistencyResult(ResultBase):
+    """IOPS second by second under random writes, with the stock and with more spare area."""
+
+    kind: Literal["consistency"] = "consistency"
+    block_bytes: int
+    depth: int
+    engine: str
+    purged: bool
+    entries: tuple[ConsistencyEntry, ...]

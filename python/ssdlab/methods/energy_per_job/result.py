@@ -1,0 +1,108 @@
+"""The Result of a job whose energy was metered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import Field
+
+from ssdlab.plugin import (
+    EXAMPLE,
+    AnyProof,
+    Metric,
+    ResultBase,
+    TraceLaid,
+    TraceSource,
+    absent,
+    capacity_text,
+    proven,
+)
+
+if TYPE_CHECKING:
+    from ssdlab.plugin import SteadyProof, Step
+
+_GB = 1e9
+
+
+class EnergyJobResult(ResultBase):
+    """Joules for a fixed amount of work, and the time that it took."""
+
+    kind: Literal["energy-job"] = "energy-job"
+    job: str
+    ordinal: int
+    asked_bytes: int | None = Field(default=None, description="amount of the job; None: it has its own")
+    bytes: int = Field(description="read and written")
+    seconds: float = Field(description="from its first I/O to the end of the last")
+    energy_j: float | None = Field(default=None, description="None: not metered")
+    mean_w: float | None = None
+    error_j: float | None = Field(default=None, description="the meter's; None: not known")
+    steady: AnyProof | None = Field(default=None, description="the state that it began in")
+    source: TraceSource | None = Field(None, exclude_if=absent, description="of a trace: where it came from")
+    laid: TraceLaid | None = Field(None, exclude_if=absent, description="and what was made of it")
+
+    @property
+    def done(self) -> bool:
+        """Whether all of the job was done."""
+        return self.asked_bytes is None or self.bytes >= self.asked_bytes
+
+    @property
+    def j_per_gb(self) -> float | None:
+        """Joules for each GB."""
+        return self.energy_j / (self.bytes / _GB) if self.energy_j is not None and self.bytes else None
+
+    @property
+    def words(self) -> str:
+        """What the job was."""
+        amount = capacity_text(self.bytes if self.asked_bytes is None else self.asked_bytes)
+        return {
+            "fill": "the whole drive written",
+            "trace": "the trace",
+            "reads": f"{amount} of random reads",
+        }.get(self.job, f"{amount} of {self.job.removeprefix('steady-').replace('-', ' ')}")
+
+    @classmethod
+    def of(
+        cls,
+        step: Step,
+        job: str,
+        asked_bytes: int | None,
+        steady: SteadyProof | None,
+        *,
+        trace: Step | None = None,
+        made_up: bool = False,
+        quick: bool,
+    ) -> Self:
+        """Return the Result of a job that was done; `trace` is the step that read its trace."""
+        summary = step.measured
+        power = summary.power
+        error_w = None if power is None else power.error_w
+        seconds = float(summary.elapsed_s)
+        result = cls(
+            quick=quick,
+            job=job,
+            ordinal=step.ordinal,
+            asked_bytes=asked_bytes,
+            bytes=int(summary.moved_bytes),
+            seconds=seconds,
+            energy_j=None if power is None else power.energy_j,
+            mean_w=summary.mean_w,
+            error_j=None if error_w is None else error_w * seconds,
+            steady=steady,
+            source=None if trace is None else TraceSource.model_validate(trace.result.facts["source"]),
+            laid=None if trace is None else TraceLaid.model_validate(trace.result.facts["laid"]),
+        )
+        own = (*(proven(steady) if job.startswith("steady") else ()), *([EXAMPLE] if made_up else []))
+        figures = (each.resting(steps=(step.ordinal,)).qualified(own) for each in result.figures())
+        return result.model_copy(update={"scalars": tuple(figures)})
+
+    def figures(self) -> Iterator[Metric]:
+        """Yield the energy of the whole job; none of one that was given up."""
+        if not self.done:
+            return
+        name = self.job.replace("-", "_")
+        if self.energy_j is not None:
+            yield Metric.less(f"{name}_j", f"{self.words}, energy", self.energy_j, "J")
+            yield Metric.less(f"{name}_j_per_gb", f"{self.words}, energy a GB", self.j_per_gb, "J/GB")
+            yield Metric.less(f"{name}_w", f"{self.words}, power", self.mean_w, "W")
+        yield Metric.less(f"{name}_s", f"{self.words}, time", self.seconds, "s")

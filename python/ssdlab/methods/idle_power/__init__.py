@@ -1,0 +1,28 @@
+"""Power at rest, and the time to wake up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.plugin import Declared, RatedAs, ResultKind
+
+IDLE_POWER: ResultKind[Any] = ResultKind(
+    "idle-power",
+    f"{__name__}.result:IdlePowerResult",
+    section=f"{__name__}.page:section",
+    findings=f"{__name__}.findings:findings",
+    tables=f"{__name__}.findings:tables",
+)
+
+DECLARED = (
+    Declared(
+        "idle-power",
+        "procedure",
+        False,
+        "What a drive draws at rest in each of its power states, and how long it takes to wake from each.",
+        ("idle_w", "least_idle_w", "wake_up_us"),
+        rated={"idle_w": (RatedAs("idle_w"),)},
+    ),
+)
+KINDS = (IDLE_POWER,)
+ORDER = 11

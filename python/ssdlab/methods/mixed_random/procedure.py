@@ -1,0 +1,146 @@
+"""How a drive stands reads and writes at once, over every share of reads.
+
+Question
+    Throughput and efficiency of mixed 4 KiB random I/O at depth 32 and 128, from all reads to all writes;
+    comparisons use the mix of 70 % reads.
+
+Procedure
+    The drive is filled and overwritten at random to steady state, proven as in `steady-random-write`. From
+    there, without a rest, at depth 32 and then 128: 100, 90 ... 0 % reads, each for two minutes by as many
+    threads as the depth, each with one synchronous 4 KiB I/O in flight at a uniformly random block of the
+    whole span. The mixes go from reads to writes, so that each finds what more writing than its own has
+    left. Where a mix fell by over a fifth from a depth to a greater one, and not for the host, it is taken
+    again at the end: if it does not come back there is no headline figure. The scheduler is none.
+
+Source
+    AnandTech, review of the Memblaze PBlaze5 C916 (2019), "Mixed I/O Performance": depths, block, threads,
+    the 70/30 headline, throughput in MB/s and MB/s/W. Steps of ten per cent are those of its sibling
+    reviews. Durations and the state before are ours; the review states none.
+
+What it cannot show
+    Latency: at these depths the drive always has more to do than it needs, so a wait in the queue would
+    mostly tell the depth. None is given. A drive limited to less power is another entry, not another mix.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, Field
+
+from ssdlab.plugin import (
+    MAX_WORKERS,
+    Method,
+    RandomSteadyParams,
+    RunData,
+    Seconds,
+    Taken,
+    Workload,
+    checks_of,
+    in_steady_state,
+    mixed,
+    moved,
+    param,
+    proof_of_state,
+    proven,
+    repeat_if_fallen,
+    rising,
+)
+
+from . import MIXED
+from .result import MixedResult, MixPoint
+
+if TYPE_CHECKING:
+    from ssdlab.plugin import Lab
+
+BLOCK_BYTES = 4096
+HEADLINE_READ_PCT = 70
+MIXES = tuple(range(100, -1, -10))
+WITHHELD = "with so many I/Os in flight a latency mostly tells the depth"
+
+Depth = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
+
+
+class MixedRandomParams(RandomSteadyParams):
+    """Of the mixes, after writing to steady state."""
+
+    depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
+        (32, 128), "I/Os in flight, as threads of one; the reviews' two", unit="I/Os", min_length=1
+    )
+    seconds: Seconds = param(
+        120.0,
+        "at each mix: several waves of collection, and 22 mixes within an hour",
+        unit="s",
+        quick=0.5,
+        gt=0,
+        le=86_400,
+    )
+    ramp_seconds: Seconds = param(
+        5.0, "before each, not counted: what the mix before left", unit="s", quick=0.1, ge=0, le=3600
+    )
+
+
+def procedure(lab: Lab, p: MixedRandomParams) -> None:
+    """Fill, write to steady state, then each mix at each depth without a rest."""
+    lab.conditions(scheduler="none")
+    with in_steady_state(lab, p, BLOCK_BYTES):
+        taken: dict[int, list[Taken]] = {read_pct: [] for read_pct in MIXES}
+        for depth in p.depths:
+            for read_pct in MIXES:
+                workload = _mix(p, depth, read_pct)
+                step = lab.run(workload, label=_label(depth, read_pct))
+                taken[read_pct].append(Taken(workload, step))
+        repeat_if_fallen(lab, list(taken.values()))
+
+
+def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
+    """Put the lines together, and name the headline of each depth."""
+    points = tuple(
+        MixPoint.of(step, depth, read_pct)
+        for depth in p.depths
+        for read_pct in MIXES
+        if (step := data.step(_label(depth, read_pct))) is not None
+    )
+    steady = proof_of_state(data, p)
+    lines = [[_label(depth, read_pct) for depth in p.depths] for read_pct in MIXES]
+    checks = checks_of(data, lines, "MB/s", steady, _label(p.precondition_depth, 0))
+    headlines = [point for point in points if point.read_pct == HEADLINE_READ_PCT]
+    return MixedResult(
+        quick=data.quick,
+        block_bytes=BLOCK_BYTES,
+        engine="sync",
+        headline_read_pct=HEADLINE_READ_PCT,
+        points=points,
+        latency_withheld=WITHHELD,
+        steady=steady,
+        checks=checks,
+        scalars=tuple(
+            figure.qualified(proven(steady)).withheld(moved(checks))
+            for point in headlines
+            for figure in point.headlines(steady)
+        ),
+    )
+
+
+def _mix(p: MixedRandomParams, depth: int, read_pct: int) -> Workload:
+    return mixed(
+        read_pct, block_bytes=BLOCK_BYTES, threads=depth, seconds=p.seconds, ramp_seconds=p.ramp_seconds
+    )
+
+
+def _label(depth: int, read_pct: int) -> str:
+    return f"{read_pct} % reads, depth {depth}"
+
+
+METHOD = Method(
+    name="mixed-random",
+    version=1,
+    title="Mixed random I/O",
+    params=MixedRandomParams,
+    procedure=procedure,
+    conclude=conclude,
+    result=MIXED,
+    writes=lambda p: True,
+    needs=("span written",),
+    conditions={"scheduler": "none"},
+)

@@ -1,0 +1,84 @@
+"""The Result of mixed random I/O."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import Field
+
+from ssdlab.analysis.efficiency import efficiency
+from ssdlab.plugin import AnyProof, Metric, ResultBase, StateCheck, Stored, of_writing, power_scalars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.plugin import SteadyProof, Step
+
+
+class MixPoint(Stored):
+    """One share of reads at one depth; without latencies, of which so deep a queue says nothing."""
+
+    read_pct: int
+    depth: int = Field(description="I/Os in flight asked for")
+    ordinal: int
+    mb_s: float = Field(description="both directions together")
+    iops: float
+    read_mb_s: float
+    write_mb_s: float
+    mean_w: float | None = Field(description="mean power over the same time; None without a meter")
+
+    @classmethod
+    def of(cls, step: Step, depth: int, read_pct: int) -> Self:
+        """Return what the step of a mix found."""
+        summary = step.measured
+        return cls(
+            read_pct=read_pct,
+            depth=depth,
+            ordinal=step.ordinal,
+            mb_s=summary.mb_s,
+            iops=summary.iops,
+            read_mb_s=summary.mb_s_of("read"),
+            write_mb_s=summary.mb_s_of("write"),
+            mean_w=summary.mean_w,
+        )
+
+    @property
+    def mb_s_per_w(self) -> float | None:
+        """Efficiency."""
+        return self.mb_s / self.mean_w if self.mean_w else None
+
+    @property
+    def name(self) -> str:
+        """What its throughput is called as a headline figure."""
+        return f"mixed_random_qd{self.depth}_mb_s"
+
+    def headlines(self, steady: SteadyProof | None) -> Iterator[Metric]:
+        """Yield the figures that it is ranked by; power varies by other things than throughput."""
+        label = f"{self.read_pct}/{100 - self.read_pct} mix at QD {self.depth}"
+        found = efficiency("mixed", self.iops, self.mb_s, self.mean_w)
+        for each in (
+            Metric.more(self.name, label, self.mb_s, "MB/s"),
+            *power_scalars(self.name.removesuffix("_mb_s"), f"{label},", found, self.mean_w),
+        ):
+            varies = (
+                None if each.unit == "W" or steady is None else of_writing(each.value, steady.range_share)
+            )
+            yield each.resting(steps=(self.ordinal,), varies=varies)
+
+
+class MixedResult(ResultBase):
+    """Throughput over the share of reads, at a few depths."""
+
+    kind: Literal["mixed"] = "mixed"
+    block_bytes: int
+    engine: str
+    headline_read_pct: int = Field(description="the share of reads that comparisons use: 70")
+    points: tuple[MixPoint, ...] = Field(description="by depth, then from all reads to all writes")
+    latency_withheld: str = Field(description="why no latency is given")
+    steady: AnyProof | None = Field(description="the state that the mixes were taken in")
+    checks: tuple[StateCheck, ...] = Field(default=(), description="whether that state held meanwhile")
+
+    @property
+    def moved(self) -> bool:
+        """Whether the drive's state moved while the mixes were taken: none of them is reported then."""
+        return any(not check.held for check in self.checks)

@@ -1,0 +1,108 @@
+"""Paced writes over twice the cache that a fill found: what a drive sustains when its cache is no help.
+
+In a span that fits into the cache any rate that the cache takes looks sustained. So the fill is looked at for
+the end of a cache, and the rate is tried again over as much as twice that: from the rate that held in the
+span downwards, by halves, and once one holds the interval is halved twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from ssdlab.analysis.change import find_drop
+from ssdlab.analysis.over_position import speeds_over, written_ns
+from ssdlab.plugin import NS_PER_S, SPAN_UNIT_BYTES, Finding, Workload, evidence_of
+
+from .desktop_load import Layout, judge_rates
+
+if TYPE_CHECKING:
+    from ssdlab.plugin import Lab, Step, Tables
+
+LABEL = "cache of the fill"
+TIMES = 2
+"""So many times the cache is written: once until it is full, and as much again without it."""
+HALVINGS, MIDDLES = 6, 2
+PARTS = 2000
+ROW_NS = 50_000_000
+"""Of the fill: short enough that a cache of a hundredth of the drive is some rows."""
+SEARCH = "rate beyond the cache"
+
+
+class FoundCache(BaseModel):
+    """What the fill showed; nothing in a plan.
+
+    `hot`: heat had begun to slow the drive when its speed dropped, and no cache is told.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    looked: bool = False
+    cache_bytes: int | None = None
+    hot: bool = False
+
+
+def look_for_cache(lab: Lab, filled: Step) -> FoundCache:
+    """Work out where the fill's speed dropped for good; unknown if it was interrupted, or hot by then."""
+
+    def value(tables: Tables) -> dict[str, int | bool | None]:
+        rows = tables.rows(filled)
+        if (rows["end_ns"][1:] < rows["end_ns"][:-1]).any():  # a rest in between, in which a cache is emptied
+            return {"looked": True, "cache_bytes": None}
+        speeds, part_bytes = speeds_over(rows, PARTS)
+        drop = find_drop(speeds)
+        if drop is not None and evidence_of(filled).hot_by(written_ns(rows, (drop.at + 1) * part_bytes)):
+            return {"looked": True, "cache_bytes": None, "hot": True}
+        return {"looked": True, "cache_bytes": None if drop is None else round(drop.at * part_bytes)}
+
+    finding = Finding("end of a cache", {"of": filled.ordinal}, value)  # type: ignore[arg-type]
+    return FoundCache.model_validate(lab.find(finding, label=LABEL).result.facts)
+
+
+def span_beyond(cache_bytes: int, layout: Layout) -> int:
+    """Return the span of writes beyond the cache: twice its size at least, in whole blocks."""
+    minimum = max(TIMES * cache_bytes, layout.span_bytes)
+    return -(-minimum // SPAN_UNIT_BYTES) * SPAN_UNIT_BYTES // layout.block_bytes * layout.block_bytes
+
+
+def rate_beyond(layout: Layout, rate: int, cache_bytes: int) -> Workload:
+    """Return the writes alone at a rate, until twice the cache was due."""
+    wide = replace(layout, span_bytes=span_beyond(cache_bytes, layout))
+    every_ns = layout.burst_bytes * NS_PER_S // (rate * 10**6)
+    time_ns = TIMES * cache_bytes * NS_PER_S // (rate * 10**6)
+    return Workload.of(wide.writes(every_ns=every_ns, time_ns=time_ns))
+
+
+def unloaded_ns(tried: Sequence[Step]) -> float | None:
+    """Return the p99 of the lowest rate tried within the span; None in a plan."""
+    return judge_rates(tried[:1], 0)[0].p99_ns if tried else None
+
+
+def lowest_beyond(cache_bytes: int, most_seconds: float) -> int:
+    """Return the lowest rate at which twice the cache is written in a time, in whole MB/s."""
+    return max(1, math.ceil(TIMES * cache_bytes / most_seconds / 1e6))
+
+
+def search_beyond(safe: int, lowest: int, holds: Callable[[int], bool]) -> None:
+    """Halve from the rate that held within the span until one holds, then halve the interval twice."""
+    failed, rate = None, safe
+    for _ in range(HALVINGS):
+        if holds(rate):
+            break
+        failed, rate = rate, max(lowest, rate // 2)
+        if rate == failed:
+            return
+    else:
+        return
+    for _ in range(0 if failed is None else MIDDLES):
+        middle = (rate + (failed or rate)) // 2
+        if middle in (rate, failed):
+            return
+        if holds(middle):
+            rate = middle
+        else:
+            failed = middle

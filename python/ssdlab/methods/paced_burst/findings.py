@@ -1,0 +1,175 @@
+"""Paced bursts: their findings and their tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.plugin import Amount, Bound, Claim, Evidence, Table, capacity_text, cells, counted, words
+
+from .result import LOAD_SERVICE, LOAD_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .result import PacedBurstResult, PacedRate
+
+
+def findings(result: PacedBurstResult) -> Iterator[Claim]:
+    """Yield load time, speeds inside bursts, and the rate of writes that is safe."""
+    paced = result.loads[0]
+    shown = Evidence((paced.ordinal,))
+    yield Claim(
+        "{reads} beside the writes: {figure} with a read in flight, {service} as the sum of service times",
+        figure=Amount(result.load_s, "s"),
+        evidence=shown,
+        others={
+            "reads": f"{counted(len(result.reads_s), 'read')} of {capacity_text(result.read_bytes)}",
+            "service": Amount(result.load_latencies_s, "s"),
+        },
+    )
+    for side in paced.sides:
+        yield Claim(
+            f"Inside bursts {side.direction}s {{figure}}", figure=Amount(side.mb_s, "MB/s"), evidence=shown
+        )
+    yield safe_rate(result)
+    if result.beyond:
+        yield rate_beyond(result)
+    elif result.cache_bytes is not None:
+        yield Claim(
+            "What the drive sustains beyond the {cache} of a cache was not tried: {why}",
+            evidence=Evidence(tuple(each.ordinal for each in result.rates)),
+            others={"cache": Amount(result.cache_bytes, "bytes"), "why": result.beyond_why},
+        )
+    if result.hot_fill:
+        yield Claim(
+            "The drive was hot when its speed dropped in the fill: whether that was a cache is not known"
+        )
+
+
+def safe_rate(result: PacedBurstResult) -> Claim:
+    """Return the verdict on sustained writing: how long the p99 was at the highest rate that held."""
+    tried = Evidence(tuple(each.ordinal for each in result.rates))
+    if result.safe_mb_s is None:
+        return Claim("No rate of writing was sustained", evidence=tried)
+    safe = Amount(result.safe_mb_s, "MB/s")
+    held = next(each for each in result.rates if each.rate == result.safe_mb_s)
+    within = {
+        "span": Amount(result.span_bytes, "bytes"),
+        "cache": Amount(result.cache_bytes, "bytes"),
+        "written": Amount(held.written_bytes, "bytes"),
+    }
+    where = ", over {written} of writes within a span of {span}"
+    if result.cache_bytes is not None:
+        where += "; the speed of the fill fell after {cache}"
+    if result.lowest_failed_mb_s is None:
+        return Claim(
+            f"Writing is safe up to at least {{figure}}{where}; no rate failed",
+            figure=safe,
+            evidence=tried,
+            others=within,
+        )
+    failed = next(each for each in result.rates if each.rate == result.lowest_failed_mb_s)
+    return Claim(
+        f"Writing is safe up to {{figure}}{where}; at {{failed}} {{why}}",
+        figure=safe,
+        bound=Bound("under", Amount(failed.rate, "MB/s")),
+        evidence=tried,
+        others={**within, "failed": Amount(failed.rate, "MB/s"), "why": failed.why},
+    )
+
+
+def rate_beyond(result: PacedBurstResult) -> Claim:
+    """Return the verdict on writing twice what the fill wrote before its speed fell."""
+    tried = Evidence(tuple(each.ordinal for each in result.beyond))
+    others: dict[str, Amount | str] = {
+        "span": Amount(result.beyond_span_bytes, "bytes"),
+        "cache": Amount(result.cache_bytes, "bytes"),
+        "lowest": Amount(result.beyond[0].rate, "MB/s"),
+    }
+    where = "over a span of {span}, twice the {cache} after which the speed of the fill fell"
+    if result.safe_beyond_mb_s is None:
+        return Claim(f"No rate down to {{lowest}} was sustained {where}", evidence=tried, others=others)
+    up_to = "at least " if all(each.held for each in result.beyond) else ""
+    return Claim(
+        f"Writing is safe up to {up_to}{{figure}} {where}",
+        figure=Amount(result.safe_beyond_mb_s, "MB/s"),
+        evidence=tried,
+        others=others,
+    )
+
+
+def loads(result: PacedBurstResult) -> Table:
+    """Return throughput inside bursts and latencies, of each load and direction."""
+    head = (
+        "Load",
+        "Direction",
+        "I/Os",
+        "MB/s inside",
+        "MB/s of service time",
+        "Busy",
+        "Service times summed",
+        "p50",
+        "p99",
+        "p99.9",
+        "p99 by time",
+    )
+    rows = tuple(
+        (
+            words(load.name),
+            words(side.direction),
+            cells.count(side.ios),
+            cells.throughput(side.mb_s),
+            cells.throughput(side.service_mb_s),
+            cells.seconds(side.busy_s),
+            cells.seconds(side.latencies_s),
+            *(cells.latency(side.by_count.get(key)) for key in ("p50", "p99", "p99.9")),
+            cells.latency(side.by_time.get("p99")),
+        )
+        for load in result.loads
+        for side in load.sides
+    )
+    caption = "Throughput inside bursts, and service latency by count and weighted by time"
+    return Table(caption, head, rows)
+
+
+def load_time(result: PacedBurstResult) -> Table:
+    """Return what the large reads took, in one row."""
+    head = (LOAD_TIME, LOAD_SERVICE, *(f"Read {at}" for at in range(1, len(result.reads_s) + 1)))
+    row = (
+        cells.seconds(result.load_s),
+        cells.seconds(result.load_latencies_s),
+        *(cells.seconds(each) for each in result.reads_s),
+    )
+    caption = "Load time; each read from when it was due to its last I/O"
+    return Table(caption, head, (row,), brief=(LOAD_TIME, LOAD_SERVICE))
+
+
+def rates(result: PacedBurstResult) -> Table:
+    """Return every rate of writes that was tried within the span."""
+    return _rates("Every rate tried", result.rates, result.safe_mb_s)
+
+
+def _rates(caption: str, tried: Sequence[PacedRate], safe: int | None) -> Table:
+    head = ("MB/s", "Bytes written", "p99 of service", "Longest", "Held")
+    rows = tuple(
+        (
+            cells.count(each.rate),
+            cells.count(each.written_bytes),
+            cells.latency(each.p99_ns),
+            cells.latency(each.max_ns),
+            words("yes" if each.held else f"no: {each.why}"),
+        )
+        for each in tried
+    )
+    marked = next((at for at, each in enumerate(tried) if each.rate == safe), None)
+    return Table(caption, head, rows, marked=marked)
+
+
+def tables(result: PacedBurstResult) -> tuple[Table, ...]:
+    """Return the loads, the load time, and every rate."""
+    beyond = _rates(
+        "Every rate tried over twice what was filled before the speed fell",
+        result.beyond,
+        result.safe_beyond_mb_s,
+    )
+    return (loads(result), load_time(result), rates(result), *((beyond,) if result.beyond else ()))

@@ -1,0 +1,231 @@
+"""Paced bursts: the minute as a timeline, throughput inside bursts, load time, latency, and the safe rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.plugin import (
+    NS_PER_S,
+    Axis,
+    Bar,
+    BarGroup,
+    BarsChart,
+    BarsView,
+    Buttons,
+    Choice,
+    Dot,
+    Exhibit,
+    Figure,
+    Line,
+    Measure,
+    Rule,
+    Section,
+    SeriesChart,
+    XyChart,
+    XyView,
+    block_text,
+    capacity_text,
+    counted,
+    efficiency,
+    lead,
+    leads,
+    over_time,
+    span_text,
+    together,
+    with_result,
+)
+
+from . import findings as paced
+from .latency_page import curves
+from .result import PacedBurstResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.plugin import Direction, Shown
+
+    from .result import BurstLoad
+
+Paced = tuple["Shown", PacedBurstResult]
+_NAMES = ("paced", "saturated")
+_SIDES: tuple[tuple[Direction, str], ...] = (("read", "reads"), ("write", "writes"))
+
+
+def section(runs: Sequence[Shown]) -> Section:
+    """Return the section of paced bursts; the loads are buttons, for the verdict may flip between them."""
+    kept = with_result(runs, PacedBurstResult)
+    figures = (
+        _timeline(kept),
+        _throughput(kept),
+        _load_time(kept),
+        curves(kept, together(kept, paced.loads)),
+        _rates(kept),
+        efficiency.figure("paced-burst", _worked(kept)),
+    )
+    return Section(
+        id="paced-burst",
+        title=runs[0].run.manifest.method.title,
+        lead=leads(kept, paced.findings),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=tuple(figure for figure in figures if figure is not None),
+        exhibits=(
+            Exhibit(
+                "The loads in figures",
+                "Busy: the time with an I/O in flight. Service times are summed beside it, as in the review: "
+                "those of I/Os in flight together overlap.",
+                (together(kept, paced.loads),),
+            ),
+        ),
+    )
+
+
+def _worked(kept: Sequence[Paced]) -> list[efficiency.Worked]:
+    return [
+        efficiency.Worked(shown, f"{load.name} load", "", load.efficiency, load.mean_w)
+        for shown, result in kept
+        for load in result.loads
+        if load.efficiency is not None and load.mean_w is not None
+    ]
+
+
+def _timeline(kept: Sequence[Paced]) -> Figure | None:
+    choices = [_choice(shown, load) for shown, result in kept for load in result.loads]
+    if not any(choice.tracks for choice in choices):
+        return None
+    first = kept[0][1]
+    drives = tuple(shown.style.short for shown, _ in kept)
+    return Figure(
+        id="paced-burst-timeline",
+        title="Timeline",
+        lead="MB/s over time: reads solid, writes dashed.",
+        described=" ".join(leads(kept, paced.findings)),
+        chart=SeriesChart(
+            (Measure("mb_s", "MB/s", Axis("MB/s (decimal)", "mb_s"), pauses=True),),
+            tuple(choices),
+            variants=len(_NAMES),
+            window_s=(0.0, max(len(result.reads_s) * result.read_every_s for _, result in kept)),
+        ),
+        tables=(together(kept, paced.loads),),
+        measured=_how(first),
+        buttons=(
+            *((Buttons("view", "Drive", drives),) if len(drives) > 1 else ()),
+            Buttons("variant", "Load", _NAMES),
+        ),
+        zoom=True,
+        wide=True,
+    )
+
+
+def _choice(shown: Shown, load: BurstLoad) -> Choice:
+    rows = over_time.rows_of(over_time.Watched(shown, load.ordinal, load.name))
+    tracks = tuple(over_time.track(each, ("end_s", "mb_s")) for each in rows)
+    return Choice(f"{shown.label}, {load.name}", tracks, absent=None if tracks else "no rows were kept")
+
+
+def _how(result: PacedBurstResult) -> tuple[str, ...]:
+    place = f"the first {capacity_text(result.span_bytes)}"
+    side_depth = result.side_depth or result.depth
+    return (
+        f"Writes of {block_text(result.block_bytes)} at random in {place}: "
+        f"{capacity_text(result.burst_bytes)} every {span_text(result.every_s)}.",
+        f"Reads of {capacity_text(result.read_bytes)} elsewhere, 64 KiB sequential, one every "
+        f"{span_text(result.read_every_s)}; at most {2 * side_depth} I/Os in flight, {side_depth} of each.",
+        "Saturated: the same without pauses.",
+    )
+
+
+def _throughput(kept: Sequence[Paced]) -> Figure:
+    views = tuple(
+        BarsView(name, Axis("MB/s (decimal)", "mb_s"), "higher", tuple(_groups(kept, name)))
+        for name in _NAMES
+    )
+    return Figure(
+        id="paced-burst-throughput",
+        title="Throughput inside bursts",
+        lead="Bytes over the time with an I/O in flight; idle time is not counted. Higher is better. The "
+        "review divides by service time: the table has both.",
+        described=" ".join(leads(kept, paced.findings)),
+        chart=BarsChart(views),
+        tables=(together(kept, paced.loads),),
+        measured=_how(kept[0][1]),
+        buttons=(Buttons("view", "Load", _NAMES),),
+    )
+
+
+def _groups(kept: Sequence[Paced], name: str) -> list[BarGroup]:
+    groups = []
+    for direction, plural in _SIDES:
+        bars = [
+            Bar(shown.index, side.mb_s, "")
+            for shown, result in kept
+            for load in result.loads
+            if load.name == name and (side := load.side(direction)) is not None
+        ]
+        if bars:
+            groups.append(BarGroup(plural, tuple(sorted(bars, key=lambda bar: -bar.value))))
+    return groups
+
+
+def _load_time(kept: Sequence[Paced]) -> Figure:
+    first = kept[0][1]
+    title = f"{counted(len(first.reads_s), 'read')} of {capacity_text(first.read_bytes)}"
+    found = {
+        "with a read in flight": [(shown, result.load_s) for shown, result in kept],
+        "service times summed": [(shown, result.load_latencies_s) for shown, result in kept],
+    }
+    views = tuple(
+        BarsView(name, Axis(name, "ns"), "lower", (BarGroup(title, _ranked(times)),))
+        for name, times in found.items()
+    )
+    return Figure(
+        id="paced-burst-load",
+        title="Load time",
+        lead="Of all the reads beside the paced writes. Lower is better. The review sums service times: each "
+        "I/O in flight counts, where a user waits once.",
+        described=" ".join(leads(kept, paced.findings)),
+        chart=BarsChart(views),
+        tables=(together(kept, paced.load_time),),
+        measured=_how(first),
+        buttons=(Buttons("view", "Load time", tuple(found)),),
+    )
+
+
+def _ranked(times: Sequence[tuple[Shown, float]]) -> tuple[Bar, ...]:
+    bars = (Bar(shown.index, seconds * NS_PER_S, "") for shown, seconds in times)
+    return tuple(sorted(bars, key=lambda bar: bar.value))
+
+
+def _rates(kept: Sequence[Paced]) -> Figure:
+    """Return the chart of every rate tried."""
+    lines, rules = [], []
+    for shown, result in kept:
+        dots = tuple(
+            Dot(float(each.rate), each.p99_ns, chosen=(each.rate == result.safe_mb_s) or None)
+            for each in result.rates
+            if each.p99_ns is not None
+        )
+        lines.append(Line(shown.index, "", True, dots))
+        if result.rates and result.rates[0].p99_ns is not None:
+            bound_ns = result.factor * result.rates[0].p99_ns
+            rules.append(
+                Rule(shown.index, bound_ns, f"{result.factor:g} x unloaded" if len(kept) == 1 else "")
+            )
+    view = XyView(
+        "p99",
+        Axis("sustained rate of writes, MB/s, log", "mb_s", "log"),
+        Axis("p99 service time of the writes, log", "ns", "log"),
+        tuple(lines),
+        tuple(rules),
+    )
+    return Figure(
+        id="paced-burst-rates",
+        title="Latency over the sustained rate",
+        lead="Further right and lower is better. Ring: the safe rate. Dotted: the bound.",
+        described=" ".join(lead(shown, [paced.safe_rate(result)]) for shown, result in kept),
+        chart=XyChart((view,)),
+        tables=(together(kept, paced.rates),),
+        measured=(
+            "The writes alone, in bursts, the more closely the higher the rate; each rate after a rest.",
+            f"Safe: p99 within {kept[0][1].factor:g} times that of the lowest rate, all writes done in time.",
+        ),
+    )

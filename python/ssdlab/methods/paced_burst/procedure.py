@@ -1,0 +1,259 @@
+"""How a drive stands writes that come in bursts beside large reads, as on a desktop.
+
+Question
+    Throughput and latency of reads and writes inside bursts; how long large reads take beside the writes;
+    how much of that is left without pauses; and what rate of writing the drive sustains without a change.
+
+Procedure
+    The drive rests and is filled sequentially, and its first 8 GB are overwritten at random. Then for 60 s:
+    40 MB of 4 KiB writes at random places inside these 8 GB, due every 2 s; and beside them ten reads of 200
+    MB, one every 6 s, each of a part of the rest that no other one reads, 64 KiB sequential. Reads and writes
+    have at most 4 I/Os in flight together, 2 each, by one io_uring thread. Every I/O is logged. The same is
+    done for as long without pauses. Then the writes alone, 4 in flight, in the same bursts that follow more
+    and more closely: the rate is doubled until their p99 is over twice that of the lowest rate, or they are
+    not done in time; then the interval is halved. Where the speed of the fill fell for good, as at the end of
+    a cache, the writes are then done over a span of twice what was filled by then until as much was due, at
+    the rate that held and by halves below it, until one holds there too. Before each load the drive rests,
+    and a simulated one goes back to the state after the overwriting.
+
+Source
+    PC Perspective, review of the Intel SSD 600p (2016): fill, span, background of 40 MB every 2 s, ten reads
+    of 200 MB, depth of at most 4, throughput inside bursts, load time, latency percentiles, paced against
+    saturated. It gives neither the block of the writes nor the period of the reads, nor does it say that the
+    depth of 4 is that of both together: these are inferred. It divides bytes by service time, and its load
+    time is a sum of service times: beside these stand ours, by the time with an I/O in flight. Rests, the
+    search for the sustained rate, and that it goes beyond the cache are ours.
+
+What it cannot show
+    More than the span holds: a drive that writes more than this a day wears its cache otherwise. A rate
+    counts as sustained when it is kept up for the time of a try; where the speed of the fill did not fall, or
+    twice as much does not fit on the drive, that may be a cache's rate. Why it fell a fill does not tell. On
+    a simulated drive that is scaled down the bursts are too large for its cache.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import model_validator
+
+from ssdlab.plugin import (
+    Bursts,
+    Bytes,
+    Departure,
+    Method,
+    Params,
+    Remarks,
+    RunData,
+    Seconds,
+    Tried,
+    UsageError,
+    param,
+    remarks_of_size,
+    search_highest,
+)
+
+from . import PACED_BURST
+from .beyond_cache import ROW_NS, look_for_cache
+from .beyond_search import BeyondTrial, beyond_facts, search_cache
+from .desktop_load import (
+    FACTOR,
+    MAX_BLOCK_BYTES,
+    MAX_EVERY_S,
+    READ_BLOCK_BYTES,
+    SEARCH,
+    Layout,
+    judge_rates,
+    rate_workload,
+)
+from .result import BURST_BYTES, SPAN_BYTES, BurstLoad, PacedBurstResult, highest_held
+
+if TYPE_CHECKING:
+    from ssdlab.plugin import Lab, RunFacts, Step
+
+
+REVIEW_DEPTH = 4
+"""I/Os in flight at most, as on a desktop."""
+
+
+class PacedBurstParams(Params):
+    """Of the load in bursts, and of the search for the sustained rate."""
+
+    span: Bytes = param(
+        SPAN_BYTES, "first bytes of the drive: the writes stay in them", unit="B", quick=4 * 10**6, ge=1 << 20
+    )
+    block: Bytes = param(
+        4096,
+        "of the writes; inferred: the review says small ones, 64 KiB at most",
+        unit="B",
+        ge=512,
+        le=MAX_BLOCK_BYTES,
+        multiple_of=512,
+    )
+    burst: Bytes = param(
+        BURST_BYTES, "written at once: 20 MB/s, a download", unit="B", quick=400_000, ge=512, le=10**12
+    )
+    every_seconds: Seconds = param(
+        2.0, "from one burst to the next", unit="s", quick=0.2, ge=0.001, le=MAX_EVERY_S
+    )
+    read: Bytes = param(200 * 10**6, "each read", unit="B", quick=10**6, ge=READ_BLOCK_BYTES, le=10**12)
+    reads: int = param(10, "how many", ge=1, le=1000)
+    read_every_seconds: Seconds = param(
+        6.0,
+        "from one read to the next; inferred: ten within the minute",
+        unit="s",
+        quick=0.6,
+        ge=0.001,
+        le=3600,
+    )
+    depth: int = param(
+        REVIEW_DEPTH, "I/Os in flight; the review has 4 at most", unit="I/Os", ge=1, le=REVIEW_DEPTH
+    )
+    depth_of: Literal["both", "each"] = param(
+        "both", "both: reads and writes share the depth, half each; each: either has all of it; inferred"
+    )
+    rest_seconds: Seconds = param(
+        30.0, "before each load: a cache is emptied in it", unit="s", quick=0.1, ge=0, le=86_400
+    )
+    first: int = param(5, "rate to begin with: an unloaded drive", unit="MB/s", quick=16, ge=1, le=100_000)
+    most: int = param(4000, "rate to end with", unit="MB/s", quick=1000, ge=1, le=100_000)
+    resolution: float = param(
+        0.1, "of the rate: so far the search halves", unit="share", quick=0.25, ge=0.01, le=0.5
+    )
+    rate_seconds: Seconds = param(60.0, "at each rate", unit="s", quick=0.5, gt=0, le=86_400)
+    beyond_seconds: Seconds = param(
+        3600.0,
+        "at most at each rate while twice the cache is written; 0: nothing is written beyond the cache",
+        unit="s",
+        quick=0.0,
+        ge=0,
+    )
+
+    @property
+    def side_depth(self) -> int:
+        """I/Os in flight of each direction, where both are done."""
+        return self.depth if self.depth_of == "each" else self.depth // 2
+
+    @model_validator(mode="after")
+    def _one_each(self) -> Self:
+        if self.side_depth < 1:
+            raise UsageError(
+                f"depth {self.depth} is shared by reads and writes, and leaves one of them none",
+                "set depth to 2 or more, or depth_of=each",
+            )
+        return self
+
+
+def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
+    """Lay the load on a drive; a drive that is too small, or a burst for a block, is a UsageError."""
+    return Layout.cut(
+        usable_bytes,
+        span=p.span,
+        block=p.block,
+        burst=p.burst,
+        every_seconds=p.every_seconds,
+        read=p.read,
+        reads=p.reads,
+        read_every_seconds=p.read_every_seconds,
+        depth=p.depth,
+        side_depth=p.side_depth,
+    )
+
+
+def procedure(lab: Lab, p: PacedBurstParams) -> None:
+    """Fill, overwrite the span, then each load from there: paced, saturated, and the rates."""
+    layout = lay_out(lab.usable_bytes, p)
+    lab.conditions(scheduler="none")
+    lab.idle(p.rest_seconds)
+    cache = look_for_cache(lab, lab.fill(row_ns=ROW_NS))
+    lab.precondition(layout.overwrite(), label="overwrite the span")
+    with lab.fork() as back:
+        for name in ("paced", "saturated"):
+            back()
+            lab.idle(p.rest_seconds)
+            lab.run(layout.both(paced=name == "paced"), label=name)
+        tried: list[Step] = []
+
+        def holds(rate: int, certain: bool) -> bool:
+            back()
+            lab.idle(p.rest_seconds, certain=certain)
+            workload = rate_workload(layout, rate, p.rate_seconds)
+            label, key = f"{rate} MB/s paced", Tried(search=SEARCH, value=rate)
+            tried.append(lab.run(workload, label=label, certain=certain, tried=key))
+            return judge_rates(tried, p.most)[-1].held
+
+        search_highest(p.first, p.most, p.resolution, holds)
+
+        def rest() -> None:
+            back()
+            lab.idle(p.rest_seconds, certain=False)
+
+        trial = BeyondTrial(lab, layout, tried, p.most, rest)
+        search_cache(trial, cache, highest_held(judge_rates(tried, p.most)), p.beyond_seconds)
+
+
+def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
+    """Put the loads together, and the highest rate that held below the lowest that did not."""
+    paced, saturated = data.step("paced"), data.step("saturated")
+    assert paced is not None  # the procedure has it, and the other one
+    assert saturated is not None
+    ios = data.ios(paced)
+    loads = (
+        BurstLoad.of("paced", paced, data.buckets(paced), ios),
+        BurstLoad.of("saturated", saturated, data.buckets(saturated)),
+    )
+    writing, reading = paced.ran.streams
+    assert isinstance(writing.arrival, Bursts)  # as the layout has them
+    assert isinstance(reading.arrival, Bursts)
+    return PacedBurstResult.of(
+        loads,
+        ios,
+        judge_rates(data.tried(SEARCH), p.most),
+        quick=data.quick,
+        span_bytes=writing.span_bytes(data.capacity_bytes, 1)[1],
+        block_bytes=p.block,
+        burst_bytes=writing.arrival.bytes,
+        every_s=p.every_seconds,
+        read_bytes=reading.arrival.bytes,
+        read_every_s=p.read_every_seconds,
+        depth=p.depth,
+        side_depth=writing.depth,
+        factor=FACTOR,
+        **beyond_facts(data, p.beyond_seconds, p.most),
+    )
+
+
+def _of_depth(facts: RunFacts, p: PacedBurstParams) -> Remarks:
+    """Return the departure of more I/Os in flight than the review has at most."""
+    paced = facts.data.step("paced")
+    if paced is None:
+        return Remarks()
+    in_flight = sum(stream.depth for stream in paced.ran.streams)
+    if in_flight <= REVIEW_DEPTH:
+        return Remarks()
+    return Remarks(
+        (
+            Departure(
+                code="depth",
+                what=f"{in_flight} I/Os in flight at most, {p.depth} of each direction; the review has "
+                f"{REVIEW_DEPTH} at most",
+                why="it was set so",
+            ),
+        )
+    )
+
+
+METHOD = Method(
+    name="paced-burst",
+    version=2,
+    title="Paced bursts",
+    params=PacedBurstParams,
+    procedure=procedure,
+    conclude=conclude,
+    remarks=remarks_of_size("its bursts, reads and rests are not made smaller with it", _of_depth),
+    result=PACED_BURST,
+    writes=lambda p: True,
+    needs=("span written",),
+    conditions={"scheduler": "none"},
+    engine="uring",
+)

@@ -1,0 +1,440 @@
+"""SNIA's tests of rounds: findings, the cells, and the window that steady state is judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Self
+
+from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
+from ssdlab.plugin import (
+    Amount,
+    Bound,
+    Claim,
+    Evidence,
+    Table,
+    block_text,
+    cells,
+    clause,
+    counted,
+    fixed_share_text,
+    latency_text,
+    moves,
+    numbered_text,
+    of_unit,
+    share_text,
+)
+
+from .result import SPECIFICATION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from ssdlab.plugin import Quantity
+
+    from .judgement import Judgement
+    from .result import PtsBase, PtsResult, PtsSamples
+    from .rounds_result import FiveNines, PtsCell, PtsRounds, TrackedVariable
+
+NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
+
+
+@dataclass(frozen=True)
+class Window:
+    """A tracked variable, and the window of it that is judged: of rounds, or of samples."""
+
+    variable: TrackedVariable
+    verdict: str
+    first: int
+    last: int
+    unit: str = "round"
+    """What a value is: a round or a sample."""
+    cuts: tuple[int, ...] = ()
+    """Rounds that were the first after an interruption; the window is of what follows the last of them."""
+
+    @classmethod
+    def each_of(cls, rounds: PtsRounds) -> tuple[Self, ...]:
+        """Return the window of each tracked variable of a group of rounds."""
+        return tuple(
+            cls(each, rounds.verdict, rounds.first, rounds.last, cuts=rounds.cuts) for each in rounds.tracked
+        )
+
+    @classmethod
+    def of_rounds(cls, rounds: PtsRounds) -> Self:
+        """Return the window of the variable that decides: nearest to its limit, or furthest beyond."""
+        return max(cls.each_of(rounds), key=lambda each: each.excess)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether its own values keep both limits; None where nothing was judged.
+
+        Steady state asks more: that all variables keep them at once, after enough was written.
+        """
+        each = self.variable
+        if each.mean is None or each.range_share is None or each.rise_share is None:
+            return None
+        return each.mean > 0 and each.range_share <= MAX_RANGE and each.rise_share <= MAX_RISE
+
+    @property
+    def measures(self) -> tuple[tuple[str, float, float], ...]:
+        """What the rule asks of: in words with the direction, as a share of the mean, and its limit."""
+        each = self.variable
+        if each.range_share is None or each.rise_share is None:
+            return ()
+        went = "rose by" if each.slope is not None and each.slope > 0 else "fell by"
+        return ("ranged over", each.range_share, MAX_RANGE), (went, each.rise_share, MAX_RISE)
+
+    @property
+    def worst(self) -> tuple[str, float, float] | None:
+        """The measure that comes nearest to its limit or goes furthest beyond it, its share and the limit."""
+        return max(self.measures, key=lambda one: one[1] / one[2], default=None)
+
+    @property
+    def excess(self) -> float:
+        """How often the limit of the worst measure is in it; 0 where nothing was judged."""
+        return 0.0 if self.worst is None else self.worst[1] / self.worst[2]
+
+    @property
+    def failed(self) -> str:
+        """Every limit that its values break, with the direction; empty where there is none, or no mean."""
+        if self.variable.mean is not None and self.variable.mean <= 0:
+            return f"{self.variable.name} did nothing"
+        name, its = ("they", "their") if self.unit == "sample" else (self.variable.name, "its")
+        broken = [
+            clause(
+                Claim(
+                    f"{went} {{figure}}{'' if at else f' of {its} mean'} ({{bound}})",
+                    figure=Amount(100 * share, "%"),
+                    bound=Bound("at most", Amount(100 * limit, "%")),
+                )
+            )
+            for at, (went, share, limit) in enumerate(one for one in self.measures if one[1] > one[2])
+        ]
+        return f"{name} {' and '.join(broken)}" if broken else ""
+
+    @property
+    def span(self) -> str:
+        """Which rounds it is of, and where an interruption cut them; how many there are, where too few."""
+        if self.variable.mean is None:
+            return f"none: {len(self.variable.values)} of {WINDOW} {self.unit}s"
+        of = f"{numbered_text(self.unit, self.first, self.last)} of {len(self.variable.values)}"
+        return f"{of}, {cuts_text(self.cuts)}" if self.cuts else of
+
+
+def found_text(samples: PtsSamples) -> str:
+    """Return the verdict on samples, and in how many."""
+    if samples.variable.mean is None:
+        return samples.verdict
+    window = Window(samples.variable, samples.verdict, samples.first, samples.last, "sample")
+    within = counted(len(samples.variable.values), "sample")
+    return f"{samples.verdict} in {within}{failed_text([window], samples)}"
+
+
+def failed_text(windows: Sequence[Window], judgement: Judgement) -> str:
+    """Return every limit that the windows of a judgement break: ``: in rounds 1 to 5 A fell by ...``.
+
+    Empty where it was steady, or could not be told.
+    """
+    failed = [window.failed for window in windows if window.failed]
+    if not failed or judgement.steady or not judgement.judged:
+        return ""
+    window = windows[0]
+    return f": in {numbered_text(window.unit, window.first, window.last)} {'; '.join(failed)}"
+
+
+def window_claim(
+    says: str,
+    window: Window,
+    evidence: Evidence | None = None,
+    others: Mapping[str, Amount | str] | None = None,
+) -> Claim:
+    """Return a claim of steady state: its figure is the measure nearest to its limit, or furthest beyond."""
+    worst = window.worst
+    _, share, limit = worst or ("", None, MAX_RANGE)
+    return Claim(
+        says,
+        figure=None if share is None else Amount(100 * share, "%"),
+        bound=Bound("at most", Amount(100 * limit, "%")),
+        evidence=Evidence() if evidence is None else evidence,
+        others={} if others is None else others,
+    )
+
+
+def findings(result: PtsResult) -> Iterator[Claim]:
+    """Yield the verdict on steady state of each group of cells, and the means of its window."""
+    own = "" if result.specification == SPECIFICATION else ": the figures are not SNIA's"
+    others: dict[str, Amount | str] = {"of": result.specification}
+    yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}{own}", others=others)
+    for group in result.groups:
+        name = f"{group.group}: " if group.group else ""
+        verdict = (
+            f"steady in {numbered_text('round', group.first, group.last)}"
+            if group.steady
+            else f"steady state {group.verdict} in {rounds_since_cut(group)}"
+        ) + failed_text(Window.each_of(group), group)
+        values = ", ".join(
+            f"{each.name} {mean_text(each.mean, each.unit)}"
+            for each in group.tracked
+            if each.mean is not None
+        )
+        window = Window.of_rounds(group)
+        steps = tuple(ordinal for cell in group.cells for ordinal in cell.ordinals)
+        shown = Evidence(steps, (group.first - 1, group.last - 1))
+        says = "{name}{verdict} ({values})"
+        others = {"name": name, "verdict": verdict, "values": values}
+        yield window_claim(says, window, shown, others)
+        if (moving := moving_cells(group)) is not None:
+            yield moving
+        if group.cuts:
+            yield cut_claim(group)
+
+
+def moving_cells(group: PtsRounds) -> Claim | None:
+    """Return which cells the rule would not call steady in a window that is steady by what is tracked.
+
+    The specification judges the tracked ones alone; a mean of rounds that slide says less than it seems to.
+    None where all others are steady too, or the window is none.
+    """
+    if not group.steady:
+        return None
+    first, last = group.first - 1, group.last
+    found = []
+    for cell in group.cells:
+        values = cell.iops[first:last]
+        if len(values) < last - first or not all(values):
+            continue
+        window = judge_window(values, first)
+        if not window.steady:
+            found.append((window, cell))
+    if not found:
+        return None
+    worst, cell = max(found, key=lambda each: max(each[0].range_share, abs(each[0].rise_share)))
+    name = f"{group.group}: " if group.group else ""
+    return Claim(
+        "{name}steady by the variables that are tracked; {count} of {all} cells {were} not steady in those "
+        "rounds, most of all {cell}, with a range of {figure} and a fitted line {moves}: such a "
+        "mean is of rounds that move",
+        figure=Amount(100 * worst.range_share, "%"),
+        bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
+        evidence=Evidence(cell.ordinals[first:last], (first, last - 1)),
+        others={
+            "name": name,
+            "count": str(len(found)),
+            "were": "was" if len(found) == 1 else "were",
+            "all": str(len(group.cells)),
+            "cell": f"{block_text(cell.block_bytes)} {cell.read_pct}/{100 - cell.read_pct}",
+            "moves": moves(worst.slope, worst.rise_share),
+        },
+    )
+
+
+def cuts_text(cuts: Sequence[int]) -> str:
+    """Return where an interruption let the drive's state change: ``cut before round 4``."""
+    return f"cut before round {' and '.join(map(str, cuts))}"
+
+
+def rounds_since_cut(group: PtsRounds) -> str:
+    """Return in words of how many rounds the verdict is: of those since the last interruption alone."""
+    if not group.cuts:
+        return counted(group.rounds, "round")
+    since = group.rounds - group.cuts[-1] + 1
+    return f"{counted(since, 'round')} since the cut before round {group.cuts[-1]}"
+
+
+def cut_claim(group: PtsRounds) -> Claim:
+    """Return what an interruption means for the rounds of a group of cells."""
+    name = f"{group.group}: " if group.group else ""
+    return Claim(
+        "{name}interrupted, {cut}: the drive rested and was preconditioned again, and only rounds from "
+        "{from} on are judged and reported",
+        evidence=Evidence(rows=(group.first - 1, group.last - 1)),
+        others={"name": name, "cut": cuts_text(group.cuts), "from": str(group.cuts[-1])},
+    )
+
+
+def mean_text(mean: float, unit: str) -> str:
+    """Return the mean of a tracked variable in the words of its unit."""
+    return latency_text(mean) if unit == "ns" else of_unit(mean, unit)
+
+
+def window_table(found: Sequence[Window]) -> Table:
+    """Return what the rule finds in each window."""
+    head = (
+        "Variable",
+        "Window",
+        "Within both limits",
+        "Mean",
+        "Data excursion",
+        f"Allowed, {fixed_share_text(MAX_RANGE)}",
+        "Slope excursion",
+        f"Allowed, {fixed_share_text(MAX_RISE)}",
+        "Fitted line",
+        "Correlation",
+        "Steady state, all variables",
+    )
+    return Table(
+        "The window, unrounded in the CSV: largest minus smallest, rise or fall of the line, and limits",
+        head,
+        tuple(_window_row(window) for window in found),
+        brief=head[:8],
+    )
+
+
+def _window_row(window: Window) -> tuple[cells.Cell, ...]:
+    each = window.variable
+    return (
+        cells.words(each.name),
+        cells.words(window.span),
+        cells.words(_HOLDS[window.holds]),
+        _window_value(each, 1.0 if each.mean is not None else None, percent=False),
+        _window_value(each, each.range_share),
+        _window_value(each, MAX_RANGE, percent=False),
+        _window_rise(each),
+        _window_value(each, MAX_RISE, percent=False),
+        cells.words(_window_line(window)),
+        cells.plain(each.correlation),
+        cells.words(window.verdict),
+    )
+
+
+_HOLDS = {True: "yes", False: "no", None: cells.NOTHING}
+
+
+def _window_value(each: TrackedVariable, share: float | None, *, percent: bool = True) -> cells.Cell:
+    """Return a share of the mean in its own unit, and in percent."""
+    if share is None or each.mean is None:
+        return cells.words(cells.NOTHING)
+    value = share * each.mean
+    text = mean_text(value, each.unit) + (f" = {share_text(share)}" if percent else "")
+    return cells.Cell(text, repr(value))
+
+
+def _window_rise(each: TrackedVariable) -> cells.Cell:
+    """Return how far the fitted line goes in the window, and which way."""
+    cell = _window_value(each, each.rise_share)
+    if not each.slope or not each.rise_share:
+        return cell
+    return cells.Cell(f"{cell.text}, {'rising' if each.slope > 0 else 'falling'}", cell.value)
+
+
+def _window_line(window: Window) -> str:
+    each = window.variable
+    if each.slope is None or each.intercept is None:
+        return "—"
+    sign = "+" if each.slope >= 0 else "-"
+    begins, slope = (mean_text(value, each.unit) for value in (each.intercept, abs(each.slope)))
+    return f"{begins} {sign} {slope} · ({window.unit} - {window.first})"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure of a cell over the reported rounds."""
+
+    title: str
+    short: str
+    quantity: Quantity
+    better: Literal["higher", "lower"]
+    of: Callable[[PtsRounds, PtsCell], float | None]
+    cell: Callable[[float | None], cells.Cell]
+
+
+IOPS = Measure("IOPS", "IOPS", "iops", "higher", lambda g, c: g.of_window(c.iops), cells.iops)
+MB_S = Measure("MB/s (decimal)", "MB/s", "mb_s", "higher", lambda g, c: g.of_window(c.mb_s), cells.throughput)
+ART = Measure(
+    "average response time", "ART", "ns", "lower", lambda g, c: g.of_window(c.mean_ns), cells.latency
+)
+NINES = Measure(
+    "99.999 % of the I/Os of the reported rounds together",
+    "99.999 %",
+    "ns",
+    "lower",
+    lambda g, c: g.max_of_window(c.five_nines_ns) if c.pooled is None else c.pooled.value_ns,
+    cells.latency,
+)
+MRT = Measure(
+    "maximum response time", "MRT", "ns", "lower", lambda g, c: g.max_of_window(c.max_ns), cells.latency
+)
+MEASURES: dict[str, tuple[Measure, ...]] = {
+    "iops": (IOPS,),
+    "throughput": (MB_S,),
+    "latency": (ART, MRT, IOPS),
+}
+"""What each test reports of its cells."""
+NINES_HEAD = ("5 9s", "I/Os", "true value at least", "at most")
+
+
+def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table:
+    """Return blocks down and mixes across, as the specification prints them."""
+    every = [(each, cell) for each in result.groups if group in (None, each.group) for cell in each.cells]
+    mixes = sorted({cell.read_pct for _, cell in every}, reverse=True)
+    rows: list[tuple[cells.Cell, ...]] = []
+    for size in sorted({cell.block_bytes for _, cell in every}):
+        found = {cell.read_pct: (each, cell) for each, cell in every if cell.block_bytes == size}
+        missing = next((cell.missing for _, cell in found.values() if cell.missing), None)
+        if missing is not None:
+            reason = cells.Cell(f"not measured: {missing}", numeric=False, span=len(mixes))
+            rows.append((cells.block(size), reason))
+            continue
+        values = (measure.cell(measure.of(*found[mix])) if mix in found else cells.words("") for mix in mixes)
+        rows.append((cells.block(size), *values))
+    head = ("Block", *(mix_text(mix) for mix in mixes))
+    return Table(f"{measure.title}, by R/W mix", head, tuple(rows))
+
+
+def nines_cells(found: FiveNines | None) -> tuple[cells.Cell, ...]:
+    """Return five nines with their count and bounds, four cells; one that the I/Os do not give is said."""
+    if found is None:
+        return tuple(cells.words(cells.NOTHING) for _ in NINES_HEAD)
+    too_few = cells.Cell("too few I/Os", "")
+    return (
+        cells.latency(found.value_ns),
+        cells.count(found.ios),
+        too_few if found.low_ns is None else cells.latency(found.low_ns),
+        too_few if found.high_ns is None else cells.latency(found.high_ns),
+    )
+
+
+def nines_table(result: PtsResult) -> Table:
+    """Return the five nines of each cell with the number of I/Os and the binomial bounds."""
+    rows = tuple(
+        (cells.words(mix_text(cell.read_pct)), cells.block(cell.block_bytes), *nines_cells(cell.pooled))
+        for group in result.groups
+        for cell in group.cells
+        if not cell.missing
+    )
+    caption = "99.999 % of the I/Os of the reported rounds together: order statistic, and its bounds at 95 %"
+    return Table(caption, ("R/W mix", "Block", *NINES_HEAD), rows)
+
+
+def open_points(result: PtsBase) -> tuple[Table, ...]:
+    """Return what the text leaves open of the test, with what was done; no table where nothing is known."""
+    rows = tuple(tuple(map(cells.words, point.split(": here ", 1))) for point in result.open_points)
+    return (
+        (Table("Open in the text", ("Point", "Here"), tuple(_filled(row) for row in rows)),) if rows else ()
+    )
+
+
+def _filled(row: tuple[cells.Cell, ...]) -> tuple[cells.Cell, ...]:
+    """Return the row with both columns: of what is only cited nothing was to be decided."""
+    return row if len(row) > 1 else (*row, cells.words(cells.NOTHING))
+
+
+def mix_text(read_pct: int) -> str:
+    """Return a mix as the specification writes it."""
+    return f"{read_pct}/{100 - read_pct}"
+
+
+def tables(result: PtsResult) -> tuple[Table, ...]:
+    """Return the windows that steady state is judged by, and the cells."""
+    windows = [
+        window
+        for each in result.groups
+        for window in Window.each_of(each)
+        if window.variable.mean is not None
+    ]
+    tails = (nines_table(result),) if result.test == "latency" else ()
+    return (
+        window_table(windows),
+        *(grid(result, measure) for measure in MEASURES[result.test]),
+        *tails,
+        *open_points(result),
+    )

@@ -1,0 +1,400 @@
+"""SNIA PTS, tests of rounds: convergence, the window that proves steady state, and the cells, in pages.
+
+What was measured in the cells of a round is drawn as maps with values, lines over block sizes, and tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.records import merged
+from ssdlab.plugin import (
+    NO_SIDE,
+    Axis,
+    Bar,
+    BarGroup,
+    BarsChart,
+    BarsView,
+    Buttons,
+    Dot,
+    Figure,
+    HeatChart,
+    HeatView,
+    Line,
+    Section,
+    Table,
+    XyChart,
+    XyView,
+    block_text,
+    cells,
+    count_text,
+    leads,
+    named,
+    significant,
+    throughput_text,
+    with_result,
+)
+
+from .charts import LEAD, RULE, Judged, histogram_figure, round_ticks, window_table, window_view
+from .findings import (
+    ART,
+    IOPS,
+    MB_S,
+    MRT,
+    NAMES,
+    NINES,
+    Measure,
+    cuts_text,
+    findings,
+    grid,
+    mix_text,
+    nines_table,
+)
+from .header import section_of
+from .result import PtsHistogram, PtsResult
+from .series import tail_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.plugin import Shown
+
+    Tested = tuple[Shown, PtsResult]
+    Page = tuple[str, Figure]
+
+
+def section(runs: Sequence[Shown]) -> Section:
+    """Return the pages of one test of the specification."""
+    kept = with_result(runs, PtsResult)
+    found = list(_pages(runs[0].run.manifest.method.name, kept))
+    return section_of(
+        kept,
+        findings,
+        [histogram_figure for _, histogram_figure in found],
+        groups=[group for group, _ in found],
+    )
+
+
+def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
+    """Yield the pages of a test in the standard's order, each with the group of cells that it is about."""
+    test = kept[0][1].test
+    how = _how(kept[0][1])
+    for group in dict.fromkeys(group.group for _, result in kept for group in result.groups):
+        of = f"{name}-{group.replace(' ', '')}" if group else name
+        title = f"{NAMES[test]}{f', {group}' if group else ''}"
+        yield group, _convergence(of, title, kept, group, how)
+        yield group, _window(of, title, kept, group)
+        if group:
+            yield group, bars(f"{of}-cells", f"{title}: reads and writes", kept, group, MB_S, how)
+    if test == "iops":
+        yield "", heat_map(f"{name}-cells", "IOPS by block and mix", kept, [IOPS], how)
+        yield "", over_blocks(f"{name}-blocks", "IOPS over block sizes", kept, IOPS, how)
+    elif test == "latency":
+        measures = [ART, NINES, MRT, IOPS]
+        cells = heat_map(f"{name}-cells", "Latency by block and mix", kept, measures, how)
+        nines = (named(shown, nines_table(result)) for shown, result in kept)
+        yield "", replace(cells, tables=(*cells.tables, *nines))
+        yield from _histogram(name, kept)
+
+
+def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how: str) -> Figure:
+    """Return the values of every round: averages and maxima of latency, both streams of throughput."""
+    test = kept[0][1].test
+    measure = _MEASURES[test]
+    asked = {
+        "iops": [("", 0, "iops", measure)],
+        "throughput": [("writes", 0, "mb_s", measure), ("reads", 100, "mb_s", measure)],
+        "latency": [("average", 0, "mean_ns", ART), ("maximum", 0, "max_ns", MRT)],
+    }[test]
+    highest = max(each.rounds for _, result in kept for each in result.groups if each.group == group)
+    views = tuple(
+        XyView(
+            ", ".join(filter(None, (label, shown.style.short if len(kept) > 1 else ""))),
+            Axis("round", "count", ticks=round_ticks(1, highest)),
+            Axis(f"{of.title}, log", of.quantity, "log"),
+            _series(shown, result, group, read_pct, field),
+        )
+        for label, read_pct, field, of in asked
+        for shown, result in kept
+    )
+    return Figure(
+        id=f"{name}-convergence",
+        title=f"{title}: convergence",
+        lead="Each line is a block size, round after round"
+        + (" of writes." if test != "throughput" else ".")
+        + "".join(f" {text}" for text in _cuts(kept, group)),
+        described=" ".join(leads(kept, findings)),
+        chart=XyChart(views),
+        tables=tuple(
+            _rounds(one, group, read_pct, field, of) for _, read_pct, field, of in asked for one in kept
+        ),
+        measured=(how,),
+        buttons=(Buttons("view", "Shown", tuple(window_view.label for window_view in views)),)
+        if len(views) > 1
+        else (),
+        wide=True,
+    )
+
+
+def _series(shown: Shown, result: PtsResult, group: str, read_pct: int, field: str) -> tuple[Line, ...]:
+    """Return a line for each block size; an interruption cuts it, so that none joins both sides."""
+    return tuple(
+        Line(
+            shown.index,
+            block_text(cell.block_bytes),
+            read_pct == 0,
+            tuple(
+                Dot(float(at + 1), value)
+                for at in range(begins - 1, after - 1)
+                if (value := getattr(cell, field)[at]) is not None
+            ),
+        )
+        for each in result.groups
+        if each.group == group
+        for cell in each.cells
+        if cell.read_pct == read_pct and not cell.missing
+        for begins, after in pairwise([1, *each.cuts, each.rounds + 1])
+    )
+
+
+def _cuts(kept: Sequence[Tested], group: str) -> Iterator[str]:
+    """Say of each run where an interruption let the drive's state change."""
+    for shown, result in kept:
+        for each in result.groups:
+            if each.group == group and each.cuts:
+                yield f"{shown.label}: {cuts_text(each.cuts)}, where an interruption let its state change."
+
+
+def _rounds(one: Tested, group: str, read_pct: int, field: str, of: Measure) -> Table:
+    """Return every round of the lines of a convergence page."""
+    shown, result = one
+    cuts = {cut for each in result.groups if each.group == group for cut in each.cuts}
+    lines = [
+        (block_text(cell.block_bytes), getattr(cell, field))
+        for each in result.groups
+        if each.group == group
+        for cell in each.cells
+        if cell.read_pct == read_pct and not cell.missing
+    ]
+    rows = tuple(
+        (
+            cells.Cell(f"{at}, first after a cut", str(at)) if at in cuts else cells.count(at),
+            *(of.cell(value) for value in values),
+        )
+        for at, values in enumerate(zip(*(values for _, values in lines), strict=True), start=1)
+    )
+    title = f"{shown.label}: {of.title} of R/W {read_pct}/{100 - read_pct}, round by round"
+    return Table(title, ("Round", *(name for name, _ in lines)), rows)
+
+
+def _window(name: str, title: str, kept: Sequence[Tested], group: str) -> Figure:
+    judged = [
+        Judged(shown, variable, each.verdict, each.first, each.last, cuts=each.cuts)
+        for shown, result in kept
+        for each in result.groups
+        if each.group == group
+        for variable in each.tracked
+        if variable.mean is not None
+    ]
+    views = tuple(
+        window_view(
+            one, f"{one.variable.name}, {one.shown.style.short}" if len(kept) > 1 else one.variable.name
+        )
+        for one in judged
+    )
+    return Figure(
+        id=f"{name}-window",
+        title=f"{title}: steady-state window",
+        lead=LEAD,
+        described=" ".join(leads(kept, findings)),
+        chart=XyChart(views),
+        tables=(window_table(judged),),
+        measured=(RULE,),
+        buttons=(Buttons("view", "Variable", tuple(window_view.label for window_view in views)),)
+        if len(views) > 1
+        else (),
+        wide=True,
+    )
+
+
+def _histogram(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
+    """Yield the page of the writes one by one that follow steady state, where a run has them."""
+    found = [
+        (shown, histogram)
+        for shown, result in kept
+        if (histogram := _of_step(shown, result.histogram_ordinal)) is not None
+    ]
+    if found:
+        of = "; ".join(f"{count_text(one.iops)} IOPS, {throughput_text(one.mb_s)}" for _, one in found)
+        yield "", histogram_figure(f"{name}-histogram", f"4 KiB writes one by one: {of}", found)
+
+
+def _of_step(shown: Shown, ordinal: int | None) -> PtsHistogram | None:
+    """Return the response times of a step of writes, from the buckets that the run keeps of it."""
+    step = shown.run.step(ordinal)
+    if step is None or step.summary is None:
+        return None
+    summary = step.summary
+    times = (summary.write or NO_SIDE).response_ns
+    buckets = shown.run.buckets(ordinal)
+    kept = (buckets["clock"] == "response") & (buckets["direction"] == "write")
+    low, high, count = (tuple(buckets[name][kept].tolist()) for name in ("low_ns", "high_ns", "count"))
+    return PtsHistogram(
+        seconds=summary.elapsed_s,
+        iops=summary.iops,
+        mb_s=summary.mb_s,
+        mean_ns=times.get("mean") or 0.0,
+        **tail_of(merged(buckets, kept, times.get("max") or inf)),
+        max_ns=times.get("max"),
+        low_ns=low,
+        high_ns=high,
+        count=count,
+    )
+
+
+def _how(result: PtsResult) -> str:
+    return (
+        f"{result.specification}, {result.setting}: thread count {result.threads}, depth {result.depth}, "
+        f"active range {result.active_range_pct} %, {significant(result.seconds)} s a cell."
+    )
+
+
+_MEASURES: dict[str, Measure] = {"iops": IOPS, "throughput": MB_S, "latency": ART}
+
+
+def heat_map(name: str, title: str, kept: Sequence[Tested], measures: Sequence[Measure], how: str) -> Figure:
+    """Return blocks down and mixes across, each cell with its value; a view for each measure and run."""
+    mixes = _mixes(kept)
+    sizes = _sizes(kept)
+    views = tuple(
+        _heat_view(one, measure, kept, mixes, sizes, several=len(kept) > 1)
+        for measure in measures
+        for one in kept
+    )
+    return Figure(
+        id=name,
+        title=title,
+        lead="Mean over the reported rounds; of maxima, the greatest in them. The better, the lighter.",
+        described=f"{title}: {len(sizes)} block sizes by {len(mixes)} mixes; the numbers are in the table.",
+        chart=HeatChart(
+            tuple(block_text(size) for size in sizes),
+            tuple(mix_text(mix) for mix in mixes),
+            "R/W mix, %",
+            views,
+        ),
+        tables=tuple(named(shown, grid(result, measure)) for shown, result in kept for measure in measures),
+        measured=(how,),
+        buttons=(Buttons("view", "Shown", tuple(view.label for view in views)),) if len(views) > 1 else (),
+        wide=True,
+    )
+
+
+def _heat_view(
+    one: Tested,
+    measure: Measure,
+    kept: Sequence[Tested],
+    mixes: Sequence[int],
+    sizes: Sequence[int],
+    *,
+    several: bool,
+) -> HeatView:
+    shown, result = one
+    every = [v for other in kept for v in _values(other[1], measure).values() if v]
+    found = _values(result, measure)
+    missing = [cell.missing for group in result.groups for cell in group.cells if cell.missing]
+    return HeatView(
+        label=f"{measure.short}, {shown.style.short}" if several else measure.short,
+        run=shown.index,
+        title=measure.title,
+        quantity=measure.quantity,
+        values=tuple(tuple(found.get((mix, size)) for mix in mixes) for size in sizes),
+        range=(min(every, default=1.0), max(every, default=1.0)),
+        better=measure.better,
+        absent=f"not measured: {missing[0]}" if missing else None,
+    )
+
+
+def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure, how: str) -> Figure:
+    """Return lines over block sizes: a line for each mix; of several runs, a view for each mix."""
+    sizes = _sizes(kept)
+    ticks = tuple((float(size), block_text(size)) for size in sizes)
+    axes = (Axis("block, log", "bytes", "log", ticks), Axis(f"{measure.title}, log", measure.quantity, "log"))
+    lines = {
+        mix: tuple(
+            Line(shown.index, mix_text(mix) if len(kept) == 1 else "", mix < 50, _dots(result, measure, mix))
+            for shown, result in kept
+        )
+        for mix in _mixes(kept)
+    }
+    if len(kept) > 1:
+        views = [XyView(f"R/W {mix_text(mix)}", *axes, of_mix) for mix, of_mix in lines.items()]
+    else:
+        views = [XyView(measure.short, *axes, tuple(line for of_mix in lines.values() for line in of_mix))]
+    return Figure(
+        id=name,
+        title=title,
+        lead="Each line is a share of reads; mixes with more writes than reads are dashed.",
+        described=f"{title}: {measure.title} over {len(sizes)} block sizes.",
+        chart=XyChart(tuple(views)),
+        tables=tuple(named(shown, grid(result, measure)) for shown, result in kept),
+        measured=(how,),
+        buttons=(Buttons("view", "Mix", tuple(view.label for view in views)),) if len(views) > 1 else (),
+        wide=True,
+    )
+
+
+def bars(name: str, title: str, kept: Sequence[Tested], group: str, measure: Measure, how: str) -> Figure:
+    """Return a group's cells as bars, reads and writes apart."""
+    of_group = [(shown, each) for shown, result in kept for each in result.groups if each.group == group]
+    names = dict.fromkeys(cell.read_pct for _, each in of_group for cell in each.cells)
+    groups = tuple(
+        BarGroup(
+            f"R/W {mix_text(mix)}",
+            tuple(
+                Bar(shown.index, value, "")
+                for shown, each in of_group
+                for cell in each.cells
+                if cell.read_pct == mix and (value := measure.of(each, cell)) is not None
+            ),
+        )
+        for mix in names
+    )
+    view = BarsView(measure.short, Axis(measure.title, measure.quantity), measure.better, groups)
+    return Figure(
+        id=name,
+        title=title,
+        lead="Mean over the reported rounds; further right is better.",
+        described=f"{title}: see the table.",
+        chart=BarsChart((view,)),
+        tables=tuple(named(shown, grid(result, measure, group)) for shown, result in kept),
+        measured=(how,),
+        wide=True,
+    )
+
+
+def _values(result: PtsResult, measure: Measure) -> dict[tuple[int, int], float]:
+    return {
+        (cell.read_pct, cell.block_bytes): value
+        for group in result.groups
+        for cell in group.cells
+        if not cell.missing and (value := measure.of(group, cell)) is not None
+    }
+
+
+def _dots(result: PtsResult, measure: Measure, mix: int) -> tuple[Dot, ...]:
+    found = sorted((size, value) for (of, size), value in _values(result, measure).items() if of == mix)
+    return tuple(Dot(float(size), value) for size, value in found)
+
+
+def _mixes(kept: Sequence[Tested]) -> list[int]:
+    return sorted(
+        {cell.read_pct for _, r in kept for group in r.groups for cell in group.cells}, reverse=True
+    )
+
+
+def _sizes(kept: Sequence[Tested]) -> list[int]:
+    return sorted({cell.block_bytes for _, r in kept for group in r.groups for cell in group.cells})

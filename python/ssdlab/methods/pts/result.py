@@ -1,0 +1,352 @@
+"""Results of SNIA's performance test specification.
+
+Tests of rounds; tests of one long load (write saturation, idle and cross stimulus recovery); the demand tests
+(demand intensity, DIRTH, and the composite of block sizes, CBW).
+"""
+
+from __future__ import annotations
+
+from operator import not_
+from statistics import fmean
+from typing import Literal, Self
+
+from pydantic import Field
+
+from ssdlab.plugin import ResultBase, Stored, absent
+
+from .judgement import Judgement, SteadyWindow, too_few
+from .rounds_result import FiveNines, PtsRounds, TrackedVariable
+
+SPECIFICATION = "SNIA SSS PTS 2.0.2"
+PointName = Literal["MaxIOPS", "MidIOPS", "MinIOPS"]
+
+
+class Stimulus(Stored):
+    """What a test does to the drive in one of its phases, as the header of its pages prints it."""
+
+    group: str = Field(default="", description="group of the test that it belongs to; empty: all")
+    dependent: bool = Field(
+        default=False, description="of preconditioning: by the test's own load, until steady (WDPC)"
+    )
+    what: str = Field(description="access pattern and loops, e.g. 'RND 4 KiB 0/100'")
+    threads: int | None = Field(default=None, description="thread count (TC)")
+    depth: int | None = Field(default=None, description="I/Os in flight of each thread (QD)")
+    lasted: str = Field(default="", description="amount, duration or rounds, e.g. '2 user capacities'")
+    outcome: str = Field(default="", description="rounds of the steady window, or NOT ACHIEVED")
+
+
+class PtsBase(ResultBase):
+    """What every test of the specification has, and the header of its pages needs."""
+
+    specification: str
+    setting: Literal["PTS-E", "PTS-C"]
+    threads: int
+    depth: int = Field(description="I/Os in flight of each thread")
+    active_range_pct: int
+    active_range_bytes: int | None = Field(
+        default=None, description="what of the active range is used, by the parameters; None: not recorded"
+    )
+    open_points: tuple[str, ...] = Field(
+        default=(), description="what the text leaves open of the test, or was not at hand, and what was done"
+    )
+    purged: bool
+    fills: float = Field(description="user capacities written in the whole test")
+    preconditioning: tuple[Stimulus, ...] = Field(
+        default=(), description="workload-independent, and by the test's own load; empty: none"
+    )
+    stimuli: tuple[Stimulus, ...] = Field(default=(), description="what is measured, in its order")
+    left_out: tuple[str, ...] = Field(default=(), description="sizes or cells that were not measured")
+    left_out_why: str = ""
+
+    @property
+    def windows(self) -> tuple[SteadyWindow, ...]:
+        """The judgements of steady state; none of a test that has none."""
+        return ()
+
+    @property
+    def steady(self) -> bool | None:
+        """Whether steady state was achieved wherever it is judged; None: the test judges none."""
+        found = [window.steady for window in self.windows]
+        return all(found) if found else None
+
+
+class PtsResult(PtsBase):
+    """A test of rounds: IOPS, throughput or latency."""
+
+    kind: Literal["pts"] = "pts"
+    test: Literal["iops", "throughput", "latency"]
+    seconds: float = Field(description="of a cell")
+    groups: tuple[PtsRounds, ...]
+    histogram_ordinal: int | None = Field(
+        default=None, description="the step after steady state whose latencies are a histogram of their own"
+    )
+
+    @property
+    def windows(self) -> tuple[SteadyWindow, ...]:
+        """One of each group."""
+        return tuple(SteadyWindow.of(each.group or "the test", each) for each in self.groups)
+
+
+class PtsRecords(Stored):
+    """A load record by record, each of equal length; the tuples have an entry for each."""
+
+    ordinal: int
+    seconds: float = Field(description="length of a record")
+    iops: tuple[float, ...]
+    mb_s: tuple[float, ...]
+    mean_ns: tuple[float | None, ...] = Field(
+        description="mean response time (ART), of exact sums; None: no I/O"
+    )
+    five_nines_ns: tuple[float | None, ...] = Field(
+        description="99.999 %: the order statistic, however few the I/Os; None: none"
+    )
+    max_ns: tuple[float | None, ...] = Field(description="maximum response time (MRT)")
+    written_bytes: tuple[int, ...] = Field(description="in the record")
+    ios: tuple[int, ...] = Field(default=(), description="response times counted")
+    five_nines_low_ns: tuple[float | None, ...] = Field(
+        default=(), description="order statistic above which the true 99.999 % lies; see `FiveNines`"
+    )
+    five_nines_high_ns: tuple[float | None, ...] = Field(default=(), description="likewise below which")
+
+    def five_nines(self, at: int) -> FiveNines | None:
+        """Return the five nines of a record with what they stand on; None where that is not known."""
+        value = self.five_nines_ns[at]
+        if value is None or not self.ios:
+            return None
+        low, high = self.five_nines_low_ns[at], self.five_nines_high_ns[at]
+        return FiveNines(value_ns=value, ios=self.ios[at], low_ns=low, high_ns=high)
+
+    def ends_s(self) -> tuple[float, ...]:
+        """Return when each record ends, from the beginning of the load."""
+        return tuple((at + 1) * self.seconds for at in range(len(self.iops)))
+
+    def total_bytes(self) -> tuple[int, ...]:
+        """Return what was written by the end of each record."""
+        totals, total = [], 0
+        for each in self.written_bytes:
+            total += each
+            totals.append(total)
+        return tuple(totals)
+
+
+class PtsHistogram(Stored):
+    """All response times of a stretch, in buckets."""
+
+    seconds: float
+    iops: float
+    mb_s: float
+    mean_ns: float | None
+    percentiles_ns: dict[str, float | None] = Field(
+        description="99.9, 99.99 and 99.999 %: order statistics, however few the I/Os"
+    )
+    bounds_ns: dict[str, tuple[float | None, float | None]] = Field(
+        default={},
+        description="of each, what encloses the true value at 95 %; None: too few I/Os to say",
+    )
+    max_ns: float | None
+    low_ns: tuple[int, ...] = Field(description="lower edge of each bucket")
+    high_ns: tuple[int, ...] = Field(description="its upper edge, which does not belong to it")
+    count: tuple[int, ...]
+
+
+class PtsSamples(Judgement):
+    """Samples of a load by which steady state is judged."""
+
+    first: int = Field(description="first sample of the window, from 1")
+    last: int
+    every: int = Field(description="records from one sample to the next")
+    at: int = Field(description="the first sample's record, from 0")
+    variable: TrackedVariable
+
+    @property
+    def verdict(self) -> str:
+        """What follows "steady state"."""
+        if self.variable.mean is None:
+            return too_few(len(self.variable.values))
+        return super().verdict
+
+
+class PtsSeriesResult(PtsBase):
+    """What these tests have in common."""
+
+    capacity_bytes: int = Field(description="user capacity: one drive fill")
+
+
+class PtsSaturationResult(PtsSeriesResult):
+    """Write saturation: from the fresh drive on until one of three reasons ends it."""
+
+    kind: Literal["pts-saturation"] = "pts-saturation"
+    stimulus: str = Field(description="as the specification writes it: RND 4 KiB 0/100")
+    reason: Literal["steady", "capacity", "time"] | None = Field(
+        description="what ended it; None: it was cut short"
+    )
+    ended: int = Field(description="records until then; those after it are of the histogram")
+    samples: PtsSamples
+    records: PtsRecords
+    histogram: PtsHistogram | None = Field(description="of what followed without a pause; None: cut short")
+
+    @property
+    def windows(self) -> tuple[SteadyWindow, ...]:
+        """That of the samples; none where there were too few to judge."""
+        found = self.samples
+        judged = found.variable.mean is not None
+        return (SteadyWindow.of("the test", found),) if judged else ()
+
+
+class PtsStimulus(Stored):
+    """One of the three loads of cross stimulus recovery."""
+
+    name: str = Field(description="as the specification writes it: SEQ 1 MiB 0/100")
+    records: PtsRecords
+    mean_mb_s: float
+    end_mb_s: float = Field(description="of its last record")
+    peak_mean_ns: float | None = Field(description="largest mean response time of a record")
+    peak_max_ns: float | None = Field(description="largest response time")
+
+    @classmethod
+    def of(cls, name: str, records: PtsRecords) -> Self:
+        """Sum a load's records up."""
+        return cls(
+            name=name,
+            records=records,
+            mean_mb_s=fmean(records.mb_s) if records.mb_s else 0.0,
+            end_mb_s=records.mb_s[-1] if records.mb_s else 0.0,
+            peak_mean_ns=max((each for each in records.mean_ns if each is not None), default=None),
+            peak_max_ns=max((each for each in records.max_ns if each is not None), default=None),
+        )
+
+
+class PtsCrossStimulusResult(PtsSeriesResult):
+    """Cross stimulus recovery: sequential, random, and sequential writes again."""
+
+    kind: Literal["pts-cross-stimulus"] = "pts-cross-stimulus"
+    groups: tuple[PtsStimulus, ...]
+    recovery_s: float | None = Field(
+        description="from the beginning of the third load until a record of it reached the first's mean; "
+        "None: not yet"
+    )
+
+
+class PtsWait(Stored):
+    """Bursts with rests of one length between them, and the return to the baseline after them."""
+
+    idle_s: float = Field(description="each rest")
+    cut: bool | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whether the drive was preconditioned again before it, after an interruption; absent: no",
+    )
+    bursts: PtsRecords = Field(
+        description="a record for each burst, without the rests; the first of them follows no rest"
+    )
+    mean_iops: float = Field(description="of the bursts that follow a rest")
+    mean_ns: float | None = Field(description="mean response time of these bursts, by their I/Os")
+    max_ns: float | None = Field(description="of these bursts")
+    of_baseline: float = Field(description="mean IOPS of these bursts / baseline")
+    back: PtsRecords = Field(description="the writing without rests that follows")
+    back_iops: float = Field(description="mean of its last tenth")
+
+
+class PtsIdleRecoveryResult(PtsSeriesResult):
+    """Host idle recovery: what rests of the host give back to the drive."""
+
+    kind: Literal["pts-idle-recovery"] = "pts-idle-recovery"
+    burst_s: float
+    writes: PtsRecords = Field(description="of the preconditioning")
+    samples: PtsSamples = Field(description="of the preconditioning; the mean of its window is the baseline")
+    baseline_iops: float
+    waits: tuple[PtsWait, ...]
+
+    @property
+    def windows(self) -> tuple[SteadyWindow, ...]:
+        """That of the preconditioning."""
+        return (SteadyWindow.of("the preconditioning", self.samples),)
+
+
+class BlockShare(Stored):
+    """A block size and its share of the I/Os."""
+
+    block_bytes: int
+    share: float = Field(description="of the I/Os, 0 to 1")
+
+
+class RangeShare(Stored):
+    """A part of the LBAs in use, in their order, and its share of the I/Os."""
+
+    range_share: float = Field(description="of the LBAs in use, 0 to 1")
+    share: float = Field(description="of the I/Os, 0 to 1")
+
+
+class DemandCell(Stored):
+    """One demand, in every round."""
+
+    threads: int = Field(description="TC")
+    depth: int = Field(description="QD: I/Os in flight of each thread")
+    ordinals: tuple[int, ...]
+    iops: tuple[float, ...] = Field(description="reads and writes together")
+    mb_s: tuple[float, ...]
+    mean_ns: tuple[float, ...] = Field(description="ART, reads and writes by count")
+    five_nines_ns: tuple[float | None, ...] = Field(description="99.999 %; None: too few I/Os for it")
+    max_ns: tuple[float | None, ...] = Field(description="MRT")
+    cpu_busy_share: tuple[float | None, ...] = Field(
+        description="busy share of all CPUs of the host, 0 to 1; None: not known"
+    )
+
+    @property
+    def in_flight(self) -> int:
+        """Total outstanding I/Os (TOIO)."""
+        return self.threads * self.depth
+
+
+class DemandPoint(Stored):
+    """MaxIOPS, MidIOPS or MinIOPS: a demand of the grid, and the response times at it."""
+
+    name: PointName
+    missing: str | None = Field(default=None, description="why there is none; all below is then empty")
+    threads: int = 0
+    depth: int = 0
+    window_iops: float = Field(default=0.0, description="in the grid: mean of the measurement window")
+    window_mean_ns: float = Field(default=0.0, description="ART in the grid: mean of the window")
+    pre_write_ordinal: int | None = None
+    ordinal: int | None = Field(default=None, description="the step of the histogram")
+    histogram: PtsHistogram | None = None
+
+
+class DemandResult(PtsSeriesResult):
+    """A grid of thread counts and depths in steady state, and the response times at three of its demands.
+
+    Threads and depth of the base are those of preconditioning and pre-writes.
+    """
+
+    kind: Literal["pts-demand"] = "pts-demand"
+    test: Literal["demand-intensity", "composite"]
+    seconds: float = Field(description="of a cell, and of a record of the preconditioning")
+    simulated: bool = Field(description="by a simulated drive: the host's CPU has no part in the figures")
+    read_pct: int = Field(description="share of reads in the grid and the histograms (RW1)")
+    blocks: tuple[BlockShare, ...]
+    ranges: tuple[RangeShare, ...] = Field(description="empty: every LBA in use is equally likely")
+    writes: PtsRecords = Field(description="the preconditioning, record by record")
+    samples: PtsSamples = Field(description="of the preconditioning: the first record of each cycle")
+    rounds: PtsRounds = Field(description="the loop; its cells are those of the result")
+    pre_writes: DemandCell = Field(description="before every round")
+    cells: tuple[DemandCell, ...] = Field(description="in the written order of a round")
+    art_limit_ms: float = Field(description="that the ART of MaxIOPS and MidIOPS stays below")
+    points: tuple[DemandPoint, ...]
+    measured_anew: tuple[PointName, ...] = Field(
+        default=(),
+        exclude_if=not_,
+        description="points that were measured when the state of the window had been lost and made again",
+    )
+    unwritten_share: float | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="of the reads, at most, that went where nothing was written since the purge; absent: few",
+    )
+
+    @property
+    def windows(self) -> tuple[SteadyWindow, ...]:
+        """That of the preconditioning, and that of the rounds."""
+        return (
+            SteadyWindow.of("the preconditioning", self.samples),
+            SteadyWindow.of("the rounds", self.rounds),
+        )

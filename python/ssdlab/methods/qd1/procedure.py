@@ -1,0 +1,159 @@
+"""What the drive does with one I/O at a time: latency bare of queueing.
+
+Question
+    Throughput and latency at queue depth 1, where most software works, and how they change with the block
+    size.
+
+Procedure
+    The span is written first, from end to end, unless it is known to be. Then, one thread with one
+    synchronous I/O in flight: 4 KiB random read and 128 KiB sequential read, then reads of 512 B to 1 MiB
+    in powers of two; the writes come after the reads, so that no read meets what they left. The drive is
+    written sequentially to steady state, proven as in `steady-sequential-write`, and without a rest 128 KiB
+    sequential write and writes of the same sizes are taken; then it is overwritten at random to steady
+    state, and 4 KiB random write and its sizes are taken. A size that the drive cannot address leaves its
+    row empty, with the reason. The scheduler is none.
+
+Source
+    AnandTech, enterprise suite of 2018 to 2020, page "Performance at Queue Depth 1": random write in steady
+    state. SNIA PTS 2.0.2, section 2.1.24: the criterion. Durations are ours; the reviews state none.
+
+What it cannot show
+    How fast a fresh or rested drive takes writes. With `--set steady=false`, and with `--quick`, the writes
+    go to a span that was filled once, so that a drive with a cache or fresh spare area is faster than after
+    hours of them; the result then says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator
+
+from ssdlab.plugin import (
+    Method,
+    Order,
+    Qd1Result,
+    ReadOrWrite,
+    Seconds,
+    SteadyParams,
+    of_points,
+    param,
+    point_of,
+    point_scalars,
+    proof,
+    proven,
+    rising,
+    write_to_steady_state,
+)
+
+from . import QD1
+from .one_at_a_time import CORNERS, SIZES, Size, one_at_a_time, size_label, size_point
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ssdlab.plugin import Lab, Metric, Point, RunData, SteadyProof
+
+
+WRITTEN: tuple[Order, ...] = ("sequential", "random")
+"""Sequential first: the drive was filled sequentially, and what random writes leave takes hours to undo."""
+
+
+class Qd1Params(SteadyParams):
+    """Parameters of `qd1`."""
+
+    seconds: Seconds = param(
+        60.0, "at each of the four workloads: a p99.99 on any SSD", unit="s", quick=2.0, gt=0, le=86_400
+    )
+    size_seconds: Seconds = param(
+        20.0, "at each block size: a line of means, not of tails", unit="s", quick=0.5, gt=0, le=86_400
+    )
+    ramp_seconds: Seconds = param(1.0, "before each, not counted", unit="s", quick=0.1, ge=0, le=3600)
+    sizes: Annotated[tuple[Size, ...], AfterValidator(rising)] = param(
+        SIZES, "block sizes, rising", unit="B", min_length=1
+    )
+    fill_passes: int = param(
+        1, "sequential fills before, where the span is not known to be written", ge=1, le=4
+    )
+    steady: bool = param(True, "take the writes in steady state; else after one fill", quick=False)
+
+
+def procedure(lab: Lab, p: Qd1Params) -> None:
+    """Fill, then everything that reads, then everything that writes, each order in its steady state."""
+    lab.conditions(scheduler="none")
+    lab.fill(passes=p.fill_passes, unless_written=True)
+    _measure(lab, p, ("random", "sequential"), "read")
+    if not p.steady:
+        _measure(lab, p, ("sequential", "random"), "write")
+        return
+    with lab.on_interruption("re-precondition"):
+        for order in WRITTEN:
+            _to_steady_state(lab, p, order)
+            _measure(lab, p, (order,), "write")
+
+
+def _measure(lab: Lab, p: Qd1Params, orders: tuple[Order, ...], direction: ReadOrWrite) -> None:
+    """Take the workloads of a direction, then their lines over block size."""
+    chosen = [corner for corner in CORNERS if corner[0] in orders and corner[1] == direction]
+    for order, _, block_bytes in chosen:
+        workload = one_at_a_time(order, direction, block_bytes, p.seconds, p.ramp_seconds)
+        lab.run(workload, label=f"{order} {direction}")
+    for order, _, _ in chosen:
+        for size in p.sizes:
+            if size % lab.logical_block_bytes == 0:
+                workload = one_at_a_time(order, direction, size, p.size_seconds, p.ramp_seconds)
+                lab.run(workload, label=size_label(order, direction, size))
+
+
+def _to_steady_state(lab: Lab, p: Qd1Params, order: Order) -> None:
+    block_bytes = next(size for same, direction, size in CORNERS if (same, direction) == (order, "write"))
+    depth = 1 if order == "sequential" else p.precondition_depth
+    written = p.model_copy(update={"precondition_depth": depth})
+    write_to_steady_state(lab, written, order, block_bytes, label=steady_label(order))
+
+
+def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
+    """Put the four workloads and the lines over block size together."""
+    corners = tuple(
+        point_of(step)
+        for order, direction, _ in CORNERS
+        if (step := data.step(f"{order} {direction}")) is not None
+    )
+    sizes = [size_point(data, order, direction, size) for order, direction, _ in CORNERS for size in p.sizes]
+    states = {order: proof(data, p, steady_label(order)) for order in WRITTEN} if p.steady else {}
+    return Qd1Result(
+        quick=data.quick,
+        engine="sync",
+        corners=corners,
+        block_sizes=tuple(sizes),
+        steady=tuple(found for found in states.values() if found is not None),
+        scalars=tuple(each for point in corners for each in _figures(point, states)),
+    )
+
+
+def _figures(point: Point, states: Mapping[Order, SteadyProof | None]) -> Iterator[Metric]:
+    """Yield the figures of a corner; those of writes are of the steady state of their order."""
+    written = point.direction == "write"
+    proof = states.get(point.pattern) if written else None
+    for each in point_scalars(f"qd1_{point.pattern}_{point.direction}", point):
+        found = of_points(each, [point], None if proof is None else proof.range_share)
+        yield found.qualified(proven(proof) if written else ())
+
+
+def steady_label(order: Order) -> str:
+    """Return the label of the step that brings the writes of an order to steady state."""
+    return f"{order} to steady state"
+
+
+METHOD = Method(
+    name="qd1",
+    version=2,
+    title="Queue depth 1",
+    params=Qd1Params,
+    procedure=procedure,
+    conclude=conclude,
+    result=QD1,
+    writes=lambda p: True,
+    needs=("span written",),
+    conditions={"scheduler": "none"},
+)

@@ -1,0 +1,27 @@
+"""The highest rate of arrivals under a latency bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.plugin import Declared, ResultKind
+
+RATE_LIMIT: ResultKind[Any] = ResultKind(
+    "rate-limit",
+    f"{__name__}.result:RateLimitResult",
+    section=f"{__name__}.page:section",
+    findings=f"{__name__}.findings:findings",
+    tables=f"{__name__}.findings:tables",
+)
+
+DECLARED = (
+    Declared(
+        "rate-limit",
+        "procedure",
+        False,
+        "How much load a drive can be offered before its tail latency passes a bound.",
+        ("rate_under_*_ms_*",),
+    ),
+)
+KINDS = (RATE_LIMIT,)
+ORDER = 10

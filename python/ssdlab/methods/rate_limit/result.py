@@ -1,0 +1,150 @@
+"""The Result of a rate under a latency bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field
+
+from ssdlab.plugin import (
+    SHARE_DONE,
+    Amount,
+    Bound,
+    Claim,
+    Evidence,
+    Latencies,
+    Metric,
+    ResultBase,
+    Stored,
+    absent,
+    clause,
+    counted,
+    counted_were,
+    evidence_of,
+    searched,
+)
+
+if TYPE_CHECKING:
+    from ssdlab.plugin import Step
+
+_SHOWN = ("mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
+
+
+class OfferedLoad(Stored):
+    """One rate tried in an open loop."""
+
+    rate: int = Field(description="arrivals a second")
+    ordinal: int
+    iops: float | None = None
+    dropped: int = 0
+    response_ns: Latencies = Field(default={}, description="of the slower direction")
+    mean_w: float | None = None
+    held: bool = Field(description="whether the rate was done and the percentile stayed under the bound")
+    why: str = Field(default="", description="why it did not hold")
+    disturbed: bool | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whether that is failed I/O or a pause of ssdlab, not the drive; absent: no",
+    )
+
+    @classmethod
+    def of(cls, step: Step, percentile: str, bound_ns: float, maximum: int) -> Self:
+        """Judge the step of one rate.
+
+        A plan measures nothing: it takes the longest way, on which only the rate `most` fails.
+        """
+        summary = step.summary
+        assert step.tried is not None  # the search has no other steps
+        rate = step.tried.value
+        if summary is None:
+            return cls(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")
+        sides = summary.transfers
+        worst = {key: summary.slower(key) for key in _SHOWN}
+        # Of too few I/Os for the percentile the longest stands for it: it cannot be shorter.
+        ios = sum(side.ios for side in sides)
+        latency_ns, what = worst[percentile], f"{percentile} was"
+        if latency_ns is None:
+            latency_ns, what = worst["max"], f"the longest of {counted(ios, 'I/O')} took"
+        requested, dropped = sum(side.requested for side in sides), sum(side.dropped for side in sides)
+        done = ios / requested if requested else None
+        disturbed = evidence_of(step).disturbed
+        failed = disturbed or failure_of(
+            done, dropped, Amount(latency_ns, "ns"), what, bound_ns, Evidence((step.ordinal,))
+        )
+        return cls(
+            rate=rate,
+            ordinal=step.ordinal,
+            iops=summary.iops,
+            dropped=dropped,
+            response_ns=worst,
+            mean_w=summary.mean_w,
+            held=failed is None,
+            why="" if failed is None else clause(failed),
+            disturbed=disturbed is not None or None,
+        )
+
+    def by_longest(self, percentile: str) -> bool:
+        """Whether there were too few I/Os for the percentile: the longest was held against the bound."""
+        return self.response_ns.get(percentile) is None and self.response_ns.get("max") is not None
+
+
+class RateLimitResult(ResultBase):
+    """The highest rate of arrivals under a latency bound."""
+
+    kind: Literal["rate-limit"] = "rate-limit"
+    read_pct: int
+    block_bytes: int
+    percentile: str
+    bound_ns: float
+    highest_held: int | None
+    lowest_failed: int | None
+    tries: tuple[OfferedLoad, ...] = Field(description="by rising rate")
+
+    @classmethod
+    def of(
+        cls,
+        tries: Iterable[OfferedLoad],
+        **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
+    ) -> Self:
+        """Return the Result of the rates tried; `facts` are the parameters of the run."""
+        rates = tuple(sorted(tries, key=lambda each: each.rate))
+        failed = min((each.rate for each in rates if not each.held), default=None)
+        held = [each.rate for each in rates if each.held and (failed is None or each.rate < failed)]
+        result = cls(tries=rates, highest_held=max(held, default=None), lowest_failed=failed, **facts)
+        bound, name = f"{result.bound_ns / 1e6:g}", result.percentile
+        scalar = Metric.more(
+            f"rate_under_{bound}_ms_{name}", f"rate with {name} under {bound} ms", result.highest_held, "IOPS"
+        )
+        between = {result.highest_held, failed}
+        tried = tuple(each.ordinal for each in rates)
+        steps = tuple(each.ordinal for each in rates if each.rate in between) or tried
+        return result.model_copy(update={"scalars": (searched(scalar, steps, failed),)})
+
+
+def failure_of(
+    share: float | None, dropped: int, latency: Amount, what: str, bound_ns: float, shown: Evidence
+) -> Claim | None:
+    """Return why a rate does not hold; None if it does. `what`: which latency, `p99 was`."""
+    if dropped:
+        return Claim("{dropped} dropped", evidence=shown, others={"dropped": counted_were(dropped, "I/O")})
+    if share is None:
+        return Claim("nothing arrived, as it was measured for too short", evidence=shown)
+    if share < SHARE_DONE:
+        return Claim(
+            "only {figure} of what arrived was done",
+            figure=Amount(100 * share, "%"),
+            bound=Bound("at least", Amount(100 * SHARE_DONE, "%")),
+            evidence=shown,
+        )
+    if latency.value is None:
+        return Claim("no I/O was done", evidence=shown)
+    if latency.value >= bound_ns:
+        return Claim(
+            "{what} {time} ms",
+            figure=latency,
+            bound=Bound("under", Amount(bound_ns, "ns")),
+            evidence=shown,
+            others={"what": what, "time": f"{latency.value / 1e6:.3g}"},
+        )
+    return None

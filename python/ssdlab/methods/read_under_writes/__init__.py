@@ -1,0 +1,27 @@
+"""Reads beside writes, over the rates of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.plugin import POWER, Declared, ResultKind, figure_names
+
+READ_UNDER_WRITES: ResultKind[Any] = ResultKind(
+    "read-under-writes",
+    f"{__name__}.result:ReadUnderWritesResult",
+    section=f"{__name__}.page:section",
+    findings=f"{__name__}.findings:findings",
+    tables=f"{__name__}.findings:tables",
+)
+
+DECLARED = (
+    Declared(
+        "read-under-writes",
+        "procedure",
+        True,
+        "How long reads take while the drive is written, over how much is read and how much is written.",
+        figure_names("read_under_writes", "mean_ns", "p99_ns", "p99_times", *POWER),
+    ),
+)
+KINDS = (READ_UNDER_WRITES,)
+ORDER = 4

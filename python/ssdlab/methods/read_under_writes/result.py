@@ -1,0 +1,269 @@
+"""The Result of reads under writes: a map of read latency over the rates of reads and of writes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field
+
+from ssdlab.analysis.backlog import backlog_grows
+from ssdlab.analysis.efficiency import efficiency
+from ssdlab.plugin import (
+    NO_SIDE,
+    NS_PER_S,
+    SHARE_DONE,
+    Amount,
+    AnyProof,
+    Bound,
+    Claim,
+    Evidence,
+    Latencies,
+    Metric,
+    Qualifier,
+    ResultBase,
+    Stored,
+    absent,
+    clause,
+    evidence_of,
+    power_scalars,
+    proven,
+    why_faulty,
+)
+
+if TYPE_CHECKING:
+    from ssdlab.plugin import Columns, Side, Step
+
+HEADLINE = (25, 50)
+"""Shares of reads and of writes that comparisons use: a drive three quarters busy, as one is planned for."""
+Side_ = Literal["read", "write"]
+CHANCE = 4.0
+"""By so many times the root of their number random arrivals may be fewer."""
+
+
+class Reference(Stored):
+    """One of the two rates that shares are of, measured alone."""
+
+    direction: Side_
+    ordinal: int
+    in_flight: int = Field(description="I/Os in flight asked for, as threads of one")
+    iops: float
+    mean_w: float | None = None
+    failed: str | None = Field(
+        default=None, exclude_if=absent, description="I/Os that failed meanwhile; absent: none"
+    )
+
+    @classmethod
+    def of(cls, step: Step, direction: Side_) -> Self:
+        """Return what the step of a reference found."""
+        (stream,) = step.ran.streams
+        return cls(
+            direction=direction,
+            ordinal=step.ordinal,
+            in_flight=stream.in_flight,
+            iops=float(step.measured.iops),
+            mean_w=step.measured.mean_w,
+            failed=why_faulty([step]) or None,
+        )
+
+
+class LoadCell(Stored):
+    """Reads at one rate beside writes at another."""
+
+    read_pct: int = Field(description="of the peak of reads alone")
+    write_pct: int = Field(description="of the steady rate of writes alone")
+    ordinal: int
+    read_rate: int = Field(description="arrivals a second")
+    write_rate: int
+    read_iops: float = Field(description="done a second")
+    write_iops: float
+    held: bool = Field(
+        description="whether both rates were done without a growing backlog, and no I/O failed"
+    )
+    why: str = Field(default="", description="why it was not held")
+    disturbed: bool | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whether that is failed I/O or a pause of ssdlab, not the drive; absent: no",
+    )
+    service_ns: Latencies = Field(default={}, description="of the reads; nothing of a cell not held")
+    response_ns: Latencies = Field(default={}, description="likewise, from the intended arrival")
+    write_response_ns: Latencies = Field(default={}, description="of the writes")
+    mean_w: float | None = None
+
+    @classmethod
+    def of(cls, step: Step, rows: Columns, shares: tuple[int, int], rates: tuple[int, int]) -> Self:
+        """Judge the step of one cell by its summary and its interval rows."""
+        summary = step.measured
+        sides: dict[Side_, Side] = {"read": summary.read or NO_SIDE, "write": summary.write or NO_SIDE}
+        found = (
+            saturation(name, side, Course.of(rows, name, rate), step.ordinal)
+            for (name, side), rate in zip(sides.items(), rates, strict=True)
+        )
+        disturbed = evidence_of(step).disturbed
+        failed = disturbed or next((claim for claim in found if claim is not None), None)
+        read, write = sides["read"], sides["write"]
+        latencies: dict[str, Any] = {}
+        if failed is None:
+            latencies = {
+                "service_ns": read.service_ns,
+                "response_ns": read.response_ns,
+                "write_response_ns": write.response_ns,
+            }
+        return cls(
+            read_pct=shares[0],
+            write_pct=shares[1],
+            ordinal=step.ordinal,
+            read_rate=rates[0],
+            write_rate=rates[1],
+            read_iops=summary.iops_of("read"),
+            write_iops=summary.iops_of("write"),
+            held=failed is None,
+            why="" if failed is None else clause(failed),
+            disturbed=disturbed is not None or None,
+            mean_w=summary.mean_w,
+            **latencies,
+        )
+
+    @property
+    def saturated(self) -> bool:
+        """Whether the drive was too slow for it: a disturbed cell says nothing of that."""
+        return not self.held and not self.disturbed
+
+    @property
+    def shares(self) -> tuple[int, int]:
+        """Of reads and of writes."""
+        return self.read_pct, self.write_pct
+
+    @property
+    def iops(self) -> float:
+        """Reads and writes together."""
+        return self.read_iops + self.write_iops
+
+
+class ReadUnderWritesResult(ResultBase):
+    """Latency of reads over the rate of reads and the rate of writes beside them."""
+
+    kind: Literal["read-under-writes"] = "read-under-writes"
+    block_bytes: int
+    threads: int = Field(description="that wait for arrivals, of each direction")
+    seconds: float = Field(description="at each cell")
+    peak: Reference = Field(description="random reads alone")
+    steady_rate: Reference = Field(description="random writes alone, after writing to steady state")
+    cells: tuple[LoadCell, ...] = Field(description="by rising reads, then rising writes")
+    steady: AnyProof | None = Field(description="the state that the cells were taken in")
+
+    @classmethod
+    def concluded(
+        cls,
+        cells: tuple[LoadCell, ...],
+        **facts: Any,  # noqa: ANN401 - of the fields
+    ) -> Self:
+        """Return the Result of the cells with its headlines; `facts` are its other fields."""
+        result = cls(cells=cells, **facts)
+        return result.model_copy(update={"scalars": result.headlines()})
+
+    @property
+    def in_steady_state(self) -> bool:
+        """Whether the writing before is proven to have reached it, with no fresh blocks left."""
+        return self.steady is not None and self.steady.reached and self.steady.fills_enough
+
+    def cell(self, read_pct: int, write_pct: int) -> LoadCell | None:
+        """Return the cell of these shares, if it was taken."""
+        return next((each for each in self.cells if each.shares == (read_pct, write_pct)), None)
+
+    def headlines(self) -> tuple[Metric, ...]:
+        """Return the figures that comparisons use; of a saturated cell they have no value."""
+        cell = self.cell(*HEADLINE)
+        if cell is None:
+            return ()
+        name, label = "read_under_writes", f"reads at {cell.read_pct} % beside writes at {cell.write_pct} %"
+        alone = self.cell(cell.read_pct, 0)
+        held_w = cell.mean_w if cell.held else None
+        found = efficiency("random", cell.iops, cell.iops * self.block_bytes / 1e6, held_w)
+        own = (cell.ordinal,)
+        both = own if alone is None else (alone.ordinal, *own)
+        # The rates of the cells are shares of theirs.
+        among = (self.peak.ordinal, self.steady_rate.ordinal)
+        p99_ns, against = cell.service_ns.get("p99"), f"{label}, p99 against alone"
+        tail = Metric.less(f"{name}_p99_ns", f"{label}, p99", p99_ns, "ns", steps=own)
+        grown = Metric.less(f"{name}_p99_times", against, times(cell, alone), "times", steps=both)
+        figures = (
+            Metric.less(f"{name}_mean_ns", f"{label}, mean", cell.service_ns.get("mean"), "ns", steps=own),
+            tail.sampled() if cell.held else tail,
+            grown.sampled() if cell.held and alone is not None and alone.held else grown,
+            *(each.resting(steps=own) for each in power_scalars(name, f"{label},", found, held_w)),
+        )
+        return tuple(each.resting(chosen_among=among).qualified(self._state()) for each in figures)
+
+    def _state(self) -> tuple[Qualifier, ...]:
+        """Return what stands with the figures: also where fresh blocks may have been left."""
+        if self.steady is None or not self.steady.reached or self.steady.fills_enough:
+            return proven(self.steady)
+        why = "the drive was overwritten less than twice before"
+        return (Qualifier(code="state-unproven", steps=(self.steady.ordinal,), why=why),)
+
+
+def times(cell: LoadCell, alone: LoadCell | None, key: str = "p99") -> float | None:
+    """Return how many times as long reads take in a cell as at the same rate alone; None where unknown."""
+    beside, rested = cell.service_ns.get(key), None if alone is None else alone.service_ns.get(key)
+    return beside / rested if beside is not None and rested else None
+
+
+@dataclass(frozen=True)
+class Course:
+    """How one direction of a cell went, in its whole counted rows."""
+
+    waits_ns: Sequence[float]
+    """Median wait before submission, row by row."""
+    done: int
+    due: float
+    """What the rate brings in their time."""
+
+    @classmethod
+    def of(cls, rows: Columns, direction: Side_, rate: int) -> Self:
+        """Return that of a direction from the rows of both."""
+        counted = ~rows["ramp"].astype(bool) & ~rows["partial"].astype(bool)
+        own = counted & (rows["direction"] == direction) & (rows["ios"] > 0)
+        waits = rows["response_p50_ns"][own] - rows["service_p50_ns"][own]
+        lasted_ns = rows["end_ns"][counted].max() - rows["start_ns"][counted].min() if counted.any() else 0
+        return cls(
+            [float(each) for each in waits], int(rows["ios"][own].sum()), rate * float(lasted_ns) / NS_PER_S
+        )
+
+    @property
+    def share_done(self) -> float:
+        """Of what the rate brings; all of it where no more is missing than random arrivals vary by."""
+        if self.done + CHANCE * math.sqrt(self.due) >= SHARE_DONE * self.due:
+            return 1.0
+        return self.done / self.due
+
+
+def saturation(direction: Side_, side: Side, course: Course, ordinal: int) -> Claim | None:
+    """Return why a rate was not held; None if it was."""
+    shown, others = Evidence((ordinal,)), {"of": f"{direction}s"}
+    if side.dropped:
+        return Claim(
+            "{dropped} {of} were dropped", evidence=shown, others={**others, "dropped": str(side.dropped)}
+        )
+    # What waits at the end is done after it: the first tells nothing of a queue that grows.
+    of_arrived = side.ios / side.requested if side.requested else 1.0
+    share = min(of_arrived, course.share_done)
+    if share < SHARE_DONE:
+        return Claim(
+            "only {figure} of the {of} that arrived were done in time",
+            figure=Amount(100 * share, "%"),
+            bound=Bound("at least", Amount(100 * SHARE_DONE, "%")),
+            evidence=shown,
+            others=others,
+        )
+    if backlog_grows(course.waits_ns):
+        return Claim(
+            "the backlog of {of} grew, until the median response was {figure} longer than the median service",
+            figure=Amount(course.waits_ns[-1], "ns"),
+            evidence=shown,
+            others=others,
+        )
+    return None

@@ -1,0 +1,69 @@
+"""Sweeps over the queue depth: peaks of reads, and steady state of writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.plugin import MAX_READ_W, MAX_WRITE_W, SWEEP, Declared, RatedAs, ResultKind, figure_names
+
+PEAK: ResultKind[Any] = ResultKind(
+    "peak",
+    "ssdlab.results.schema:PeakResult",
+    section=f"{__name__}.page:section",
+    findings="ssdlab.lab.presented.points:peak_findings",
+    tables="ssdlab.lab.presented.points:peak_tables",
+)
+
+DECLARED = (
+    Declared(
+        "peak-random-read",
+        "peak_random_read",
+        False,
+        "How many 4 KiB random reads a second the drive serves, and how long each takes then.",
+        figure_names("peak_random_read", *SWEEP),
+        rated={
+            "peak_random_read_iops": (RatedAs("random_read_iops"),),
+            "peak_random_read_w": (MAX_READ_W,),
+        },
+        top=(2, "peak_random_read_iops"),
+    ),
+    Declared(
+        "peak-sequential-read",
+        "peak_sequential_read",
+        False,
+        "How fast the drive reads sequentially, and how many readers that takes.",
+        figure_names("peak_sequential_read", *SWEEP),
+        rated={
+            "peak_sequential_read_mb_s": (RatedAs("sequential_read_mb_s"),),
+            "peak_sequential_read_w": (RatedAs("active_read_w"), MAX_READ_W),
+        },
+        top=(7, "peak_sequential_read_mb_s"),
+    ),
+    Declared(
+        "steady-random-write",
+        "steady_random_write",
+        True,
+        "What random writes a drive keeps up for hours, once it is full and every block has been "
+        "written before.",
+        figure_names("steady_random_write", *SWEEP),
+        rated={
+            "steady_random_write_iops": (RatedAs("random_write_iops", 1.0, "steady"),),
+            "steady_random_write_w": (MAX_WRITE_W,),
+        },
+        top=(3, "steady_random_write_iops"),
+    ),
+    Declared(
+        "steady-sequential-write",
+        "steady_sequential_write",
+        True,
+        "What sequential writes a drive keeps up for hours, once it is full.",
+        figure_names("steady_sequential_write", *SWEEP),
+        rated={
+            "steady_sequential_write_mb_s": (RatedAs("sequential_write_mb_s", 1.0, "steady"),),
+            "steady_sequential_write_w": (RatedAs("active_write_w", 1.0, "steady"), MAX_WRITE_W),
+        },
+        top=(8, "steady_sequential_write_mb_s"),
+    ),
+)
+KINDS = (PEAK,)
+ORDER = 2

@@ -1,0 +1,206 @@
+"""A sweep over depth, and its conclusion: the lowest depth that is good enough, and the whole curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from ssdlab.analysis.saturation import SHARE_OF_BEST, saturation
+from ssdlab.plugin import (
+    Load,
+    Metric,
+    Order,
+    Params,
+    PeakResult,
+    ReadOrWrite,
+    Seconds,
+    Taken,
+    Unit,
+    Variation,
+    checks_of,
+    closed_loop,
+    heat_check,
+    moved,
+    of_points,
+    of_rows,
+    of_search,
+    param,
+    point_of,
+    power_scalars,
+    proven,
+    repeat_if_fallen,
+    rising,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.plugin import Lab, Point, RunData, SteadyProof, Workload
+
+
+DEPTHS = tuple(2**power for power in range(10))
+Depth = Annotated[int, Field(ge=1, le=DEPTHS[-1])]
+
+
+class DepthSweepParams(Params):
+    """Parameters of a depth sweep."""
+
+    depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
+        DEPTHS,
+        "I/Os in flight, rising: powers of two up to the reviews' 512",
+        unit="I/Os",
+        min_length=1,
+    )
+    seconds: Seconds = param(
+        60.0,
+        "measured at each depth: the reviews state no time; a minute gives 60 rows and a p99.99 on any SSD",
+        unit="s",
+        quick=1.5,
+        gt=0,
+        le=86_400,
+    )
+    ramp_seconds: Seconds = param(
+        2.0,
+        "before it, not counted: all threads have started and the drive's queues are full",
+        unit="s",
+        quick=0.2,
+        ge=0,
+        le=3600,
+    )
+    engine: Literal["sync", "uring"] = param(
+        "sync",
+        "sync: as many threads as depth, one I/O each, as in the reviews; uring: one thread of that depth",
+    )
+
+
+class PeakReadParams(DepthSweepParams):
+    """Of a sweep of reads."""
+
+    fill: bool = param(
+        False, "write the whole drive first (destroys its data): for a device that may have unwritten blocks"
+    )
+
+
+def read_sweep(lab: Lab, p: PeakReadParams, order: Order, block_bytes: int) -> None:
+    """Read at each depth, over the whole written span."""
+    lab.conditions(scheduler="none")
+    if p.fill:
+        lab.fill(unless_written=True)
+    sweep(lab, p, order, "read", block_bytes)
+
+
+def sweep(lab: Lab, p: DepthSweepParams, order: Order, direction: ReadOrWrite, block_bytes: int) -> None:
+    """Do the same at each depth, one after the other without a rest; of writes see that the state held."""
+
+    def workload(depth: int) -> Workload:
+        return closed_loop(
+            order,
+            direction,
+            block_bytes=block_bytes,
+            in_flight=depth,
+            seconds=p.seconds,
+            ramp_seconds=p.ramp_seconds,
+            engine=p.engine,
+        )
+
+    steps = lab.sweep("depth", p.depths, workload)
+    if direction == "write":
+        repeat_if_fallen(lab, [[Taken(workload(d), step) for d, step in zip(p.depths, steps, strict=True)]])
+
+
+def conclude_sweep(
+    data: RunData,
+    p: DepthSweepParams,
+    order: Order,
+    direction: ReadOrWrite,
+    block_bytes: int,
+    steady: SteadyProof | None = None,
+    alike_depth: int = 0,
+) -> PeakResult:
+    """Find the reported depth and keep the whole curve.
+
+    Of a sweep of writes `steady` is the state before it, and `alike_depth` the depth of the writing that
+    brought that about.
+    """
+    labels = [f"depth {depth}" for depth in p.depths]
+    points = tuple(point_of(step) for label in labels if (step := data.step(label)) is not None)
+    alike = f"depth {alike_depth}" if alike_depth in p.depths and p.engine == "sync" else ""
+    found = saturation([point.in_flight_asked for point in points], [point.iops or 0.0 for point in points])
+    unit: Unit = "IOPS" if order == "random" else "MB/s"
+    heat = heat_check(data, labels, f"depth {points[found.chosen].in_flight_asked}", unit)
+    checks = (*checks_of(data, [labels], unit, steady, alike), *(() if heat is None else (heat,)))
+    return PeakResult(
+        quick=data.quick,
+        direction=direction,
+        pattern=order,
+        block_bytes=block_bytes,
+        engine=p.engine,
+        share=SHARE_OF_BEST,
+        points=points,
+        chosen=found.chosen,
+        best=found.best,
+        threshold_iops=found.threshold,
+        sweep_min_iops=found.lowest,
+        sweep_max_iops=found.highest,
+        steady=steady,
+        checks=checks,
+        scalars=tuple(
+            _resting(each, points, found.chosen, steady, named_steady=direction == "write").withheld(
+                moved(checks)
+            )
+            for each in _scalars(points[found.chosen], order, direction)
+        ),
+    )
+
+
+def _scalars(chosen: Point, order: Order, direction: ReadOrWrite) -> tuple[Metric, ...]:
+    name = f"{'peak' if direction == 'read' else 'steady'}_{order}_{direction}"
+    service = chosen.service_ns or {}
+    figures = [
+        Metric.more(f"{name}_iops", "IOPS", chosen.iops, "IOPS"),
+        Metric.more(f"{name}_mb_s", "throughput", chosen.mb_s, "MB/s"),
+        Metric.less(f"{name}_depth", "depth", chosen.in_flight_asked, "I/Os"),
+        *(
+            Metric.less(f"{name}_{key}_ns", label, service.get(key), "ns")
+            for key, label in (("mean", "mean latency"), ("p99", "p99"), ("p99.99", "p99.99"))
+        ),
+    ]
+    return (*figures, *power_scalars(name, "", chosen.efficiency, chosen.mean_w))
+
+
+def _depth_varies(points: Sequence[Point], chosen: int) -> Variation | None:
+    """Return how far the reported depth may lie above the least that would do: it was tried in steps.
+
+    A lower depth whose rows come within reach of the share that is asked for may do as well, so the next
+    below that counts.
+    """
+    asked = SHARE_OF_BEST * max(each.iops or 0.0 for each in points)
+    for lower in reversed(points[:chosen]):
+        rows = of_rows(lower.iops, lower.spread_iops)
+        if (lower.iops or 0.0) + (0.0 if rows is None else rows.amount) < asked:
+            return of_search(points[chosen].in_flight_asked, lower.in_flight_asked)
+    return of_search(points[chosen].in_flight_asked, 0) if chosen else None
+
+
+def _resting(
+    figure: Metric,
+    points: tuple[Point, ...],
+    chosen: int,
+    steady: SteadyProof | None,
+    *,
+    named_steady: bool,
+) -> Metric:
+    """Return a figure with its evidence: each drive has a depth of its own, which latencies depend on.
+
+    A point that is not what it seems moves the choice to another, so all of the sweep decides.
+    """
+    range_share = None if steady is None else steady.range_share
+    load = Load(depth=points[chosen].in_flight_asked) if figure.unit == "ns" else None
+    among = tuple(each.ordinal for each in points if each.ordinal is not None)
+    found = of_points(figure, [points[chosen]], range_share, load=load, chosen_among=among)
+    if figure.unit == "ns":
+        found = found.sampled()
+    elif figure.unit == "I/Os":
+        found = found.resting(varies=_depth_varies(points, chosen))
+    return found.qualified(proven(steady) if named_steady else ())

@@ -1,0 +1,161 @@
+"""How a drive does a recorded workload, as timed, faster, or as fast as it can.
+
+Question
+    Data rate, service time and its tail, and energy of a workload that somebody really ran.
+
+Procedure
+    The trace is read once and mapped onto the drive: I/Os beyond the drive's end are wrapped into it, what
+    the drive cannot be asked for (less than its logical block, a flush) is left out, and both are counted.
+    The drive is filled, so that all reads hit what was written. Then one io_uring thread issues every I/O
+    at its recorded time divided by the speed, whatever the drive does, with so many in flight at most; or,
+    with speed max, one behind the other in the order of the trace, so many always in flight. Gaps longer
+    than asked for are cut. An I/O that could not be issued within the backlog is dropped. Lateness, late and
+    dropped I/Os are counted as in every open loop. Bytes a second are those of the time in which at least
+    one I/O was in flight, so that idle time counts for no drive.
+
+Source
+    AnandTech, Storage Bench 2013 ("The Destroyer") and its successors: average data rate and service time,
+    later the 99th percentile and energy; idle gaps cut to 25 ms; the drive full. That data rate is over busy
+    time follows PC Perspective. Replay in an open loop, with lateness reported, is ours.
+
+What it cannot show
+    What the machine would have done that was traced: there an I/O may have waited for the one before it, and
+    on a faster drive would have come earlier. A wrapped trace hits the same blocks more often than the
+    original. The time of its file system and processor is not in a trace. Where the block layer's times of
+    requests are not to be had, those of the program are given: on a loaded host they are marked host-limited,
+    and not judged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from ssdlab.formats.traces import example
+from ssdlab.formats.traces.blkparse import Action
+from ssdlab.formats.traces.columns import TimeUnit
+from ssdlab.formats.traces.files import Description, TraceFile
+from ssdlab.formats.traces.iolog import Waits
+from ssdlab.formats.traces.reading import Format, Source
+from ssdlab.plugin import (
+    AT_ONCE,
+    NS_PER_S,
+    AsRecorded,
+    Closed,
+    Departure,
+    Method,
+    Params,
+    Remarks,
+    RunData,
+    RunFacts,
+    Seconds,
+    Speed,
+    TraceMapping,
+    param,
+    replay_of,
+)
+
+from . import TRACE
+from .result import TraceResult
+
+if TYPE_CHECKING:
+    from ssdlab.plugin import Lab
+
+LABEL = "replay"
+
+
+class TraceParams(Params):
+    """Of the trace and of its replay."""
+
+    file: TraceFile = param(
+        example.NAME, "the trace: a path, .gz and .tar as they are; example stands for a made-up one"
+    )
+    speed: Speed = param("1", "times faster than recorded, or max: as fast as possible", unit="x")
+    gap_most: Seconds = param(
+        0.0, "longer gaps are cut to this, before the speed; 0: none; AnandTech: 25ms", unit="s", ge=0, le=1e6
+    )
+    seconds: Seconds = param(
+        0.0, "only so much of the trace, from its first I/O; 0: all", unit="s", quick=5.0, ge=0, le=1e9
+    )
+    depth: int = param(128, "in flight at most; with speed max always", unit="I/Os", ge=1, le=4096)
+    backlog: Seconds = param(10.0, "an I/O that waits longer is dropped", unit="s", gt=0, le=1e6)
+    format: Format = param("auto", "iolog (fio), blkparse, msr, alibaba or columns; auto finds out")
+    columns: Description = param("", "of another format: a TOML file, or time:1:us,op:2,offset:3,length:4")
+    device: str = param("", "which of the trace's devices, or all; may be left out if there is one")
+    action: Action = param("Q", "of blkparse: Q queued, D issued to the driver")
+    unit: TimeUnit = param("us", "of the times of a fio iolog version 3")
+    waits: Waits = param(
+        "", "of a fio iolog version 2: ms from the start, as fio does, or us more, as it says"
+    )
+    bad_lines: Literal["stop", "skip"] = param("stop", "what a line that cannot be read means")
+    order: Literal["stop", "sort"] = param("stop", "what times that go back mean")
+    beyond: Literal["wrap", "leave-out"] = param("wrap", "what becomes of I/Os beyond the drive's end")
+    only: Literal["all", "reads"] = param("all", "reads: writes and trims are left out")
+    fill: bool = param(True, "write the whole drive first (destroys its data)", quick=True)
+
+    @property
+    def engine(self) -> str:
+        """How I/O is issued."""
+        return "uring"
+
+    @property
+    def source(self) -> Source:
+        """Which trace is read, and how."""
+        return Source.model_validate({name: getattr(self, name) for name in Source.model_fields})
+
+    @property
+    def mapping(self) -> TraceMapping:
+        """How it is mapped onto the drive."""
+        gap_ns, length_ns = (round(each * NS_PER_S) for each in (self.gap_most, self.seconds))
+        return TraceMapping(
+            speed=self.speed,
+            gap_most_ns=gap_ns,
+            length_ns=length_ns,
+            only=self.only,
+            beyond=self.beyond,
+            order=self.order,
+        )
+
+
+def procedure(lab: Lab, p: TraceParams) -> None:
+    """Read the trace, fill, replay."""
+    lab.conditions(scheduler="none")
+    read = lab.trace(p.source, p.mapping)
+    if p.fill:
+        lab.fill(unless_written=True)
+    arrival = Closed() if p.speed == AT_ONCE else AsRecorded(backlog_ns=round(p.backlog * NS_PER_S))
+    lab.run(replay_of(read.result.facts, p.depth, arrival), label=LABEL)
+
+
+def conclude(data: RunData, p: TraceParams) -> TraceResult:
+    """Give the figures of a storage-bench page, and what became of the trace."""
+    read = next(step for step in data.steps if step.verb == "trace")
+    replayed = data.step(LABEL)
+    assert replayed is not None  # the procedure has it
+    return TraceResult.of(replayed, read, p.depth, made_up=p.file == example.NAME, quick=data.quick)
+
+
+def remarks(facts: RunFacts, p: TraceParams) -> Remarks:
+    """Return what was left out as it was asked for, and a fill that was not done."""
+    del facts
+    left_out = Departure(code="reads-alone", what="writes and trims were left out, as asked for")
+    unfilled = Departure(
+        code="unfilled",
+        what="the drive was not filled first",
+        why="reads of unwritten blocks touch no flash",
+    )
+    return Remarks((*([left_out] if p.only == "reads" else []), *([] if p.fill else [unfilled])))
+
+
+METHOD = Method(
+    name="trace",
+    version=1,
+    title="Trace replay",
+    params=TraceParams,
+    procedure=procedure,
+    conclude=conclude,
+    remarks=remarks,
+    result=TRACE,
+    writes=lambda p: p.fill or p.only == "all",
+    needs=("span written",),
+    conditions={"scheduler": "none"},
+)

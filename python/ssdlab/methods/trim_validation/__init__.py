@@ -1,0 +1,28 @@
+"""Whether TRIM gives a drive its clean speed back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.plugin import POWER, Declared, ResultKind, figure_names
+
+TRIM: ResultKind[Any] = ResultKind(
+    "trim",
+    f"{__name__}.result:TrimResult",
+    section=f"{__name__}.page:section",
+    findings=f"{__name__}.findings:findings",
+    tables=f"{__name__}.findings:tables",
+)
+
+DECLARED = (
+    Declared(
+        "trim-validation",
+        "procedure",
+        True,
+        "Whether TRIM gives a drive its clean speed back after it was written at random for an hour.",
+        ("trim_recovered", *figure_names("trim_clean", *POWER)),
+        top=(10, "trim_recovered"),
+    ),
+)
+KINDS = (TRIM,)
+ORDER = 8

@@ -1,0 +1,199 @@
+"""TRIM validation: write speed over the position, clean, before and after TRIM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.plugin import (
+    NOTHING,
+    Axis,
+    Back,
+    Bar,
+    BarGroup,
+    BarsChart,
+    BarsView,
+    Buttons,
+    Dot,
+    Exhibit,
+    Figure,
+    Line,
+    Section,
+    Table,
+    XyChart,
+    XyView,
+    and_listed,
+    block_text,
+    cells,
+    efficiency,
+    leads,
+    share_text,
+    span_text,
+    texts_of,
+    together,
+    with_result,
+    words,
+)
+
+from . import findings as trim
+from .result import TrimResult, going_on
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.plugin import Shown
+
+    from .result import LbaPlot
+
+Trimmed = tuple["Shown", TrimResult]
+_REACHED = {True: "yes", False: "no", None: "not known"}
+
+
+def section(runs: Sequence[Shown]) -> Section:
+    """Return the section of TRIM validation: a button for each drive, on the same axes."""
+    kept = with_result(runs, TrimResult)
+    return Section(
+        id="trim-validation",
+        title=runs[0].run.manifest.method.title,
+        lead=leads(kept, trim.findings),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=tuple(
+            figure
+            for figure in (
+                _over_lba(kept),
+                _bars(kept),
+                efficiency.figure("trim-validation", _worked(kept)),
+            )
+            if figure is not None
+        ),
+        exhibits=(
+            Exhibit(
+                "Verdict and conditions",
+                "System and driver are part of the result: a discard that they keep helps no drive.",
+                (together(kept, trim.verdict), _conditions(kept)),
+            ),
+        ),
+    )
+
+
+def _worked(kept: Sequence[Trimmed]) -> list[efficiency.Worked]:
+    return [
+        efficiency.Worked(shown, plot.name, "", plot.efficiency, plot.mean_w)
+        for shown, result in kept
+        for plot in trim.plots(result)
+        if plot.efficiency is not None and plot.mean_w is not None
+    ]
+
+
+def _over_lba(kept: Sequence[Trimmed]) -> Figure:
+    fastest = max(max(plot.parts_mb_s) for _, result in kept for plot in trim.plots(result))
+    views = tuple(
+        XyView(
+            shown.style.short,
+            Axis("position", "capacity"),
+            Axis("MB/s (decimal)", "mb_s", range=(0.0, fastest)),
+            tuple(_line(shown, result, plot) for plot in trim.plots(result)),
+        )
+        for shown, result in kept
+    )
+    first = kept[0][1]
+    return Figure(
+        id="trim-validation-lba",
+        title="Write speed over the position",
+        lead="From the first block to the last; higher is better. In the text's colour: the clean drive.",
+        described=" ".join(leads(kept, trim.findings)),
+        chart=XyChart(views),
+        tables=(together(kept, trim.speeds),),
+        measured=(
+            f"{block_text(first.block_bytes)} sequential writes, one in flight.",
+            *texts_of([(shown, _contrast(shown, result)) for shown, result in kept]),
+            "Reads of trimmed blocks are answered without the medium, so none are shown.",
+        ),
+        buttons=(Buttons("view", "Drive", tuple(view.label for view in views)),) if len(views) > 1 else (),
+        wide=True,
+    )
+
+
+def _line(shown: Shown, result: TrimResult, plot: LbaPlot) -> Line:
+    dots = tuple(
+        Dot((number + 1) * plot.part_bytes, speed, quiet=True) for number, speed in enumerate(plot.parts_mb_s)
+    )
+    return Line(shown.index, plot.name, True, dots, plain=plot is result.clean or None)
+
+
+def _bars(kept: Sequence[Trimmed]) -> Figure:
+    groups: dict[str, list[Bar]] = {}
+    for shown, result in kept:
+        for plot in trim.plots(result):
+            share = plot.sustained_mb_s / result.clean.sustained_mb_s
+            note = "" if plot is result.clean else f"{share_text(share)} of clean"
+            groups.setdefault(plot.name, []).append(Bar(shown.index, plot.sustained_mb_s, note))
+    view = BarsView(
+        "MB/s",
+        Axis("MB/s (decimal)", "mb_s"),
+        "higher",
+        tuple(BarGroup(name, tuple(bars)) for name, bars in groups.items()),
+    )
+    seconds = span_text(kept[0][1].sustained_s)
+    return Figure(
+        id="trim-validation-sustained",
+        title=f"The first {seconds}",
+        lead="Higher is better. TRIM works if the drive is about as fast after it as clean.",
+        described=" ".join(leads(kept, trim.findings)),
+        chart=BarsChart((view,)),
+        tables=(together(kept, trim.speeds),),
+        measured=(
+            f"Mean of the first {seconds} of the same sequential writes.",
+            *texts_of([(shown, _written_on(shown, result)) for shown, result in kept]),
+        ),
+    )
+
+
+def _contrast(shown: Shown, result: TrimResult) -> str:
+    """Return how the contrast came about: on a state that was kept, or in a cycle of its own."""
+    kept = any(step.verb == Back.verb for step in shown.run.steps)
+    where = "and TRIM from the state that these had left" if kept else "in a cycle of its own"
+    return f"Before TRIM: after {span_text(result.torture_s)} of random writes, {where}."
+
+
+def _written_on(shown: Shown, result: TrimResult) -> str:
+    """Return which passes were shorter than the time compared and begun anew; empty if none was."""
+    done = {step.label for step in shown.run.steps}
+    anew = [plot.name for plot in trim.plots(result) if going_on(plot.name) in done]
+    return f"Shorter than that, and so begun anew at the end: {and_listed(anew)}." if anew else ""
+
+
+def _conditions(kept: Sequence[Trimmed]) -> Table:
+    head = (
+        "Run",
+        "Discard reached the device",
+        "Shown by",
+        "Trimmed blocks return",
+        "TRIM took",
+        "System",
+        "Driver",
+    )
+    rows = tuple(
+        (
+            cells.of_run(shown.label, shown.index),
+            words(_REACHED[result.trim.reached_device]),
+            words(result.trim.evidence or NOTHING),
+            words(result.trim.reads or NOTHING),
+            cells.latency(None if result.trim.seconds is None else 1e9 * result.trim.seconds),
+            words(_system(shown)),
+            words(_drivers(shown)),
+        )
+        for shown, result in kept
+    )
+    return Table("Conditions", head, rows)
+
+
+def _system(shown: Shown) -> str:
+    """Return operating system and kernel; none stands between us and a simulated drive."""
+    manifest = shown.run.manifest
+    release = (cast("Any", manifest.environment).get("kernel") or {}).get("release", "")
+    return NOTHING if manifest.drive.capabilities.virtual_time else f"Linux {release}".strip()
+
+
+def _drivers(shown: Shown) -> str:
+    storage = cast("Any", shown.run.manifest.environment).get("storage") or {}
+    return ", ".join(storage.get("drivers") or ()) or NOTHING

@@ -1,0 +1,231 @@
+"""The Result of TRIM validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field
+
+from ssdlab.analysis.efficiency import Efficiency, efficiency
+from ssdlab.analysis.over_position import speed_until, speeds_over
+from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim
+from ssdlab.plugin import (
+    Metric,
+    Qualifier,
+    ResultBase,
+    Stored,
+    TrimFacts,
+    Variation,
+    absent,
+    evidence_of,
+    power_scalars,
+    share_text,
+    span_text,
+    why_faulty,
+)
+
+if TYPE_CHECKING:
+    from ssdlab.plugin import Columns, Step
+
+VERDICTS: dict[Verdict, str] = {
+    "works": "works",
+    "fails": "does not work",
+    "no contrast": "cannot be judged",
+    "not judged": "is not judged",
+}
+"""What the verdicts on TRIM are in words."""
+
+FULL_TORTURE_S = 3600.0
+FULL_SUSTAINED_S = 600.0
+"""What the review took, and the verdict is on: random writes, then sequential ones that are compared."""
+OWN_CPU_SHARE = 0.5
+"""Of a thread of one synchronous I/O. A drive leaves it waiting; on a CPU half the time, the host works."""
+
+
+class LbaPlot(Stored):
+    """Write speed over the position on the drive, in one state of it."""
+
+    name: str = Field(description="clean, after TRIM, or before TRIM")
+    ordinal: int
+    part_bytes: float
+    parts_mb_s: tuple[float, ...]
+    mean_mb_s: float = Field(description="from the first block to the last")
+    sustained_mb_s: float = Field(description="over the first `sustained_s` seconds of the writing")
+    mean_w: float | None = Field(default=None, description="mean power over the plot; None: no meter")
+    real_s: float | None = Field(default=None, description="time of the pass; None: virtual time")
+    limited: str = Field(default="", description="why the host was the limit; empty: it was not")
+    throttled: bool = Field(default=False, description="whether the drive throttled itself for heat")
+    failed: str | None = Field(
+        default=None, exclude_if=absent, description="I/Os that failed in it; absent: none"
+    )
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        passes: Sequence[tuple[Step, Columns]],
+        sustained_s: float,
+        max_parts: int,
+        unprepared: str = "",
+    ) -> Self:
+        """Return the plot of a pass over all blocks, and of what was written on after it, with their rows.
+
+        `unprepared` says what failed in the writes that made the drive's state before.
+        """
+        step, rows = passes[0]
+        speeds, part_bytes = speeds_over(rows, max_parts)
+        summary = step.measured
+        return cls(
+            name=name,
+            ordinal=step.ordinal,
+            part_bytes=part_bytes,
+            parts_mb_s=tuple(speeds),
+            mean_mb_s=summary.mb_s,
+            mean_w=summary.mean_w,
+            sustained_mb_s=speed_until([rows for _, rows in passes], sustained_s),
+            real_s=None if summary.engine == "sim" else float(summary.elapsed_s),
+            limited="; ".join(_limits_of(step)),
+            throttled=any(evidence_of(each).hot for each, _ in passes),
+            failed=why_faulty(each for each, _ in passes) or unprepared or None,
+        )
+
+    def ends_within(self, seconds: float) -> bool:
+        """Return whether all blocks were written in less: the rest of that time goes over them again."""
+        return len(self.parts_mb_s) * self.part_bytes < 1e6 * self.mean_mb_s * seconds
+
+    @property
+    def efficiency(self) -> Efficiency | None:
+        """MB/s for each watt, from the first block to the last; None without a meter."""
+        return efficiency("sequential", 0.0, self.mean_mb_s, self.mean_w)
+
+
+class TrimEffect(Stored):
+    """What is known of the discard itself."""
+
+    reached_device: bool | None = Field(description="None where nothing shows it")
+    evidence: str | None = Field(description="what shows it: tracepoint, counters, simulated")
+    reads: str | None = Field(description="what trimmed blocks return: zeroes, unchanged, ...")
+    seconds: float | None
+
+    @classmethod
+    def of(cls, step: Step) -> Self:
+        """Return what a step of the verb `trim` found out."""
+        trim = step.found(TrimFacts).trim
+        if trim is None:
+            return cls(reached_device=None, evidence=None, reads=None, seconds=None)
+        return cls(
+            reached_device=trim.reached_device,
+            evidence=trim.evidence,
+            reads=trim.reads,
+            seconds=trim.seconds,
+        )
+
+
+class TrimResult(ResultBase):
+    """Whether TRIM gives a drive that was tortured its clean speed back."""
+
+    kind: Literal["trim"] = "trim"
+    block_bytes: int
+    torture_s: float = Field(description="of random writes before")
+    sustained_s: float
+    clean: LbaPlot
+    after: LbaPlot
+    before: LbaPlot | None = Field(description="the contrast")
+    recovered: float = Field(
+        description="speed after TRIM / clean: of sustained and whole pass the lesser share"
+    )
+    regained: float | None = Field(
+        description="of the speed over all blocks that was lost, the share that came back; None: hardly any"
+    )
+    passes_from: float = Field(description="`recovered` from which TRIM is said to work: 0.95")
+    verdict: Verdict
+    uncertainty: float | None = Field(
+        default=None, description="half the width of the 95 % interval of `recovered`; None: not known"
+    )
+    why: str = Field(default="", description="why it is not judged")
+    trim: TrimEffect
+    purged: bool
+
+    @classmethod
+    def of(
+        cls,
+        clean: LbaPlot,
+        before: LbaPlot,
+        after: LbaPlot,
+        effect: TrimEffect,
+        scale: int,
+        **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
+    ) -> Self:
+        """Judge the three plots; `facts` are the other fields of the conditions they were taken under.
+
+        `scale` says how many times smaller than the real drive a simulated one is.
+        """
+        cut = quick_reason(facts["torture_s"], facts["sustained_s"]) if facts["quick"] else ""
+        found = judge_trim(clean, before, after, 1 if cut else scale)
+        compared = found.verdict != "not judged"
+        if cut and found.verdict in ("works", "fails"):
+            found = replace(found, verdict="not judged", why=cut)
+        result = cls(
+            clean=clean,
+            after=after,
+            before=before,
+            recovered=found.recovered,
+            regained=found.regained,
+            passes_from=PASSES_FROM,
+            verdict=found.verdict,
+            uncertainty=found.uncertainty,
+            why=found.why,
+            trim=effect,
+            **facts,
+        )
+        of_power = power_scalars("trim_clean", "clean,", clean.efficiency, clean.mean_w)
+        figures = (
+            *([result._recovered()] if compared else []),
+            *(each.resting(steps=(clean.ordinal,)) for each in of_power),
+        )
+        return result.model_copy(update={"scalars": figures})
+
+    def _recovered(self) -> Metric:
+        """Return the share that came back, with how sure it is."""
+        steps = (self.clean.ordinal, self.after.ordinal)
+        sure = None if self.uncertainty is None else Variation(amount=100 * self.uncertainty, of="interval")
+        unjudged = (
+            [] if self.passed is not None else [Qualifier(code="not-judged", steps=steps, why=self.why)]
+        )
+        label = "speed after TRIM, of clean"
+        found = Metric.more("trim_recovered", label, 100 * self.recovered, "%", steps=steps, varies=sure)
+        return found.qualified(unjudged)
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether TRIM works; None where it could not be judged, as in a quick run."""
+        return self.verdict == "works" if self.verdict in ("works", "fails") else None
+
+
+def going_on(name: str) -> str:
+    """Return the label of the step that writes on after the pass of that name."""
+    return f"{name}, going on"
+
+
+def quick_reason(torture_s: float, sustained_s: float) -> str:
+    """Return why a quick run does not judge, whatever its passes show; empty where it took all the time."""
+    if round(torture_s) < FULL_TORTURE_S:
+        return f"quick: the verdict is on an hour of random writes, and these took {span_text(torture_s)}"
+    if sustained_s < FULL_SUSTAINED_S:
+        return (
+            "quick: the verdict is on ten minutes of sequential writes, and those compared took "
+            f"{span_text(sustained_s)}"
+        )
+    return ""
+
+
+def _limits_of(step: Step) -> Iterator[str]:
+    """Yield why the host was the limit of a step of one thread; nothing where it was not."""
+    if limited := evidence_of(step).not_the_drive():
+        yield limited
+    own_s, took_s = (step.result.host.own_cpu_s if step.result.host else None), float(step.measured.elapsed_s)
+    if own_s and took_s and own_s / took_s >= OWN_CPU_SHARE:
+        share = share_text(own_s / took_s)
+        yield f"its one thread was on a CPU for {share} of the time: the host did the work"
