@@ -34,7 +34,7 @@ ROOMS = {
         *("results/unwritten_tables.py", "fleet/fleet_consent.py", "fleet/private.py"),
     ],
     "analysis": [
-        *("analysis/*", "methods/results/*", "library/*"),
+        *("analysis/*", "methods/*/result.py", "library/*"),
         *("results/doubt.py", "results/evidence.py", "results/kin.py"),
     ],
     "simulator": ["crates/sim/src/*"],

@@ -10,13 +10,9 @@ another package needs is in `ssdlab.plugin`; no other path is promised.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
-
     from ssdlab.drives import open_drive
     from ssdlab.model.arrival import Open
     from ssdlab.model.errors import (
@@ -64,16 +60,6 @@ _HOME = {
     "open_drive": "ssdlab.drives",
     "read_ios": "ssdlab.model.measurement",
 }
-_OLD_PATHS = {
-    "ssdlab.errors": ("ssdlab.model.errors", "ssdlab"),
-    "ssdlab.measurement": ("ssdlab.model.measurement", "ssdlab"),
-    "ssdlab.methods.points": ("ssdlab.lab.parts.points", "ssdlab.plugin"),
-    "ssdlab.methods.workloads": ("ssdlab.lab.parts.workloads", "ssdlab.plugin"),
-    "ssdlab.results.outcome": ("ssdlab.lab.points_result", "ssdlab.plugin"),
-    "ssdlab.workload": ("ssdlab.model.workload", "ssdlab or ssdlab.plugin"),
-}
-"""Modules that the documents of 0.1 named: where each is now, and the public path to import from instead.
-They go with the version after this one."""
 
 
 def __getattr__(name: str) -> object:
@@ -94,38 +80,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class _OldPath:
-    """Finds and loads the modules of `_OLD_PATHS`, where no other finder knows the name, and warns."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        del path, target
-        if name not in _OLD_PATHS:
-            return None
-        from importlib.machinery import ModuleSpec
-
-        return ModuleSpec(name, _OldPath)  # type: ignore[arg-type]  # a class whose functions are static
-
-    @staticmethod
-    def create_module(spec: ModuleSpec) -> ModuleType:
-        from importlib import import_module
-        from warnings import warn
-
-        home, public = _OLD_PATHS[spec.name]
-        message = f"{spec.name} goes with the next version of ssdlab: import from {public} instead"
-        warn(message, DeprecationWarning, stacklevel=2)
-        module = import_module(home)
-        spec.loader_state = module.__spec__
-        return module
-
-    @staticmethod
-    def exec_module(module: ModuleType) -> None:
-        spec = module.__spec__
-        module.__spec__ = (
-            None if spec is None else spec.loader_state
-        )  # its own again, not that of the old name
-
-
-sys.meta_path.append(_OldPath)
