@@ -18,9 +18,9 @@ from ssdlab.lab.parts.search import search_highest
 from ssdlab.methods.paced_burst.findings import findings
 from ssdlab.methods.paced_burst.procedure import PacedBurstParams, lay_out
 from ssdlab.methods.paced_burst.result import PacedBurstResult
-from ssdlab.methods.trim_validation.findings import findings as trim_findings
-from ssdlab.methods.trim_validation.findings import verdict as verdict_of
 from ssdlab.methods.trim_validation.result import TrimResult
+from ssdlab.methods.trim_validation.result import findings as trim_findings
+from ssdlab.methods.trim_validation.result import verdict as verdict_of
 from ssdlab.model.errors import DriveError, UsageError
 from ssdlab.results import tables
 from ssdlab.results.claim import Amount, sentence

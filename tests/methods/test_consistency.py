@@ -19,8 +19,7 @@ from ssdlab.lab.outcome import read_result
 from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.lab.steps import Request
 from ssdlab.methods.consistency import procedure as consistency
-from ssdlab.methods.consistency.findings import findings
-from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult
+from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult, findings
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step

@@ -10,7 +10,7 @@ from methods.on_simulated import findings_of, run, shorter_in
 from methods.statements import Told
 from ssdlab.cli import main
 from ssdlab.lab.outcome import read_result
-from ssdlab.methods.energy_per_job.findings import tables as tables_of
+from ssdlab.methods.energy_per_job.result import tables as tables_of
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
 

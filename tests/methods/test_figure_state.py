@@ -112,7 +112,7 @@ def test_the_verdict_has_three_words() -> None:
 def test_the_lowest_percent_needs_ten_rows_below_it(tmp_path: Path) -> None:
     from methods.on_simulated import run
     from ssdlab.lab.outcome import read_result
-    from ssdlab.methods.consistency.findings import stretches
+    from ssdlab.methods.consistency.result import stretches
 
     result = read_result(run("consistency", tmp_path, seconds="2"))
     assert {row[5].text for row in stretches(result).rows} == {"—"}  # type: ignore[arg-type]

@@ -12,8 +12,7 @@ from ssdlab.drives.rated import Rated
 from ssdlab.lab.points_result import PointsResult
 from ssdlab.lab.rated_shares import rated_shares
 from ssdlab.methods.trim_validation.result import LbaPlot, TrimEffect, TrimResult
-from ssdlab.methods.whole_drive_fill.findings import findings
-from ssdlab.methods.whole_drive_fill.result import FillResult
+from ssdlab.methods.whole_drive_fill.result import FillResult, findings
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.telemetry import Mark, StepTelemetry
 from ssdlab.results.claim import sentence

@@ -17,8 +17,7 @@ from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.lab.found import find_method
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.verbs.rest import Rest
-from ssdlab.methods.idle_power.findings import findings, rests
-from ssdlab.methods.idle_power.result import IdlePowerResult, Rested
+from ssdlab.methods.idle_power.result import IdlePowerResult, Rested, findings, rests
 from ssdlab.report.page import render
 from ssdlab.report.source import read_run
 from ssdlab.results.claim import sentence

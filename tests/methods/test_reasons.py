@@ -10,8 +10,7 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S
-from ssdlab.methods.consistency.findings import findings
-from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult, StretchFigures
+from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult, StretchFigures, findings
 from ssdlab.results.claim import Claim
 from ssdlab.results.drive_states import (
     OnePassProof,

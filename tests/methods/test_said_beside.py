@@ -9,10 +9,8 @@ from ssdlab.methods.pts.findings import found_text, moving_cells
 from ssdlab.methods.pts.result import PtsSamples
 from ssdlab.methods.pts.rounds_result import PtsCell, PtsRounds, TrackedVariable
 from ssdlab.methods.pts.series_findings import window_of
-from ssdlab.methods.rate_limit.findings import rates
-from ssdlab.methods.rate_limit.result import OfferedLoad, RateLimitResult, failure_of
-from ssdlab.methods.read_under_writes.findings import saturated
-from ssdlab.methods.read_under_writes.result import LoadCell
+from ssdlab.methods.rate_limit.result import OfferedLoad, RateLimitResult, failure_of, rates
+from ssdlab.methods.read_under_writes.result import LoadCell, saturated
 from ssdlab.results.claim import Amount, Evidence, clause, sentence
 
 

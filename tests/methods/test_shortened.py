@@ -10,8 +10,7 @@ import pytest
 from methods.on_simulated import SMALL, shorter_in
 from ssdlab.lab.found import find_method
 from ssdlab.lab.method import Params
-from ssdlab.methods.whole_drive_fill.findings import findings
-from ssdlab.methods.whole_drive_fill.result import FillResult
+from ssdlab.methods.whole_drive_fill.result import FillResult, findings
 from ssdlab.results.claim import sentence
 from ssdlab.results.departures import gathered_departures, is_shortened, label_of
 from ssdlab.results.run_folder import RunFolder

@@ -18,8 +18,7 @@ from ssdlab.analysis.over_position import mean_speed
 from ssdlab.analysis.trim_verdict import judge_trim, tenths, uncertainty
 from ssdlab.lab.found import find_method
 from ssdlab.lab.outcome import read_result
-from ssdlab.methods.trim_validation.findings import findings, speeds
-from ssdlab.methods.trim_validation.result import TrimResult, quick_reason
+from ssdlab.methods.trim_validation.result import TrimResult, findings, quick_reason, speeds
 from ssdlab.report import page, source
 from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder

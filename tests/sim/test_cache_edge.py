@@ -13,8 +13,7 @@ from ssdlab.cli import main
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.lab.outcome import read_result
 from ssdlab.methods.paced_burst.result import PacedBurstResult
-from ssdlab.methods.whole_drive_fill.findings import findings
-from ssdlab.methods.whole_drive_fill.result import FillResult
+from ssdlab.methods.whole_drive_fill.result import FillResult, findings
 from ssdlab.results.claim import sentence
 
 

@@ -137,7 +137,7 @@ def test_a_throttled_device_is_busy_as_long_as_its_rate_says(
 
 
 def texts(result: TraceResult) -> list[str]:
-    from ssdlab.methods.trace.findings import findings
+    from ssdlab.methods.trace.result import findings
     from ssdlab.results.claim import sentence
 
     return [sentence(claim) for claim in findings(result)]

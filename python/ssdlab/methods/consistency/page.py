@@ -33,7 +33,7 @@ from ssdlab.plugin import (
     with_result,
 )
 
-from . import findings as consistency
+from . import result as consistency
 from .result import ConsistencyResult
 
 if TYPE_CHECKING:

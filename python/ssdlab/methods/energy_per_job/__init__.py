@@ -9,8 +9,8 @@ from ssdlab.plugin import Declared, ResultKind, figure_names
 ENERGY_JOB: ResultKind[Any] = ResultKind(
     "energy-job",
     f"{__name__}.result:EnergyJobResult",
-    findings=f"{__name__}.findings:findings",
-    tables=f"{__name__}.findings:tables",
+    findings=f"{__name__}.result:findings",
+    tables=f"{__name__}.result:tables",
 )
 
 DECLARED = (

@@ -10,8 +10,8 @@ IDLE_POWER: ResultKind[Any] = ResultKind(
     "idle-power",
     f"{__name__}.result:IdlePowerResult",
     section=f"{__name__}.page:section",
-    findings=f"{__name__}.findings:findings",
-    tables=f"{__name__}.findings:tables",
+    findings=f"{__name__}.result:findings",
+    tables=f"{__name__}.result:tables",
 )
 
 DECLARED = (

@@ -20,7 +20,7 @@ from ssdlab.plugin import (
     with_result,
 )
 
-from . import findings as idle_power
+from . import result as idle_power
 from .result import IdlePowerResult, Rested
 
 if TYPE_CHECKING:

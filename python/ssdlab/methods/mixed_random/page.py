@@ -25,7 +25,7 @@ from ssdlab.plugin import (
     with_result,
 )
 
-from . import findings as mixed
+from . import result as mixed
 from .result import MixedResult
 
 if TYPE_CHECKING:

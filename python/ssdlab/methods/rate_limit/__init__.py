@@ -10,8 +10,8 @@ RATE_LIMIT: ResultKind[Any] = ResultKind(
     "rate-limit",
     f"{__name__}.result:RateLimitResult",
     section=f"{__name__}.page:section",
-    findings=f"{__name__}.findings:findings",
-    tables=f"{__name__}.findings:tables",
+    findings=f"{__name__}.result:findings",
+    tables=f"{__name__}.result:tables",
 )
 
 DECLARED = (

@@ -19,7 +19,7 @@ from ssdlab.plugin import (
     with_result,
 )
 
-from . import findings as rate_limit
+from . import result as rate_limit
 from .result import RateLimitResult
 
 if TYPE_CHECKING:

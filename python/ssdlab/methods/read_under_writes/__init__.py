@@ -10,8 +10,8 @@ READ_UNDER_WRITES: ResultKind[Any] = ResultKind(
     "read-under-writes",
     f"{__name__}.result:ReadUnderWritesResult",
     section=f"{__name__}.page:section",
-    findings=f"{__name__}.findings:findings",
-    tables=f"{__name__}.findings:tables",
+    findings=f"{__name__}.result:findings",
+    tables=f"{__name__}.result:tables",
 )
 
 DECLARED = (

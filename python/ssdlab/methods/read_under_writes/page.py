@@ -24,7 +24,7 @@ from ssdlab.plugin import (
     with_result,
 )
 
-from . import findings as presented
+from . import result as presented
 from .result import HEADLINE, ReadUnderWritesResult
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ TRACE: ResultKind[Any] = ResultKind(
     "trace",
     f"{__name__}.result:TraceResult",
     section=f"{__name__}.page:section",
-    findings=f"{__name__}.findings:findings",
-    tables=f"{__name__}.findings:tables",
+    findings=f"{__name__}.result:findings",
+    tables=f"{__name__}.result:tables",
 )
 
 DECLARED = (

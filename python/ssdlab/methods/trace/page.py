@@ -22,7 +22,7 @@ from ssdlab.plugin import (
     with_result,
 )
 
-from . import findings as trace
+from . import result as trace
 from .result import TraceResult
 
 if TYPE_CHECKING:

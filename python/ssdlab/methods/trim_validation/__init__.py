@@ -10,8 +10,8 @@ TRIM: ResultKind[Any] = ResultKind(
     "trim",
     f"{__name__}.result:TrimResult",
     section=f"{__name__}.page:section",
-    findings=f"{__name__}.findings:findings",
-    tables=f"{__name__}.findings:tables",
+    findings=f"{__name__}.result:findings",
+    tables=f"{__name__}.result:tables",
 )
 
 DECLARED = (

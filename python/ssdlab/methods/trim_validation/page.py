@@ -34,7 +34,7 @@ from ssdlab.plugin import (
     words,
 )
 
-from . import findings as trim
+from . import result as trim
 from .result import TrimResult, going_on
 
 if TYPE_CHECKING:

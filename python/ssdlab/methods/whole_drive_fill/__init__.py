@@ -10,8 +10,8 @@ FILL: ResultKind[Any] = ResultKind(
     "fill",
     f"{__name__}.result:FillResult",
     section=f"{__name__}.page:section",
-    findings=f"{__name__}.findings:findings",
-    tables=f"{__name__}.findings:tables",
+    findings=f"{__name__}.result:findings",
+    tables=f"{__name__}.result:tables",
 )
 
 DECLARED = (

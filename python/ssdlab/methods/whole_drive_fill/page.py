@@ -19,7 +19,7 @@ from ssdlab.plugin import (
     with_result,
 )
 
-from . import findings as fill
+from . import result as fill
 from .result import FillResult
 
 if TYPE_CHECKING:
