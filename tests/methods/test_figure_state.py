@@ -14,7 +14,7 @@ from methods.on_simulated import SMALL
 from methods.quick_runs import METHODS, QuickRun
 from ssdlab.cli import main
 from ssdlab.lab.outcome import read_result
-from ssdlab.methods.pts.judgement import Judgement
+from ssdlab.methods.pts.result import Judgement
 from ssdlab.model.units import figure_text
 from ssdlab.results.drive_states import doubts
 from ssdlab.results.evidence import PREPARING, qualified

@@ -6,8 +6,7 @@ import pytest
 
 from methods.on_simulated import findings_of
 from ssdlab.methods.pts.findings import found_text, moving_cells
-from ssdlab.methods.pts.result import PtsSamples
-from ssdlab.methods.pts.rounds_result import PtsCell, PtsRounds, TrackedVariable
+from ssdlab.methods.pts.result import PtsCell, PtsRounds, PtsSamples, TrackedVariable
 from ssdlab.methods.pts.series_findings import window_of
 from ssdlab.methods.rate_limit.result import OfferedLoad, RateLimitResult, failure_of, rates
 from ssdlab.methods.read_under_writes.result import LoadCell, saturated

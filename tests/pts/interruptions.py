@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ssdlab.lab.outcome import read_result
-from ssdlab.methods.pts.result import DemandResult, PtsResult
-from ssdlab.methods.pts.rounds_result import PtsRounds
+from ssdlab.methods.pts.result import DemandResult, PtsResult, PtsRounds
 from ssdlab.results.records import EndRecord, OpenRecord, VoidRecord
 from ssdlab.results.run_folder import RunFolder
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ssdlab.methods.pts.judgement import SteadyWindow, unproven
+from ssdlab.methods.pts.result import SteadyWindow, unproven
 from ssdlab.results.drive_states import doubts
 
 HELD = SteadyWindow(what="a", steady=True, fills=2.0)

@@ -17,8 +17,7 @@ from ssdlab.methods.pts import page as pts
 from ssdlab.methods.pts.charts import Judged, window_view
 from ssdlab.methods.pts.findings import IOPS
 from ssdlab.methods.pts.page import heat_map
-from ssdlab.methods.pts.result import PtsResult
-from ssdlab.methods.pts.rounds_result import TrackedVariable
+from ssdlab.methods.pts.result import PtsResult, TrackedVariable
 from ssdlab.report import page, paper, source
 from ssdlab.report.charts import HeatChart
 from ssdlab.report.runs import shown

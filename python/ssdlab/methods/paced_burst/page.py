@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ssdlab.plugin import (
     NS_PER_S,
     Axis,
@@ -36,17 +38,18 @@ from ssdlab.plugin import (
 )
 
 from . import findings as paced
-from .latency_page import curves
 from .result import PacedBurstResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.plugin import Direction, Shown
+    from ssdlab.plugin import Direction, Shown, Table
 
-    from .result import BurstLoad
+    from .result import BurstLoad, PacedBurstResult
 
-Paced = tuple["Shown", PacedBurstResult]
+    Paced = tuple[Shown, PacedBurstResult]
+
+
 _NAMES = ("paced", "saturated")
 _SIDES: tuple[tuple[Direction, str], ...] = (("read", "reads"), ("write", "writes"))
 
@@ -229,3 +232,66 @@ def _rates(kept: Sequence[Paced]) -> Figure:
             f"Safe: p99 within {kept[0][1].factor:g} times that of the lowest rate, all writes done in time.",
         ),
     )
+
+
+_WEIGHTS = ("by count", "by time")
+
+
+def curves(kept: Sequence[Paced], table: Table) -> Figure | None:
+    """Return the percentage of I/Os, or of time waited, over latency; None without histograms."""
+    names = list(dict.fromkeys(load.name for _, result in kept for load in result.loads))
+    views = tuple(
+        XyView(
+            f"{name}, {weight}",
+            Axis("service time, log", "ns", "log"),
+            Axis(
+                "% of the I/Os" if weight == "by count" else "% of the time waited",
+                "count",
+                range=(0.0, 100.0),
+            ),
+            tuple(line for one in kept for line in _lines(one, name, weight)),
+        )
+        for name in names
+        for weight in _WEIGHTS
+    )
+    if not any(view.lines for view in views):
+        return None
+    return Figure(
+        id="paced-burst-latency",
+        title="Latency percentiles",
+        lead="Further left is better; a late bend is the slow tail. Reads are solid, writes dashed.",
+        described="Percentile curves of reads and writes, by count and weighted by time.",
+        chart=XyChart(views),
+        tables=(table,),
+        measured=(
+            "By count: the share of I/Os that took at most so long.",
+            "By time: the share of all time waited that they took: rare long I/Os weigh by their length.",
+            "From histograms with 64 buckets an octave: a latency is exact to 0.8 %.",
+        ),
+        buttons=(Buttons("view", "Load and weight", tuple(view.label for view in views)),),
+        wide=True,
+    )
+
+
+def _lines(one: Paced, name: str, weight: str) -> list[Line]:
+    shown, result = one
+    load = next((load for load in result.loads if load.name == name), None)
+    if load is None:
+        return []
+    buckets = shown.run.buckets(load.ordinal)
+    found = []
+    for direction in ("read", "write"):
+        ours = (buckets["direction"] == direction) & (buckets["clock"] == "service")
+        order = np.argsort(buckets["low_ns"][ours], kind="stable")
+        low, high, count = (
+            buckets[key][ours][order].astype(np.float64) for key in ("low_ns", "high_ns", "count")
+        )
+        if not count.size:
+            continue
+        middle = (low + high - 1) / 2
+        reached = np.cumsum(count if weight == "by count" else count * middle)
+        share = 100 * reached / reached[-1]
+        dots = tuple(Dot(float(ns), float(y), quiet=True) for ns, y in zip(middle, share, strict=True))
+        dots = (Dot(float(low[0]), 0.0, quiet=True), *dots)
+        found.append(Line(shown.index, f"{direction}s", direction != "read", dots))
+    return found

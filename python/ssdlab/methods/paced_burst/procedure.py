@@ -54,8 +54,7 @@ from ssdlab.plugin import (
 )
 
 from . import PACED_BURST
-from .beyond_cache import ROW_NS, look_for_cache
-from .beyond_search import BeyondTrial, beyond_facts, search_cache
+from .beyond_cache import ROW_NS, BeyondTrial, beyond_facts, look_for_cache, search_cache
 from .desktop_load import (
     FACTOR,
     MAX_BLOCK_BYTES,

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
     from ssdlab.plugin import Quantity, Shown
 
-    from .result import PtsHistogram, PtsRecords, PtsSeriesResult
-    from .rounds_result import TrackedVariable
+    from .result import PtsHistogram, PtsRecords, PtsSeriesResult, TrackedVariable
 
 
 RULE = (

@@ -38,11 +38,11 @@ from .result import (
     PointName,
     PtsHistogram,
     PtsRecords,
+    PtsRounds,
     PtsSamples,
     Stimulus,
 )
 from .rounds import Cell, Tracked, iops, mean_ns, run_rounds, sittings_of, stretch_label
-from .rounds_result import PtsRounds
 from .series import (
     Load,
     Shape,
@@ -63,7 +63,7 @@ from .window import collect, rounds_text, was_purged
 if TYPE_CHECKING:
     from ssdlab.plugin import Lab, Step
 
-    from .rounds_result import PtsCell
+    from .result import PtsCell
 
 
 COUNTS = (1, 2, 4, 6, 8, 16, 32)

@@ -31,9 +31,16 @@ if TYPE_CHECKING:
 
     from ssdlab.plugin import Quantity
 
-    from .judgement import Judgement
-    from .result import PtsBase, PtsResult, PtsSamples
-    from .rounds_result import FiveNines, PtsCell, PtsRounds, TrackedVariable
+    from .result import (
+        FiveNines,
+        Judgement,
+        PtsBase,
+        PtsCell,
+        PtsResult,
+        PtsRounds,
+        PtsSamples,
+        TrackedVariable,
+    )
 
 NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
 

@@ -32,8 +32,7 @@ from ssdlab.analysis.steady_state import first_steady
 from ssdlab.plugin import NS_PER_S, Method, Pulses, Seconds, Until, param, remarks_of_size, rising, span_text
 
 from . import PTS_IDLE_RECOVERY
-from .judgement import unproven
-from .result import PtsIdleRecoveryResult, PtsWait, Stimulus
+from .result import PtsIdleRecoveryResult, PtsWait, Stimulus, unproven
 from .rounds import sittings_of
 from .series import (
     common,

@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.plugin import Method, Params, RunData, param
 
 from . import PTS
-from .result import SPECIFICATION, PtsResult
+from .result import SPECIFICATION, PtsCell, PtsResult, cell_label
 from .rounds import Cell, Tracked, access, iops, needed, run_rounds
-from .rounds_result import PtsCell, cell_label
 from .specification import KIB, REVIEW_PRACTICE, RoundsParams, begin, precondition, pts_remarks
 from .window import conclude_rounds
 

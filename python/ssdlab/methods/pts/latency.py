@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from ssdlab.plugin import Method, RunData, Seconds, param, significant
 
 from . import PTS
-from .result import PtsResult, Stimulus
+from .result import PtsCell, PtsResult, Stimulus, cell_label
 from .rounds import Cell, Tracked, access, mean_ns, needed, run_rounds
-from .rounds_result import PtsCell, cell_label
 from .specification import KIB, RoundsParams, begin, precondition, pts_remarks
 from .window import conclude_rounds
 

@@ -44,8 +44,8 @@ from .result import (
     PtsWait,
     RangeShare,
     Stimulus,
+    TrackedVariable,
 )
-from .rounds_result import TrackedVariable
 from .specification import SETTINGS, PtsParams, engine_of, written_until
 from .window import judged, was_purged
 

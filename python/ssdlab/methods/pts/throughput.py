@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, ClassVar
 from ssdlab.plugin import Method, RunData, block_text, param
 
 from . import PTS
+from .result import cell_label
 from .rounds import Cell, Tracked, access, mb_s, run_rounds
-from .rounds_result import cell_label
 from .specification import KIB, RoundsParams, begin, precondition, pts_remarks
 from .window import Group, conclude_rounds
 

@@ -31,9 +31,8 @@ from ssdlab.plugin import (
 )
 
 from .findings import Window, failed_text, rounds_since_cut
-from .result import PtsResult, Stimulus
+from .result import FiveNines, PtsCell, PtsResult, PtsRounds, Stimulus, TrackedVariable
 from .rounds import Cell, Tracked, cuts_of, iops, mb_s, mean_ns, round_label, tracked_value
-from .rounds_result import FiveNines, PtsCell, PtsRounds, TrackedVariable
 from .specification import SETTINGS, RoundsParams, written_until
 
 if TYPE_CHECKING:

@@ -42,8 +42,7 @@ from ssdlab.plugin import (
 from . import PTS_SATURATION
 from .composite import PtsCompositeParams
 from .composite import load_of as composite_load
-from .judgement import unproven
-from .result import PtsSaturationResult, Stimulus
+from .result import PtsSaturationResult, Stimulus, unproven
 from .rounds import needed
 from .series import (
     Load,
