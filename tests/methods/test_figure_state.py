@@ -67,7 +67,7 @@ def test_seconds_of_act_pass_nothing(tmp_path: Path, capsys: pytest.CaptureFixtu
     found, shown, page = told(words, tmp_path, capsys, page=True)
     assert found["qualifiers"]["not-judged"]["figures"] == ["act_load_passed"]
     assert "10x kept the limits of 6.x" in shown
-    assert "(not judged)" in shown
+    assert "a not judged: " in shown
     assert not re.search(r"\bpassed\b", shown.partition("How this was measured")[0])
     assert "ACT load passed" not in page
     card = page[page.index('<div class="card">') :].partition("</div>")[0]
@@ -98,7 +98,7 @@ def test_repeats_keep_the_state_of_a_figure(tmp_path: Path, capsys: pytest.Captu
     result = found["result"]
     assert isinstance(result, dict)
     assert all(each["qualified"] == {"state-unproven": 2} for each in result["repeated"])
-    assert "(state unproven)" in shown
+    assert "a state unproven: " in shown
 
 
 def test_the_verdict_has_three_words() -> None:

@@ -53,7 +53,7 @@ def ours(modules: list[str]) -> list[str]:
     return [name for name in modules if name.partition(".")[0] == "ssdlab"]
 
 
-@pytest.mark.parametrize(("words", "most"), [("--help", 20), ("--version", 21), ("methods", 26)])
+@pytest.mark.parametrize(("words", "most"), [("--help", 20), ("--version", 21), ("methods", 47)])
 def test_what_lists_loads_nothing_heavy(words: str, most: int) -> None:
     modules = loaded(words)
     assert not packages(modules) & set(HEAVY)
@@ -68,7 +68,7 @@ def test_show_loads_neither_tables_nor_drives_nor_other_results(method: str, tmp
     assert "ssdlab.drives.opening" not in modules
     assert "ssdlab.lab.job" not in modules
     assert not [name for name in modules if name.startswith("ssdlab.methods.pts.result")]
-    assert len(ours(modules)) <= 86, ours(modules)
+    assert len(ours(modules)) <= 105, ours(modules)
 
 
 def test_a_stored_result_of_any_kind_is_read_and_told_without_what_made_it() -> None:
