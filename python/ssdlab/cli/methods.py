@@ -57,8 +57,8 @@ def method_help(command: str, name: str) -> bool:
 
 
 def _tell_all(*, json: bool) -> None:
-    from ssdlab.lab.folders import REGISTRY
-    from ssdlab.lab.found import SUITES, all_methods, methods_of_others
+    from ssdlab.lab.folders import BROKEN, REGISTRY
+    from ssdlab.lab.found import SUITES, all_methods, broken_methods, methods_of_others
     from ssdlab.lab.suites import all_suites
 
     others = methods_of_others()
@@ -68,7 +68,7 @@ def _tell_all(*, json: bool) -> None:
                 "schema": SCHEMA,
                 "methods": [_method_json(each) for each in (*all_methods(), *others.methods.values())],
                 "suites": [_suite_json(each) for each in all_suites()],
-                "broken": [asdict(each) for each in others.broken],
+                "broken": [asdict(each) for each in (*broken_methods(), *others.broken)],
             }
         )
         return
@@ -82,7 +82,7 @@ def _tell_all(*, json: bool) -> None:
             for name, writes, line in (*ours, *of_others, *suites)
         ]
     )
-    for each in others.broken:
+    for each in (*BROKEN, *others.broken):
         warn(each.what)
 
 

@@ -67,6 +67,20 @@ class Declared:
     top: tuple[int, str] | None = None
 
 
+@dataclass(frozen=True)
+class Broken:
+    """A method that cannot be used: one that a package brings along, or a folder of ours."""
+
+    name: str
+    package: str
+    why: str
+
+    @property
+    def what(self) -> str:
+        """The same as a sentence."""
+        return f"method {self.name} of package {self.package} cannot be used: {self.why}"
+
+
 def figure_names(name: str, *figures: str) -> tuple[str, ...]:
     """Return names of figures that begin alike."""
     return tuple(f"{name}_{figure}" for figure in figures)

@@ -13,6 +13,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ssdlab.lab.declared import Broken
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -25,12 +27,11 @@ class _Folders(NamedTuple):
 
     methods: dict[str, Declared]
     kinds: tuple[ResultKind[Any], ...]
-    broken: dict[str, str]
-    """By folder why it cannot be read."""
+    broken: tuple[Broken, ...]
 
 
 def _read(package: str) -> _Folders:
-    found, broken = [], {}
+    found, broken = [], []
     for each in iter_modules(import_module(package).__path__):
         place = f"{package}.{each.name}"
         try:
@@ -38,10 +39,15 @@ def _read(package: str) -> _Folders:
             declared = [replace(one, place=f"{place}.{one.place}") for one in folder.DECLARED]
             found.append((folder.ORDER, declared, folder.KINDS))
         except Exception as error:  # whatever is wrong with one method, the others work
-            broken[each.name] = f"{type(error).__name__}: {error}"
+            broken.append(broken_by(each.name.replace("_", "-"), error))
     found.sort(key=lambda one: one[0])
     methods = {each.name: each for _, declared, _ in found for each in declared}
-    return _Folders(methods, tuple(kind for _, _, kinds in found for kind in kinds), broken)
+    return _Folders(methods, tuple(kind for _, _, kinds in found for kind in kinds), tuple(broken))
+
+
+def broken_by(name: str, error: Exception) -> Broken:
+    """Return a method of ours that an error keeps from use."""
+    return Broken(name, "ssdlab", f"{type(error).__name__}: {error}")
 
 
 _FOLDERS = _read("ssdlab.methods")
@@ -49,6 +55,8 @@ REGISTRY = _FOLDERS.methods
 """Every method of ssdlab itself by its name, in the order of a review; its module has it as `METHOD`."""
 KINDS = _FOLDERS.kinds
 """Of their results."""
+BROKEN = _FOLDERS.broken
+"""Folders that could not be read, by the name that a method of theirs would have."""
 
 
 def figures_of(methods: Iterable[str]) -> tuple[str, ...] | None:

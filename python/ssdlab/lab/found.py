@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.lab.declared import Declared
-from ssdlab.lab.folders import REGISTRY
+from ssdlab.lab.declared import Broken, Declared
+from ssdlab.lab.folders import BROKEN, REGISTRY, broken_by
 from ssdlab.model.errors import Unsupported, UsageError, unknown
 
 if TYPE_CHECKING:
@@ -82,22 +82,38 @@ def find_method(name: str) -> Method:
     UsageError
         With the nearest name, when there is none.
     Unsupported
-        Another package brings it along, and it cannot be used.
+        It cannot be used.
     """
     place = REGISTRY[name].place if name in REGISTRY else _UNLISTED.get(name)
     if place is not None:
-        found: Method = import_module(place).METHOD
+        found = _load(name, place)
+        if isinstance(found, Broken):
+            raise _unusable(found)
         return found
+    if own := next((each for each in BROKEN if each.name == name), None):
+        raise _unusable(own)
     others = methods_of_others(name)
     if name in others.methods:
         return others.methods[name]
     if broken := next((each for each in others.broken if each.name == name), None):
-        raise Unsupported(broken.what, "update that package, or ask those who made it", method=name)
+        raise _unusable(broken)
     from ssdlab.lab.plugins import names
 
     if Path(name).is_file():
         raise not_a_declaration(name)
     raise unknown("method", name, [*REGISTRY, *names()], elsewhere="see ssdlab methods")
+
+
+def _load(name: str, place: str) -> Method | Broken:
+    try:
+        found: Method = import_module(place).METHOD
+    except Exception as error:  # as of a package: whatever is wrong with one method, the others work
+        return broken_by(name, error)
+    return found
+
+
+def _unusable(found: Broken) -> Unsupported:
+    return Unsupported(found.what, "update that package, or ask those who made it", method=found.name)
 
 
 def not_a_declaration(name: str) -> UsageError:
@@ -111,8 +127,17 @@ def not_a_declaration(name: str) -> UsageError:
 
 
 def all_methods() -> list[Method]:
-    """Return every method of ssdlab itself, in the order a review prints them."""
-    return [find_method(name) for name in REGISTRY]
+    """Return every method of ssdlab itself that can be used, in the order a review prints them."""
+    return [each for each in _loaded() if not isinstance(each, Broken)]
+
+
+def broken_methods() -> list[Broken]:
+    """Return every method of ssdlab itself that cannot be used."""
+    return [*BROKEN, *(each for each in _loaded() if isinstance(each, Broken))]
+
+
+def _loaded() -> list[Method | Broken]:
+    return [_load(name, each.place) for name, each in REGISTRY.items()]
 
 
 def methods_of_others(only: str | None = None) -> Offered:

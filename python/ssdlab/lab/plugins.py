@@ -11,24 +11,12 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
+from ssdlab.lab.declared import Broken
+
 if TYPE_CHECKING:
     from ssdlab.lab.method import Method
 
 GROUP = "ssdlab.methods"
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A method that a package brings along and that cannot be used."""
-
-    name: str
-    package: str
-    why: str
-
-    @property
-    def what(self) -> str:
-        """The same as a sentence."""
-        return f"method {self.name} of package {self.package} cannot be used: {self.why}"
 
 
 @dataclass(frozen=True)
