@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.drives.file import extents
-from ssdlab.drives.file.extents import Gap, gaps
+from ssdlab.host import extents
+from ssdlab.host.extents import Gap, gaps
 from ssdlab.host.statx import allocate, file_details
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.base import RealDrive
-from ssdlab.drives.file.extents import gaps
 from ssdlab.drives.file.holding import check_file, hold_file, replaced
 from ssdlab.drives.file.layout import lay_out
 from ssdlab.drives.guard.endurance import rating_of
 from ssdlab.drives.guard.file_guard import FileFacts, file_facts, free_bytes, judge_file
 from ssdlab.drives.guard.mark import mark_of, read_mark, write_mark
 from ssdlab.host.counters import IoCounters, read_counters
+from ssdlab.host.extents import gaps
 from ssdlab.host.identity import Identity, block_identity
 from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.statx import file_details

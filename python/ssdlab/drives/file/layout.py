@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.drives.file.extents import gaps
+from ssdlab.host.extents import gaps
 from ssdlab.model.errors import HostError
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from ssdlab.drives.file.extents import gaps
+from ssdlab.host.extents import gaps
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.host.state_folder import state_folder
 from ssdlab.host.statx import file_details
