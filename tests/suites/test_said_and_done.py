@@ -19,6 +19,7 @@ from ssdlab.lab.suites.declaration import Declaration
 from ssdlab.lab.suites.suite import Entry, Part, Suite
 from ssdlab.methods.pts.iops import BLOCKS, MIXES
 from ssdlab.model.errors import UsageError
+from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.suites.ordering import SuiteOrder, suite_params
 from ssdlab.runs.suites.session import plan_suite, start_suite
@@ -93,6 +94,10 @@ def test_a_quick_review_keeps_to_its_span_and_says_so(tmp_path: Path) -> None:
         said = [each for each in found.manifest.departures if each.code == "first-bytes"]
         assert (lengths == {64 << 20}) is quick
         assert bool(said) is quick
+        (part,) = (RunFolder(found.path.parent / child.run_id) for child in found.manifest.children)
+        of_part = [each for each in part.manifest.departures if each.code == "first-bytes"]
+        assert of_part == said, "what was used is said by the run itself"
+        assert row_of(part, "sealed").span == (64 << 20 if quick else None)
 
 
 def test_a_variant_that_leaves_more_than_is_used_is_left_out(tmp_path: Path) -> None:

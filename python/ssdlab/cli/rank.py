@@ -12,7 +12,7 @@ from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import one_line, print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
 from ssdlab.model.units import counted, ends_text, figure_text, fixed_share_text
-from ssdlab.results.kin import labels_of
+from ssdlab.results.kin import labels_of, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +41,9 @@ def rank(
     """Rank drives by a headline figure, best first; a drive's is the median of its runs.
 
     Only runs that are alike are ranked together: of one method and version, with the same parameters, engine,
-    kind of drive, scale, spare, variant and departures, all quick or none, latencies of a depth sweep only at
-    one depth, and no figure that is marked as unfit for it, such as throttled. The others that have it are
-    left out, and it is said why.
+    kind of drive, scale, spare, part of the drive used, variant and departures, all quick or none. Latencies
+    of a depth sweep are ranked only at one depth, and no figure that is marked as unfit for it, such as
+    throttled. The others that have it are left out, and it is said why.
 
     Parameters
     ----------
@@ -152,6 +152,7 @@ def _common(like: Columns) -> str:
     words += ["quick"] if like["quick"] else []
     words += [] if like["scale"] == 1 else [f"scale {like['scale']}"]
     words += [] if like["spare"] is None else [f"spare {fixed_share_text(like['spare'])}"]
+    words += [] if like["span"] is None else [f"over {span_text(like['span'])}"]
     words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures", "meter") if like[name]]
     words += [f"taken at {like['load']}"] if like["load"] else []
     words += [labels_of(like["marks"])] if like["marks"] else []

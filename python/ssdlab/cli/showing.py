@@ -278,9 +278,12 @@ def _print_drive(run: RunFolder) -> None:
 
 def _print_remarks(run: RunFolder) -> None:
     manifest = run.manifest
-    in_table = "left-out" if manifest.children and manifest.result is not None else ""
+    shown = manifest.result is not None and bool(manifest.children)
     lines = [
-        ("departure", departure_text(each)) for each in gathered_departures(manifest) if each.code != in_table
+        ("departure", departure_text(each))
+        for each in gathered_departures(manifest)
+        # A table tells what was left out; of several drives all was said with the drive that it is of.
+        if not shown or (each.code != "left-out" and not manifest.several_drives)
     ]
     lines += [("warning", text) for text in _warned(run)]
     if torn := torn_bytes(run, actual_status(run.path, manifest)):

@@ -161,9 +161,10 @@ def _instead(run: RunFolder) -> str:
 def _print_remarks(run: RunFolder, done: Mapping[str, RunFolder], names: Mapping[str, str]) -> None:
     """Print limits, departures and warnings of the parts, each once with the parts it is of.
 
-    That a whole suite is quick is in its header.
+    That a whole suite is quick is in its header, and what it says itself stands below.
     """
-    found = _gathered(done, quick=not run.manifest.quick)
+    told = {("departure", departure_text(each)) for each in run.manifest.departures}
+    found = [each for each in _gathered(done, quick=not run.manifest.quick) if each[0] not in told]
     if found:
         print_line()
     for (kind, text), whose in found:

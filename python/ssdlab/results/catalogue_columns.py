@@ -17,7 +17,8 @@ ROW_SCHEMA = "ssdlab.row/8"
 """2: a figure says what of its state was not shown. 3: one of power says which meter it is of. 4: a latency
 says at which depth it was taken, where each run chooses its own. 5: a row is sealed as a document is.
 6: the settings of a measurement that was saved are its workload. 7: a figure says by codes what is the matter
-with it. 8: and by how much it varies."""
+with it. 8: and by how much it varies; a run says which
+part of the drive it was kept to."""
 ROW_SEALED_SINCE = 5
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
@@ -45,6 +46,7 @@ COLUMNS = {
     "engine": "VARCHAR",
     "scale": "INTEGER",
     "spare": "DOUBLE",
+    "span": "BIGINT",
     "variant": "VARCHAR",
     "departures": "VARCHAR",
     "warnings": "INTEGER",
@@ -74,7 +76,9 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 def is_row(stored: Document) -> bool:
     """Whether all columns are there, each of its kind."""
     plain = all(
-        isinstance(stored.get(name, ...), _KINDS[kind]) for name, kind in COLUMNS.items() if kind in _KINDS
+        isinstance(stored.get(name, ...), _KINDS[kind])
+        for name, kind in COLUMNS.items()
+        if kind in _KINDS and not (name == "span" and stored.get(name, ...) is None)
     )
     tags, figures = stored.get("tags"), stored.get("figures")
     return (

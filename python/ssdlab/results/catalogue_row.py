@@ -18,6 +18,7 @@ from ssdlab.results.metered import meter_of, of_watts
 from ssdlab.results.metric import varies_by
 from ssdlab.results.run_folder import MANIFEST
 from ssdlab.results.schema import Metric, SealState
+from ssdlab.results.spans import FIRST_BYTES, span_of
 from ssdlab.results.tags import read_tags
 
 if TYPE_CHECKING:
@@ -63,8 +64,11 @@ class Row(Stored):
     engine: str = ""
     scale: int = 1
     spare: float | None = Field(default=None, description="share asked for, 0 to 1; None: the drive's own")
+    span: int | None = Field(
+        default=None, description="the drive's first bytes that the run was kept to; None: all of them"
+    )
     variant: str = ""
-    departures: str = Field(default="", description="their codes, sorted")
+    departures: str = Field(default="", description="their codes, sorted; what `span` says is none")
     warnings: int = 0
     drive_id: str = ""
     drive_name: str = ""
@@ -149,8 +153,9 @@ def kinship(manifest: Manifest) -> dict[str, Any]:
         "drive_kind": manifest.drive.kind,
         "scale": scale,
         "spare": spare,
+        "span": span_of(manifest),
         "variant": "" if variant is None else ", ".join(variant.words),
-        "departures": ", ".join(sorted({each.code for each in manifest.departures})),
+        "departures": ", ".join(sorted({each.code for each in manifest.departures} - {FIRST_BYTES})),
     }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.model.units import and_listed, fixed_share_text
+from ssdlab.model.units import and_listed, capacity_text, fixed_share_text
 from ssdlab.results.qualifiers import CATALOGUE, kind_of
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 OF_RUNS = (
     *("method", "version", "settings", "quick", "engine", "drive_kind"),
-    *("scale", "spare", "variant", "departures"),
+    *("scale", "spare", "span", "variant", "departures"),
 )
-"""What must be the same of runs."""
+"""What must be the same of runs; `span` are the drive's first bytes that a run was kept to, None: all."""
 UNFIT, METER, LOAD = OF_FIGURES = ("unfit", "meter", "load")
 """What must be the same of their figures besides; None where there is nothing to say."""
 MARKS = "marks"
@@ -38,6 +38,7 @@ _WORDS = {
     "drive_kind": "kind of drive",
     "scale": "scale",
     "spare": "spare",
+    "span": "over",
     "variant": "variant",
     "departures": "departures",
     "meter": "meter",
@@ -116,7 +117,18 @@ def labels_of(unfit: str | None) -> str:
     return ", ".join(dict.fromkeys(kind_of(code).label for code in codes_of(unfit)))
 
 
+def span_text(span_bytes: Any) -> str:  # noqa: ANN401 - of the catalogue
+    """Return how much of the drive a run used: ``the first 512 MB of the drive``.
+
+    >>> span_text(None)
+    'the whole drive'
+    """
+    return "the whole drive" if span_bytes is None else f"the first {capacity_text(span_bytes)} of the drive"
+
+
 def _shown(name: str, value: object) -> str:
+    if name == "span":
+        return span_text(value)
     if value in ("", None):
         return "the drive's own" if name == "spare" else "none" if name != "settings" else "the preset's"
     if name == "spare" and isinstance(value, float):

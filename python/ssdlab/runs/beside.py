@@ -17,6 +17,7 @@ from ssdlab.model.errors import Refused
 from ssdlab.results import catalogue
 from ssdlab.results.kin import Incomparable
 from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.spans import span_of
 from ssdlab.results.tags import change_tags
 from ssdlab.runs.resume_checks import resumable_method
 from ssdlab.runs.session import start
@@ -111,6 +112,7 @@ def _unlike(first: Manifest, new: Order) -> str:
     if new.method.name == first.method.name:
         pairs["settings"] = (new.params.model_dump(mode="json"), first.params)
     pairs["quick"] = (new.quick, first.quick)
+    pairs["span"] = (None, span_of(first))
     if asked is not None and then is not None:
         pairs |= {"scale": (asked.scale, then.scale), "spare": (asked.spare, then.spare)}
     return "; ".join(_difference(name, *pair) for name, pair in pairs.items() if pair[0] != pair[1])

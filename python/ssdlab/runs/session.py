@@ -31,6 +31,7 @@ from ssdlab.results.live import LiveFile
 from ssdlab.results.metered import meter_of, with_errors
 from ssdlab.results.run_folder import STEPS, RunFolder, step_logs
 from ssdlab.results.schema import Departure, Manifest, Warned
+from ssdlab.results.spans import first_bytes, span_of
 from ssdlab.results.store import begin_run, hold_library, run_words
 from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
@@ -377,7 +378,13 @@ class _Run:
         facts = RunFacts(self._manifest, data, voided, result)
         remarks = self._method.remarks(facts, self._params)
         self._left += remarks.warnings
-        departures = (*departures_of(steps), *lost, *self._unknown_state(steps), *remarks.departures)
+        departures = (
+            *departures_of(steps),
+            *first_bytes(span_of(self._manifest)),
+            *lost,
+            *self._unknown_state(steps),
+            *remarks.departures,
+        )
         self._record.note(**describe_state(self._drive, "drive_left"))
         return {
             "warnings": self._warnings(steps),

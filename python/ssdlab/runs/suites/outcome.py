@@ -10,10 +10,10 @@ from ssdlab.analysis.repeats import median_interval
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.suite_result import ChildOutcome, RepeatedFigure, SuiteResult
-from ssdlab.results.claim import Amount
 from ssdlab.results.metered import ENERGY, MeterRecord, drawn_by_all
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure
+from ssdlab.results.spans import first_bytes, span_within
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,18 +59,12 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
 def spans_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Departure]:
     """Say of how much of the drive nothing is known, where the suite kept to its first bytes."""
     used = {
-        child.span_bytes
+        span_within(child.span_bytes, runs[child.run_id].drive.capacity_bytes)
         for child in children
-        if child.span_bytes is not None
-        and child.run_id in runs
-        and child.span_bytes < runs[child.run_id].drive.capacity_bytes
+        if child.run_id in runs
     }
-    for span_bytes in sorted(used):
-        yield Departure(
-            code="first-bytes",
-            what=f"only the first {Amount(span_bytes, 'bytes')} of the drive were used",
-            why="the rest is spare, and a cache may hold all that",
-        )
+    for span_bytes in sorted(each for each in used if each is not None):
+        yield from first_bytes(span_bytes)
 
 
 _LOSSES = ("lost_samples", "gone")

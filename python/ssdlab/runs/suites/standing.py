@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ssdlab.library.index import Index
 from ssdlab.results.journal import now
 from ssdlab.results.run_folder import MANIFEST, RunFolder
+from ssdlab.results.spans import span_of, span_within
 from ssdlab.runs.conditions.variant import Variant
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def standing_parts(
     """Return for each part of a suite the newest run of a drive that is just that part, where there is one.
 
     It has the method in the version of now, the same parameters, is quick or not as asked for, of the same
-    variant, and finished.
+    variant and part of the drive, and finished.
     """
     found: dict[str, RunFolder] = {}
     used_bytes = suite.used_bytes(quick=quick)
@@ -54,7 +55,7 @@ def standing_parts(
                 and manifest.params == wanted
                 and manifest.quick == quick
                 and _asked(manifest) == asked
-                and (manifest.member is None or manifest.member.span_bytes == used_bytes)
+                and span_of(manifest) == span_within(used_bytes, manifest.drive.capacity_bytes)
             )
             if alike:
                 found[part.label] = run
