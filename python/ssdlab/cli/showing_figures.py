@@ -44,6 +44,8 @@ class Shown(NamedTuple):
     """In how many of its `runs` it has each qualifier, by code."""
     runs: int = 1
     more: tuple[str, ...] = ()
+    apart: str = ""
+    """In what the repeats are not comparable, so that there is no median."""
 
 
 class Marks:
@@ -244,7 +246,8 @@ def shown_metrics(part: str, figures: Iterable[Metric]) -> list[Shown]:
 
 def shown_repeated(suite: RunFolder, result: SuiteResult) -> list[Shown]:
     """Return the medians of a suite, and the figures that have none where it is said why."""
-    found = [_median(each) for each in result.repeated]
+    told = (each for each in result.repeated if each.median is not None or each.apart or each.qualified)
+    found = [_median(each) for each in told]
     known = {(each.part, each.name) for each in found}
     lacking: dict[tuple[str, str], list[Shown]] = {}
     for part, run in parts_of(suite).items():
@@ -253,25 +256,43 @@ def shown_repeated(suite: RunFolder, result: SuiteResult) -> list[Shown]:
                 lacking.setdefault((each.part, each.name), []).append(each)
     for every in lacking.values():
         counts = Counter(code for each in every for code in each.qualified)
-        if counts:
+        if len(every) == 1:
+            found += every
+        elif counts:
             found.append(every[0]._replace(value=None, text=NOTHING, qualified=counts, runs=len(every)))
     return found
 
 
 def _median(each: RepeatedFigure) -> Shown:
-    ends = (figure_text(each.low, each.unit), figure_text(each.high, each.unit))
+    more = ("", "", str(len(each.values)))
+    if each.low is not None and each.high is not None and each.confidence is not None:
+        ends = (figure_text(each.low, each.unit), figure_text(each.high, each.unit))
+        more = (ends_text(*ends), share_text(each.confidence), str(len(each.values)))
+    text = figure_text(each.median, each.unit)
     return Shown(
         each.part,
         each.name,
         each.label,
         each.unit,
         each.median,
-        figure_text(each.median, each.unit),
+        text if each.bound is None else f"{each.bound} {text}",
         each.state,
         each.qualified,
-        len(each.values) + each.withheld,
-        (ends_text(*ends), share_text(each.confidence), str(len(each.values))),
+        each.runs,
+        more,
+        each.apart,
     )
+
+
+def print_apart(columns: Mapping[str, Sequence[Shown]]) -> None:
+    """Print which figures have no median as their repeats are not comparable, and in what."""
+    found: dict[str, list[str]] = {}
+    for column, figures in columns.items():
+        for each in figures:
+            if each.apart:
+                found.setdefault(each.apart, []).append(", ".join(filter(None, (column, each.label))))
+    for why, whose in found.items():
+        print_text(f"no median, {why}: {'; '.join(whose)}", "warn", "  ")
 
 
 def ratings_of(run: RunFolder) -> tuple[RatedShare | OtherRating, ...]:

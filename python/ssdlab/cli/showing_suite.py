@@ -12,6 +12,7 @@ from ssdlab.cli.showing_figures import (
     Shown,
     metrics_of,
     parts_of,
+    print_apart,
     print_ratings,
     qualifiers_of,
     rating_json,
@@ -96,6 +97,7 @@ def _print_repeated(run: RunFolder, result: SuiteResult, done: Mapping[str, RunF
     figures = shown_repeated(run, result)
     titles = ("figure", "median", "interval", "confidence", "runs")
     Figures({"median": figures}, marks, _by_part(figures)).print(titles)
+    print_apart({"": figures})
 
 
 def _by_part(figures: Iterable[Shown]) -> dict[str, list[str]]:
@@ -117,6 +119,9 @@ def _print_drives(run: RunFolder, done: Mapping[str, RunFolder], marks: Marks) -
         ]
     )
     found.print(("figure", *names.values()))
+    if any(each.runs > 1 for own in columns.values() for each in own):
+        print_text("Values are medians over the runs of a drive; marks say of how many runs they are.", "dim")
+    print_apart({names.get(part, part): own for part, own in columns.items()})
     return names
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.analysis.outliers import Spread, spread_of
 from ssdlab.model.errors import UsageError, unknown
-from ssdlab.results.kin import MARKS, OF_RUNS, UNFIT, labels_of
+from ssdlab.results.kin import CHOSEN_UNIT, MARKS, OF_RUNS, UNFIT, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ WITHOUT_SHARE = 0.1
 """Where more of the drives come to no figure, the method asks too much: none is named for it."""
 _OF_RUNS = f"hash({', '.join(OF_RUNS)})"
 """SQL for one number of all that runs have in common which are put together."""
-CHOSEN_UNITS = {"I/Os", ""}
+CHOSEN_UNITS = {CHOSEN_UNIT, ""}
 """Units of what a method chooses, as the depth that it reports, and does not measure."""
 
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from ssdlab.model.stored import Stored
-from ssdlab.results.metric import Qualifier, united
+from ssdlab.model.stored import Stored, absent
+from ssdlab.results.metric import Load, Qualifier, united
 from ssdlab.results.schema import ResultBase
 
 
@@ -38,26 +38,41 @@ class RepeatedFigure(Stored):
     unit: str
     better: Literal["higher", "lower"]
     values: tuple[float, ...] = Field(description="of the runs that have it, in their order")
-    median: float
-    low: float = Field(description="lower end of the median's confidence interval")
-    high: float
-    confidence: float = Field(description="of that interval, 0 to 1: 0.95 or more from six runs on")
+    median: float | None = Field(description="null: fewer than two runs have it, or they are `apart`")
+    low: float | None = Field(description="lower end of the median's confidence interval")
+    high: float | None
+    confidence: float | None = Field(
+        description="of that interval, 0 to 1: 0.95 or more from six runs on; null: there is none"
+    )
+    bound: Literal["at least"] | None = Field(
+        default=None, exclude_if=absent, description="of the median, where a run has no more than a bound"
+    )
+    load: Load | None = Field(
+        default=None, exclude_if=absent, description="that all runs chose; absent: none chose one"
+    )
+    apart: str = Field(
+        default="", exclude_if=not_, description="in what its runs are not comparable: it has no median then"
+    )
     qualified: dict[str, int] = Field(
         default={}, description="in how many runs it has each qualifier, by code, withheld or not"
     )
-    withheld: int = Field(default=0, exclude_if=not_, description="runs whose value was withheld")
+    withheld: int = Field(default=0, exclude_if=not_, description="runs without a value")
+
+    @property
+    def runs(self) -> int:
+        """How many runs it is of, with a value or without."""
+        return len(self.values) + self.withheld
 
     @property
     def state(self) -> str:
-        """The labels of its qualifiers, of each that is not of all runs in how many it stands."""
-        runs = len(self.values) + self.withheld
+        """Why its runs are apart, and its qualifiers: of each, if not of all runs, in how many it stands."""
+        runs = self.runs
         counts = [
             (each.label, self.qualified[each.code])
             for each in united(Qualifier(code=code) for code in self.qualified)
         ]
-        return ", ".join(
-            label if count == runs else f"{label} in {count} of {runs} runs" for label, count in counts
-        )
+        labels = (label if count == runs else f"{label} in {count} of {runs} runs" for label, count in counts)
+        return ", ".join(filter(None, (self.apart, *labels)))
 
 
 class SuiteResult(ResultBase):

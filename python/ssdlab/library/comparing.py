@@ -20,7 +20,7 @@ from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.units import counted
 from ssdlab.results.catalogue_columns import FIGURE_COLUMNS
 from ssdlab.results.catalogue_row import row_of
-from ssdlab.results.kin import MARKS, OF_RUNS, UNFIT, apart, codes_of, labels_of, unfit_of
+from ssdlab.results.kin import MARKS, OF_RUNS, UNFIT, codes_of, labels_of, set_apart, unfit_of
 from ssdlab.results.metric import labelled
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.store import find_run, run_words, short_id
@@ -317,7 +317,7 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
     from ssdlab.analysis.shift import shift_of
 
     first = base[0]
-    unlike = next((found for line in (*base, *new) if (found := apart(line, first, but=(UNFIT,)))), ())
+    unlike = set_apart([*base, *new], but=(UNFIT,))
     one, other = ([line["value"] for line in lines if _has_value(line)] for lines in (base, new))
     unfit = _unfit([*base, *new])
     alike = not unlike and not unfit and min(*one, *other) > 0
@@ -331,7 +331,7 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
         n_base=len(one),
         n_new=len(other),
         shift=shift_of(one, other) if alike else None,
-        unlike="; ".join(each.words for each in unlike),
+        unlike=unlike,
         unfit=unfit,
         marks=labels_of(unfit_of(code for line in (*base, *new) for code in codes_of(line[MARKS]))),
     )

@@ -15,7 +15,7 @@ from ssdlab.model.units import and_listed, capacity_text, fixed_share_text
 from ssdlab.results.qualifiers import CATALOGUE, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 OF_RUNS = (
     *("method", "version", "settings", "quick", "engine", "drive_kind"),
@@ -30,6 +30,8 @@ VARIES = "varies"
 """How far a figure varies by its own evidence, in its unit: what is nearer than that is level."""
 OF_AN_ENTRY = ("spare", "variant")
 """What makes the same drive another entry: a page ranks entries, so it may differ there."""
+CHOSEN_UNIT = "I/Os"
+"""Unit of a depth that a run chose itself, which is no measured quantity."""
 _WORDS = {
     "method": "method",
     "version": "method version",
@@ -82,6 +84,24 @@ def apart(
     """
     names = [name for name in (*OF_RUNS, *OF_FIGURES) if name in one and name in other and name not in but]
     return tuple(Incomparable(name, one[name], other[name]) for name in names if one[name] != other[name])
+
+
+def set_apart(found: Sequence[Mapping[str, Any]], *, but: Collection[str] = ()) -> str:
+    """Say in what figures of one set are unlike the first of them; empty: they are comparable, one and all.
+
+    Parameters
+    ----------
+    found
+        What each of them and its run is, as of `apart`.
+    but
+        What does not count.
+    """
+    if not found:
+        return ""
+    first = found[0]
+    unlike = [each for other in found for each in apart(other, first, but=but)]
+    loads = taken_apart(str(each[LOAD] or "") for each in found) if LOAD in first else ""
+    return "; ".join(dict.fromkeys(loads if each.code == LOAD else each.words for each in unlike))
 
 
 def taken_apart(loads: Iterable[str]) -> str:

@@ -119,11 +119,13 @@ def _repeated(figures: Sequence[RepeatedFigure]) -> Table:
         (
             words(each.part),
             words(labelled(each.label, each.state)),
-            *(words(of_unit(value, each.unit)) for value in (each.median, each.low, each.high)),
+            words(" ".join(filter(None, (each.bound, of_unit(each.median, each.unit))))),
+            *(words(of_unit(value, each.unit)) for value in (each.low, each.high)),
             cells.share(each.confidence),
             cells.count(len(each.values)),
-            *(words(of_unit(value, each.unit)) for value in (min(each.values), max(each.values))),
+            *(words(of_unit(find(each.values, default=None), each.unit)) for find in (min, max)),
         )
         for each in figures
+        if each.values or each.qualified
     )
     return Table("Medians and their confidence intervals", head, rows)

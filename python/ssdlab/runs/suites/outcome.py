@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from statistics import median_high
+from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.analysis.repeats import median_interval
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.suite_result import ChildOutcome, RepeatedFigure, SuiteResult
-from ssdlab.results.metered import ENERGY, MeterRecord, drawn_by_all
+from ssdlab.results.catalogue_row import figure_of, kinship
+from ssdlab.results.kin import CHOSEN_UNIT, OF_FIGURES, UNFIT, set_apart, taken_apart
+from ssdlab.results.metered import ENERGY, MeterRecord, drawn_by_all, meter_of
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure
 from ssdlab.results.spans import first_bytes, span_within
@@ -141,30 +144,60 @@ def _repeated(children: Sequence[Child], runs: dict[str, RunFolder]) -> Iterator
 
 
 def _figures(part: str, repeats: Sequence[RunFolder]) -> Iterator[RepeatedFigure]:
-    """Yield the headline figures that more than one run has, each as their median with its interval."""
-    found: dict[str, list[Metric]] = {}
-    for result in filter(None, map(read_result, repeats)):
+    """Yield the headline figures of repeats, each with the median of its values, where these are one set."""
+    found: dict[str, list[tuple[Metric, Mapping[str, Any]]]] = {}
+    for run in repeats:
+        result = read_result(run)
+        if result is None:
+            continue
+        alike, meter = kinship(run.manifest), meter_of(run.manifest)
         for scalar in result.scalars:
-            if scalar.value is not None or scalar.qualifiers:
-                found.setdefault(scalar.name, []).append(scalar)
-    for name, scalars in found.items():
-        values = [scalar.value for scalar in scalars if scalar.value is not None]
-        if len(values) > 1:
-            interval = median_interval(values)
-            yield RepeatedFigure(
-                part=part,
-                name=name,
-                label=scalars[0].label,
-                unit=scalars[0].unit,
-                better=scalars[0].better,
-                values=tuple(values),
-                median=interval.median,
-                low=interval.low,
-                high=interval.high,
-                confidence=interval.confidence,
-                qualified=_qualified(scalars),
-                withheld=len(scalars) - len(values),
-            )
+            own = figure_of(scalar, meter)
+            kin = {**alike, **{name: getattr(own, name) for name in OF_FIGURES}}
+            found.setdefault(scalar.name, []).append((scalar, kin))
+    for scalars in found.values():
+        valued = [(each, kin) for each, kin in scalars if each.value is not None]
+        unlike = set_apart([kin for _, kin in valued], but=(UNFIT,)) or _chosen_apart(valued)
+        yield _figure(part, [each for each, _ in scalars], unlike)
+
+
+def _chosen_apart(figures: Sequence[tuple[Metric, object]]) -> str:
+    """Say that runs chose unlike depths, where the figure is the depth itself: none lies between them."""
+    if any(each.unit != CHOSEN_UNIT for each, _ in figures):
+        return ""
+    return taken_apart(f"depth {each.value:.0f}" for each, _ in figures)
+
+
+def _figure(part: str, scalars: Sequence[Metric], unlike: str) -> RepeatedFigure:
+    """Return one figure of repeats; `unlike` says in what they are no set that has a median."""
+    first = scalars[0]
+    values = [each.value for each in scalars if each.value is not None]
+    loads = {each.load for each in scalars if each.value is not None}
+    interval = median_interval(values) if len(values) > 1 and not unlike else None
+    return RepeatedFigure(
+        part=part,
+        name=first.name,
+        label=first.label,
+        unit=first.unit,
+        better=first.better,
+        values=tuple(values),
+        median=None if interval is None else interval.median,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        confidence=None if interval is None else interval.confidence,
+        bound=None if interval is None else _bound_of(scalars),
+        load=loads.pop() if len(loads) == 1 else None,
+        apart=unlike,
+        qualified=_qualified(scalars),
+        withheld=len(scalars) - len(values),
+    )
+
+
+def _bound_of(figures: Sequence[Metric]) -> Literal["at least"] | None:
+    """Return whether the median may be more: where the run that it is of may, or one below that."""
+    valued = [(each.value, each.bound) for each in figures if each.value is not None]
+    middle = median_high([value for value, _ in valued])
+    return next((bound for value, bound in valued if bound is not None and value <= middle), None)
 
 
 def _qualified(figures: Sequence[Metric]) -> dict[str, int]:
