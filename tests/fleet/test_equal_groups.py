@@ -8,7 +8,7 @@ from ssdlab.fleet.population import _Line, _population
 
 
 def line(kin: int, value: float, folder: str, unfit: str | None = None) -> _Line:
-    return _Line("a_iops", kin, "a", "IOPS", "higher", "qd1", unfit, None, "D", [value], [folder])
+    return _Line("a_iops", kin, "a", "IOPS", "higher", "qd1", unfit, "D", [value], [folder], [None])
 
 
 def test_the_newest_group_is_taken_in_whatever_order_they_come() -> None:

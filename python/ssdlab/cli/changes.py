@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
+from ssdlab.cli.fitting import print_text
 from ssdlab.cli.kinds import RunText
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import print_json, print_line, print_table, say
+from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.cli.rank import left_out_json, print_left_out
 from ssdlab.cli.runs import Moment, Part, Word
 from ssdlab.model.units import change_text, counted, figure_text
@@ -76,11 +77,11 @@ def changes(
             rows.append((each.drive_name, each.drive_id, each.runs[change.at], before, after, share))
     print_table(rows, ("drive", "identifier", "since run", "before", "after", "change") if rows else ())
     looked = [each for each in found.series if each.enough]
-    if not rows:
-        print_line("no change found" if looked else "too few runs: ten of a drive are needed")
+    if looked and not rows:
+        print_line("no change found")
     for each in found.series:
-        words = "looked at" if each.enough else "too few runs"
-        print_line(f"{words}: {each.drive_name} ({each.drive_id}), {counted(len(each.runs), 'run')}")
+        words = "looked at" if each.enough else "too few runs (ten are needed)"
+        marked = f", {each.marked}" if each.marked else ""
+        runs = counted(len(each.runs), "run")
+        print_text(f"{words}: {each.drive_name} ({each.drive_id}), {runs}{marked}", indent="  ")
     print_left_out(found.left_out, found.left_out_runs)
-    others = len(found.series) - len(looked)
-    say(f"drives: {len(looked)}, with too few runs: {others}, unlike runs left out: {found.left_out_runs}")

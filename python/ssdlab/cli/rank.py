@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from ssdlab.cli.fitting import fitted, line_width, print_text, short_drive
 from ssdlab.cli.kinds import Count, RunText
+from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import one_line, print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
 from ssdlab.model.units import counted, ends_text, figure_text, fixed_share_text
-from ssdlab.results.kin import labels_of, span_text
+from ssdlab.results.kin import span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "ssdlab.rank/1"
 SHOWN = 40
-_TITLES = ("", "drive", "identifier", "median", "runs", "range")
+_TITLES = ("", "drive", "identifier", "median", "runs", "range", "marks")
 
 
 def rank(
@@ -108,16 +109,24 @@ def _print(found: Ranking) -> None:
     like = found.like
     print_text(f"{found.figure}: {found.label}, {found.better} is better", "bold", "  ")
     print_text(_common(like), "dim", "  ")
+    letters = Letters(code for line in found.lines for code in line.marks)
     rows = []
     for line in found.lines:
         value, low, high = (figure_text(each, found.unit) for each in (line.value, line.min, line.max))
         spread = "" if line.runs == 1 else ends_text(low, high)
         drive, known = one_line(short_drive(line.drive_name)), one_line(line.drive_id)
-        rows.append((str(line.place), drive, known, value, str(line.runs), spread))
+        rows.append(
+            (str(line.place), drive, known, value, str(line.runs), spread, letters.of(line.marks, line.runs))
+        )
     shortened = ("drive", "identifier")
-    print_table(*fitted(rows, _TITLES, line_width(), shortened=shortened), right=(0, 3, 4))
+    titles = _TITLES if any(line.marks for line in found.lines) else _TITLES[:-1]
+    print_table(
+        *fitted([row[: len(titles)] for row in rows], titles, line_width(), shortened=shortened),
+        right=(0, 3, 4),
+    )
     if found.drives > len(found.lines):
         say(f"the best {len(found.lines)} of {found.drives} drives; more with --limit")
+    letters.print()
     print_left_out(found.left_out, found.left_out_runs)
 
 
@@ -155,5 +164,4 @@ def _common(like: Columns) -> str:
     words += [] if like["span"] is None else [f"over {span_text(like['span'])}"]
     words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures", "meter") if like[name]]
     words += [f"taken at {like['load']}"] if like["load"] else []
-    words += [labels_of(like["marks"])] if like["marks"] else []
     return ", ".join(words)

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from string import ascii_letters
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.cli.fitting import GAP, NAME, by_columns, cut, line_width, print_facts, print_lines, print_text
+from ssdlab.cli.marks import Letters, known
 from ssdlab.cli.output import one_line, paint, print_line, table
 from ssdlab.lab.kinds import SUITE
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.presented.points import figure_words
 from ssdlab.lab.rated_shares import OtherRating, other_ratings, rated_shares
-from ssdlab.model.printable import advice_text
 from ssdlab.model.units import ends_text, figure_text, share_text
 from ssdlab.results.cells import NOTHING
-from ssdlab.results.metric import Qualifier, united
-from ssdlab.results.qualifiers import CATALOGUE, UNKNOWN
+from ssdlab.results.metric import united
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ssdlab.lab.rated_shares import RatedShare
     from ssdlab.lab.suite_result import RepeatedFigure, SuiteResult
-    from ssdlab.results.metric import Metric
+    from ssdlab.results.metric import Metric, Qualifier
     from ssdlab.results.run_folder import RunFolder
-
-_WHYS = 2
-"""So many reasons of one qualifier are told; each figure of the JSON has its own."""
 
 
 class Shown(NamedTuple):
@@ -48,48 +43,17 @@ class Shown(NamedTuple):
     """In what the repeats are not comparable, so that there is no median."""
 
 
-class Marks:
-    """A letter for each qualifier, the gravest first: the same in the whole output."""
+class Marks(Letters):
+    """Letters for qualifiers of figures, with what was found of each."""
 
     def __init__(self, found: Iterable[Qualifier]) -> None:
         """Give letters to what is the matter with figures."""
-        every = list(found)
-        self._all = united(every)
-        self._letters = {_known(each.code): ascii_letters[at] for at, each in enumerate(self._all)}
-        self._partly: dict[str, str] = {}
-        self._whys = {
-            code: list(dict.fromkeys(each.why for each in every if each.why and _known(each.code) == code))
-            for code in self._letters
-        }
-
-    def of(self, qualified: Mapping[str, int], runs: int = 1) -> str:
-        """Return the marks of a figure, such as ``ab``; ``a1/2,b``, where it is of some runs only."""
-        counts = {self._letters[_known(code)]: count for code, count in qualified.items()}
-        marks = []
-        for letter, count in sorted(counts.items()):
-            marks.append(letter if count == runs else f"{letter}{count}/{runs}")
-            if count != runs:
-                self._partly[marks[-1]] = f"{letter} in {count} of {runs} runs"
-        return ("," if self._partly.keys() & set(marks) else "").join(marks)
-
-    def print(self) -> None:
-        """Print what each mark means, why it was found, and what to do."""
-        if self._all:
-            print_line()
-        for each in self._all:
-            code, kind = _known(each.code), each.kind
-            whys = self._whys[code]
-            more = f"; and {len(whys) - _WHYS} more" if len(whys) > _WHYS else ""
-            why = f" ({'; '.join(whys[:_WHYS])}{more})." if whys else "."
-            label = paint(f"{self._letters[code]}  {kind.label}:", "warn")
-            entry = f"{label} {kind.sentence.removesuffix('.')}{why} {advice_text(kind.advice)}"
-            print_text(entry.rstrip(), indent="   ")
-        if self._partly:
-            print_text("; ".join(f"{mark}: {words}" for mark, words in self._partly.items()), "dim", "   ")
-
-
-def _known(code: str) -> str:
-    return code if code in CATALOGUE else UNKNOWN
+        whys: dict[str, dict[str, None]] = {}
+        for each in found:
+            own = whys.setdefault(known(each.code), {})
+            if each.why:
+                own[each.why] = None
+        super().__init__(whys, {code: list(own) for code, own in whys.items()})
 
 
 class Figures:

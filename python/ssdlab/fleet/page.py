@@ -227,6 +227,7 @@ def _named(
     for each in found:
         for sample in each.outliers:
             phrase = f"{each.label} {figure_text(sample.value, each.unit)}, {_percent(each.off(sample))}"
+            phrase += f" ({sample.marked})" if sample.marked else ""
             unlike.setdefault(sample.drive_id, []).append(phrase)
             runs.setdefault(sample.drive_id, (sample.typical_folder, each))
     for drift in drifting:
@@ -285,8 +286,10 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
     ]
     lead = f"Median {figure_text(each.middle, each.unit)}{_spread_words(each)}; {each.better} is better."
     lead += _too_few_words(len(each.samples))
-    if state := ", ".join(filter(None, (each.unfit, each.marks))):
-        lead += f" Of all of them: {state}."
+    if each.unfit:
+        lead += f" Of all of them: {each.unfit}."
+    if each.marks:
+        lead += f" What stands with it: {each.marks}."
     if each.left_out:
         lead += f" {each.left_out} more have it only from runs that are not like these, and are left out."
     described = f"{each.label} of {len(each.samples)} drives; {len(far)} far from the rest."

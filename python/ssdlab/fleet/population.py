@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.analysis.outliers import Spread, spread_of
 from ssdlab.model.errors import UsageError, unknown
-from ssdlab.results.kin import CHOSEN_UNIT, MARKS, OF_RUNS, UNFIT, labels_of
+from ssdlab.results.kin import CHOSEN_UNIT, MARKS, OF_RUNS, UNFIT, counted_codes, counted_words, labels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ssdlab.library.choosing import Choice
     from ssdlab.library.index import Index
@@ -36,11 +36,20 @@ CHOSEN_UNITS = {CHOSEN_UNIT, ""}
 
 @dataclass(frozen=True)
 class Sample:
-    """One drive: the values of its runs, oldest first, and their folders."""
+    """One drive: the values of its runs, oldest first, and their folders.
+
+    `marks` has in how many of them what stands with the figure and forbids no rank, by code.
+    """
 
     drive_id: str
     values: tuple[float, ...]
     folders: tuple[str, ...]
+    marks: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def marked(self) -> str:
+        """The labels of its marks; empty: there are none."""
+        return counted_words(self.marks, len(self.values))
 
     @property
     def value(self) -> float:
@@ -78,8 +87,13 @@ class Population:
     spread: Spread
     left_out: int
     unfit: str
-    marks: str
-    """What is the matter with the figure of all of these; empty: nothing that forbids a rank."""
+    """What forbids the figure of all of these a rank; empty: nothing does."""
+
+    @property
+    def marks(self) -> str:
+        """The labels of what else stands with it, of each that is not of all drives with how many."""
+        counts = counted_codes(", ".join(each.marks) or None for each in self.samples)
+        return counted_words(counts, len(self.samples), "drives")
 
     @property
     def middle(self) -> float:
@@ -145,10 +159,10 @@ class _Line(NamedTuple):
     better: str
     method: str
     unfit: str | None
-    marks: str | None
     drive_id: str
     values: list[float]
     folders: list[str]
+    marks: list[str | None]
 
 
 def populations(index: Index, model: str, choice: Choice) -> tuple[Population, ...]:
@@ -156,8 +170,8 @@ def populations(index: Index, model: str, choice: Choice) -> tuple[Population, .
     where, values = choice.where(index)
     found = index.ask(
         "SELECT name, kin, any_value(label), any_value(unit), any_value(better), any_value(method), "
-        f"any_value({UNFIT}), any_value({MARKS}), drive_id, list(value ORDER BY created, folder), "
-        "list(folder ORDER BY created, folder) "
+        f"any_value({UNFIT}), drive_id, list(value ORDER BY created, folder), "
+        f"list(folder ORDER BY created, folder), list({MARKS} ORDER BY created, folder) "
         f"FROM entries WHERE drive_name = ? AND value > 0 AND isfinite(value) AND {where} "
         "GROUP BY name, kin, drive_id ORDER BY any_value(method), name, drive_id",
         [model, *values],
@@ -182,7 +196,10 @@ def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
     ours = max(groups, key=_weight)
     others = {line.drive_id for lines in groups for line in lines} - {line.drive_id for line in ours}
     samples = sorted(
-        (Sample(line.drive_id, tuple(line.values), tuple(line.folders)) for line in ours),
+        (
+            Sample(line.drive_id, tuple(line.values), tuple(line.folders), counted_codes(line.marks))
+            for line in ours
+        ),
         key=lambda each: each.value,
     )
     spread = spread_of([math.log(each.value) for each in samples], alpha, min_sigma=MIN_SIGMA)
@@ -197,7 +214,6 @@ def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
         spread,
         len(others),
         labels_of(first.unfit),
-        labels_of(first.marks),
     )
 
 

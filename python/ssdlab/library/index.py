@@ -46,7 +46,8 @@ _STANDINGS = (
     "max(value) AS high, "
     f"greatest(max({VARIES}), CASE WHEN count(value) > 1 THEN max(value) - min(value) END) AS {VARIES}, "
     "max(created) AS newest, arg_max(folder, created) AS folder, "
-    f"{', '.join(f'any_value({name}) AS {name}' for name in (*OF_FIGURES, MARKS))} "
+    f"{', '.join(f'any_value({name}) AS {name}' for name in OF_FIGURES)}, "
+    f"list({MARKS}) FILTER ({MARKS} IS NOT NULL AND value IS NOT NULL) AS {MARKS} "
     f"FROM {{source}} WHERE coalesce(isfinite(value), {UNFIT} IS NOT NULL) AND {{where}} "
     "GROUP BY name, kin, drive"
 )

@@ -9,7 +9,7 @@ or withheld.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import places
@@ -25,6 +25,7 @@ from ssdlab.results.kin import (
     VARIES,
     apart,
     codes_of,
+    counted_codes,
     labels_of,
     unfit_of,
 )
@@ -57,6 +58,8 @@ class Ranked:
     newest: str
     varies: float | None = None
     """How far its figure varies, in the unit; None: nothing shows it."""
+    marks: dict[str, int] = field(default_factory=dict)
+    """In how many of its runs what stands with the figure and forbids no rank, by code."""
 
 
 @dataclass(frozen=True)
@@ -132,18 +135,21 @@ def rank(
     direction = "DESC" if ours["better"] == "higher" else "ASC"
     cut = "" if limit is None else f"LIMIT {limit}"
     found = index.ask(
-        f"SELECT drive_id, drive_name, middle, runs, low, high, folder, {VARIES} "
+        f"SELECT drive_id, drive_name, middle, runs, low, high, folder, {VARIES}, {MARKS} "
         f"FROM {group.standings} WHERE name = ? AND kin = ? ORDER BY middle {direction}, drive {cut}",
         [figure, ours["kin"]],
     )
-    found_places = places([line[2] for line in found], [line[-1] for line in found])
+    found_places = places([line[2] for line in found], [line[-2] for line in found])
     return Ranking(
         figure=figure,
         label=ours["label"],
         unit=ours["unit"],
         better=ours["better"],
-        like={name: ours[name] for name in (*OF_RUNS, METER, LOAD, MARKS)},
-        lines=tuple(Ranked(place, *line) for place, line in zip(found_places, found, strict=True)),
+        like={name: ours[name] for name in (*OF_RUNS, METER, LOAD)},
+        lines=tuple(
+            replace(Ranked(place, *line), marks=counted_codes(marks or ()))
+            for place, (*line, marks) in zip(found_places, found, strict=True)
+        ),
         drives=ours["drives"],
         left_out=group.left_out,
         left_out_runs=group.left_out_runs,
@@ -176,8 +182,10 @@ class Group:
         return sum(each["runs"] for each in self.others)
 
 
-def alike(index: Index, figure: str, choice: Choice, like: str | None = None) -> Group:
-    """Return the runs of one group; arguments and errors are those of `rank`."""
+def alike(
+    index: Index, figure: str, choice: Choice, like: str | None = None, *, verb: str = "ranked"
+) -> Group:
+    """Return the runs of one group; arguments and errors are those of `rank`, `verb` what it is for."""
     if choice.tag is not None:
         index.tag(choice.tag)
     more, given = choice.where(index)
@@ -188,22 +196,22 @@ def alike(index: Index, figure: str, choice: Choice, like: str | None = None) ->
         standings = index.standings(figure, more, given)
         groups = _groups(index, standings, figure)
     if not groups:
-        raise _none_has(index, figure, more, given)
+        raise _none_has(index, figure, more, given, verb)
     ours = groups[0] if like is None else _group_of(index, figure, like, groups)
     if ours[UNFIT]:
-        raise _none_fit(figure, [ours] if like else groups)
+        raise _none_fit(figure, [ours] if like else groups, verb)
     others = [group for group in groups if group is not ours]
     ours |= index.what_it_is(figure, ours["example"])
     where = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {more} AND kin = ?"
     return Group(figure, standings, where, [figure, *given, ours["kin"]], ours, others)
 
 
-def _none_has(index: Index, figure: str, where: str, values: Sequence[object]) -> UsageError:
-    """Return the refusal to rank by a figure that has a value in no run, and of which nothing says why."""
+def _none_has(index: Index, figure: str, where: str, values: Sequence[object], verb: str) -> UsageError:
+    """Return the refusal of a figure that has a value in no run, and of which nothing says why."""
     query = f"SELECT count(*) FROM {index.source} WHERE name = ? AND value IS NULL AND {where}"
     ((runs,),) = index.ask(query, [figure, *values])
     if runs:
-        return UsageError(f"{figure} is not ranked: {_valueless(runs)}", "ssdlab show tells of a run")
+        return UsageError(f"{figure} is not {verb}: {_valueless(runs)}", "ssdlab show tells of a run")
     return UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
 
 
@@ -211,15 +219,15 @@ def _valueless(runs: int) -> str:
     return f"{counted(runs, 'run')} {'has' if runs == 1 else 'have'} it without a value"
 
 
-def _none_fit(figure: str, groups: Sequence[Columns]) -> UsageError:
-    """Return the refusal to rank by a figure that is fit for a rank in no run."""
+def _none_fit(figure: str, groups: Sequence[Columns], verb: str) -> UsageError:
+    """Return the refusal of a figure that is fit for a rank in no run."""
     runs = sum(group["runs"] for group in groups)
     valued = sum(group["valued"] for group in groups)
     found = f"of {counted(runs, 'run')} with it none is fit for that" if valued else _valueless(runs)
     codes = [codes_of(group[UNFIT]) for group in groups]
     labels = labels_of(unfit_of(code for each in codes for code in each))
     return UsageError(
-        f"{figure} is not ranked: {found} ({labels})",
+        f"{figure} is not {verb}: {found} ({labels})",
         "; ".join(dict.fromkeys(CATALOGUE.get(each[0], CATALOGUE[UNKNOWN]).advice for each in codes)),
         figure=figure,
     )
@@ -227,7 +235,7 @@ def _none_fit(figure: str, groups: Sequence[Columns]) -> UsageError:
 
 def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
     """Return the groups of runs that are alike, that to be ranked first; those that are unfit come last."""
-    own = ", ".join(f"any_value({name}) AS {name}" for name in (*OF_FIGURES, MARKS))
+    own = ", ".join(f"any_value({name}) AS {name}" for name in OF_FIGURES)
     found = index.ask(
         "SELECT kin, sum(runs)::BIGINT AS runs, sum(valued)::BIGINT AS valued, count(*) AS drives, "
         "max(newest) AS newest, "
@@ -235,7 +243,7 @@ def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
         f"ORDER BY any_value({UNFIT}) IS NOT NULL, drives DESC, runs DESC, newest DESC",
         [figure],
     )
-    names = ("kin", "runs", "valued", "drives", "newest", "example", *OF_FIGURES, MARKS)
+    names = ("kin", "runs", "valued", "drives", "newest", "example", *OF_FIGURES)
     groups = [dict(zip(names, line, strict=True)) for line in found]
     like = index.what_is_alike([group["example"] for group in groups])
     return [group | like[group["example"]] for group in groups]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.library.ranking import alike
+from ssdlab.results.kin import MARKS, counted_codes, counted_words
 
 if TYPE_CHECKING:
     from ssdlab.analysis.change_points import Change
@@ -23,6 +24,8 @@ class Series:
 
     Attributes
     ----------
+    marks
+        Of each run the codes of what stands with its figure and forbids no rank; None: nothing does.
     changes
         With the index of the first run after each.
     enough
@@ -34,8 +37,14 @@ class Series:
     runs: tuple[str, ...]
     created: tuple[str, ...]
     values: tuple[float, ...]
+    marks: tuple[str | None, ...]
     changes: tuple[Change, ...]
     enough: bool
+
+    @property
+    def marked(self) -> str:
+        """The labels of all marks, each with in how many runs it stands; empty: there are none."""
+        return counted_words(counted_codes(self.marks), len(self.runs))
 
 
 @dataclass(frozen=True)
@@ -60,20 +69,21 @@ def trend(index: Index, figure: str, choice: Choice, *, like: str | None = None)
     """
     from ssdlab.analysis.change_points import STRETCH_MIN, change_points
 
-    group = alike(index, figure, choice, like)
+    group = alike(index, figure, choice, like, verb="looked at for changes")
     index.narrow(group.figure)
     found = index.ask(
         "SELECT drive_id, any_value(drive_name), list(folder ORDER BY created, folder), "
-        "list(created ORDER BY created, folder), list(value ORDER BY created, folder) "
+        "list(created ORDER BY created, folder), list(value ORDER BY created, folder), "
+        f"list({MARKS} ORDER BY created, folder) "
         f"FROM {index.source} WHERE {group.where} AND value > 0 GROUP BY drive_id ORDER BY drive_id",
         group.values,
     )
     series = []
     for drive_id, name, *columns in found:
-        runs, created, values = (tuple(column[-SERIES_MAX:]) for column in columns)
+        runs, created, values, marks = (tuple(column[-SERIES_MAX:]) for column in columns)
         enough = len(values) >= 2 * STRETCH_MIN
         changes = change_points(values) if enough else ()
-        series.append(Series(drive_id, name, runs, created, values, changes, enough))
+        series.append(Series(drive_id, name, runs, created, values, marks, changes, enough))
     ours = group.ours
     return Trend(
         group.figure, ours["unit"], ours["better"], tuple(series), group.left_out, group.left_out_runs

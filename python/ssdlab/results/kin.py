@@ -8,11 +8,12 @@ rank count here.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.model.units import and_listed, capacity_text, fixed_share_text
-from ssdlab.results.qualifiers import CATALOGUE, kind_of
+from ssdlab.results.qualifiers import CATALOGUE, ORDER, UNKNOWN, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -119,8 +120,32 @@ def taken_apart(loads: Iterable[str]) -> str:
 
 
 def unfit_of(codes: Iterable[str]) -> str | None:
-    """Return the codes that forbid a rank, sorted, as the catalogue keeps them; None: there are none."""
-    return ", ".join(sorted(set(codes))) or None
+    """Return codes, sorted, as the catalogue keeps them, an unknown one as that of a state that is unproven.
+
+    None: there are none.
+
+    >>> unfit_of(["", "throttled"])
+    'state-unproven, throttled'
+    """
+    return ", ".join(sorted({code if code in CATALOGUE else UNKNOWN for code in codes})) or None
+
+
+def counted_codes(found: Iterable[str | None]) -> dict[str, int]:
+    """Return of codes as the catalogue keeps them in how many figures each stands, the gravest first."""
+    counts = Counter(code for each in found for code in set(codes_of(each)))
+    return {code: counts[code] for code in sorted(counts, key=lambda code: ORDER.get(code, ORDER[UNKNOWN]))}
+
+
+def counted_words(counts: Mapping[str, int], total: int, what: str = "runs") -> str:
+    """Return the labels of counted codes, of each that is not of all in how many it stands.
+
+    >>> counted_words({"not-fresh": 1, "placed": 3}, 3)
+    'not fresh in 1 of 3 runs, prepared, not written'
+    """
+    return ", ".join(
+        kind_of(code).label + ("" if count == total else f" in {count} of {total} {what}")
+        for code, count in counts.items()
+    )
 
 
 def codes_of(unfit: str | None) -> list[str]:

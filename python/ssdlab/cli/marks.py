@@ -1,0 +1,74 @@
+"""Letters for what is the matter with figures, and their legend: of codes, without the models of a run."""
+
+from __future__ import annotations
+
+from string import ascii_letters
+from typing import TYPE_CHECKING
+
+from ssdlab.cli.fitting import print_text
+from ssdlab.cli.output import paint, print_line
+from ssdlab.model.printable import advice_text
+from ssdlab.results.qualifiers import CATALOGUE, ORDER, UNKNOWN, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_WHYS = 2
+"""So many reasons of one qualifier are told; each figure of the JSON has its own."""
+
+
+class Letters:
+    """A letter for each code of a qualifier, the gravest first: the same in the whole output.
+
+    Parameters
+    ----------
+    codes
+        All that is the matter with figures.
+    whys
+        What was found, by code.
+    """
+
+    def __init__(self, codes: Iterable[str], whys: Mapping[str, Sequence[str]] | None = None) -> None:
+        """Give letters to codes."""
+        every = sorted({known(code) for code in codes}, key=ORDER.__getitem__)
+        self._letters = {code: ascii_letters[at] for at, code in enumerate(every)}
+        self._whys = whys or {}
+        self._partly: dict[str, str] = {}
+
+    def of(self, qualified: Mapping[str, int], runs: int = 1) -> str:
+        """Return the marks of a figure, such as ``ab``; ``a1/2,b``, where it is of some runs only."""
+        counts = {self._letters[known(code)]: count for code, count in qualified.items()}
+        marks = []
+        for letter, count in sorted(counts.items()):
+            marks.append(letter if count == runs else f"{letter}{count}/{runs}")
+            if count != runs:
+                self._partly[marks[-1]] = f"{letter} in {count} of {runs} runs"
+        return ("," if self._partly.keys() & set(marks) else "").join(marks)
+
+    def entries(self) -> Iterator[tuple[str, str, str]]:
+        """Yield letter, label, and what it means, why it was found and what to do."""
+        for code, letter in self._letters.items():
+            kind, whys = kind_of(code), self._whys.get(code, ())
+            more = f"; and {len(whys) - _WHYS} more" if len(whys) > _WHYS else ""
+            why = f" ({'; '.join(whys[:_WHYS])}{more})." if whys else "."
+            meaning = f"{kind.sentence.removesuffix('.')}{why} {advice_text(kind.advice)}"
+            yield letter, kind.label, meaning.rstrip()
+
+    @property
+    def partly(self) -> str:
+        """What marks with a share of runs mean; empty: none has one."""
+        return "; ".join(f"{mark}: {words}" for mark, words in self._partly.items())
+
+    def print(self) -> None:
+        """Print what each mark means, why it was found, and what to do."""
+        if self._letters:
+            print_line()
+        for letter, label, meaning in self.entries():
+            print_text(f"{paint(f'{letter}  {label}:', 'warn')} {meaning}", indent="   ")
+        if self._partly:
+            print_text(self.partly, "dim", "   ")
+
+
+def known(code: str) -> str:
+    """Return a code, or what an unknown one is read as."""
+    return code if code in CATALOGUE else UNKNOWN
