@@ -75,7 +75,8 @@ def changes(
             before, after = (figure_text(value, found.unit) for value in (change.before, change.after))
             share = change_text(change.share)
             rows.append((each.drive_name, each.drive_id, each.runs[change.at], before, after, share))
-    print_table(rows, ("drive", "identifier", "since run", "before", "after", "change") if rows else ())
+    if rows:
+        print_table(rows, ("drive", "identifier", "since run", "before", "after", "change"))
     looked = [each for each in found.series if each.enough]
     if looked and not rows:
         print_line("no change found")

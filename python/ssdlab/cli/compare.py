@@ -10,11 +10,11 @@ from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
 from ssdlab.cli.fitting import print_facts, print_parted, print_text
+from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.printable import in_markdown
 from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
-from ssdlab.results.metric import labelled
 
 if TYPE_CHECKING:
     from ssdlab.library.comparing import Compared, Comparison
@@ -96,11 +96,15 @@ def _as_json(found: Comparison) -> dict[str, object]:
 def _print(found: Comparison) -> None:
     print_facts([("base", found.base.words), ("new", found.new.words)])
     print_line()
-    shifted = any(each.shift is not None for each in found.figures)
-    titles = _TITLES if shifted else _TITLES[:5]
-    print_parted([_cells(each)[: len(titles)] for each in found.figures], titles, right=(1, 2, 3, 4, 5))
-    remarks = (*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unfit(found)))
-    for remark in (*remarks, *_too_few(found)):
+    titles, letters = _titles(found), _letters(found)
+    rows = [_cells(each, letters)[: len(titles)] for each in found.figures]
+    print_parted(rows, titles, right=(1, 2, 3, 4, 5))
+    letters.print()
+    remarks = [*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unfit(found))]
+    remarks += _too_few(found)
+    if remarks:
+        print_line()
+    for remark in remarks:
         print_text(remark, "warn", "  ")
     if found.only:
         print_text(f"on one side only: {', '.join(found.only)}", "dim", "  ")
@@ -113,11 +117,14 @@ def _print_markdown(found: Comparison) -> None:
         print_line(f"* {name}: {in_markdown(side.words)}")
     print_line()
     rows: list[tuple[str, ...]] = [_TITLES, ("---", "---:", "---:", "---:", "---:", "---:", "---", "---")]
-    rows += [tuple(in_markdown(str(cell)) for cell in _cells(each)) for each in found.figures]
+    letters, width = _letters(found), len(_titles(found))
+    rows += [tuple(in_markdown(str(cell)) for cell in _cells(each, letters)) for each in found.figures]
     for row in rows:
-        print_line(f"| {' | '.join(row)} |")
+        print_line(f"| {' | '.join(row[:width])} |")
     sentences = [*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unfit(found))]
-    remarks = [f"* {in_markdown(each)}" for each in (*sentences, *_too_few(found))]
+    legend = [": ".join((f"{letter}, {label}", meaning)) for letter, label, meaning in letters.entries()]
+    legend += [letters.partly] if letters.partly else []
+    remarks = [f"* {in_markdown(each)}" for each in (*legend, *sentences, *_too_few(found))]
     remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {in_markdown(each.why)}" for each in found.judged]
     if remarks:
         print_line()
@@ -170,9 +177,29 @@ def _too_few(found: Comparison) -> list[str]:
     ]
 
 
-def _cells(each: Compared) -> tuple[object, ...]:
-    base, new = figure_text(each.base, each.unit), figure_text(each.new, each.unit)
-    shift, name = each.shift, labelled(each.figure, each.marks)
+def _titles(found: Comparison) -> tuple[str, ...]:
+    """Return the titles of the columns that have anything to say."""
+    shifts = [each.shift for each in found.figures if each.shift is not None]
+    if not shifts:
+        return _TITLES[:5]
+    if all(each.low is None and each.detectable is None for each in shifts):
+        return _TITLES[:6]
+    return _TITLES
+
+
+def _letters(found: Comparison) -> Letters:
+    """Return letters for what is the matter with figures of either side."""
+    return Letters(code for each in found.figures for code in (*each.base_marks, *each.new_marks))
+
+
+def _marked(value: float | None, each: Compared, marks: str) -> str:
+    return f"{figure_text(value, each.unit)} {marks}".rstrip()
+
+
+def _cells(each: Compared, letters: Letters) -> tuple[object, ...]:
+    base = _marked(each.base, each, letters.of(each.base_marks, each.base_runs))
+    new = _marked(each.new, each, letters.of(each.new_marks, each.new_runs))
+    shift, name = each.shift, each.figure
     if shift is None:
         return name, base, each.n_base, new, each.n_new, "", "", ""
     interval = (

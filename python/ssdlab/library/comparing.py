@@ -20,8 +20,7 @@ from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.units import counted
 from ssdlab.results.catalogue_columns import FIGURE_COLUMNS
 from ssdlab.results.catalogue_row import row_of
-from ssdlab.results.kin import MARKS, OF_RUNS, UNFIT, codes_of, labels_of, set_apart, unfit_of
-from ssdlab.results.metric import labelled
+from ssdlab.results.kin import MARKS, OF_RUNS, UNFIT, codes_of, counted_codes, labels_of, set_apart, unfit_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.store import find_run, run_words, short_id
 
@@ -102,8 +101,12 @@ class Compared:
     shift: Shift | None
     unlike: str = ""
     unfit: str = ""
-    marks: str = ""
-    """Labels of what else stands with it in some runs."""
+    base_runs: int = 0
+    """Runs of the base that have the figure, with a value or with one that is withheld."""
+    new_runs: int = 0
+    base_marks: dict[str, int] = field(default_factory=dict)
+    """In how many of these runs each qualifier stands with it, by code, whatever that forbids."""
+    new_marks: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -222,7 +225,7 @@ def side_of(text: str, library: Path) -> Side:
     for line in lines:
         if _has_value(line) or (line["value"] is None and line[UNFIT]):  # one that was withheld counts too
             figures.setdefault(line["name"], []).append(line)
-    if not any(map(_has_value, lines)):
+    if not figures:
         raise _without_figures(text, lines)
     runs, methods, drives = (
         tuple(dict.fromkeys(line[name] for line in lines)) for name in ("folder", "method", DRIVE)
@@ -233,7 +236,7 @@ def side_of(text: str, library: Path) -> Side:
 def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
     if lines:
         what = f"{text} is finished, and none of its {len(lines)} headline figures has a value"
-        return UsageError(labelled(what, _unfit(lines)), "name another run; ssdlab show says why")
+        return UsageError(what, "name another run; ssdlab show says why")
     if text.startswith(TAG):
         return UsageError(
             f"no finished run with the {text} has figures of its own",
@@ -333,8 +336,16 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
         shift=shift_of(one, other) if alike else None,
         unlike=unlike,
         unfit=unfit,
-        marks=labels_of(unfit_of(code for line in (*base, *new) for code in codes_of(line[MARKS]))),
+        base_runs=len(base),
+        new_runs=len(new),
+        base_marks=_marks(base),
+        new_marks=_marks(new),
     )
+
+
+def _marks(lines: Sequence[Columns]) -> dict[str, int]:
+    """Return in how many runs each qualifier of a figure stands, by code, the gravest first."""
+    return counted_codes(", ".join(filter(None, (line[UNFIT], line[MARKS]))) for line in lines)
 
 
 def _has_value(line: Columns) -> bool:
