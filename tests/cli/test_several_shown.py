@@ -51,12 +51,17 @@ def test_one_method_on_two_drives(tmp_path: Path, capsys: pytest.CaptureFixture[
     beside = {each["figure"]: each for each in json.loads(capsys.readouterr().out)["side_by_side"]}
     measured = [
         {
-            name: {"value": one.value, "state": ""}
+            name: {
+                "value": one.value,
+                "state": one.state,
+                "qualifiers": dict.fromkeys(one.codes, 1),
+                "runs": 1,
+            }
             for name, one in zip(("drive 1", "drive 2"), pair, strict=True)
         }
         for pair in zip(results[0].scalars, results[1].scalars, strict=True)
-        if pair[0].value is not None
     ]
+    assert any(each["drive 1"]["value"] is None for each in measured), "what is withheld of all is there too"
     assert [each["drives"] for each in beside.values()] == measured
     with pytest.raises(UsageError) as caught:
         find_run("zzzz", tmp_path)
@@ -86,8 +91,18 @@ def test_a_dash_of_one_drive_has_its_reason(
     assert main(["show", "last", *where]) == 0
     assert re.search(r"^IOPS +— \(state moved\) .*IOPS$", resolved(capsys.readouterr().out), re.MULTILINE)
     assert main(["show", "last", *where, "--json"]) == 0
-    qualifiers = json.loads(capsys.readouterr().out)["qualifiers"]
-    assert "peak_random_read_iops" in qualifiers["state-moved"]["figures"]
+    told = json.loads(capsys.readouterr().out)
+    assert "peak_random_read_iops" in told["qualifiers"]["state-moved"]["figures"]
+    (of,) = told["qualifiers"]["state-moved"]["of"]
+    assert (of["drive"], of["part"]) == ("drive 1", "peak-random-read")
+    row = next(each for each in told["side_by_side"] if each["figure"] == "peak_random_read_iops")
+    assert row["drives"]["drive 1"] == {
+        "value": None,
+        "state": "state moved",
+        "qualifiers": {"state-moved": 1},
+        "runs": 1,
+    }
+    assert row["drives"]["drive 2"]["value"] > 0
 
 
 def test_many_names_are_not_listed_in_one_line() -> None:
@@ -135,3 +150,30 @@ def test_points_in_json_are_as_documented(tmp_path: Path, capsys: pytest.Capture
     row = next(line for line in (DOCS / "runs.md").read_text().splitlines() if "`result.points`" in line)
     told = set(re.findall(r"`([a-z_]+)`", row))
     assert told <= set(points[0]) and {"workers", "depth", "in_flight"} <= told
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_several_drives_have_their_ratings_and_medians_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], repeats: int
+) -> None:
+    """Of a review of drives each rating is told with part and drive, as it is of one drive alone."""
+    where, rated = ["--library", str(tmp_path)], "sim:samsung-983-dct-960gb,scale=128,serial="
+    words = ["--quick", "--set", "depths=1,8", "--set", "seconds=0.05", "--set", "fill=true"]
+    drives = [f"{rated}ONE", f"{rated}TWO"]
+    again = ["--repeat", str(repeats)] if repeats > 1 else []
+    assert main(["run", "peak-random-read", *drives, *words, *again, *where]) == 0
+    capsys.readouterr()
+    assert main(["show", "last", *where]) == 0
+    shown = capsys.readouterr().out
+    assert ("Values are medians" in shown) is (repeats > 1)
+    assert bool(re.search(r"^drive 2, peak-random-read, IOPS  .* of the rated", shown, re.MULTILINE)) is (
+        repeats == 1
+    )
+    assert main(["show", "last", *where, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    parts = ["peak-random-read"] if repeats == 1 else ["peak-random-read #1", "peak-random-read #2"]
+    assert [(each["drive"], each["part"]) for each in told["rated"]] == [
+        (f"drive {drive}", part) for drive in (1, 2) for part in parts
+    ]
+    assert all(each["share"] for each in told["rated"])

@@ -166,20 +166,41 @@ def qualifiers_of(run: RunFolder) -> Iterator[Qualifier]:
         yield from figure.qualifiers
 
 
+def runs_of(run: RunFolder) -> Iterator[tuple[dict[str, str], RunFolder]]:
+    """Yield the runs that figures are of, each with the part, and of several drives the drive, that it is."""
+    if not run.manifest.children:
+        yield {}, run
+        return
+    for name, each in parts_of(run).items():
+        own = "drive" if run.manifest.several_drives else "part"
+        for whose, found in runs_of(each):
+            yield {own: name, **whose}, found
+
+
 def qualifiers_json(run: RunFolder) -> dict[str, dict[str, object]]:
-    """Return by code what the qualifiers of a run's figures mean, with the names of those that have it."""
-    figures = list(metrics_of(run))
-    found = united(own for figure in figures for own in figure.qualifiers)
+    """Return by code what the qualifiers of a run's figures mean, and which have it; of a suite of what."""
+    figures = [(whose, one) for whose, each in runs_of(run) for one in metrics_of(each)]
+    found = united(own for _, figure in figures for own in figure.qualifiers)
     return {
         each.code: {
             "label": each.kind.label,
             "sentence": each.kind.sentence,
             "advice": each.kind.advice,
             "forbids": sorted(each.kind.forbids),
-            "figures": list(dict.fromkeys(one.name for one in figures if each.code in one.codes)),
+            "figures": list(dict.fromkeys(one.name for _, one in figures if each.code in one.codes)),
+            **_having(each.code, figures),
         }
         for each in found
     }
+
+
+def _having(code: str, figures: Sequence[tuple[dict[str, str], Metric]]) -> dict[str, list[object]]:
+    """Return which parts, of which drives, have a qualifier, with the figures; nothing of a single run."""
+    found: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for whose, one in figures:
+        if whose and code in one.codes:
+            found.setdefault(tuple(whose.items()), []).append(one.name)
+    return {"of": [{**dict(whose), "figures": names} for whose, names in found.items()]} if found else {}
 
 
 def shown_of(suite: RunFolder) -> list[Shown]:

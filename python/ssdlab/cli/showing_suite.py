@@ -17,6 +17,7 @@ from ssdlab.cli.showing_figures import (
     qualifiers_of,
     rating_json,
     ratings_of,
+    runs_of,
     shown_metrics,
     shown_of,
     shown_repeated,
@@ -27,6 +28,7 @@ from ssdlab.model.units import counted
 from ssdlab.results.claim import sentence
 from ssdlab.results.departures import departure_text, gathered_departures
 from ssdlab.results.kind import loaded
+from ssdlab.results.qualifiers import ORDER, UNKNOWN
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status, short_id
 from ssdlab.results.warned_steps import warned_steps
@@ -53,6 +55,8 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
     names: Mapping[str, str] = {part: part for part in done}
     if run.manifest.several_drives:
         names = _print_drives(run, done, marks)
+        if result.repeats == 1:  # a repeat has the ratings of its own
+            print_ratings({f"{names[of['drive']]}, {of['part']}": each for of, each in runs_of(run)}, marks)
     elif result.repeated:
         _print_repeated(run, result, done, marks)
     else:
@@ -194,9 +198,7 @@ def _scope(whose: Sequence[str], names: Mapping[str, str]) -> str:
 def suite_json(run: RunFolder) -> dict[str, list[dict[str, object]]]:
     """Return ratings and remarks of a suite's parts, and of several drives the figures side by side."""
     parts = parts_of(run)
-    rated = [
-        {"part": part, **rating_json(share)} for part, each in parts.items() for share in ratings_of(each)
-    ]
+    rated = [{**whose, **rating_json(share)} for whose, each in runs_of(run) for share in ratings_of(each)]
     remarks: list[dict[str, object]] = [
         {"kind": kind, "what": text, "parts": whose} for (kind, text), whose in _gathered(parts)
     ]
@@ -205,23 +207,34 @@ def suite_json(run: RunFolder) -> dict[str, list[dict[str, object]]]:
 
 
 def _beside_json(suites: Mapping[str, RunFolder]) -> list[dict[str, object]]:
-    """Return for each figure the value of every drive that has it."""
+    """Return for each figure what every drive has of it: null where it is withheld."""
     found: dict[tuple[str, str], dict[str, Shown]] = {}
     for drive, suite in suites.items():
         for each in shown_of(suite):
-            if each.value is not None:
-                found.setdefault((each.part, each.name), {})[drive] = each
+            found.setdefault((each.part, each.name), {})[drive] = each
     return [
         {
             "part": part,
             "figure": name,
-            "label": f"{first.label}, median" if first.more else first.label,
+            "label": f"{first.label}, median" if first.runs > 1 else first.label,
             "unit": first.unit,
-            "drives": {drive: {"value": each.value, "state": each.state} for drive, each in own.items()},
+            "drives": {
+                drive: {
+                    "value": each.value,
+                    "state": each.state,
+                    "qualifiers": dict(sorted(each.qualified.items(), key=lambda one: _grave(one[0]))),
+                    "runs": each.runs,
+                }
+                for drive, each in own.items()
+            },
         }
         for (part, name), own in found.items()
         for first in [next(iter(own.values()))]
     ]
+
+
+def _grave(code: str) -> int:
+    return ORDER.get(code, ORDER[UNKNOWN])
 
 
 def _gathered(

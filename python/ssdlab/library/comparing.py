@@ -172,6 +172,10 @@ def compare(library: Path, base: str, new: str, rules: Sequence[Rule] = ()) -> C
     one, other = side_of(base, library), side_of(new, library)
     shared = [name for name in one.figures if name in other.figures]
     if not shared:
+        for side in (one, other):
+            lines = [line for own in side.figures.values() for line in own]
+            if not any(map(_has_value, lines)):
+                raise _without_figures(side.text, lines)
         raise UsageError(
             f"{base} and {new} have no figure in common", "compare runs of one method; see ssdlab show"
         )
