@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import ssdlab
 from lab.synthetic import make_finished_run
 from library.made import run
 from ssdlab.library import frames
-from ssdlab.results import catalogue
+from ssdlab.results import catalogue, kin
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
 
@@ -137,3 +139,40 @@ def test_a_library_is_read_only(library: Path, statement: str) -> None:
 def test_every_kind_of_question_is_answered(library: Path, question: str) -> None:
     with ssdlab.library(library, form="numpy") as opened:
         assert opened.sql(question)
+
+
+PAGES = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("page", ["library.md", "python.md"])
+def test_the_pages_say_what_columns_mean_that_no_reader_can_guess(page: str) -> None:
+    rows = [line for line in (PAGES / page).read_text().splitlines() if line.startswith("| `")]
+    told = {name for line in rows for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    assert {*kin.OF_FIGURES, kin.MARKS, kin.VARIES, "kin"} <= told
+
+
+@pytest.mark.parametrize("page", ["library.md", "library.ipynb"])
+def test_questions_in_the_documents_leave_out_what_no_ranking_shows(page: str) -> None:
+    """A figure that is withheld from rankings, and one of another kind of runs, is the best of no example."""
+    text = (PAGES / page).read_text()
+    asked = re.findall(r"SELECT .+?ORDER BY name|SELECT .+?GROUP BY ALL", text, re.DOTALL)
+    assert asked
+    for query in asked:
+        assert "unfit IS NULL" in query and "kin" in query
+
+
+def test_the_documented_questions_name_no_forbidden_figure(tmp_path: Path) -> None:
+    made: list[dict[str, Any]] = [
+        {"drive_id": "GOOD"},
+        {"drive_id": "HOT", "codes": ("throttled",)},
+        {"drive_id": "QUICK", "quick": True},
+        {"drive_id": "OTHER"},
+    ]
+    for number, (value, changes) in enumerate(zip((2.0, 9.0, 8.0, 1.0), made, strict=True)):
+        catalogue.add(tmp_path, run(tmp_path, number, {"qd1_random_read_iops": value}, **changes))
+    cells = json.loads((PAGES / "library.ipynb").read_text())["cells"]
+    (source,) = ("".join(cell["source"]) for cell in cells if cell["id"] == "best")
+    query = source.split('"""')[1]
+    with ssdlab.library(tmp_path, form="numpy") as library:
+        found = library.sql(query, ["qd1_random_read_iops"])
+    assert (list(found["drive"]), list(found["best"])) == (["Model of GOOD"], [2.0])
