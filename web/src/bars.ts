@@ -97,11 +97,11 @@ export function barRows(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | 
   return view.groups.flatMap(({ name, bars: inside }) => [{ label: name, group: name, bar: undefined }, ...ranked(view, inside, canvas).map((bar) => ("heading" in bar ? { label: bar.heading, group: name, bar: undefined } : { label: label(bar), group: name, bar }))]);
 }
 
-/** Bars of different runs in the order in which they are read; bars of one run stay as they come. */
+/** Bars of different runs, the ranked best first and then the others as given; bars of one run stay as they come. */
 function ranked(view: BarsView, inside: Bar[], canvas: Pick<Canvas, "runs">): (Bar | { heading: string })[] {
   if (new Set(inside.map(({ run }) => run)).size < inside.length) return inside;
   const sign = view.better === "higher" ? -1 : 1;
-  const faster = [...inside].sort((one, other) => Number(one.unranked ?? false) - Number(other.unranked ?? false) || sign * (one.value - other.value));
+  const faster = [...inside].sort((one, other) => Number(one.unranked ?? false) - Number(other.unranked ?? false) || (one.unranked === true ? 0 : sign * (one.value - other.value)));
   const interfaceOf = (bar: Bar) => runStyle(canvas, bar.run).interface ?? "Other";
   const all = new Set(view.groups.flatMap((group) => group.bars.map(interfaceOf)));
   if (all.size < 2) return faster;

@@ -52,6 +52,7 @@ class Figure:
     `described` is read out by screen readers: one sentence with the finding. `measured` are the short
     lines under "How it was measured". A `wide` figure takes both columns. `sheets` are the headers of a page
     of a standard, one for each run. `beside` is what a picture says that leaves the page without its prose;
+    `steps` are those that it draws, by run and ordinal: what is the matter with other figures it says not;
     `left` are the tables that stand elsewhere, on paper.
     """
 
@@ -67,6 +68,7 @@ class Figure:
     wide: bool = False
     sheets: tuple[Sheet, ...] = ()
     beside: tuple[str, ...] = ()
+    steps: tuple[tuple[int, int], ...] = ()
     left: tuple[str, ...] = ()
 
 

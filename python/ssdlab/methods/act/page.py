@@ -163,7 +163,7 @@ def _scores(kept: Sequence[Searched]) -> Figure:
         )
         for shown, result in kept
     ]
-    ranked = BarGroup(SCORE, tuple(sorted(bars, key=lambda bar: -bar.value)))
+    ranked = BarGroup(SCORE, rates.ranked(bars))
     rules = " and ".join(dict.fromkeys(result.rule for _, result in kept))
     return Figure(
         id="act-search-score",

@@ -121,7 +121,9 @@ def _efficiency(kept: Sequence[Consistent]) -> Figure | None:
         for entry in result.entries:
             found = work_per_watt("random", entry.iops, entry.mb_s, entry.mean_w)
             if found is not None and entry.mean_w is not None:
-                worked.append(efficiency.Worked(shown, entry.name, "whole run", found, entry.mean_w))
+                worked.append(
+                    efficiency.Worked(shown, entry.name, "whole run", found, entry.mean_w, "", entry.ordinal)
+                )
     return efficiency.figure("consistency", worked)
 
 

@@ -8,7 +8,6 @@ from ssdlab.analysis.efficiency import efficiency as work_per_watt
 from ssdlab.plugin import (
     Axis,
     Bar,
-    BarGroup,
     BarsChart,
     BarsView,
     Buttons,
@@ -87,14 +86,15 @@ def _bars(kept: Sequence[Mixed]) -> Figure | None:
         return None
     views = []
     for depth in sorted({point.depth for _, point, _ in found}):
-        bars = [
-            rates.marked(Bar(shown.index, point.mb_s, ""), rates.figure_of(shown, point.ordinal))
-            for shown, point, _ in found
+        drawn = [
+            rates.Drawn(
+                shown, mix, Bar(shown.index, point.mb_s, ""), rates.figure_of(shown, point.ordinal, "MB/s")
+            )
+            for shown, point, mix in found
             if point.depth == depth
         ]
-        group = BarGroup(found[0][2], tuple(sorted(bars, key=lambda bar: -bar.value)))
         axis = Axis("MB/s (decimal)", "mb_s")
-        views.append(BarsView(f"QD {depth}", axis, "higher", (group,)))
+        views.append(BarsView(f"QD {depth}", axis, "higher", rates.groups(drawn)))
     return Figure(
         id="mixed-random-bars",
         title="Throughput of the mix that comparisons use",
@@ -112,7 +112,9 @@ def _efficiency(kept: Sequence[Mixed]) -> Figure | None:
     for shown, point, mix in sorted(_headlines(kept), key=lambda found: found[1].depth):
         found = work_per_watt("mixed", point.iops, point.mb_s, point.mean_w)
         if found is not None and point.mean_w is not None:
-            worked.append(efficiency.Worked(shown, mix, "", found, point.mean_w, f"QD {point.depth}"))
+            worked.append(
+                efficiency.Worked(shown, mix, "", found, point.mean_w, f"QD {point.depth}", point.ordinal)
+            )
     return efficiency.figure("mixed-random", worked)
 
 

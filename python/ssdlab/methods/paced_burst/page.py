@@ -84,7 +84,7 @@ def section(runs: Sequence[Shown]) -> Section:
 
 def _worked(kept: Sequence[Paced]) -> list[efficiency.Worked]:
     return [
-        efficiency.Worked(shown, f"{load.name} load", "", load.efficiency, load.mean_w)
+        efficiency.Worked(shown, f"{load.name} load", "", load.efficiency, load.mean_w, "", load.ordinal)
         for shown, result in kept
         for load in result.loads
         if load.efficiency is not None and load.mean_w is not None

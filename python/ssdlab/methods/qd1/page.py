@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ssdlab.plugin import (
     Axis,
     Bar,
-    BarGroup,
     BarsChart,
     BarsView,
     Buttons,
@@ -133,17 +132,21 @@ def _bars_views(corners: Corners) -> tuple[BarsView, ...]:
 
 
 def _bars_view(corners: Corners, unit: Quantity, of: str) -> BarsView:
-    groups: dict[str, list[Bar]] = {}
+    return BarsView(rates.WORDS[unit] + of, rates.axis(unit), "higher", rates.groups(_drawn(corners, unit)))
+
+
+def _drawn(corners: Corners, unit: Quantity) -> list[rates.Drawn]:
+    found = []
     for shown, point in corners:
-        low, high = rates.spread(point, unit)
-        own = rates.figure_of(shown, point.ordinal)
-        block = block_text(point.block_bytes)
-        bar = Bar(shown.index, rates.rate(point, unit) or 0.0, block, low, high)
-        groups.setdefault(_name(point), []).append(rates.marked(bar, own))
-    ranked = (
-        BarGroup(name, tuple(sorted(bars, key=lambda bar: -bar.value))) for name, bars in groups.items()
-    )
-    return BarsView(rates.WORDS[unit] + of, rates.axis(unit), "higher", tuple(ranked))
+        bar = Bar(
+            shown.index,
+            rates.rate(point, unit) or 0.0,
+            block_text(point.block_bytes),
+            *rates.spread(point, unit),
+        )
+        own = rates.figure_of(shown, point.ordinal, rates.WORDS[unit])
+        found.append(rates.Drawn(shown, _name(point), bar, own))
+    return found
 
 
 def _blocks(sizes: Corners, unshown: str) -> Figure | None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ssdlab.plugin import (
     Axis,
     Bar,
-    BarGroup,
     BarsChart,
     BarsView,
     Buttons,
@@ -114,7 +113,7 @@ def section(runs: Sequence[Shown]) -> Section:
         _throughput(name, sweeps),
         steady.figure(name, [(s.shown, s.result.steady) for s in sweeps if s.result.steady is not None]),
         _hockey_stick(name, sweeps),
-        *(_reported(name, held, tails, reported) if held else ()),
+        *(_reported(name, sweeps, tails, reported) if held else ()),
         over_time.figure(name, watched, _depth(sweeps[0].chosen)),
     )
     return Section(
@@ -128,14 +127,17 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def _reported(
-    name: str, held: Sequence[Sweep], tails: Sequence[percentiles.Tail], latencies: tuple[Table, ...]
+    name: str,
+    sweeps: Sequence[Sweep],
+    tails: Sequence[percentiles.Tail],
+    latencies: tuple[Table, ...],
 ) -> tuple[Figure | None, ...]:
-    """Return the figures of the reported depth, of sweeps in which the drive's state held."""
+    """Return the figures of the reported depth; of sweeps in which the state moved none is drawn."""
     return (
         percentiles.nines(name, tails, latencies),
-        _bars(name, held),
+        _bars(name, sweeps),
         percentiles.marks(name, "Latency at the reported depth", tails, latencies),
-        efficiency.figure(name, _worked(held)),
+        efficiency.figure(name, _worked(sweeps)),
     )
 
 
@@ -268,18 +270,25 @@ def _bend(sweep: Sweep) -> str:
 
 
 def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:
+    held = [sweep for sweep in sweeps if not sweep.result.moved]
+    withheld = rates.not_drawn(_drawn(sweeps, _units(sweeps)[0]))
     views = tuple(
-        BarsView(rates.WORDS[unit], rates.axis(unit), "higher", _groups(sweeps, unit))
+        BarsView(rates.WORDS[unit], rates.axis(unit), "higher", rates.groups(_drawn(sweeps, unit)))
         for unit in _units(sweeps)
     )
     return Figure(
         id=f"{name}-bars",
         title="At the reported depth, the best and the lowest",
-        lead="Higher is better. Behind the value: its depth. Whisker: slowest to fastest interval.",
-        described=" ".join(_leads(sweeps)),
+        lead=" ".join(
+            (
+                "Higher is better. Behind the value: its depth. Whisker: slowest to fastest interval.",
+                *((withheld,) if withheld else ()),
+            )
+        ),
+        described=" ".join(_leads(held)),
         chart=BarsChart(views),
-        tables=(point_tables.throughput(_headline_points(sweeps)),),
-        measured=_how(sweeps),
+        tables=(point_tables.throughput(_headline_points(held)),),
+        measured=_how(held),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
     )
 
@@ -302,19 +311,16 @@ def _headline_points(sweeps: Sequence[Sweep]) -> list[tuple[Shown, Point]]:
     return found
 
 
-def _groups(sweeps: Sequence[Sweep], unit: Quantity) -> tuple[BarGroup, ...]:
-    ranked = sorted(sweeps, key=lambda sweep: -(rates.rate(sweep.chosen, unit) or 0.0))
-    return tuple(
-        BarGroup(title, tuple(_bar(sweep, pick(sweep), unit) for sweep in ranked))
-        for title, pick in _HEADLINES
-    )
+def _drawn(sweeps: Sequence[Sweep], unit: Quantity) -> list[rates.Drawn]:
+    return [_bar(sweep, title, pick(sweep), unit) for title, pick in _HEADLINES for sweep in sweeps]
 
 
-def _bar(sweep: Sweep, point: Point, unit: Quantity) -> Bar:
+def _bar(sweep: Sweep, title: str, point: Point, unit: Quantity) -> rates.Drawn:
     low, high = rates.spread(point, unit)
     rated = _rated(sweep, unit) if point is sweep.chosen else None
     bar = Bar(sweep.shown.index, rates.rate(point, unit) or 0.0, _depth(point), low, high, rated)
-    return rates.marked(bar, rates.figure_of(sweep.shown, point.ordinal))
+    own = rates.figure_of(sweep.shown, point.ordinal, rates.WORDS[unit])
+    return rates.Drawn(sweep.shown, title, bar, own)
 
 
 def _rated(sweep: Sweep, unit: Quantity) -> float | None:

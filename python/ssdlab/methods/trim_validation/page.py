@@ -9,7 +9,6 @@ from ssdlab.plugin import (
     Axis,
     Back,
     Bar,
-    BarGroup,
     BarsChart,
     BarsView,
     Buttons,
@@ -17,6 +16,7 @@ from ssdlab.plugin import (
     Exhibit,
     Figure,
     Line,
+    Qualifier,
     Section,
     Table,
     XyChart,
@@ -26,6 +26,7 @@ from ssdlab.plugin import (
     cells,
     efficiency,
     leads,
+    rates,
     share_text,
     span_text,
     texts_of,
@@ -40,7 +41,7 @@ from .result import TrimResult, going_on
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.plugin import Shown
+    from ssdlab.plugin import Metric, Shown
 
     from .result import LbaPlot
 
@@ -77,7 +78,7 @@ def section(runs: Sequence[Shown]) -> Section:
 
 def _worked(kept: Sequence[Trimmed]) -> list[efficiency.Worked]:
     return [
-        efficiency.Worked(shown, plot.name, "", plot.efficiency, plot.mean_w)
+        efficiency.Worked(shown, plot.name, "", plot.efficiency, plot.mean_w, "", plot.ordinal)
         for shown, result in kept
         for plot in trim.plots(result)
         if plot.efficiency is not None and plot.mean_w is not None
@@ -121,17 +122,18 @@ def _line(shown: Shown, result: TrimResult, plot: LbaPlot) -> Line:
 
 
 def _bars(kept: Sequence[Trimmed]) -> Figure:
-    groups: dict[str, list[Bar]] = {}
+    drawn = []
     for shown, result in kept:
         for plot in trim.plots(result):
             share = plot.sustained_mb_s / result.clean.sustained_mb_s
             note = "" if plot is result.clean else f"{share_text(share)} of clean"
-            groups.setdefault(plot.name, []).append(Bar(shown.index, plot.sustained_mb_s, note))
+            bar = Bar(shown.index, plot.sustained_mb_s, note)
+            drawn.append(rates.Drawn(shown, plot.name, bar, _figure_of(shown, result, plot)))
     view = BarsView(
         "MB/s",
         Axis("MB/s (decimal)", "mb_s"),
         "higher",
-        tuple(BarGroup(name, tuple(bars)) for name, bars in groups.items()),
+        rates.groups(drawn),
     )
     seconds = span_text(kept[0][1].sustained_s)
     return Figure(
@@ -146,6 +148,18 @@ def _bars(kept: Sequence[Trimmed]) -> Figure:
             *texts_of([(shown, _written_on(shown, result)) for shown, result in kept]),
         ),
     )
+
+
+def _figure_of(shown: Shown, result: TrimResult, plot: LbaPlot) -> Metric | None:
+    """Return what stands for a bar: of a share of the clean speed also that nobody judged it."""
+    own = rates.figure_of(shown, plot.ordinal, "MB/s")
+    if own is None or plot is result.clean:
+        return own
+    found = rates.figure_of_unit(shown, "%")
+    if found is not None:
+        return own.qualified(found.qualifiers)
+    unjudged = [Qualifier(code="not-judged", steps=(plot.ordinal,), why=result.why)]
+    return own.qualified(unjudged if result.passed is None else ())
 
 
 def _contrast(shown: Shown, result: TrimResult) -> str:

@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.model.units import fixed_share_text
-from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
+from ssdlab.report.charts import Axis, Bar, BarsChart, BarsView
+from ssdlab.report.sections import rates
 from ssdlab.report.view import Buttons, Exhibit, Figure
 from ssdlab.results import cells
 from ssdlab.results.cells import Table, of_unit
 from ssdlab.results.metered import NOT_METERED, meter_of, meter_words
+from ssdlab.results.metric import labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Literal
 
     from ssdlab.analysis.efficiency import Efficiency
@@ -38,37 +40,58 @@ class Worked:
     mean_w: float
     view: str = ""
     """Where a button chooses among workloads: which."""
+    ordinal: int | None = None
+    """The step that it is of; None: the figures of the run are of all of it."""
+
+    def drawn(self, unit: str, value: float) -> rates.Drawn:
+        """Return its bar in a unit, that of the efficiency or W."""
+        own = (
+            rates.figure_of_unit(self.shown, unit)
+            if self.ordinal is None
+            else rates.figure_of(self.shown, self.ordinal, unit)
+        )
+        return rates.Drawn(self.shown, self.group, Bar(self.shown.index, value, self.note), own)
+
+    @property
+    def both(self) -> tuple[rates.Drawn, rates.Drawn]:
+        """Its bars, of efficiency and of power."""
+        return self.drawn(self.found.unit, self.found.value), self.drawn("W", self.mean_w)
 
 
 def of_point(shown: Shown, group: str, note: str, point: Point, view: str = "") -> tuple[Worked, ...]:
     """Return what a point did for its watts; nothing without a meter."""
     if point.efficiency is None or point.mean_w is None:
         return ()
-    return (Worked(shown, group, note, point.efficiency, point.mean_w, view),)
+    return (Worked(shown, group, note, point.efficiency, point.mean_w, view, point.ordinal),)
 
 
 def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
-    """Return the chart of a section; None where nobody metered any run."""
-    if not worked:
+    """Return the chart of a section; None where nobody metered any run, or all of it is withheld."""
+    bars = [each for one in worked for each in one.both]
+    held = rates.not_drawn(bars)
+    drawn = [each for each in worked if not all(one.withheld for one in each.both)]
+    if not drawn:
         return None
-    views = tuple(_views(worked))
+    views = tuple(_views(drawn))
     return Figure(
         id=f"{section}-efficiency",
         title="Efficiency and power",
-        lead="Work for each watt: higher is better. Power: lower is better.",
+        lead=" ".join(filter(None, ("Work for each watt: higher is better. Power: lower is better.", held))),
         described="; ".join(
             f"{each.shown.label}, {each.group}: {of_unit(each.found.value, each.found.unit)} "
             f"at {of_unit(each.mean_w, 'W')}"
-            for each in worked
+            for each in drawn
         ),
         chart=BarsChart(views),
-        tables=(_table(worked),),
+        tables=(_table(drawn),),
         measured=(
             "Mean power over the window of the throughput; a run without a meter has no bar.",
             "Of a simulated drive the power is that of its own model.",
-            *_meters(worked),
+            *_meters(drawn),
         ),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
+        beside=rates.beside(bars),
+        steps=tuple((each.shown.index, each.ordinal) for each in drawn if each.ordinal is not None),
     )
 
 
@@ -108,32 +131,27 @@ def _views(worked: Sequence[Worked]) -> Iterable[BarsView]:
         units = dict.fromkeys(each.found.unit for each in chosen)
         for unit in units:
             alike = [each for each in chosen if each.found.unit == unit]
-            yield _view(beginning + unit, unit, "higher", alike, lambda each: each.found.value)
+            yield _view(beginning + unit, unit, "higher", [each.both[0] for each in alike])
             # The power of the same workloads: a button changes the figure, never what is compared.
             power = f"{beginning}W" if len(units) == 1 else f"{beginning}W ({_OF_UNIT.get(unit, unit)})"
-            yield _view(power, "average power, W", "lower", alike, lambda each: each.mean_w)
+            yield _view(power, "average power, W", "lower", [each.both[1] for each in alike])
 
 
 def _view(
-    label: str,
-    title: str,
-    better: Literal["higher", "lower"],
-    worked: Sequence[Worked],
-    value: Callable[[Worked], float],
+    label: str, title: str, better: Literal["higher", "lower"], drawn: Sequence[rates.Drawn]
 ) -> BarsView:
-    groups: dict[str, list[Bar]] = {}
-    for each in worked:
-        groups.setdefault(each.group, []).append(Bar(each.shown.index, value(each), each.note))
-    sign = -1 if better == "higher" else 1
-    ranked = tuple(
-        BarGroup(name, tuple(sorted(bars, key=lambda bar: sign * bar.value))) for name, bars in groups.items()
-    )
-    return BarsView(label, Axis(title, "plain"), better, ranked)
+    return BarsView(label, Axis(title, "plain"), better, rates.groups(drawn, better))
+
+
+def _state(worked: Worked) -> str:
+    """Return the labels of both of its figures."""
+    return labels(own for each in worked.both if each.figure is not None for own in each.figure.qualifiers)
 
 
 def _table(worked: Sequence[Worked]) -> Table:
     errors = [error_share(each) for each in worked]
     known = any(error is not None for error in errors)
+    told = any(map(_state, worked))
     rows = tuple(
         (
             cells.of_run(each.shown.label, each.shown.index),
@@ -142,9 +160,19 @@ def _table(worked: Sequence[Worked]) -> Table:
             cells.plain(each.found.value),
             cells.words(each.found.unit),
             cells.plain(each.mean_w),
+            *((cells.words(_state(each)),) if told else ()),
             *((cells.words("not known" if error is None else fixed_share_text(error)),) if known else ()),
         )
         for each, error in zip(worked, errors, strict=True)
     )
-    head = ("Run", "Workload", "", "Efficiency", "Unit", "W", *(("Error",) if known else ()))
+    head = (
+        "Run",
+        "Workload",
+        "",
+        "Efficiency",
+        "Unit",
+        "W",
+        *(("State",) if told else ()),
+        *(("Error",) if known else ()),
+    )
     return Table("Efficiency and mean power", head, rows)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.lab.points_result import PointsResult
 from ssdlab.lab.presented.points import points_findings, scalars_table
-from ssdlab.report.charts import Bar, BarGroup, BarsChart, BarsView
+from ssdlab.report.charts import Bar, BarsChart, BarsView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
 from ssdlab.report.together import leads, together
@@ -36,10 +36,12 @@ def section(runs: Sequence[Shown]) -> Section:
     worked = [
         each for shown, point in measured for each in efficiency.of_point(shown, point.label, "", point)
     ]
-    tails = [_tail(shown, point) for shown, point in measured]
+    kept_back = [each for each in _drawn(measured, "mb_s") if each.withheld]
+    withheld = {(each.shown.index, each.group) for each in kept_back}
+    tails = [_tail(*each) for each in measured if (each[0].index, each[1].label) not in withheld]
     latencies = point_tables.latencies(rows)
     figures = (
-        _bars(method.name, measured) if measured else None,
+        _bars(method.name, measured) if len(withheld) < len(measured) else None,
         percentiles.marks(method.name, "Latency of each point", tails, latencies) if tails else None,
         efficiency.figure(method.name, worked),
         over_time.figure(method.name, watched, ""),
@@ -59,13 +61,15 @@ def section(runs: Sequence[Shown]) -> Section:
 
 def _bars(name: str, measured: Rows) -> Figure:
     units: tuple[Quantity, Quantity] = ("mb_s", "iops")
+    held = rates.not_drawn(_drawn(measured, units[0]))
     views = tuple(
-        BarsView(rates.WORDS[unit], rates.axis(unit), "higher", _groups(measured, unit)) for unit in units
+        BarsView(rates.WORDS[unit], rates.axis(unit), "higher", rates.groups(_drawn(measured, unit)))
+        for unit in units
     )
     return Figure(
         id=f"{name}-bars",
         title="Throughput of each point",
-        lead="Higher is better. Whisker: slowest to fastest interval.",
+        lead=" ".join(filter(None, ("Higher is better. Whisker: slowest to fastest interval.", held))),
         described="; ".join(
             f"{shown.label}, {point.label}: {rates.format_rate(point)}" for shown, point in measured
         ),
@@ -73,19 +77,17 @@ def _bars(name: str, measured: Rows) -> Figure:
         tables=(point_tables.throughput(measured),),
         measured=("What each point asked for stands in its table, and in the steps at the end.",),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
+        beside=rates.beside(_drawn(measured, units[0])),
     )
 
 
-def _groups(measured: Rows, unit: Quantity) -> tuple[BarGroup, ...]:
-    groups: dict[str, list[Bar]] = {}
+def _drawn(measured: Rows, unit: Quantity) -> list[rates.Drawn]:
+    found = []
     for shown, point in measured:
-        low, high = rates.spread(point, unit)
-        own = rates.figure_of(shown, point.ordinal)
-        bar = rates.marked(Bar(shown.index, rates.rate(point, unit) or 0.0, "", low, high), own)
-        groups.setdefault(point.label, []).append(bar)
-    return tuple(
-        BarGroup(label, tuple(sorted(bars, key=lambda bar: -bar.value))) for label, bars in groups.items()
-    )
+        bar = Bar(shown.index, rates.rate(point, unit) or 0.0, "", *rates.spread(point, unit))
+        own = rates.figure_of(shown, point.ordinal, rates.WORDS[unit])
+        found.append(rates.Drawn(shown, point.label, bar, own))
+    return found
 
 
 def _tail(shown: Shown, point: Point) -> percentiles.Tail:
