@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ssdlab.model.units import block_text, ends_text
 from ssdlab.report.charts import Head, HeadNote, HeadPart
 from ssdlab.report.minded import notes_of, runs_of_views
+from ssdlab.report.source import is_unended
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +44,7 @@ def _head(section: Section, figure: Figure, chosen: Sequence[Shown]) -> Head:
         _footer(runs),
         (
             *(HeadNote((), text) for text in figure.beside),
-            *notes_of(figure.chart, chosen, all_drawn=bool(section.runs)),
+            *notes_of(figure.chart, chosen, all_drawn=bool(section.runs), steps=figure.steps),
         ),
         tuple(HeadPart(each, _facts(some), _footer(some)) for each, some in of.items() if some),
     )
@@ -66,6 +67,8 @@ def _facts(runs: Sequence[Shown]) -> tuple[str, ...]:
     methods = dict.fromkeys(f"{each.method.name} v{each.method.version}" for each in manifests)
     quick = {each.quick for each in manifests}
     words = ["quick run" if len(quick) == 1 else "some quick runs"] if any(quick) else []
+    ended = {is_unended(each) for each in manifests}
+    words += ["unfinished run" if len(ended) == 1 else "some unfinished runs"] if any(ended) else []
     return (
         ", ".join(methods) if len(methods) <= _NAMED_SIZES else f"{len(methods)} methods",
         *_asked(runs),

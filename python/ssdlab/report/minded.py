@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.lab.presented.points import OF_POWER
 from ssdlab.lab.presented.steady import check_claim
 from ssdlab.report.charts import (
     BarsChart,
@@ -21,18 +22,26 @@ from ssdlab.results.metric import Metric, united
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from ssdlab.report.charts import Chart
+    from ssdlab.report.charts import Axis, Chart
     from ssdlab.report.runs import Shown
     from ssdlab.results.drive_states import StateCheck
     from ssdlab.results.metric import Qualifier
 
+_OF_QUANTITY: dict[str, tuple[str, ...]] = {
+    "iops": ("IOPS", "MB/s"),
+    "mb_s": ("IOPS", "MB/s"),
+    "ns": ("ns",),
+}
+"""Units of the figures that an axis of a quantity shows."""
 _NAMED_FIGURES = 2
 """So many figures of a run are named that something is the matter with; of more their count."""
 
 
-def notes_of(chart: Chart, runs: Sequence[Shown], *, all_drawn: bool) -> tuple[HeadNote, ...]:
+def notes_of(
+    chart: Chart, runs: Sequence[Shown], *, all_drawn: bool, steps: Sequence[tuple[int, int]] = ()
+) -> tuple[HeadNote, ...]:
     """Return what is to be minded of the runs that a chart draws, each text once, then whom it leaves out.
 
     Parameters
@@ -43,25 +52,60 @@ def notes_of(chart: Chart, runs: Sequence[Shown], *, all_drawn: bool) -> tuple[H
         Those of its section.
     all_drawn
         Whether each of them belongs into the chart, so that one that is not there is missed.
+    steps
+        What it draws, by run and ordinal; empty: of each run all.
     """
+    units = _units(chart)
     drawn = _drawn(chart)
     of: dict[str, list[int]] = {}
     for one in runs:
-        if one.index in drawn and (text := _minded(one)):
+        if one.index in drawn and (text := _minded(one, _figures(one, units, steps))):
             of.setdefault(text, []).append(one.index)
     notes = [HeadNote(tuple(at), text) for text, at in of.items()]
     if all_drawn:
         notes += [
-            HeadNote((), f"Not shown: {one.label}: {_minded(one) or 'it has no such figure'}")
+            HeadNote(
+                (),
+                f"Not shown: {one.label}: {_minded(one, one.run.result.scalars) or 'it has no such figure'}",
+            )
             for one in runs
             if one.index not in drawn
         ]
     return tuple(notes)
 
 
-def _minded(one: Shown) -> str:
-    """Return what is the matter with the figures of a run, and with which, unless it is all of them."""
+def _units(chart: Chart) -> frozenset[str]:
+    """Return the units of the figures that a chart draws; empty: it may be any."""
+    match chart:
+        case XyChart(views):
+            axes = [axis for view in views for axis in (view.x, view.y)]
+        case BarsChart(views):
+            axes = [view.axis for view in views]
+        case MarksChart(axis=axis):
+            axes = [axis]
+        case _:
+            axes = []
+    return frozenset(unit for axis in axes for unit in _OF_QUANTITY.get(axis.quantity, _of_title(axis)))
+
+
+def _of_title(axis: Axis) -> tuple[str, ...]:
+    """Return the unit that the title of an axis ends with, where that is of power."""
+    unit = axis.title.rpartition(", ")[2]
+    return (unit,) if unit in OF_POWER else ()
+
+
+def _figures(one: Shown, units: frozenset[str], steps: Sequence[tuple[int, int]]) -> Sequence[Metric]:
+    """Return the figures of a run that a chart draws, as far as its axes and its steps tell."""
     figures = one.run.result.scalars
+    own = {ordinal for run, ordinal in steps if run == one.index}
+    if own:
+        figures = tuple(each for each in figures if own.intersection((*each.steps, *each.chosen_among)))
+    of_unit = tuple(each for each in figures if each.unit in units)
+    return of_unit or figures or one.run.result.scalars
+
+
+def _minded(one: Shown, figures: Sequence[Metric]) -> str:
+    """Return what is the matter with figures of a run, and with which, unless it is all of them."""
     if not figures:
         return "; ".join(_words(one, each) for each in _without_figures(one))
     found = united(each for figure in figures for each in figure.qualifiers)
@@ -77,14 +121,16 @@ def _which(named: Sequence[str], of: int) -> str:
 
 def _words(one: Shown, found: Qualifier, which: str = "") -> str:
     """Return a label with its reason, for which a picture has no other place, as a page has."""
-    why = found.why or next(iter(_what_shows(one, (found,))), "")
+    why = (found.why or next(iter(_what_shows(one, (found,))), "")).rstrip(".")
     return f"{found.label}{which}{f': {why}' if why else ''}"
 
 
-def _what_shows(shown: Shown, found: Iterable[Qualifier]) -> tuple[str, ...]:
+def _what_shows(shown: Shown, found: Sequence[Qualifier]) -> tuple[str, ...]:
     """Return the checks of a drive's state that did not hold, of those that qualifiers are of."""
     steps = {ordinal for each in found for ordinal in each.steps}
     checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
+    if not {each.code for each in found} & {each.code for each in moved(checks)}:
+        return ()  # they are the reason of no other code
     unheld = (each for each in checks if not each.held and steps.intersection(each.ordinals))
     return tuple(sentence(check_claim(each)) for each in unheld)
 

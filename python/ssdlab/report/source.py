@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Manifest, Note, ResultBase, Warned
 
 
+_UNENDED = "unended"
 _POWER_SHOWN = ("ordinal", "attempt", "end_ns", "mean_w")
 
 
@@ -144,10 +145,15 @@ def _read_unfinished(found: RunFolder) -> Run:
 def _unended(manifest: Manifest) -> Departure:
     why = "" if manifest.failure is None else f": {manifest.failure.what}"
     return Departure(
-        code="unended",
+        code=_UNENDED,
         what=f"the run did not reach its end{why}",
         why="these are its finished steps, without the method's conclusion",
     )
+
+
+def is_unended(manifest: Manifest) -> bool:
+    """Whether a run was read that did not reach its end."""
+    return any(each.code == _UNENDED for each in manifest.departures)
 
 
 def _run(

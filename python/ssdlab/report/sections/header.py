@@ -11,6 +11,7 @@ from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import drive_name, engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
 from ssdlab.report.sections.specifications import interface
+from ssdlab.report.source import is_unended
 from ssdlab.report.tree import fact
 from ssdlab.results.catalogue_row import size_of
 from ssdlab.results.cells import NOTHING, Table, words
@@ -123,6 +124,9 @@ def _badges(runs: Sequence[Shown]) -> Iterator[str]:
     if quick:
         some = "" if quick == len(manifests) else f"s: {quick} of {len(manifests)}"
         yield f"Quick run{some}"
+    if ended := sum(map(is_unended, manifests)):
+        some = "" if ended == len(manifests) else f"s: {ended} of {len(manifests)}"
+        yield f"Unfinished run{some}"
     if any(map(is_shortened, manifests)):
         yield "Shorter than the method asks for"
 

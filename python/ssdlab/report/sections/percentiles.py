@@ -76,7 +76,12 @@ def marks(section: str, title: str, tails: Sequence[Tail], tables: tuple[Table, 
         tables=tables,
         measured=("Response time runs from the intended start of an I/O to its completion.", _RULE),
         buttons=(Buttons("view", "Workload", tuple(views)),) if len(views) > 1 else (),
+        steps=_steps(tails),
     )
+
+
+def _steps(tails: Sequence[Tail]) -> tuple[tuple[int, int], ...]:
+    return tuple((tail.shown.index, tail.ordinal) for tail in tails if tail.ordinal is not None)
 
 
 def _describe(tail: Tail) -> str:
@@ -112,6 +117,7 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
             _RULE,
         ),
         buttons=(Buttons("view", "Workload", tuple(views)),) if len(views) > 1 else (),
+        steps=_steps(tails),
     )
 
 
