@@ -10,6 +10,7 @@ from ssdlab.model.document import Document
 from ssdlab.report.outline import outline
 from ssdlab.report.sections import conclusion, efficiency, specifications, suite
 from ssdlab.report.sections.header import header
+from ssdlab.report.sections.verdict import Median
 from ssdlab.report.source import Comparison, Run, SuiteRun
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ssdlab.report.outline import Outline
     from ssdlab.report.sections.header import Header
     from ssdlab.report.source import Reported
+    from ssdlab.report.view import Section
 
 
 def arranged(
@@ -42,17 +44,34 @@ def arranged(
         suite.section(suites),
     )
     order = outline(
-        [(section, own) for section, (_, own) in zip(measured, body.methods, strict=True)],
+        [(_filled(section), own) for section, (_, own) in zip(measured, body.methods, strict=True)],
         [each for each in behind if each is not None],
         placed,
         review,
         claims,
+        [
+            Median(each, suite.manifest.drive.name if len(suites) > 1 else "")
+            for suite in suites
+            for each in suite.result.repeated
+        ],
     )
     if suites and not any(isinstance(each, Run) for each in runs):
         titles = ", ".join(dict.fromkeys(each.manifest.method.title for each in suites))
         # What somebody declared has its own title; a suite of ours is named after the drive it was of.
         head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
     return head, order
+
+
+def _filled(section: Section) -> Section:
+    """Return a section without tables of headings alone, as of a run that ended before it measured."""
+    exhibits = (
+        replace(each, tables=tuple(table for table in each.tables if table.rows)) for each in section.exhibits
+    )
+    had = [bool(each.tables) for each in section.exhibits]
+    kept = [each for each, any_table in zip(exhibits, had, strict=True) if each.tables or not any_table]
+    if kept or section.figures or section.lead or not section.exhibits:
+        return replace(section, exhibits=tuple(kept))
+    return replace(section, exhibits=(), lead=("Nothing was measured: the run ended before that.",))
 
 
 def _review(runs: Sequence[Reported]) -> Document:

@@ -79,17 +79,18 @@ def review_of(run: Run) -> str:
 
 
 def labels_of(runs: Sequence[Run], columns: Sequence[Column]) -> list[str]:
-    """Name columns, and add what tells those of one method apart that would have one name."""
+    """Name columns; add what tells drives apart, and runs of one method, that would have one name."""
     parts = [list(column.subject.words) for column in columns]
     firsts = [runs[column.runs[0]] for column in columns]
     methods = [{runs[at].manifest.method.name for at in column.runs} for column in columns]
-    for more in _FURTHER:
+    for number, more in enumerate(_FURTHER):
         alike: dict[tuple[str, ...], list[int]] = {}
         for at, words in enumerate(parts):
             alike.setdefault(tuple(words), []).append(at)
         for own in alike.values():
             counts = Counter(method for at in own for method in methods[at])
-            clashing = [at for at in own if any(counts[method] > 1 for method in methods[at])]
+            # Two drives are two whatever their methods; of one drive its runs of several methods are one.
+            clashing = [at for at in own if not number or any(counts[method] > 1 for method in methods[at])]
             extra = {at: more(columns[at], firsts[at]) for at in clashing}
             if len(set(extra.values())) > 1:
                 for at, text in extra.items():

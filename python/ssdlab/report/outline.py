@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.runs import Shown
     from ssdlab.report.sections.cards import Card
+    from ssdlab.report.sections.verdict import Median
     from ssdlab.report.view import Figure, Section
 
 
@@ -89,6 +90,7 @@ def outline(
     runs: Sequence[Shown],
     review: Document,
     claims: Sequence[UserClaim] = (),
+    medians: Sequence[Median] = (),
 ) -> Outline:
     """Put the page in order.
 
@@ -104,6 +106,8 @@ def outline(
         What a declaration says of the page; empty: there is none.
     claims
         Sentences of the user's, to be judged.
+    medians
+        What the runs of one drive in one suite say together.
     """
     ranks = standings(runs)
     links = chart_links(found)
@@ -114,7 +118,7 @@ def outline(
     order = [titles[section.id] for chapter in chapters for section in chapter.sections if chapter.title]
     links |= {title: ChartLink(section_id) for section_id, title in titles.items()}
     whole = Outline(
-        verdict=verdict([name for card in first for name in card.names], ranks, links, order, runs),
+        verdict=verdict([name for card in first for name in card.names], ranks, links, order, runs, medians),
         tiles=first,
         more=more,
         lacking=tuple(name for name in declared if name not in ranks),

@@ -27,14 +27,14 @@ from ssdlab.report.standings import standings
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import cells, tables
 from ssdlab.results.cells import NOTHING, Cell, Table, of_run, of_unit, words
-from ssdlab.results.metric import labelled
+from ssdlab.results.metric import labelled, labels
 from ssdlab.results.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.report.standings import Standing
+    from ssdlab.report.standings import Place, Standing
     from ssdlab.results.schema import Metric
 
 _QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns", "s": "s"}
@@ -218,14 +218,22 @@ def _method(name: str, members: Sequence[Shown], ranks: Mapping[str, Standing]) 
         wide=True,
     )
     at = tuple(one.index for one in members)
-    return Section(f"method-{name}", title, (), at, (chart,) if views else ())
+    if not views:
+        return Section(f"method-{name}", title, tuple(map(_nothing, members)), (), ())
+    return Section(f"method-{name}", title, (), at, (chart,))
+
+
+def _nothing(one: Shown) -> str:
+    """Say why a run has no bar: what keeps its figures back, or that its method has none."""
+    state = labels(each for figure in one.run.result.scalars for each in figure.unfit("ranking"))
+    return f"{labelled(f'{one.label}: no headline figure', state)}."
 
 
 def _lead(own: Mapping[str, Standing]) -> str:
     """Return how the bars stand, and where that is no rank."""
     unlike = dict.fromkeys(each.unlike for each in own.values() if each.unlike)
     no_rank = f" No rank: {'; '.join(unlike)}." if unlike else ""
-    return f"Of each drive, the best first. The state of each stands on its page.{no_rank}"
+    return f"Of each drive; the ranked are best first. The state of each stands on its page.{no_rank}"
 
 
 def _versions(members: Sequence[Shown]) -> tuple[str, ...]:
@@ -241,13 +249,18 @@ def _view(standing: Standing) -> BarsView:
     """Return the bars of a figure as the drives stand in it."""
     figure = standing.places[0].figure
     bars = tuple(
-        rates.marked(Bar(each.shown.index, each.value, ""), each.figure)
+        _bar(each, ranked=each.rank is not None or bool(standing.unlike))
         for each in (*standing.places, *standing.further)
     )
     quantity = _QUANTITIES.get(figure.unit, "plain")
     label = f"{figure.label}, {figure.unit}" if quantity == "plain" and figure.unit else figure.label
     axis = Axis(figure.unit or figure.label, quantity)
     return BarsView(label, axis, figure.better, (BarGroup(label, bars),))
+
+
+def _bar(place: Place, *, ranked: bool) -> Bar:
+    bar = rates.marked(Bar(place.shown.index, place.value, ""), place.figure)
+    return bar if ranked else replace(bar, unranked=True)
 
 
 def _table(figures: Mapping[str, Standing], members: Sequence[Shown]) -> Table:

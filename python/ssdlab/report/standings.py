@@ -1,7 +1,7 @@
 """Who stands where in a figure, and by how much: what tiles, the verdict and the conclusion are made of.
 
 Only figures that are comparable (`results.kin`) are ranked, and of these only such as no qualifier of their
-own forbids it of; all others say why not. Of several runs of one entry the first that is on the page counts,
+own forbids it of; all others say why not. Of several runs of one entry the first whose figure is fit counts,
 and how far the others lie from it says what counts as level.
 """
 
@@ -98,7 +98,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Standing:
-    """One figure of a method, over all drives of the page that have it; best first, the unranked last."""
+    """One figure of a method, over the drives that have it; best first, then the unranked as given."""
 
     name: str
     label: str
@@ -111,6 +111,8 @@ class Standing:
     """Whether it was measured with a made-up example."""
     further: tuple[Place, ...] = ()
     """Other runs of the same drives, which are not ranked beside those that count."""
+    withheld: tuple[tuple[Shown, Metric], ...] = ()
+    """Figures without a value of drives that have no place, for what forbids a rank of them."""
 
     @property
     def words(self) -> str:
@@ -194,19 +196,46 @@ def standings(runs: Sequence[Shown]) -> dict[str, Standing]:
         for figure in shown.run.result.scalars:
             if figure.value is not None:
                 found.setdefault(figure.name, []).append((shown, figure))
-    return {name: _standing(name, own) for name, own in found.items()}
+    held = withheld(runs)
+    return {
+        name: replace(standing, withheld=_placeless(standing, held.get(name, ())))
+        for name, standing in ((name, _standing(name, own)) for name, own in found.items())
+    }
+
+
+def withheld(runs: Sequence[Shown]) -> dict[str, tuple[tuple[Shown, Metric], ...]]:
+    """Return by its name every headline figure that has no value, for what forbids a rank of it."""
+    found: dict[str, list[tuple[Shown, Metric]]] = {}
+    for shown in runs:
+        for figure in shown.run.result.scalars:
+            if figure.value is None and figure.unfit("ranking"):
+                found.setdefault(figure.name, []).append((shown, figure))
+    return {name: tuple(own) for name, own in found.items()}
+
+
+def _placeless(standing: Standing, found: Sequence[tuple[Shown, Metric]]) -> tuple[tuple[Shown, Metric], ...]:
+    """Return of figures without a value those of drives that have no place by another run of theirs."""
+    placed = {_entry(place.shown) for place in standing.places}
+    return tuple(each for each in found if _entry(each[0]) not in placed)
+
+
+def _entry(shown: Shown) -> tuple[str, str]:
+    """Return what is ranked: a drive in one variant."""
+    return shown.drive.id, shown.drive.name
 
 
 def _standing(name: str, found: Sequence[tuple[Shown, Metric]]) -> Standing:
     of_entry: dict[object, list[tuple[Shown, Metric]]] = {}
     for shown, figure in found:
-        of_entry.setdefault((shown.drive.id, shown.drive.name), []).append((shown, figure))
+        of_entry.setdefault(_entry(shown), []).append((shown, figure))
+    for own in of_entry.values():  # a fit one stands for its drive, wherever it stands on the page
+        own.sort(key=lambda each: bool(each[1].unfit("ranking")))
     weighed = [_place(runs) for runs in of_entry.values()]
     first = weighed[0]
     unlike = _unlike(weighed)
     example = any(each.code == "example" for place in weighed for each in place.figure.qualifiers)
     sign = -1.0 if first.figure.better == "higher" else 1.0
-    weighed.sort(key=lambda one: (bool(unlike or one.unfit), sign * one.value))
+    weighed.sort(key=lambda one: (True, 0.0) if unlike or one.unfit else (False, sign * one.value))
     ranked = [one for one in weighed if not (unlike or one.unfit)]
     values = [one.value for one in ranked]
     varies = [None if (each := one.figure.varies) is None else each.amount for one in ranked]
@@ -222,7 +251,7 @@ def _standing(name: str, found: Sequence[tuple[Shown, Metric]]) -> Standing:
 
 
 def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:
-    """Yield the runs of an entry that are another column than its first, which counts for all of them."""
+    """Yield the runs of an entry that are another column than the one that counts for all of them."""
     first, _ = runs[0]
     for shown, figure in runs[1:]:
         if shown.label == first.label:

@@ -36,7 +36,7 @@ _TITLES: dict[Kind, str] = {
 
 _SHORTER = (
     "shorter than the method or its quick preset asks for",
-    "The parameters of each run say by how much.",
+    "the parameters of each run say by how much",
 )
 
 

@@ -85,9 +85,11 @@ class Line:
 
     @property
     def _place(self) -> Place | None:
-        if self.standing is None or len(self.standing.places) < 2:
-            return None
-        return self.standing.of(self.shown.index)
+        """Its place; of one that stands alone only where it is fit for none."""
+        place = None if self.standing is None else self.standing.of(self.shown.index)
+        alone = self.standing is not None and len(self.standing.places) < 2
+        fit = place is not None and (place.rank is not None or bool(place.instead))
+        return None if alone and fit else place
 
     def _besides(self, figures: Sequence[Metric]) -> Iterator[str]:
         """Yield other figures, each behind what of its label was not told, and with further labels."""

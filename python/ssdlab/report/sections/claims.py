@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 Mark = Literal["true", "false", "not measured"]
 
 
+_ADDED = (", ", " · ")
+"""What a label goes on with behind the name of its drive."""
+
+
 @dataclass(frozen=True)
 class Judged:
     """A sentence with what the figures say of it.
@@ -132,9 +136,16 @@ def _meant(drive: str | None, runs: Sequence[Shown]) -> list[Shown]:
     if len(set(map(_entry, fitting))) < 2:
         return fitting
     first = min(fitting, key=lambda shown: len(shown.label))
-    if not all(shown.label.startswith(first.label) for shown in fitting):
+    if not all(_is_of(shown, first) for shown in fitting):
         return []
     return [shown for shown in fitting if _entry(shown) == _entry(first)]
+
+
+def _is_of(shown: Shown, first: Shown) -> bool:
+    """Whether a run is of the same drive as the first, or of a variant of it, by what its label adds."""
+    more = shown.label.removeprefix(first.label)
+    added = shown.label.startswith(first.label) and more.startswith(_ADDED)
+    return added or _entry(shown) == _entry(first)
 
 
 def _entry(shown: Shown) -> tuple[str, str]:

@@ -10,20 +10,23 @@ from ssdlab.lab.rated_shares import has_rating
 from ssdlab.model.units import and_listed, fixed_share_text
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
-from ssdlab.report.sections.verdict import not_ranked, unranked_beyond
-from ssdlab.report.standings import standings
+from ssdlab.report.sections.verdict import no_value, not_ranked, unranked_beyond
+from ssdlab.report.standings import standings, withheld
 from ssdlab.report.view import Finding, Section
 from ssdlab.results import cells
 from ssdlab.results.metric import labels, spread_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.lab.rated_shares import RatedShare
     from ssdlab.report.runs import Entry, Shown
     from ssdlab.report.standings import Place, Standing
+    from ssdlab.results.metric import Metric
 
 _NAMED = 3
+_CHOSEN = ("I/Os", "")
+"""Units of what a run chose, or counted: no drive is praised for it."""
 _SAME = 0.05
 """Figures of one measurement whose product or quotient differs by less over all drives are one."""
 
@@ -60,15 +63,24 @@ def _lines(runs: Sequence[Shown]) -> Iterator[str]:
         if parts:
             sentences = "; ".join(parts)
             yield Finding(entry.runs[0].index, entry.style.label, f"{sentences[:1].upper()}{sentences[1:]}.")
-    yield from _unranked(ranks)
+    if len(groups) > 1:
+        yield from _unranked(ranks, withheld(runs))
 
 
-def _unranked(ranks: Sequence[Standing]) -> Iterator[str]:
-    """Yield which figures of several drives nobody is ranked by, and why."""
+def _unranked(ranks: Sequence[Standing], held: Mapping[str, Sequence[tuple[Shown, Metric]]]) -> Iterator[str]:
+    """Yield which figures of several drives nobody is ranked by, or some have no value of, and why."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for standing in ranks:
-        if standing.unranked and _praised(standing):
-            reasons.setdefault((standing.method, standing.unranked), []).append(standing.label)
+        whys = (standing.unranked, no_value(standing.withheld))
+        if any(whys) and standing.places[0].figure.unit not in _CHOSEN:
+            why = "; ".join(filter(None, whys))
+            reasons.setdefault((standing.method, why), []).append(standing.label)
+    placed = {standing.name for standing in ranks}
+    for name, own in held.items():
+        shown, figure = own[0]
+        if name not in placed and figure.unit not in _CHOSEN:
+            key = (shown.run.manifest.method.title, no_value(own))
+            reasons.setdefault(key, []).append(figure.label)
     found = [f"{method} ({and_listed(labels)}), {why}" for (method, why), labels in reasons.items()]
     if found:
         yield f"Not ranked: {'; '.join(found)}."
@@ -134,7 +146,7 @@ def _counts(standing: Standing) -> bool:
 def _praised(standing: Standing) -> bool:
     """Whether a drive is praised for it: not for what it draws, nor for the depth that a run chose."""
     unit = standing.places[0].figure.unit
-    return unit not in ("W", "I/Os", "") and not unit.endswith("/W")
+    return unit not in ("W", *_CHOSEN) and not unit.endswith("/W")
 
 
 def _against(places: Sequence[Place], ratings: int) -> Iterator[str]:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import and_listed, ends_text
+from ssdlab.model.units import and_listed, counted, ends_text, share_text
 from ssdlab.report.chart_links import ChartLink
 from ssdlab.report.drive_count import among
 from ssdlab.report.runs import entries
-from ssdlab.report.standings import UNLIKE, ordinal, percent
+from ssdlab.report.standings import UNLIKE, ordinal, percent, withheld
 from ssdlab.results import cells
+from ssdlab.results.metric import labelled, labels
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from ssdlab.lab.suite_result import RepeatedFigure
     from ssdlab.report.runs import Shown
     from ssdlab.report.standings import Place, Standing
+    from ssdlab.results.metric import Metric
 
 _ALL = "all "
 
@@ -30,6 +33,20 @@ class Clause:
     link: ChartLink
     name: str
     """Of the figure; of a method without one its title."""
+
+
+@dataclass(frozen=True)
+class Median:
+    """A figure over the runs of one drive in one suite."""
+
+    figure: RepeatedFigure
+    drive: str
+    """Of which drive, where there are several; else empty."""
+
+    @property
+    def name(self) -> str:
+        """Of the figure."""
+        return self.figure.name
 
 
 @dataclass(frozen=True)
@@ -48,6 +65,7 @@ def verdict(
     charts: Mapping[str, ChartLink],
     order: Sequence[str] = (),
     runs: Sequence[Shown] = (),
+    medians: Sequence[Median] = (),
 ) -> tuple[Clause, ...]:
     """Return a clause for each figure: who wins and by how much; of one drive, how it keeps its ratings.
 
@@ -66,7 +84,10 @@ def verdict(
         Methods in the order of the review's chapters; empty: there is none, and tiles keep theirs.
     runs
         Of the page.
+    medians
+        What the runs of one drive in one suite say together: they are not ranked beside each other.
     """
+    medians = [each for each in medians if each.name in figures]
     found = [standings[name] for name in dict.fromkeys(figures) if name in standings]
     at = {method: number for number, method in enumerate(order)}
     found.sort(key=lambda each: (each.example, at.get(each.method, len(at))))
@@ -74,8 +95,12 @@ def verdict(
     many = any(len(standing.places) > 1 for standing in standings.values())
     titles = {each.name: each.label if one_method and not each.example else each.words for each in found}
     sentences = [one for each in found for one in _findings(each, titles[each.name], many=many)]
-    sentences += _of_the_others(found, titles, {drive for one in sentences for drive in one.drives}, runs)
+    named = {drive for one in sentences for drive in one.drives}
+    sentences += _of_the_others(found, titles, named, runs, [one.text for one in sentences])
+    sentences += _without_any({each.method for each in standings.values()}, runs)
     sentences += _passed({each.method for each in found}, runs)
+    together = ((each.name, _of_several(each, titles)) for each in medians)
+    sentences = [*(_Finding(text, name, ()) for name, text in together if text), *sentences]
     return tuple(Clause(_sentence(one.text), charts.get(one.of, ChartLink("")), one.of) for one in sentences)
 
 
@@ -105,8 +130,8 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
     elif len(standing.places) == 1 and places:
         rated = places[0].rated
         share = "" if rated is None else f"{cells.share(rated.share).text} of what it is rated for"
-        if many:
-            whose = f"{places[0].shown.style.short} alone has {places[0].marked}"
+        if many or standing.withheld:
+            whose = f"{places[0].shown.style.short} alone has {places[0].marked}{_beside(standing, ())}"
             yield _Finding(f"{what}: {', '.join(filter(None, (whose, share)))}", standing.name, ())
         elif share:  # of one drive the tile says the rest
             yield _Finding(f"{what}: {share}", standing.name, _names(places))
@@ -115,10 +140,13 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
         text = f"{_names(places)[0]} alone is ranked, with {places[0].marked}{_beside(standing, others)}"
         yield _Finding(f"{what}: {text}", standing.name, (*_names(places), *_names(others)))
     elif standing.unranked and standing.unlike != UNLIKE:
-        first, last = standing.places[0], standing.places[-1]
-        one, other = (f"{place.marked} of {place.shown.style.short}" for place in (first, last))
-        text = f"not ranked ({standing.unranked}), {one} to {other}"
-        yield _Finding(f"{what}: {text}", standing.name, _names((first, last)))
+        ends = sorted(standing.places, key=lambda place: place.value, reverse=standing.better == "higher")
+        first, last = ends[0], ends[-1]
+        why, texts = _told_once(standing, (first, last))
+        one, other = (
+            f"{text} of {place.shown.style.short}" for place, text in zip((first, last), texts, strict=True)
+        )
+        yield _Finding(f"{what}: not ranked{why}, {one} to {other}", standing.name, _names((first, last)))
 
 
 def unranked_beyond(standing: Standing, place: Place, *, worse: bool = False) -> tuple[Place, ...]:
@@ -148,7 +176,33 @@ def not_ranked(standing: Standing, places: Sequence[Place]) -> str:
 
 
 def _beside(standing: Standing, places: Sequence[Place]) -> str:
-    return f"; {text}" if (text := not_ranked(standing, places)) else ""
+    return "".join(
+        f"; {text}" for text in (not_ranked(standing, places), no_value(standing.withheld)) if text
+    )
+
+
+def no_value(held: Sequence[tuple[Shown, Metric]]) -> str:
+    """Return whose figures have no value, and for what; empty: nobody's."""
+    reasons: dict[str, dict[str, None]] = {}
+    for shown, figure in held:
+        reasons.setdefault(labels(figure.unfit("ranking")), {})[shown.style.short] = None
+    found = "; ".join(f"{and_listed(list(names))}, {why}" for why, names in reasons.items())
+    return f"no value of {found}" if found else ""
+
+
+def _told_once(standing: Standing, places: Sequence[Place]) -> tuple[str, list[str]]:
+    """Return in brackets why none of several places is ranked, and their figures: no label is told twice."""
+    why = standing.why_not(places)
+    if standing.unlike:
+        return f" ({why})", [place.marked for place in places]
+    alike = {place.unfit for place in places} == {why}
+    return (f" ({why})" if alike else ""), [_beyond(place) if alike else place.marked for place in places]
+
+
+def _beyond(place: Place) -> str:
+    """Return a figure with those of its labels that forbid no rank."""
+    unfit = {each.code for each in place.figure.unfit("ranking")}
+    return labelled(place.text, labels(each for each in place.figure.qualifiers if each.code not in unfit))
 
 
 def _entry(place: Place) -> tuple[str, str]:
@@ -165,7 +219,11 @@ def _whole(level: Sequence[Place], standing: Standing) -> str:
 
 
 def _of_the_others(
-    found: Sequence[Standing], titles: Mapping[str, str], named: set[str], runs: Sequence[Shown]
+    found: Sequence[Standing],
+    titles: Mapping[str, str],
+    named: set[str],
+    runs: Sequence[Shown],
+    said: Sequence[str],
 ) -> Iterator[_Finding]:
     """Yield where the drives stand that no sentence has named, each in the first figure that it has."""
     drives = [entry.style.short for entry in entries(runs)]
@@ -174,24 +232,59 @@ def _of_the_others(
     for standing in found:
         own = [place for place in standing.places if place.shown.style.short in left]
         ranked = [place for place in own if place.rank is not None]
-        if ranked:
+        if ranked and len(standing.places) < 2:  # runs of one drive are not ranked beside each other
+            place = ranked[0]
+            text = f"{place.shown.style.short} alone has {place.marked}{_beside(standing, ())}"
+            yield _Finding(f"{titles[standing.name]}{rest}: {text}", standing.name, ())
+        elif ranked:
             beyond = unranked_beyond(standing, ranked[-1])
             unranked = (*beyond, *(place for place in own if place.rank is None and place not in beyond))
             others = and_listed(list(_of_each_rank(standing, ranked))) + _beside(standing, unranked)
             own += beyond
             yield _Finding(f"{titles[standing.name]}{rest}: {others}", standing.name, ())
         elif own:
-            others = and_listed([f"{place.shown.style.short} {place.marked}" for place in own])
+            why, texts = _told_once(standing, own)
+            others = and_listed(
+                [f"{place.shown.style.short} {text}" for place, text in zip(own, texts, strict=True)]
+            )
             text = f"{titles[standing.name]}{rest}{' and' if rest else ','} not ranked"
-            yield _Finding(f"{text} ({standing.why_not(own)}): {others}", standing.name, ())
+            yield _Finding(f"{text}{why}: {others}", standing.name, ())
         left = [drive for drive in left if drive not in _names(own)]
     again = [drive for drive in left if any(drive in _names(each.further) for each in found)]
     if again:
         text = f"not ranked beside another run of the same drive: {and_listed(again)}"
         yield _Finding(text, found[0].name, tuple(again))
     left = [drive for drive in left if drive not in again]
+    left = [drive for drive in left if not any(f"no value of {drive}" in text for text in said)]
+    held = [(shown, figure) for each in found for shown, figure in each.withheld if shown.style.short in left]
+    why = labels(own for _, figure in held for own in figure.unfit("ranking"))
     if left and found:
-        yield _Finding(f"none of these figures of {and_listed(left)}", found[0].name, tuple(left))
+        text = labelled(f"none of these figures of {and_listed(left)}", why)
+        yield _Finding(text, found[0].name, tuple(left))
+
+
+def _without_any(methods: set[str], runs: Sequence[Shown]) -> Iterator[_Finding]:
+    """Yield which drives have no figure of a method at all, where no drive has: what keeps them back."""
+    held: dict[str, list[tuple[Shown, Metric]]] = {}
+    for own in withheld(runs).values():
+        for shown, figure in own:
+            if (title := shown.run.manifest.method.title) not in methods:
+                held.setdefault(title, []).append((shown, figure))
+    for title, found in held.items():
+        yield _Finding(f"{title}: {no_value(found)}", title, ())
+
+
+def _of_several(found: Median, titles: Mapping[str, str]) -> str:
+    """Say the median with its interval; empty: there is none."""
+    one = found.figure
+    if one.median is None or one.low is None or one.high is None or one.confidence is None:
+        return ""
+    of = f" of {found.drive}" if found.drive else ""
+    low, median, high = (cells.of_unit(each, one.unit) for each in (one.low, one.median, one.high))
+    words = " ".join(filter(None, (one.bound, median)))
+    sure = f"{ends_text(low, high)} with {share_text(one.confidence)} confidence"
+    text = f"{titles.get(found.name, one.label)}{of}, median of {counted(len(one.values), 'run')}: {words}"
+    return labelled(f"{text} ({sure})", one.state)
 
 
 def _of_each_rank(standing: Standing, places: Sequence[Place]) -> Iterator[str]:
