@@ -14,9 +14,11 @@ from ssdlab.drives.rated import Rated
 from ssdlab.drives.ratings import MetricName
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
+from ssdlab.report.claims import UserClaim
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion, verdict
 from ssdlab.report.sections.cards import Line, cards, tiles
+from ssdlab.report.sections.claims import judged
 from ssdlab.report.source import Run
 from ssdlab.report.standings import UNLIKE, standings
 from ssdlab.results import drive_states
@@ -265,6 +267,22 @@ def of_method(run: Run, title: str, figure: str) -> Run:
     )
     scalar = run.result.scalars[0].model_copy(update={"name": figure})
     return replace(run, manifest=manifest, result=run.result.model_copy(update={"scalars": (scalar,)}))
+
+
+def test_two_drives_of_one_model_have_two_labels_whatever_their_methods(make_run: Make) -> None:
+    def of_drive(serial: str, title: str) -> Run:
+        run = of_method(swept(make_run, 0), title, title)
+        drive = run.manifest.drive.model_copy(update={"id": f"sim:x,serial={serial}"})
+        return replace(run, manifest=run.manifest.model_copy(update={"drive": drive}))
+
+    for methods in (("one", "two"), ("one", "one")):
+        runs = shown([of_drive(f"A{'B' * at}", title) for at, title in enumerate(methods)])
+        assert len({each.label for each in runs}) == len({each.style.short for each in runs}) == 2
+        claim = UserClaim(sentence="x", figure="one", bound="at least 0", drive=runs[0].drive.name)
+        (found,) = judged([claim], runs, {})
+        assert found.mark == "not measured" and "fits several drives" in found.found
+    (alone, again) = shown([of_drive("A", "one"), of_drive("A", "two")])
+    assert alone.label == again.label, "of one drive its methods are one column"
 
 
 def test_clauses_stand_in_the_order_of_the_chapters(make_run: Make) -> None:

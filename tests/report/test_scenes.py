@@ -40,9 +40,11 @@ from ssdlab.lab.outcome import read_result
 from ssdlab.library.choosing import Choice
 from ssdlab.library.index import Index
 from ssdlab.report import page, source
-from ssdlab.report.charts import HeadNote
+from ssdlab.report.charts import BarsChart, HeadNote, MarksChart
 from ssdlab.report.heads import heads_of
 from ssdlab.report.overview import _view, overview_html
+from ssdlab.report.runs import shown
+from ssdlab.report.sections import conclusion, points
 from ssdlab.report.standings import UNLIKE
 from ssdlab.report.together import words_of
 from ssdlab.results import evidence, kin
@@ -422,6 +424,16 @@ def test_a_run_that_was_killed_keeps_what_its_steps_showed(tmp_path: Path) -> No
     run = killed(shelf, scene, 3)
     unfinished = Read((run,))
     assert unfinished.standings == {}, "it has no figure before it has its end"
+    assert "Unfinished run" in unfinished.arranged[0].badges
+    heads = heads_of(unfinished.arranged[1].sections, unfinished.placed).values()
+    assert heads and all("unfinished run" in head.facts for head in heads)
+    tables = [
+        table
+        for section in unfinished.arranged[1].sections
+        for exhibit in section.exhibits
+        for table in exhibit.tables
+    ]
+    assert all(table.rows for table in tables)
     assert any(scene.kind.label in each for each in unfinished.notes)
     with planted(None):
         assert ssdlab("resume", run.path).status == 0
@@ -437,6 +449,130 @@ def test_a_run_that_was_killed_keeps_what_its_steps_showed(tmp_path: Path) -> No
     assert scene.kind.label in ssdlab("rank", IOPS, *words, "--json").json["what"]
 
 
+_BARS = ("IOPS", "MB/s", "W", "kIOPS/W", "MB/s/W")
+
+
+@each_scene
+def test_every_bar_has_the_label_or_is_not_drawn(scene: Scene, pages: Callable[[Scene], Read]) -> None:
+    """Of throughput, of efficiency and of power, of all that is drawn of the points of a run."""
+    read = pages(scene)
+    own = [each for each in read.placed[0].run.result.scalars if each.unit in _BARS]
+    if not own or any(scene.code not in each.codes for each in own):
+        return
+    sections = [each for each in read.arranged[1].sections if each.id != "drives"]
+    figures = [each for section in sections for each in section.figures if each.id.endswith(_MARKED)]
+    for figure in figures:
+        assert isinstance(figure.chart, BarsChart)
+        groups = [group for view in figure.chart.views for group in view.groups]
+        bars = [bar for group in groups for bar in group.bars if bar.run == 0]
+        assert bool(bars) is not scene.withheld, figure.id
+        if scene.withheld:
+            assert f"Not drawn: {read.placed[0].style.short} ({scene.kind.label}" in figure.lead
+        for bar in bars:
+            assert scene.kind.label in bar.note, (figure.id, bar)
+            assert bool(bar.unranked) is forbids(scene, "ranking"), (figure.id, bar)
+        for group in groups:
+            grey = [bool(bar.unranked) for bar in group.bars]
+            assert grey == sorted(grey), figure.id
+    for figure in figures:
+        if figure.id.endswith("-efficiency") and not scene.withheld:
+            (table,) = figure.tables
+            rows = [row for row in table.rows if row[0].run == 0]
+            assert rows and all(scene.kind.label in row[table.head.index("State")].text for row in rows)
+
+
+_MARKED = ("-bars", "-efficiency")
+
+
+def test_a_point_of_a_moved_state_is_drawn_nowhere(shelf: Shelf) -> None:
+    """Of a method whose points are all of its result too, as of a sweep."""
+    run = source.read_run(shelf.of(SCENES_BY_NAME["once"]).path)
+    moved = [Qualifier(code="state-moved")]
+    scalars = tuple(
+        each.withheld(moved) if "random write" in each.label else each for each in run.result.scalars
+    )
+    run = replace(run, result=run.result.model_copy(update={"scalars": scalars}))
+    section = points.section(shown([run]))
+    for figure in section.figures:
+        match figure.chart:
+            case BarsChart(views):
+                names = {group.name for view in views for group in view.groups}
+                assert "random write" in figure.lead and "state moved" in figure.lead
+            case MarksChart(views=views):
+                names = {row.name for view in views for row in view.rows}
+            case _:
+                continue
+        assert any("random read" in each for each in names), figure.id
+        assert not any("random write" in each for each in names), figure.id
+
+
+def test_a_share_that_nobody_judged_is_not_drawn_as_one(shelf: Shelf) -> None:
+    read = Read((shelf.run("trim-validation", stage.TINY, "--quick"),))
+    assert read.placed[0].run.result.passed is None
+    (chart,) = [
+        each.chart
+        for section in read.arranged[1].sections
+        for each in section.figures
+        if each.id == "trim-validation-sustained"
+    ]
+    assert isinstance(chart, BarsChart)
+    shares = [b for view in chart.views for group in view.groups for b in group.bars if "of clean" in b.note]
+    assert shares and all("not judged" in bar.note and bar.unranked for bar in shares)
+
+
+def test_a_picture_minds_what_it_draws(pages: Callable[[Scene], Read]) -> None:
+    """Too few I/Os for a percentile are no matter to bars of throughput."""
+    few, moved = (pages(SCENES_BY_NAME[each]) for each in ("few", "moved"))
+    heads = heads_of(few.arranged[1].sections, few.placed)
+    label = CATALOGUE["few-samples"].label
+    told = {name: any(label in note.text for note in head.notes) for name, head in heads.items()}
+    assert told["peak-random-read-qos"] and told["peak-random-read-latency"]
+    assert not any(told[f"peak-random-read-{each}"] for each in ("throughput", "bars", "efficiency"))
+    for note in moved.notes:
+        assert not re.search(r"\.[;,.]", note)
+        assert not re.search(r"state unproven: The writing before", note)
+
+
+def test_figures_that_are_withheld_are_named(shelf: Shelf, tmp_path: Path) -> None:
+    scene = SCENES_BY_NAME["moved"]
+    text = scene.drive.replace("scale=32", "scale=64")
+    runs = (shelf.of(scene), shelf.run(scene.method, f"{text},serial=MOVED2", scene.words))
+    read = Read(runs)
+    assert scene.figure not in read.standings, "neither has a value"
+    (clause,) = [each.text for each in read.arranged[1].verdict if "no value of" in each.text]
+    section = conclusion.section(read.placed)
+    assert section is not None
+    (told,) = [str(each) for each in section.lead if str(each).startswith("Not ranked: ")]
+    for one in read.placed:
+        assert one.style.short in clause and one.style.short in told
+    assert scene.kind.label in clause and scene.kind.label in told
+    assert all(each in told for each in ("IOPS", "p99.99", "efficiency", "power"))
+    overview = overview_html([each.path for each in runs], tmp_path / "drives.html")
+    assert f"no headline figure ({scene.kind.label}" in overview.replace("\xa0", " ")
+
+
+def test_repeats_of_a_drive_are_no_rank_and_their_median_leads(shelf: Shelf) -> None:
+    words = READ.replace("1,8", "1,4")
+    read = Read((shelf.run("peak-random-read", f"{SLOWER},serial=THRICE", f"{words} --repeat 3"),))
+    first, *others = [each.text for each in read.arranged[1].verdict]
+    assert "median of 3 runs" in first and "confidence" in first
+    assert not any(re.search(r"\d(st|nd|rd|th)\b|wins|first", each) for each in (first, *others))
+    assert not any(re.search(r"\d(st|nd|rd|th) of", read.lines(at, IOPS)[0].place) for at in range(3))
+
+
+def test_which_run_of_a_drive_stands_for_it_is_no_matter_of_order(shelf: Shelf) -> None:
+    """One of them was hot: the other counts, wherever it stands."""
+    hot, (good, *_) = SCENES_BY_NAME["hot"], shelf.good(SCENES[0])
+    text = f"{hot.drive},serial=GOOD"
+    runs = (shelf.run(hot.method, text, hot.words, hot.change), good)
+    for order in (runs, runs[::-1]):
+        read = Read(order)
+        (place,) = read.standings[IOPS].ranked
+        assert place.shown.run.manifest.run_id == good.path.name
+        (other,) = read.standings[IOPS].further
+        assert other.instead and hot.kind.label in read.lines(other.shown.index, IOPS)[0].labels
+
+
 def test_a_review_ranks_only_the_drive_that_stood_it(shelf: Shelf) -> None:
     """By itself one of these drives slows down for heat, and shows no steady state for that."""
     drives = "sim:nvme-tlc-client,scale=128 sim:nvme-tlc-enterprise,scale=128"
@@ -445,10 +581,10 @@ def test_a_review_ranks_only_the_drive_that_stood_it(shelf: Shelf) -> None:
     read = Read((review,))
     standing, hot = read.standings[name], read.placed[0].style.short
     assert [each.shown.index for each in standing.ranked] == [1]
-    (tile,) = read.tiles(0, name)
+    (tile,) = read.lines(0, name)
     assert tile.place.startswith("not ranked: ") and label in tile.place
     assert not re.search(rf"{re.escape(hot)} (wins|alone)", read.verdict(name))
-    assert not any(label in each for each in read.cards(1, name)[0].beside)
+    assert not any(label in each for each in read.lines(1, name)[0].beside)
     assert "irst in" not in read.conclusion(0) and "irst in" not in read.conclusion(1)
     assert any(label in note.text for note in notes_of_runs(read, 0))
     assert not any(label in note.text for note in notes_of_runs(read, 1))
@@ -457,7 +593,7 @@ def test_a_review_ranks_only_the_drive_that_stood_it(shelf: Shelf) -> None:
     ]
     assert [label in each["state"] for each in row["drives"].values()] == [True, False]
     shown = ssdlab("show", review.path).out
-    assert [label in each for each in legend_of(shown).values()].count(True) == 1
+    assert sum(each.startswith(f"{label}: ") for each in legend_of(shown).values()) == 1
     html = page.render(read.reported)
     assert label in html
 
@@ -492,7 +628,9 @@ def test_runs_that_were_not_taken_alike_are_nowhere_held_against_each_other(
         assert standing.unlike == "" and len(standing.ranked) == 2
     else:
         assert (standing.unlike, standing.ranked) == (UNLIKE, ())
-        assert all("not ranked: " in read.tiles(at, IOPS)[0].place for at in (0, 1))
+        assert [each.unranked for each in read.arranged[1].tiles if IOPS in each.names] == [
+            f"not ranked: {UNLIKE}"
+        ]
         assert not re.search("wins|first|level", read.verdict(IOPS))
     rule = ("--fail-if", f"{IOPS} > +1000%", "--library", shelf.library)
     done = ssdlab("compare", ours.path.name, theirs.path.name, *rule, "--json").json
@@ -576,21 +714,20 @@ def walk(run: RunFolder) -> None:
     qualified = [each for each in result.scalars if each.qualifiers]
     if not qualified:
         return
-    shown, read = ssdlab("show", run.path).out, Read((run,))
+    text, read = ssdlab("show", run.path).out, Read((run,))
     codes = dict.fromkeys(each for figure in qualified for each in figure.codes)
     for code in codes:
         kind = CATALOGUE[code]
         where = f"{run.path.name}: {code}"
-        assert sum(kind.sentence.removesuffix(".") in each for each in legend_of(shown).values()) == 1, where
+        assert sum(kind.sentence.removesuffix(".") in each for each in legend_of(text).values()) == 1, where
         assert sum(each.startswith(f"{kind.label}: ") for each in read.marks) == 1, where
-        assert has_label(shown, kind.label), where
+        assert has_label(text, kind.label), where
     for figure in qualified:
         where = f"{run.path.name}: {figure.name}"
-        for card in read.cards(0, figure.name):
-            lines = {*card.beside, card.figure}
-            assert {each.label for each in figure.qualifiers} <= lines, where
+        for line in read.lines(0, figure.name):
+            told = {line.text, *line.place.removeprefix("not ranked: ").split(", "), *line.labels}
+            assert {each.label for each in figure.qualifiers} <= told, where
+            assert line.unranked is bool(figure.unfit("ranking")), where
         place = read.standings[figure.name].of(0) if figure.value is not None else None
         if place is not None:
             assert (place.rank is None) is bool(figure.unfit("ranking")), where
-        for tile in read.tiles(0, figure.name):
-            assert tile.stands is not bool(figure.unfit("ranking")), where

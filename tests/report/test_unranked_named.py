@@ -34,6 +34,11 @@ class One:
     unfit: str = ""
     again: float | None = None
 
+    @property
+    def fit(self) -> bool:
+        """Whether a run of it can stand for it: those of the other review are fit."""
+        return not self.unfit or self.again is not None
+
 
 Make = Callable[[list[One], str], tuple[Shown, ...]]
 
@@ -117,8 +122,10 @@ def test_who_has_a_place_has_it_beside_the_better_ones_without(
     standing = standings(page)[FIGURE]
     unranked = [each for each in (*standing.places, *standing.further) if each.rank is None]
     assert {each.shown.style.short for each in standing.ranked} == {
-        each.shown.style.short for each in standing.places if not drives[int(each.shown.drive.id)].unfit
+        each.shown.style.short for each in standing.places if drives[int(each.shown.drive.id)].fit
     }
+    behind = [each.shown.index for each in standing.places if each.rank is None]
+    assert behind == sorted(behind), "without a rank drives stand as they were given"
     for sentence in sentences(page):
         if not PLACE.search(sentence):
             continue
