@@ -62,6 +62,7 @@ def test_a_file_gets_other_draws_each_time_and_the_same_by_the_seed_shown(file: 
     assert drawn(seed=first[0]) == first
 
 
+@pytest.mark.usefixtures("wide")
 def test_what_a_reader_sees(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measure", str(file), *SIZE, "--threads", "2", "--bytes", "16m"]) == 0
     shown = capsys.readouterr().out

@@ -163,6 +163,7 @@ def test_show_prints_every_table_with_units_and_what_a_drive_is(
     assert told["power"]["idle_mw"] == {"value": 1500, "source": "chosen"}
 
 
+@pytest.mark.usefixtures("wide")
 def test_a_measurement_on_the_terminal_says_scale_spare_and_power(
     powered: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -167,7 +167,7 @@ def test_a_verb_that_nobody_knows_is_read_without_it(tmp_path: Path) -> None:
 def test_the_verb_of_the_document_works() -> None:
     text = (Path(__file__).parents[2] / "docs/writing-a-method.md").read_text()
     (code,) = re.findall(r"^```py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {**vars(plugin), "ClassVar": ClassVar}
+    names: dict[str, Any] = {name: getattr(plugin, name) for name in plugin.__all__} | {"ClassVar": ClassVar}
     exec(code, names)
     settle = names["Settle"](every_s=1)
     assert settle.stored() == {"every_s": 1.0} and settle.effects() and settle.plan(Planning()).seconds.upper

@@ -28,6 +28,7 @@ def of_watts(library: Path, number: int, watts: float, meter: dict[str, Any] | N
     return folder.name
 
 
+@pytest.mark.usefixtures("wide")
 def test_power_of_unlike_meters_is_not_mixed_and_other_figures_of_the_runs_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

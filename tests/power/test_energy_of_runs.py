@@ -57,6 +57,7 @@ def test_a_run_says_the_energy_of_all_of_its_steps(
     assert " J in " in Page.of(render([read_run(run.path)])).text
 
 
+@pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize(
     ("limit", "seconds", "over"), [("3.2W", "12", "10 s"), ("4W", "2", "a step of 2.00 s")]
 )
@@ -140,5 +141,12 @@ def test_an_error_that_cannot_be_told_is_none() -> None:
     assert with_errors([alone], MeterRecord(use="a", accuracy=0.01))[0].error == pytest.approx(0.1)
     assert with_errors([alone], MeterRecord(use="a"))[0].error is None
     assert with_errors([alone], None)[0].error is None
+    own = alone.resting(steps=(3, 4))
+    watts = [Metric.less(f"{at}_w", "w", each, "W", steps=(4, 3)) for at, each in enumerate((2.0, 2.0, 4.0))]
+    for known in (watts[:1], watts[:2], [*watts[:1], watts[1].resting(value=None)]):
+        assert with_errors([*known, own], with_offset)[-1].error == pytest.approx(0.2), "1 % and 20 mW of 2 W"
+    for unclear in (watts, watts[1:], watts[::-1]):
+        assert with_errors([*unclear, own], with_offset)[-1].error is None, "of which watts is not known"
+    assert with_errors([watts[0].resting(steps=(3,)), own], with_offset)[-1].error is None
     speed = Metric.more("x_iops", "x", 10.0, "IOPS")
     assert "error" not in with_errors([speed], with_offset)[0].model_dump()

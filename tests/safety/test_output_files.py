@@ -157,7 +157,7 @@ WRITERS = {
     "drives/trim/witness.py": "a tracing instance of the kernel",
     "host/output_files.py": "the one place",
     "host/tracefs.py": "a tracing instance of the kernel",
-    "methods/traces/recording.py": "within a run folder",
+    "lab/traces/recording.py": "within a run folder",
     "report/overview.py": "`page.write_text`, which goes through output_files",
     "report/paper.py": "in a folder of its own that nobody else may enter",
 }

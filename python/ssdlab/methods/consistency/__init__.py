@@ -29,4 +29,4 @@ DECLARED = (
     ),
 )
 KINDS = (CONSISTENCY,)
-ORDER = 6
+ORDER = 7

@@ -30,4 +30,4 @@ DECLARED = (
     ),
 )
 KINDS = (FILL,)
-ORDER = 7
+ORDER = 6
