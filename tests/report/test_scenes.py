@@ -481,7 +481,7 @@ def test_every_bar_has_the_label_or_is_not_drawn(scene: Scene, pages: Callable[[
             assert rows and all(scene.kind.label in row[table.head.index("State")].text for row in rows)
 
 
-_MARKED = ("-bars", "-efficiency")
+_MARKED = ("-bars", "-efficiency", "-bench", "-burst-throughput")
 
 
 def test_a_point_of_a_moved_state_is_drawn_nowhere(shelf: Shelf) -> None:

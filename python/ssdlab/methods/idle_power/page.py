@@ -15,6 +15,7 @@ from ssdlab.plugin import (
     Section,
     latency_text,
     leads,
+    rates,
     significant,
     together,
     with_result,
@@ -47,7 +48,7 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def _power(kept: Sequence[Kept]) -> Figure | None:
-    groups = _groups(kept, lambda rest: rest.mean_w)
+    groups = _groups(kept, lambda rest: rest.mean_w, "W")
     if not groups:
         return None
     described = "; ".join(
@@ -68,7 +69,7 @@ def _power(kept: Sequence[Kept]) -> Figure | None:
 
 
 def _wake_up(kept: Sequence[Kept]) -> Figure | None:
-    groups = _groups(kept, lambda rest: rest.wake_ns)
+    groups = _groups(kept, lambda rest: rest.wake_ns, "ns")
     if not groups:
         return None
     described = "; ".join(
@@ -91,16 +92,22 @@ def _wake_up(kept: Sequence[Kept]) -> Figure | None:
     )
 
 
-def _groups(kept: Sequence[Kept], figure: Callable[[Rested], float | None]) -> dict[str, list[Bar]]:
+def _groups(
+    kept: Sequence[Kept], figure: Callable[[Rested], float | None], unit: str
+) -> tuple[BarGroup, ...]:
     """Return a bar for each drive that has the figure, by the way to rest."""
-    groups: dict[str, list[Bar]] = {}
-    for shown, result in kept:
-        for each in result.rests:
-            if (value := figure(each)) is not None:
-                groups.setdefault(each.label, []).append(Bar(shown.index, value, ""))
-    return groups
+    return rates.groups(
+        (
+            rates.Drawn(
+                shown, each.label, Bar(shown.index, value, ""), rates.figure_of(shown, each.ordinal, unit)
+            )
+            for shown, result in kept
+            for each in result.rests
+            if (value := figure(each)) is not None
+        ),
+        "lower",
+    )
 
 
-def _view(label: str, axis: Axis, groups: dict[str, list[Bar]]) -> BarsView:
-    made = tuple(BarGroup(name, tuple(bars)) for name, bars in groups.items())
-    return BarsView(label, axis, "lower", made)
+def _view(label: str, axis: Axis, groups: tuple[BarGroup, ...]) -> BarsView:
+    return BarsView(label, axis, "lower", groups)

@@ -32,6 +32,7 @@ from ssdlab.plugin import (
     lead,
     leads,
     over_time,
+    rates,
     span_text,
     together,
     with_result,
@@ -43,7 +44,7 @@ from .result import PacedBurstResult
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.plugin import Direction, Shown, Table
+    from ssdlab.plugin import Direction, Metric, Shown, Table
 
     from .result import BurstLoad, PacedBurstResult
 
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
 
 _NAMES = ("paced", "saturated")
 _SIDES: tuple[tuple[Direction, str], ...] = (("read", "reads"), ("write", "writes"))
+
+
+_LOAD_TIMES = ("paced_load_s", "paced_load_service_s")
 
 
 def section(runs: Sequence[Shown]) -> Section:
@@ -139,8 +143,7 @@ def _how(result: PacedBurstResult) -> tuple[str, ...]:
 
 def _throughput(kept: Sequence[Paced]) -> Figure:
     views = tuple(
-        BarsView(name, Axis("MB/s (decimal)", "mb_s"), "higher", tuple(_groups(kept, name)))
-        for name in _NAMES
+        BarsView(name, Axis("MB/s (decimal)", "mb_s"), "higher", _groups(kept, name)) for name in _NAMES
     )
     return Figure(
         id="paced-burst-throughput",
@@ -155,18 +158,21 @@ def _throughput(kept: Sequence[Paced]) -> Figure:
     )
 
 
-def _groups(kept: Sequence[Paced], name: str) -> list[BarGroup]:
-    groups = []
-    for direction, plural in _SIDES:
-        bars = [
-            Bar(shown.index, side.mb_s, "")
-            for shown, result in kept
-            for load in result.loads
-            if load.name == name and (side := load.side(direction)) is not None
-        ]
-        if bars:
-            groups.append(BarGroup(plural, tuple(sorted(bars, key=lambda bar: -bar.value))))
-    return groups
+def _groups(kept: Sequence[Paced], name: str) -> tuple[BarGroup, ...]:
+    return rates.groups(
+        rates.Drawn(shown, plural, Bar(shown.index, side.mb_s, ""), _figure_of(shown, load, direction))
+        for direction, plural in _SIDES
+        for shown, result in kept
+        for load in result.loads
+        if load.name == name and (side := load.side(direction)) is not None
+    )
+
+
+def _figure_of(shown: Shown, load: BurstLoad, direction: Direction) -> Metric | None:
+    """Return the figure of a side of a load; of the saturated load one that its step makes."""
+    own = (each for each in shown.run.result.scalars if load.ordinal in each.steps)
+    named = next((each for each in own if each.name == f"paced_{direction}_mb_s"), None)
+    return named or rates.figure_of(shown, load.ordinal, "MB/s")
 
 
 def _load_time(kept: Sequence[Paced]) -> Figure:
@@ -177,8 +183,8 @@ def _load_time(kept: Sequence[Paced]) -> Figure:
         "service times summed": [(shown, result.load_latencies_s) for shown, result in kept],
     }
     views = tuple(
-        BarsView(name, Axis(name, "ns"), "lower", (BarGroup(title, _ranked(times)),))
-        for name, times in found.items()
+        BarsView(name, Axis(name, "ns"), "lower", _ranked(title, figure, times))
+        for (name, times), figure in zip(found.items(), _LOAD_TIMES, strict=True)
     )
     return Figure(
         id="paced-burst-load",
@@ -193,9 +199,18 @@ def _load_time(kept: Sequence[Paced]) -> Figure:
     )
 
 
-def _ranked(times: Sequence[tuple[Shown, float]]) -> tuple[Bar, ...]:
-    bars = (Bar(shown.index, seconds * NS_PER_S, "") for shown, seconds in times)
-    return tuple(sorted(bars, key=lambda bar: bar.value))
+def _ranked(title: str, name: str, times: Sequence[tuple[Shown, float]]) -> tuple[BarGroup, ...]:
+    return rates.groups(
+        (
+            rates.Drawn(shown, title, Bar(shown.index, seconds * NS_PER_S, ""), _named(shown, name))
+            for shown, seconds in times
+        ),
+        "lower",
+    )
+
+
+def _named(shown: Shown, name: str) -> Metric | None:
+    return next((each for each in shown.run.result.scalars if each.name == name), None)
 
 
 def _rates(kept: Sequence[Paced]) -> Figure:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ssdlab.plugin import (
     Axis,
     Bar,
-    BarGroup,
     BarsChart,
     BarsView,
     Buttons,
@@ -18,6 +17,7 @@ from ssdlab.plugin import (
     leads,
     over_time,
     percentiles,
+    rates,
     together,
     with_result,
 )
@@ -27,12 +27,16 @@ from .result import TraceResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Literal
 
     from ssdlab.plugin import Shown
 
     from .result import Replayed
 
 Traced = tuple["Shown", TraceResult]
+
+
+_UNITS = {"Data rate": "MB/s", "Mean service": "ns", "p99 service": "ns", "Energy": "J"}
 
 
 def section(runs: Sequence[Shown]) -> Section:
@@ -103,16 +107,19 @@ def _bars(kept: Sequence[Traced], tables: tuple[Table, ...]) -> Figure:
 def _view(
     label: str, axis: Axis, kept: Sequence[Traced], figures: dict[str, Callable[[Replayed], float | None]]
 ) -> BarsView:
-    groups = []
-    for name, figure in figures.items():
-        bars = tuple(
-            Bar(shown.index, value, trace.speed_text(result.laid.speed))
-            for shown, result in kept
-            if (value := figure(result.done)) is not None
+    better: Literal["higher", "lower"] = "higher" if label == "Data rate" else "lower"
+    drawn = (
+        rates.Drawn(
+            shown,
+            name,
+            Bar(shown.index, value, trace.speed_text(result.laid.speed)),
+            rates.figure_of(shown, result.done.ordinal, _UNITS[label]),
         )
-        if bars:
-            groups.append(BarGroup(name, bars))
-    return BarsView(label, axis, "higher" if label == "Data rate" else "lower", tuple(groups))
+        for name, figure in figures.items()
+        for shown, result in kept
+        if (value := figure(result.done)) is not None
+    )
+    return BarsView(label, axis, better, rates.groups(drawn, better))
 
 
 def _exhibit(kept: Sequence[Traced]) -> Exhibit:
