@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Mark = Literal["true", "false", "not measured"]
 
 
-_ADDED = (", ", " · ")
+_ADDED = (", ", " ")
 """What a label goes on with behind the name of its drive."""
 
 
