@@ -116,6 +116,14 @@ def test_a_code_that_is_none_is_never_good(code: str) -> None:
     assert unfit_of([]) is None
 
 
+@pytest.mark.parametrize("code", ["", "haunted"])
+def test_a_forged_figure_of_such_a_code_is_not_ranked(library: Path, ask: Ask, code: str) -> None:
+    catalogue.add(library, run(library, 91, {FIGURE: 1e9}, codes=(code,)))
+    found = ask("rank", FIGURE, "--json")
+    assert "SERIAL00091" not in {line["drive_id"] for line in found["lines"]}
+    assert {each["differs"]["unfit"][0] for each in found["left_out"]} == {"state-unproven"}
+
+
 def test_codes_are_counted_in_words() -> None:
     counts = counted_codes(["placed", "not-fresh, placed", None])
     assert counts == {"not-fresh": 1, "placed": 2}
