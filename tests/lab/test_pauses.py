@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from lab.fake_drive import FakeDrive, run_on
+from ssdlab.analysis.saturation import saturation
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params, param
@@ -209,11 +210,12 @@ def test_of_a_long_writing_only_the_rounds_that_are_judged_count() -> None:
     assert evidence_of(sweep_step(0, at(80, 0.3))).not_the_drive(last_s=25)
 
 
-def test_a_pause_at_any_depth_of_a_sweep_is_in_its_choice() -> None:
+def test_a_pause_at_a_depth_that_the_choice_of_a_sweep_rests_on_is_in_it() -> None:
     points = tuple(
         Point.model_construct(ordinal=each, spread_iops=None, workers=1, depth=1) for each in range(3)
     )
-    found = depth_sweep._resting(FIGURE, points, 0, None, named_steady=False)
+    curve = saturation((1, 2, 4), (96.0, 98.0, 100.0))
+    found = depth_sweep._resting(FIGURE, points, curve, None, named_steady=False)
     assert found.steps == (0,) and found.chosen_among == (0, 1, 2)
 
 

@@ -15,6 +15,26 @@ from ssdlab.results.points import Point, Spread
 DEPTHS = (1, 2, 4, 8, 16, 32)
 
 
+@pytest.mark.parametrize(
+    ("iops", "chosen", "deciding"),
+    [
+        ((10, 20, 40, 80, 98, 100), 4, {3, 4, 5}),  # the best sets the share
+        ((94, 96, 96, 96, 97, 100), 1, {0, 1, 2, 5}),  # it does so from afar
+        ((10, 100, 100, 100, 100, 100.5), 1, {0, 1, 2}),  # a plateau: what is deep decides nothing
+        ((10, 50, 100, 60, 50, 40), 2, {1, 2, 3}),
+        ((100, 90, 80, 70, 60, 50), 0, {0, 1}),
+    ],
+)
+def test_the_choice_rests_on_the_best_and_on_what_lies_beside_it(
+    iops: tuple[float, ...], chosen: int, deciding: set[int]
+) -> None:
+    found = saturation(DEPTHS, iops)
+    assert (found.chosen, set(found.deciding)) == (chosen, deciding)
+    for far in set(range(len(iops))) - deciding:  # as low as its neighbours let it be: the same is chosen
+        lower = [0.0 if at == far else each for at, each in enumerate(iops)]
+        assert saturation(DEPTHS, lower).chosen == chosen
+
+
 def points(iops: Sequence[float], deviation: float) -> tuple[Point, ...]:
     return tuple(
         Point(

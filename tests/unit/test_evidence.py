@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ssdlab.lab.points_result import PointsResult
@@ -11,6 +13,7 @@ from ssdlab.results.evidence import HIDDEN, evidence_of, qualified, unprepared
 from ssdlab.results.metric import Metric
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
+from ssdlab.results.schema import Warned
 
 
 def step(ordinal: int, verb: str, failed: int = 0, mark: str = "", busy: float | None = None) -> Step:
@@ -58,11 +61,15 @@ def test_all_that_is_the_matter_is_kept_the_gravest_first() -> None:
     assert codes(steps, 1, 2) == ("failed-io", "state-unproven", "host-limited")
 
 
-def test_what_a_choice_was_made_among_counts_for_failures_and_not_for_the_host() -> None:
-    steps = [step(0, "run", busy=0.99), step(1, "run"), step(2, "run", 1)]
+def test_what_a_choice_was_made_among_counts_as_what_the_figure_is_of() -> None:
+    cool = step(3, "run")
+    warned = {"warnings": (Warned(code="throttled", what="hot"),)}
+    hot = replace(cool, result=cool.result.model_copy(update=warned))
+    steps = [step(0, "run", busy=0.99), step(1, "run"), step(2, "run", 1), hot]
     assert codes(steps, 1) == ()
-    assert codes(steps, 1, among=(0, 1)) == ()
+    assert codes(steps, 1, among=(0, 1)) == ("host-limited",)
     assert codes(steps, 1, among=(1, 2)) == ("failed-io",)
+    assert codes(steps, 1, among=(3,)) == ("throttled",)
 
 
 def test_preparation_is_of_no_figure_that_names_no_steps_and_the_busiest_step_says_why() -> None:

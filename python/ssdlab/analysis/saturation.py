@@ -17,17 +17,25 @@ from itertools import pairwise
 
 SHARE_OF_BEST = 0.95
 """The reviews' share: two runs of one point differ by about 5 %, so a lower depth this close is as good."""
+_AS_GOOD = 0.99
+"""Of the best: what a plateau rises by from one depth to the next is noise, and no peak of its own."""
 
 
 @dataclass(frozen=True)
 class Saturation:
-    """Where a curve of throughput over depth saturates. `chosen` and `best` are positions in the curve."""
+    """Where a curve of throughput over depth saturates. `chosen` and `best` are positions in the curve.
+
+    `deciding` are those of the points that the choice rests on. The lowest that is as good as the best is
+    what the share is of. The next lower one is not good enough, and the next deeper one shows that the curve
+    no longer rises. What lies further on a plateau decides nothing.
+    """
 
     chosen: int
     best: int
     threshold: float
     lowest: float
     highest: float
+    deciding: tuple[int, ...]
 
 
 def saturation(
@@ -65,4 +73,7 @@ def saturation(
     highest = max(throughputs)
     threshold = share * highest
     chosen = next(index for index, value in enumerate(throughputs) if value >= threshold)
-    return Saturation(chosen, throughputs.index(highest), threshold, min(throughputs), highest)
+    as_good = next(index for index, value in enumerate(throughputs) if value >= _AS_GOOD * highest)
+    around = {chosen - 1, chosen, chosen + 1, as_good}
+    deciding = tuple(sorted(around.intersection(range(len(depths)))))
+    return Saturation(chosen, throughputs.index(highest), threshold, min(throughputs), highest, deciding)

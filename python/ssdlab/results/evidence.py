@@ -230,20 +230,24 @@ def _qualifiers(
 
     `unready` has for each step what of the writes failed that prepared the drive for it.
     """
-    own = _those(found, figure.steps)
-    deciding = _those(found, {*figure.steps, *figure.chosen_among}) if figure.chosen_among else own
+    deciding = _those(found, {*figure.steps, *figure.chosen_among})
     if faulty := [each for each in deciding if each.faults is not None]:
         yield Qualifier(code="failed-io", steps=_ordinals(faulty), why=faulty[0].why_faulty)
     if unproven := [each for each in deciding if unready.get(each.step.ordinal)]:
         why = f"writes failed before it: {unready[unproven[0].step.ordinal]}"
         yield Qualifier(code="state-unproven", steps=_ordinals(unproven), why=why)
-    if hot := [each for each in own if each.hot_by(figure.ends_ns)]:
+    if hot := [each for each in deciding if _hot(each, figure)]:
         yield Qualifier(code="throttled", steps=_ordinals(hot))
     if still := [each for each in deciding if each.paused_s]:
         why = f"ssdlab stood still for {span_text(sum(each.paused_s for each in still))}"
         yield Qualifier(code="paused", steps=_ordinals(still), why=why)
-    if hosted := [each for each in own if each.by_host]:
+    if hosted := [each for each in deciding if each.by_host]:
         yield Qualifier(code="host-limited", steps=_ordinals(hosted), why=max(hosted, key=_busy).by_host)
+
+
+def _hot(found: StepEvidence, figure: Metric) -> bool:
+    """Whether heat is in a figure: of its own steps until it ends."""
+    return found.hot_by(figure.ends_ns if found.step.ordinal in figure.steps else None)
 
 
 def _busy(found: StepEvidence) -> float:

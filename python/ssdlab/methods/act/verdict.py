@@ -6,6 +6,7 @@ is made of them, for either program.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -308,9 +309,16 @@ def _scalar(result: ActResult, load: float | None, p: LoadParams) -> Metric:
         None if load is None else float(load),
         "x",
         steps=(result.ordinal,),
-        chosen_among=tuple(each.ordinal for each in result.tries if each.ordinal != result.ordinal),
+        chosen_among=tuple(_bounding(result.tries, result.ordinal)),
         qualifiers=not_judged(result, (result.ordinal,)),
     )
+
+
+def _bounding(tries: Sequence[ActTry], own: int) -> Iterator[int]:
+    """Yield the tries that a load lies between: the highest that held, and the lowest that did not."""
+    failed = min((each.load for each in tries if not each.held), default=math.inf)
+    held = max((each.load for each in tries if each.held and each.load < failed), default=failed)
+    return (each.ordinal for each in tries if each.load in (held, failed) and each.ordinal != own)
 
 
 def not_judged(result: ActResult | ActSearchResult, steps: tuple[int, ...]) -> tuple[Qualifier, ...]:

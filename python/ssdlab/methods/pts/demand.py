@@ -7,7 +7,7 @@ Source: SNIA SSS PTS 2.0.1, section 14, as an open implementation of all eight t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -388,11 +388,15 @@ def _scalars(
     """Yield IOPS and mean response time of the three points, by the window.
 
     Each drive has its own points, chosen among all demands: response times compare at the same one, rates are
-    what was chosen by.
+    what was chosen by. The choice rests on the points, and on the demands next above MaxIOPS: beyond them
+    more I/Os in flight decide nothing.
     """
     key = test.replace("-", "_")
     cells = {(cell.threads, cell.depth): cell for cell in grid}
-    among = {step for cell in grid for step in rounds.reported_of(cell.ordinals)}
+    shapes = {(point.threads, point.depth) for point in points if point.missing is None}
+    if points and points[0].missing is None:
+        shapes.update(_next_above((points[0].threads, points[0].depth), cells))
+    among = {step for shape in shapes for step in rounds.reported_of(cells[shape].ordinals)}
     unproven = rounds.unproven([grid[0].ordinals])  # the greatest demand is tracked
     for point in points:
         if point.missing is not None:
@@ -411,3 +415,11 @@ def _scalars(
         varies, load = rounds.range_of(art_us, own.mean_ns), MetricLoad(threads=shape[0], depth=shape[1])
         label = f"ART of {point.name}"
         yield Metric.less(f"{name}_art", label, art_us, "µs", varies=varies, load=load, **evidence)
+
+
+def _next_above(shape: Shape, cells: Iterable[Shape]) -> Iterator[Shape]:
+    """Yield the demand of the next greater thread count, and that of the next greater depth."""
+    threads, depth = shape
+    same_depth = [each for each in cells if each[1] == depth and each[0] > threads]
+    same_threads = [each for each in cells if each[0] == threads and each[1] > depth]
+    yield from (min(found) for found in (same_depth, same_threads) if found)

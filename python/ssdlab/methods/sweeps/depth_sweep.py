@@ -36,6 +36,7 @@ from ssdlab.plugin import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.analysis.saturation import Saturation
     from ssdlab.plugin import Lab, Point, RunData, SteadyProof, Workload
 
 
@@ -146,9 +147,7 @@ def conclude_sweep(
         steady=steady,
         checks=checks,
         scalars=tuple(
-            _resting(each, points, found.chosen, steady, named_steady=direction == "write").withheld(
-                moved(checks)
-            )
+            _resting(each, points, found, steady, named_steady=direction == "write").withheld(moved(checks))
             for each in _scalars(points[found.chosen], order, direction)
         ),
     )
@@ -186,21 +185,22 @@ def _depth_varies(points: Sequence[Point], chosen: int) -> Variation | None:
 def _resting(
     figure: Metric,
     points: tuple[Point, ...],
-    chosen: int,
+    found: Saturation,
     steady: SteadyProof | None,
     *,
     named_steady: bool,
 ) -> Metric:
     """Return a figure with its evidence: each drive has a depth of its own, which latencies depend on.
 
-    A point that is not what it seems moves the choice to another, so all of the sweep decides.
+    A point that is not what it seems may move the choice to another, so those that it rests on count.
     """
+    chosen = found.chosen
     range_share = None if steady is None else steady.range_share
     load = Load(depth=points[chosen].in_flight_asked) if figure.unit == "ns" else None
-    among = tuple(each.ordinal for each in points if each.ordinal is not None)
-    found = of_points(figure, [points[chosen]], range_share, load=load, chosen_among=among)
+    among = tuple(ordinal for at in found.deciding if (ordinal := points[at].ordinal) is not None)
+    figure = of_points(figure, [points[chosen]], range_share, load=load, chosen_among=among)
     if figure.unit == "ns":
-        found = found.sampled()
+        figure = figure.sampled()
     elif figure.unit == "I/Os":
-        found = found.resting(varies=_depth_varies(points, chosen))
-    return found.qualified(proven(steady) if named_steady else ())
+        figure = figure.resting(varies=_depth_varies(points, chosen))
+    return figure.qualified(proven(steady) if named_steady else ())
