@@ -175,6 +175,7 @@ def _score(result: ActSearchResult, found: Metric, failed: float | None) -> Metr
     ceiling, steps = found.value is not None and failed is None, _steps(result, found.value, failed)
     return found.resting(
         steps=steps,
+        chosen_among=tuple(each.ordinal for each in result.tries) if found.value is None else (),
         bound="at least" if ceiling else None,
         varies=of_search(found.value, failed),
         qualifiers=_qualifiers(result, steps, ceiling=ceiling),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.plugin import Amount, Bound, Claim, Evidence, Table, capacity_text, cells, counted, words
 
-from .result import LOAD_SERVICE, LOAD_TIME
+from .result import LOAD_SERVICE, LOAD_TIME, unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,6 +49,8 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
 def safe_rate(result: PacedBurstResult) -> Claim:
     """Return the verdict on sustained writing: how long the p99 was at the highest rate that held."""
     tried = Evidence(tuple(each.ordinal for each in result.rates))
+    if (rate := unjudged(result.rates)) is not None:
+        return _not_judged(rate, tried)
     if result.safe_mb_s is None:
         return Claim("No rate of writing was sustained", evidence=tried)
     safe = Amount(result.safe_mb_s, "MB/s")
@@ -78,6 +80,15 @@ def safe_rate(result: PacedBurstResult) -> Claim:
     )
 
 
+def _not_judged(rate: PacedRate, tried: Evidence) -> Claim:
+    """Return that no rate held, where that may not be the drive's."""
+    return Claim(
+        "What rate of writing is sustained is not judged: at {rate} {why}",
+        evidence=tried,
+        others={"rate": Amount(rate.rate, "MB/s"), "why": rate.why},
+    )
+
+
 def rate_beyond(result: PacedBurstResult) -> Claim:
     """Return the verdict on writing twice what the fill wrote before its speed fell."""
     tried = Evidence(tuple(each.ordinal for each in result.beyond))
@@ -87,6 +98,8 @@ def rate_beyond(result: PacedBurstResult) -> Claim:
         "lowest": Amount(result.beyond[0].rate, "MB/s"),
     }
     where = "over a span of {span}, twice the {cache} after which the speed of the fill fell"
+    if (rate := unjudged(result.beyond)) is not None:
+        return _not_judged(rate, tried)
     if result.safe_beyond_mb_s is None:
         return Claim(f"No rate down to {{lowest}} was sustained {where}", evidence=tried, others=others)
     up_to = "at least " if all(each.held for each in result.beyond) else ""

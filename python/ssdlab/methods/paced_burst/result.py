@@ -267,14 +267,26 @@ class PacedBurstResult(ResultBase):
     def _safe(self, figure: Metric, tried: Sequence[PacedRate]) -> Metric:
         """Return a safe rate with the two that it lies between; all are held against the lowest's p99."""
         failed = min((each.rate for each in tried if not each.held), default=None)
-        between = tuple(each.ordinal for each in tried if each.rate in (figure.value, failed))
-        lowest = tuple(each.ordinal for each in self.rates[:1])
-        return searched(figure, between or lowest, failed, chosen_among=(*between, *lowest))
+        between = [each for each in tried if each.rate in (figure.value, failed)]
+        deciding = between if figure.value is not None else tried
+        among = dict.fromkeys(each.ordinal for each in (*deciding, *self.rates[:1]))
+        steps = tuple(each.ordinal for each in between or self.rates[:1])
+        found = searched(figure, steps, failed, chosen_among=tuple(among))
+        rate = unjudged(tried)
+        why = () if rate is None else (Qualifier(code="not-judged", steps=(rate.ordinal,), why=rate.why),)
+        return found.qualified(why)
 
 
 def _within(span_bytes: int | None) -> str:
     """Return over which span a rate was measured, as the end of its label."""
     return "" if span_bytes is None else f" within {capacity_text(span_bytes)}"
+
+
+def unjudged(tried: Sequence[PacedRate]) -> PacedRate | None:
+    """Return the lowest rate of which nothing is known of the drive, where none held."""
+    if highest_held(tried) is not None:
+        return None
+    return next((each for each in tried if each.disturbed), None)
 
 
 def highest_held(rates: Iterable[PacedRate]) -> int | None:

@@ -15,6 +15,7 @@ from ssdlab.plugin import (
     Evidence,
     Latencies,
     Metric,
+    Qualifier,
     ResultBase,
     Stored,
     Table,
@@ -91,6 +92,11 @@ class OfferedLoad(Stored):
             disturbed=disturbed is not None or None,
         )
 
+    @property
+    def unmeasured(self) -> bool:
+        """Whether it says nothing of the drive: it was disturbed, or nothing arrived."""
+        return not self.held and (bool(self.disturbed) or not any(self.response_ns.values()))
+
     def by_longest(self, percentile: str) -> bool:
         """Whether there were too few I/Os for the percentile: the longest was held against the bound."""
         return self.response_ns.get(percentile) is None and self.response_ns.get("max") is not None
@@ -126,7 +132,21 @@ class RateLimitResult(ResultBase):
         between = {result.highest_held, failed}
         tried = tuple(each.ordinal for each in rates)
         steps = tuple(each.ordinal for each in rates if each.rate in between) or tried
-        return result.model_copy(update={"scalars": (searched(scalar, steps, failed),)})
+        among = tried if result.highest_held is None else ()
+        found = searched(scalar, steps, failed, chosen_among=among).qualified(result._unjudged())
+        return result.model_copy(update={"scalars": (found,)})
+
+    @property
+    def unjudged(self) -> OfferedLoad | None:
+        """The lowest rate of which nothing is known of the drive, where none held."""
+        if self.highest_held is not None:
+            return None
+        return next((each for each in self.tries if each.unmeasured), None)
+
+    def _unjudged(self) -> tuple[Qualifier, ...]:
+        """Return what stands with a rate that was not found."""
+        rate = self.unjudged
+        return () if rate is None else (Qualifier(code="not-judged", steps=(rate.ordinal,), why=rate.why),)
 
 
 def failure_of(
@@ -162,6 +182,14 @@ def findings(result: RateLimitResult) -> Iterator[Claim]:
     bound = Bound("under", Amount(result.bound_ns, "ns"))
     tried = Evidence(tuple(each.ordinal for each in result.tries))
     others: dict[str, Amount | str] = {"percentile": result.percentile}
+    if (rate := result.unjudged) is not None:
+        yield Claim(
+            "Whether any rate keeps {percentile} {bound} is not judged: at {rate} {why}",
+            bound=bound,
+            evidence=tried,
+            others={**others, "rate": Amount(rate.rate, "IOPS"), "why": rate.why},
+        )
+        return
     if result.highest_held is None:
         yield Claim("No rate kept {percentile} {bound}", bound=bound, evidence=tried, others=others)
         return
@@ -173,7 +201,7 @@ def findings(result: RateLimitResult) -> Iterator[Claim]:
     says = "{rate} with {percentile} {bound}"
     if result.lowest_failed is None:
         yield Claim(
-            f"{says}; no rate failed",
+            f"At least {says}; no rate failed",
             figure=reached,
             bound=bound,
             evidence=tried,
