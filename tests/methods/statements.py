@@ -17,6 +17,7 @@ import numpy as np
 
 from methods.on_simulated import proofs_of, rateable
 from ssdlab.lab.outcome import read_result, shown_by
+from ssdlab.lab.presented.marked import findings_of
 from ssdlab.lab.presented.procedure import what_was_done
 from ssdlab.lab.rated_shares import rated_shares
 from ssdlab.report.runs import shown
@@ -75,7 +76,7 @@ class Told:
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         kind = shown_by(self.result, self.folder.manifest.method.name)
-        return tuple(loaded(kind.findings)(self.result)) if kind.terminal is None else ()
+        return findings_of(kind, self.result) if kind.terminal is None else ()
 
     @cached_property
     def page_texts(self) -> list[str]:

@@ -72,7 +72,8 @@ def test_seconds_of_act_pass_nothing(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "ACT load passed" not in page
     card = page[page.index('<div class="card">') :].partition("</div>")[0]
     assert "not judged" in card
-    assert "by the rule of 2019: kept the limits, not judged" in card
+    other = re.search(r"kept the limits of 2019 [^.]*\.[^.]*\.", page.replace("\xa0", " "))
+    assert other is not None and "not judged" in other[0]
 
 
 def test_headlines_of_snia_tests_bear_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from methods.on_simulated import rateable
+from methods.on_simulated import rateable, run
+from report.planted_scenes import Change, hot, planted
 from ssdlab.drives.rated import Rated
+from ssdlab.lab.outcome import read_result
 from ssdlab.lab.points_result import PointsResult
+from ssdlab.lab.presented.marked import marked
 from ssdlab.lab.rated_shares import rated_shares
 from ssdlab.methods.trim_validation.result import LbaPlot, TrimEffect, TrimResult
 from ssdlab.methods.whole_drive_fill.result import FillResult, findings
@@ -60,8 +64,9 @@ def test_a_fill_that_heat_slowed_is_labelled_and_is_no_share_of_a_rating() -> No
     cool, hot = (qualified(fill(), [step(0), step(1, *codes)]) for codes in ((), ("throttled",)))
     assert (cool.scalars[0].codes, shares(cool)) == ((), [("fill_mb_s", 0.5)])
     assert (hot.scalars[0].codes, shares(hot)) == (("throttled",), [])
-    first = sentence(next(iter(findings(hot))))
-    assert first == "750 MB/s over the whole drive (throttled), 750 MB/s over its last 16.0 GB."
+    for result, label in ((cool, False), (hot, True)):
+        first = sentence(marked(findings(result), result.scalars)[0])
+        assert "750 MB/s" in first and ("(throttled)" in first) is label
     other = qualified(fill(), [step(0, "throttled"), step(1)])
     assert other.scalars[0].codes == (), "heat of another step"
 
@@ -128,3 +133,15 @@ def test_the_power_of_a_trim_pass_that_heat_slowed_is_labelled(codes: tuple[str,
     found = qualified(result, [step(1, *codes), step(2), step(3)])
     watts = [each.codes for each in found.scalars if each.name.startswith("trim_clean")]
     assert watts == [codes] * 2
+
+
+@pytest.mark.parametrize(("change", "kept"), [(None, True), (hot, False)])
+def test_a_fill_that_fell_when_it_was_hot_withholds_the_speed_before(
+    tmp_path: Path, change: Change | None, kept: bool
+) -> None:
+    with planted(change):
+        result = read_result(run("whole-drive-fill", tmp_path, "sim:nvme-tlc-client,scale=64"))
+    (figure,) = [each for each in result.scalars if each.name == "fill_cached_mb_s"]
+    assert (figure.value is not None) is kept
+    assert ("throttled" in figure.codes) is not kept
+    assert (result.hot_drop_bytes is None) is kept

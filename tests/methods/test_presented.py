@@ -8,6 +8,7 @@ from methods.quick_runs import METHODS, QuickResult
 from ssdlab.cli.showing import print_kind
 from ssdlab.lab.kinds import KINDS
 from ssdlab.lab.outcome import kind_of
+from ssdlab.lab.presented.marked import findings_of
 from ssdlab.lab.presented.points import scalars_table
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, sentence
 from ssdlab.results.kind import loaded
@@ -22,7 +23,7 @@ def test_a_result_is_presented_by_its_kind(
 ) -> None:
     result = quick_result(name)
     kind = kind_of(result.kind)
-    claims, tables = list(loaded(kind.findings)(result)), list(loaded(kind.tables)(result))
+    claims, tables = list(findings_of(kind, result)), list(loaded(kind.tables)(result))
     assert claims and tables
     assert all(isinstance(claim, Claim) for claim in claims)
     assert any(claim.figure is not None and claim.evidence.steps for claim in claims) or name in WITHOUT

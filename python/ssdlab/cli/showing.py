@@ -18,6 +18,7 @@ from ssdlab.cli.showing_figures import (
 )
 from ssdlab.lab.kinds import SUITE
 from ssdlab.lab.outcome import read_result, shown_by, warned_of
+from ssdlab.lab.presented.marked import findings_of
 from ssdlab.lab.presented.points import of_points, scalars_table
 from ssdlab.lab.verbs.table import describe_step
 from ssdlab.model import units
@@ -124,7 +125,7 @@ def print_result(run: RunFolder) -> None:
 def print_kind(kind: ResultKind[Any], result: ResultBase) -> None:
     """Print what a kind of result says and shows, without the table of the headline figures."""
     print_line()
-    for claim in loaded(kind.findings)(result):
+    for claim in findings_of(kind, result):
         print_text(sentence(claim), "bold", "  ")
     figures = scalars_table(result)
     print_tables(each for each in loaded(kind.tables)(result) if each != figures)

@@ -24,10 +24,10 @@ from ssdlab.cli.showing_figures import (
 )
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.lab.outcome import read_result, shown_by, warned_of
+from ssdlab.lab.presented.marked import findings_of
 from ssdlab.model.units import counted
 from ssdlab.results.claim import sentence
 from ssdlab.results.departures import departure_text, gathered_departures
-from ssdlab.results.kind import loaded
 from ssdlab.results.qualifiers import ORDER, UNKNOWN
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status, short_id
@@ -163,7 +163,7 @@ def _only_run(suite: RunFolder) -> RunFolder:
 def _instead(run: RunFolder) -> str:
     """Return what a run says that has no headline figure, as of a mix without the share that is compared."""
     found = read_result(run)
-    claims = () if found is None else loaded(shown_by(found, run.manifest.method.name).findings)(found)
+    claims = () if found is None else findings_of(shown_by(found, run.manifest.method.name), found)
     return next(map(sentence, claims), "no headline figure was measured")
 
 

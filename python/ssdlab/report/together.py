@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ssdlab.lab.presented.marked import marked
 from ssdlab.model.units import and_listed
 from ssdlab.report.view import Finding
 from ssdlab.results.cells import Table, of_run
@@ -24,8 +25,9 @@ _LISTED = 4
 
 
 def lead(shown: Shown, claims: Iterable[Claim]) -> Finding:
-    """Return the findings of a run in one line, behind its label."""
-    return Finding(shown.index, shown.label, " ".join(sentence(each) for each in claims))
+    """Return the findings of a run in one line, behind its label, marked as its figures are."""
+    figures = () if shown.run.result is None else shown.run.result.scalars
+    return Finding(shown.index, shown.label, " ".join(map(sentence, marked(claims, figures))))
 
 
 def leads(kept: Sequence[tuple[Shown, R]], findings: Callable[[R], Iterable[Claim]]) -> tuple[Finding, ...]:

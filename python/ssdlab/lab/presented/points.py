@@ -10,7 +10,6 @@ from ssdlab.model.units import counted, fixed_share_text, latency_text
 from ssdlab.results import cells
 from ssdlab.results.cells import Cell, Table
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
-from ssdlab.results.metric import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -196,7 +195,6 @@ def peak_findings(result: PeakResult) -> Iterator[Claim]:
 
 def _reported_depth(result: PeakResult) -> Iterator[Claim]:
     chosen, best = result.points[result.chosen], result.points[result.best]
-    state = result.scalars[0].state if result.scalars else ""
     share = f"{fixed_share_text(result.share)} of the best"
     shown = Evidence(tuple(each.ordinal for each in (chosen, best) if each.ordinal is not None))
     if chosen is best:
@@ -204,7 +202,7 @@ def _reported_depth(result: PeakResult) -> Iterator[Claim]:
     else:
         says = f"{{figure}} at {{depth}}, the lowest depth with at least {share} ({{best}} at {{best_depth}})"
     yield Claim(
-        f"{says}{{state}}",
+        says,
         figure=speed(chosen),
         bound=Bound("at least", Amount(result.threshold_iops, "IOPS"))
         if chosen.pattern == "random"
@@ -214,7 +212,6 @@ def _reported_depth(result: PeakResult) -> Iterator[Claim]:
             "depth": f"QD {chosen.in_flight_asked}",
             "best": speed(best),
             "best_depth": f"QD {best.in_flight_asked}",
-            "state": f" ({state})" if state else "",
         },
     )
     if chosen is result.points[-1] and len(result.points) > 1:
@@ -231,13 +228,10 @@ def peak_tables(result: PeakResult) -> tuple[Table, ...]:
 
 
 def qd1_findings(result: Qd1Result) -> Iterator[Claim]:
-    """Yield each corner, marked where its state was not shown, and the states that writes were taken in."""
-    states = {each.label: each.state for each in result.scalars}
+    """Yield each corner, and the states that writes were taken in."""
     for point in result.corners:
         if point.missing is None:
-            yield point_claim(
-                point, labelled(f"{point.pattern} {point.direction}", states.get(point.label, ""))
-            )
+            yield point_claim(point, f"{point.pattern} {point.direction}")
     names = ("Sequential writes: ", "Random writes: ")
     for name, proof in zip(names, result.steady, strict=False):
         yield from state_claims(proof, name)

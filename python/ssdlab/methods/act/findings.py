@@ -12,7 +12,7 @@ from .result import RULES, UNJUDGED, changed_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from .result import ActDelivery, ActResult, ActSearchResult, ActTry, ActVerdict, Rule
+    from .result import ActDelivery, ActResult, ActSearchResult, ActTry, Rule
 
 CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
 _NOT_AN_HOUR = f": not judged, since {UNJUDGED}"
@@ -59,18 +59,6 @@ def verdict_word(passed: bool | None, *, judged: bool) -> str:
     if judged:
         return "passed" if passed else "FAILED"
     return "kept" if passed else "did NOT keep"
-
-
-def verdict_words(result: ActResult, verdict: ActVerdict) -> str:
-    """Return what a rule says, for a card."""
-    if verdict.passed is None:
-        return f"by the rule of {verdict.rule}: not judged ({verdict.why})"
-    word = verdict_word(verdict.passed, judged=result.judged)
-    if not result.judged:
-        word += " the limits, not judged"
-    elif result.trial:
-        word += ", in a trial"
-    return f"by the rule of {verdict.rule}: {word}"
 
 
 def delivered(delivery: ActDelivery) -> Claim:
@@ -153,6 +141,9 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         alone = "" if by_rule is None else " was delivered (our own test); by the rule alone {alone}"
         says = "No load held by {rule}" + alone + ("" if result.judged else _NOT_AN_HOUR)
         named: dict[str, Amount | str] = {"rule": rule, "alone": f"{by_rule}x"}
+        if (unjudged := next((each for each in result.tries if each.passed is None), None)) is not None:
+            says += "; {unjudged}"
+            named["unjudged"] = f"{unjudged.load}x was not judged: {unjudged.why}"
         yield Claim(says, evidence=tried, others=named)
         return
     others: dict[str, Amount | str] = {"rule": rule}

@@ -19,7 +19,6 @@ from ssdlab.plugin import (
     Table,
     cells,
     check_claim,
-    labelled,
     of_writing,
     power_scalars,
     state_claims,
@@ -103,7 +102,6 @@ class MixedResult(ResultBase):
 def findings(result: MixedResult) -> Iterator[Claim]:
     """Yield the mix that comparisons use, at each depth, and the state it was taken in."""
     share = f"{result.headline_read_pct}/{100 - result.headline_read_pct} mix"
-    states = {each.name: each.state for each in result.scalars}
     yield from map(check_claim, result.checks)
     for point in () if result.moved else result.points:
         if point.read_pct == result.headline_read_pct:
@@ -111,7 +109,7 @@ def findings(result: MixedResult) -> Iterator[Claim]:
                 "{share}, {figure} at QD {depth}",
                 figure=Amount(point.mb_s, "MB/s"),
                 evidence=Evidence((point.ordinal,)),
-                others={"share": labelled(share, states.get(point.name, "")), "depth": str(point.depth)},
+                others={"share": share, "depth": str(point.depth)},
             )
     yield from state_claims(result.steady)
 

@@ -185,13 +185,11 @@ def findings(result: TraceResult) -> Iterator[Claim]:
     done, shown = result.done, Evidence((result.done.ordinal,))
     service = "no mean service time" if done.service_mean_ns is None else "{service} mean service time"
     energy = "" if done.energy_j is None else ", {energy}"
-    state = result.scalars[0].state if result.scalars else ""
     yield Claim(
-        f"{{figure}} while busy, {service}{energy}, {{speed}}{{state}}",
+        f"{{figure}} while busy, {service}{energy}, {{speed}}",
         figure=Amount(done.mb_s, "MB/s"),
         evidence=shown,
         others={
-            "state": f" ({state})" if state else "",
             "service": Amount(done.service_mean_ns, "ns"),
             "energy": Amount(done.energy_j, "J"),
             "speed": speed_text(result.laid.speed),

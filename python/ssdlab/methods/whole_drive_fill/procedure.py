@@ -121,14 +121,15 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
             )
             for each in (
                 Metric.more("fill_mb_s", "whole drive", summary.mb_s, "MB/s"),
-                *(() if before_mb_s is None else (_cached(before_mb_s, fallen_ns),)),
+                *(() if fallen_ns is None else (_cached(before_mb_s, fallen_ns),)),
                 *power_scalars("fill", "whole drive,", found, mean_w),
             )
         ),
     )
 
 
-def _cached(mb_s: float, fallen_ns: int | None) -> Metric:
+def _cached(mb_s: float | None, fallen_ns: int) -> Metric:
+    """Return the speed before it falls; of a drive that was hot by then it is withheld."""
     name, label = "fill_cached_mb_s", "whole drive, before its speed falls"
     return Metric.more(name, label, mb_s, "MB/s", ends_ns=fallen_ns)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from ssdlab.plugin import Amount, Claim, Evidence, ResultBase, Table, absent, capacity_text, cells, labelled
+from ssdlab.plugin import Amount, Claim, Evidence, ResultBase, Table, absent, capacity_text, cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,20 +66,18 @@ def findings(result: FillResult) -> Iterator[Claim]:
     """Yield the speed, and where it falls for good: not why, which a fill does not tell."""
     shown = Evidence((result.ordinal,))
     mean = Amount(result.mean_mb_s, "MB/s")
-    whole = labelled("the whole drive", result.scalars[0].state if result.scalars else "")
     if result.last_bytes < result.part_bytes * len(result.parts_mb_s):
         yield Claim(
-            "{figure} over {whole}, {last} over its last {size}",
+            "{figure} over the whole drive, {last} over its last {size}",
             figure=mean,
             evidence=shown,
             others={
-                "whole": whole,
                 "last": Amount(result.last_mb_s, "MB/s"),
                 "size": capacity_text(round(result.last_bytes)),
             },
         )
     else:
-        yield Claim("{figure} over {whole}", figure=mean, evidence=shown, others={"whole": whole})
+        yield Claim("{figure} over the whole drive", figure=mean, evidence=shown)
     if result.hot_drop_bytes is not None:
         yield Claim(
             "Whether a cache ends is not judged: the speed falls after {figure}, and by then the drive had "
