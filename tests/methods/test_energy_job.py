@@ -10,6 +10,7 @@ from methods.on_simulated import findings_of, run, shorter_in
 from methods.statements import Told
 from ssdlab.cli import main
 from ssdlab.lab.outcome import read_result
+from ssdlab.methods.energy_per_job.result import findings as claims_of
 from ssdlab.methods.energy_per_job.result import tables as tables_of
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
@@ -108,6 +109,7 @@ def test_steady_writes_begin_in_a_state_that_is_proven_or_not_shown(tmp_path: Pa
     )
     result = read_result(folder)
     assert result.steady is not None and result.bytes == 64 * MIB
+    assert {result.steady.ordinal} <= {step for each in claims_of(result) for step in each.evidence.steps}
     assert all(("state-unproven" in each.codes) is not result.steady.reached for each in result.scalars)
     assert all(bool(each.unfit("ranking")) is not result.steady.reached for each in result.scalars)
     assert Told(folder.path).faults() == []

@@ -23,6 +23,7 @@ from ssdlab.plugin import (
     cells,
     changes_of,
     proven,
+    state_claims,
 )
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ class EnergyJobResult(ResultBase):
     def j_per_gb(self) -> float | None:
         """Joules for each GB."""
         return self.energy_j / (self.bytes / _GB) if self.energy_j is not None and self.bytes else None
+
+    @property
+    def in_steady_state(self) -> bool:
+        """Whether the job is one of steady state."""
+        return self.job.startswith("steady")
 
     @property
     def words(self) -> str:
@@ -101,7 +107,7 @@ class EnergyJobResult(ResultBase):
             source=None if trace is None else TraceSource.model_validate(trace.result.facts["source"]),
             laid=None if trace is None else TraceLaid.model_validate(trace.result.facts["laid"]),
         )
-        own = (*(proven(steady) if job.startswith("steady") else ()), *([EXAMPLE] if made_up else []))
+        own = (*(proven(steady) if result.in_steady_state else ()), *([EXAMPLE] if made_up else []))
         figures = (each.resting(steps=(step.ordinal,)).qualified(own) for each in result.figures())
         return result.model_copy(update={"scalars": tuple(figures)})
 
@@ -132,13 +138,15 @@ def findings(result: EnergyJobResult) -> Iterator[Claim]:
         return
     if result.energy_j is None:
         yield Claim("{job} took {time}; not metered", evidence=shown, others=others)
-        return
-    yield Claim(
-        "{job} took {figure} in {time}, {power} on average",
-        figure=Amount(result.energy_j, "J"),
-        evidence=shown,
-        others={**others, "power": Amount(result.mean_w, "W")},
-    )
+    else:
+        yield Claim(
+            "{job} took {figure} in {time}, {power} on average",
+            figure=Amount(result.energy_j, "J"),
+            evidence=shown,
+            others={**others, "power": Amount(result.mean_w, "W")},
+        )
+    if result.in_steady_state:
+        yield from state_claims(result.steady)
 
 
 def jobs(result: EnergyJobResult) -> Table:
