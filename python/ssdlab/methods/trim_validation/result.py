@@ -177,7 +177,6 @@ class TrimResult(ResultBase):
         """
         cut = quick_reason(facts["torture_s"], facts["sustained_s"]) if facts["quick"] else ""
         found = judge_trim(clean, before, after, 1 if cut else scale)
-        compared = found.verdict != "not judged"
         if cut and found.verdict in ("works", "fails"):
             found = replace(found, verdict="not judged", why=cut)
         result = cls(
@@ -195,7 +194,7 @@ class TrimResult(ResultBase):
         )
         of_power = power_scalars("trim_clean", "clean,", clean.efficiency, clean.mean_w)
         figures = (
-            *([result._recovered()] if compared else []),
+            result._recovered(),
             *(each.resting(steps=(clean.ordinal,)) for each in of_power),
         )
         return result.model_copy(update={"scalars": figures})
