@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from ssdlab import _core
+from ssdlab.cli import main
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.lab.found import find_method
 from ssdlab.lab.job import read_job
@@ -203,6 +204,25 @@ def test_a_measurement_is_saved_as_a_run(scratch: Path) -> None:
     assert read_result(run).measurement["iops"] == measured.summary()["iops"]
     assert run.rows(0)["ios"].sum() == measured.summary()["read"]["ios"]
     assert not log.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "codes"),
+    [
+        (["--rw", "randread", "--precondition", "fill"], ()),
+        (["--rw", "randwrite"], ("state-unproven",)),
+        (["--rw", "randrw", "--allow-unwritten"], ("state-unproven",)),
+        (["--rw", "randwrite", "--precondition", "fill"], ("written-once",)),
+    ],
+)
+def test_writes_of_a_saved_measurement_say_what_is_known_of_their_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], codes: tuple[str, ...]
+) -> None:
+    drive = "sim:tiny-test,scale=4"
+    own = ["--seconds", "0.1", "--destroy", drive, "--save", "--library", str(tmp_path)]
+    assert main(["measure", drive, *words, *own]) == 0, capsys.readouterr().err
+    (folder,) = (path.parent for path in tmp_path.glob("*/manifest.json"))
+    assert {each.codes for each in read_result(RunFolder(folder)).scalars} == {codes}
 
 
 def test_a_run_folder_of_the_same_name_is_not_overwritten(tmp_path: Path) -> None:

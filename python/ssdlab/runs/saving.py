@@ -24,6 +24,7 @@ from ssdlab.results.store import make_run_folder, new_run_id, write_manifest
 from ssdlab.runs.provenance import drive_info, host_context, metered_by, tool
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -151,6 +152,23 @@ def measured_run(
     return _manifest(drive, text, workload, step, params, moment), journal
 
 
+def _state_of(step: Step, params: dict[str, JsonValue], *, writes: bool) -> Iterator[Qualifier]:
+    """Yield what is known of the state that writes went to; reads need none but a preparation that worked."""
+    if any(each.code == "unprepared" for each in step.result.warnings):
+        yield Qualifier(code="state-unproven", why="what was to prepare the drive failed")
+    elif writes:
+        prepared = (step.result.measurement or {}).get("prepared")
+        how = params.get("precondition")
+        if isinstance(prepared, dict) and prepared.get("steady"):
+            if not prepared.get("in_full"):
+                yield Qualifier(code="placed" if how == "analytic" else "one-pass")
+        elif how == "fill":
+            yield Qualifier(code="written-once")
+        else:
+            why = "nothing shows in which state the drive was when it was written"
+            yield Qualifier(code="state-unproven", why=why)
+
+
 def _manifest(
     drive: Drive,
     text: str,
@@ -160,8 +178,7 @@ def _manifest(
     moment: str,
 ) -> Manifest:
     summary = step.measured
-    unprepared = any(each.code == "unprepared" for each in step.result.warnings)
-    own = [Qualifier(code="state-unproven", why="what was to prepare the drive failed")] if unprepared else []
+    own = tuple(_state_of(step, params, writes=workload.changes_data))
     figures = (
         Metric.more("iops", "IOPS", summary.iops, "IOPS", steps=(0,)),
         Metric.more("mb_s", "throughput", summary.mb_s, "MB/s", steps=(0,)),
