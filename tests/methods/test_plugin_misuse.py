@@ -216,6 +216,17 @@ GIVEN = {
         "scalars=(Metric.less('a', 'a', 1.0, 'ns', steps=(999,)),))",
         "the Metric a names step 999",
     ),
+    "a step that measured nothing": (
+        "def procedure(lab, p):\n    lab.idle(0.01)\n    lab.fill(unless_written=True)\n"
+        "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
+        "scalars=(Metric.less('a', 'a', 1.0, 'ns', steps=(0,)),))",
+        "the Metric a is of steps that measured nothing",
+    ),
+    "a figure of ours": (
+        "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
+        "scalars=(Metric.more('peak_random_read_iops', 'a', 1.0, 'IOPS', steps=(1,)),))",
+        "has the name of a figure of peak-random-read",
+    ),
     "a bound that no search gave": (
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "
         "scalars=(Metric.less('a', 'a', 1.0, 'ns', steps=(0,), bound='at least'),))",

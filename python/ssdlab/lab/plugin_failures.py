@@ -131,7 +131,7 @@ class _Guarded:
             raise self._guard.wrong(self._method.conclude, why)
         self._look_at(type(result))
         look = self._guard.named(conclusion_fault, pure=True, of=self._method.conclude)
-        if fault := look(result, self._method.result, {step.ordinal for step in data.steps}):
+        if fault := look(result, self._method.result, data.steps):
             raise self._guard.wrong(self._method.conclude, f"conclude returned what cannot be kept: {fault}")
         return result
 
