@@ -131,18 +131,22 @@ def with_errors(figures: Sequence[Metric], meter: MeterRecord | None) -> tuple[M
     """Return headline figures, those of power with the meter's error.
 
     The error of an efficiency is that of its watts, the figure of power that is of the same steps. Where that
-    is not there, the part of the error that does not go with the reading cannot be told: no error.
+    is not there, or several differ, the part of the error that does not go with the reading cannot be told.
     """
     if meter is None or meter.accuracy is None:
         return tuple(figures)
-    watts = {each.steps: each.value for each in figures if each.unit == "W"}
-    return tuple(_with_error(each, watts, meter) for each in figures)
+    watts: dict[frozenset[int], set[float]] = {}
+    for each in figures:
+        if each.unit == "W" and each.value is not None:
+            watts.setdefault(frozenset(each.steps), set()).add(each.value)
+    of_steps = {steps: values.pop() for steps, values in watts.items() if len(values) == 1}
+    return tuple(_with_error(each, of_steps, meter) for each in figures)
 
 
-def _with_error(figure: Metric, watts: Mapping[tuple[int, ...], float | None], meter: MeterRecord) -> Metric:
+def _with_error(figure: Metric, watts: Mapping[frozenset[int], float], meter: MeterRecord) -> Metric:
     if figure.value is None or not of_watts(figure):
         return figure
-    mean_w = figure.value if figure.unit == "W" else watts.get(figure.steps)
+    mean_w = figure.value if figure.unit == "W" else watts.get(frozenset(figure.steps))
     alone = None if meter.offset_w else meter.accuracy
     share = alone if mean_w is None else meter.error_share(mean_w)
     return figure if share is None else figure.model_copy(update={"error": figure.value * share})
