@@ -51,10 +51,14 @@ def procedure(lab: Lab) -> None:
     lab.health()
     lab.purge()
     lab.run(_writes(4, 0.2), label="fresh out of the box")
+    lab.run(_writes(2, 0.05, log_ios=True), label="each I/O on record")
+    lab.run(_writes(2, 0.05), label="after it")
 
 
-def _writes(depth: int, seconds: float) -> Any:
-    return closed_loop("random", "write", block_bytes=4096, in_flight=depth, seconds=seconds)
+def _writes(depth: int, seconds: float, *, log_ios: bool = False) -> Any:
+    found = closed_loop("random", "write", block_bytes=4096, in_flight=depth, seconds=seconds)
+    streams = tuple(each.model_copy(update={"log_ios": log_ios}) for each in found.streams)
+    return found.model_copy(update={"streams": streams})
 
 
 METHOD = Method(

@@ -147,7 +147,9 @@ class StepExecutor:
             yield Path(f"/proc/self/fd/{descriptor}")
 
     def run(self, workload: Workload, until: Until | None) -> Measurement:
-        """Run a workload for the state that it leaves."""
+        """Run a workload for the state that it leaves: nothing is kept, of single I/Os neither."""
+        streams = tuple(each.model_copy(update={"log_ios": False}) for each in workload.streams)
+        workload = workload.model_copy(update={"streams": streams})
         return self.drive.run(self._placed(workload), on_tick=lambda _: self.check_stop(), until=until)
 
     def rest(self, step: _StepAtWork, seconds: float) -> StepResult:
