@@ -72,7 +72,8 @@ def paced(rate: int, disturbed: bool = False) -> PacedRate:
 @pytest.mark.parametrize("disturbed", [False, True])
 def test_paced_writes_that_were_disturbed_judge_no_drive(disturbed: bool) -> None:
     rates = (paced(1), paced(2, disturbed=disturbed), paced(4))
-    result = PacedBurstResult.model_construct(rates=rates, safe_mb_s=None)
+    known: dict[str, Any] = {"rates": rates, "safe_mb_s": None}
+    result = PacedBurstResult.model_construct(None, **known)
     assert (unjudged(rates) is not None) is disturbed
     assert ("not judged" in sentence(safe_rate(result))) is disturbed
     figure = result._safe(Metric.more("paced_safe_mb_s", "safe", None, "MB/s"), rates)
