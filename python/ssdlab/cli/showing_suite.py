@@ -172,7 +172,7 @@ def _print_remarks(run: RunFolder, done: Mapping[str, RunFolder], names: Mapping
 
     That a whole suite is quick is in its header, and what it says itself stands below.
     """
-    told = {("departure", departure_text(each)) for each in run.manifest.departures}
+    told = {("departure", departure_text(each)) for each in gathered_departures(run.manifest)}
     found = [each for each in _gathered(done, quick=not run.manifest.quick) if each[0] not in told]
     if found:
         print_line()
