@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from lab.test_verbs import NoParams
+from report.planted_scenes import planted
 from ssdlab import _core, open_drive
 from ssdlab.drives.simulated.drive import SimulatedDrive
 from ssdlab.lab.lab import Lab
@@ -151,7 +152,7 @@ def test_killed_at_seeded_moments_a_run_gives_the_same_bits(
     whole = folder_in(tmp_path / "whole")
     assert whole is not None
     undisturbed = results(whole)
-    assert len(undisturbed) == 20 and all(state for *_, state in undisturbed)
+    assert len(undisturbed) == 22 and all(state for *_, state in undisturbed)
 
     moments = set()
     for cycle in range(3 * CYCLES):
@@ -267,3 +268,22 @@ def test_forked_points_begin_alike(tmp_path: Path) -> None:
     assert len({states[back + 1] for back in backs[:3]}) == 3
     health = next(step for step in steps if step.verb == "health").result.facts["health"]
     assert health["host_bytes_written"] > 0 and health["clock_s"] > 5
+
+
+def test_a_step_that_kept_each_io_is_done_again_for_its_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed as the next step begins, with no snapshot behind it: its I/Os are on record already."""
+    monkeypatch.setattr(drive_state, "COST_SHARE", 0.0)
+
+    def first() -> None:
+        with planted(None, 21):
+            begin(tmp_path)
+
+    assert os.WTERMSIG(in_child(first)) == signal.SIGKILL
+    folder = folder_in(tmp_path)
+    assert folder is not None
+    assert [step.label for step in RunFolder(go_on(folder)).steps()][-2:] == [
+        "each I/O on record",
+        "after it",
+    ]
