@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import open_drive
-from ssdlab.host.extents import gaps
 from ssdlab.drives.guard.mark import read_mark
+from ssdlab.host.extents import gaps
 from ssdlab.model.errors import DriveError, Refused, UsageError
 from ssdlab.model.workload import Mix, Sequential, Stop, Stream, Workload
 

@@ -231,8 +231,8 @@ def shown_metrics(part: str, figures: Iterable[Metric]) -> list[Shown]:
 
 def shown_repeated(suite: RunFolder, result: SuiteResult) -> list[Shown]:
     """Return the medians of a suite, and the figures that have none where it is said why."""
-    told = (each for each in result.repeated if each.median is not None or each.apart or each.qualified)
-    found = [_median(each) for each in told]
+    shown = (each for each in result.repeated if each.median is not None or each.apart or each.qualified)
+    found = [_median(each) for each in shown]
     known = {(each.part, each.name) for each in found}
     lacking: dict[tuple[str, str], list[Shown]] = {}
     for part, run in parts_of(suite).items():

@@ -172,8 +172,8 @@ def _print_remarks(run: RunFolder, done: Mapping[str, RunFolder], names: Mapping
 
     That a whole suite is quick is in its header, and what it says itself stands below.
     """
-    told = {("departure", departure_text(each)) for each in gathered_departures(run.manifest)}
-    found = [each for each in _gathered(done, quick=not run.manifest.quick) if each[0] not in told]
+    own = {("departure", departure_text(each)) for each in gathered_departures(run.manifest)}
+    found = [each for each in _gathered(done, quick=not run.manifest.quick) if each[0] not in own]
     if found:
         print_line()
     for (kind, text), whose in found:

@@ -37,9 +37,9 @@ def marked(claims: Iterable[Claim], figures: Sequence[Metric]) -> tuple[Claim, .
 def _marked(claim: Claim, figures: Sequence[Metric]) -> Claim:
     if not any(isinstance(each, Amount) for each in claim.amounts().values()) and claim.bound is None:
         return claim  # it tells no figure
-    said = clause(claim)
+    words = clause(claim)
     found = united(each for figure in figures for each in _qualifiers(claim, figure))
-    missing = labels(each for each in found if each.label not in said)
+    missing = labels(each for each in found if each.label not in words)
     if not missing:
         return claim
     return replace(claim, says=f"{claim.says} ({{labels}})", others={**claim.others, "labels": missing})
@@ -47,9 +47,9 @@ def _marked(claim: Claim, figures: Sequence[Metric]) -> Claim:
 
 def _qualifiers(claim: Claim, figure: Metric) -> Iterator[Qualifier]:
     """Yield what of a figure stands with a finding: all where it is the figure's own."""
-    told, steps = claim.figure, set(claim.evidence.steps)
+    own, steps = claim.figure, set(claim.evidence.steps)
     own = (
-        told is not None and told.value is not None and (told.value, told.unit) == (figure.value, figure.unit)
+        own is not None and own.value is not None and (own.value, own.unit) == (figure.value, figure.unit)
     )
     if own and (not steps or steps.intersection(figure.steps)):
         yield from figure.qualifiers

@@ -22,7 +22,7 @@ Mark = Literal["true", "false", "not measured"]
 
 
 _ADDED = (", ", " ")
-"""What a label goes on with behind the name of its drive."""
+"""What may follow the name of its drive in a label."""
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def _state(worked: Worked) -> str:
 def _table(worked: Sequence[Worked]) -> Table:
     errors = [error_share(each) for each in worked]
     known = any(error is not None for error in errors)
-    told = any(map(_state, worked))
+    stated = any(map(_state, worked))
     rows = tuple(
         (
             cells.of_run(each.shown.label, each.shown.index),
@@ -160,7 +160,7 @@ def _table(worked: Sequence[Worked]) -> Table:
             cells.plain(each.found.value),
             cells.words(each.found.unit),
             cells.plain(each.mean_w),
-            *((cells.words(_state(each)),) if told else ()),
+            *((cells.words(_state(each)),) if stated else ()),
             *((cells.words("not known" if error is None else fixed_share_text(error)),) if known else ()),
         )
         for each, error in zip(worked, errors, strict=True)
@@ -172,7 +172,7 @@ def _table(worked: Sequence[Worked]) -> Table:
         "Efficiency",
         "Unit",
         "W",
-        *(("State",) if told else ()),
+        *(("State",) if stated else ()),
         *(("Error",) if known else ()),
     )
     return Table("Efficiency and mean power", head, rows)
