@@ -138,10 +138,11 @@ class RateLimitResult(ResultBase):
 
     @property
     def unjudged(self) -> OfferedLoad | None:
-        """The lowest rate of which nothing is known of the drive, where none held."""
+        """The rate that says nothing of the drive, where none held: the lowest, first of those disturbed."""
         if self.highest_held is not None:
             return None
-        return next((each for each in self.tries if each.unmeasured), None)
+        found = [each for each in self.tries if each.unmeasured]
+        return next((each for each in found if each.disturbed), next(iter(found), None))
 
     def _unjudged(self) -> tuple[Qualifier, ...]:
         """Return what stands with a rate that was not found."""
