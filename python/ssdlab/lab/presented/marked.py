@@ -47,11 +47,9 @@ def _marked(claim: Claim, figures: Sequence[Metric]) -> Claim:
 
 def _qualifiers(claim: Claim, figure: Metric) -> Iterator[Qualifier]:
     """Yield what of a figure stands with a finding: all where it is the figure's own."""
-    own, steps = claim.figure, set(claim.evidence.steps)
-    own = (
-        own is not None and own.value is not None and (own.value, own.unit) == (figure.value, figure.unit)
-    )
-    if own and (not steps or steps.intersection(figure.steps)):
+    amount, steps = claim.figure, set(claim.evidence.steps)
+    own = None if amount is None or amount.value is None else (amount.value, amount.unit)
+    if own == (figure.value, figure.unit) and (not steps or steps.intersection(figure.steps)):
         yield from figure.qualifiers
     elif steps.intersection(figure.steps):
         whole = steps.issuperset(figure.steps)
