@@ -142,7 +142,7 @@ def _findings(standing: Standing, what: str, *, many: bool) -> Iterator[_Finding
     elif standing.unranked and standing.unlike != UNLIKE:
         ends = sorted(standing.places, key=lambda place: place.value, reverse=standing.better == "higher")
         first, last = ends[0], ends[-1]
-        why, texts = _told_once(standing, (first, last))
+        why, texts = _each_once(standing, (first, last))
         one, other = (
             f"{text} of {place.shown.style.short}" for place, text in zip((first, last), texts, strict=True)
         )
@@ -190,7 +190,7 @@ def no_value(held: Sequence[tuple[Shown, Metric]]) -> str:
     return f"no value of {found}" if found else ""
 
 
-def _told_once(standing: Standing, places: Sequence[Place]) -> tuple[str, list[str]]:
+def _each_once(standing: Standing, places: Sequence[Place]) -> tuple[str, list[str]]:
     """Return in brackets why none of several places is ranked, and their figures: no label is told twice."""
     why = standing.why_not(places)
     if standing.unlike:
@@ -223,7 +223,7 @@ def _of_the_others(
     titles: Mapping[str, str],
     named: set[str],
     runs: Sequence[Shown],
-    said: Sequence[str],
+    phrase: Sequence[str],
 ) -> Iterator[_Finding]:
     """Yield where the drives stand that no sentence has named, each in the first figure that it has."""
     drives = [entry.style.short for entry in entries(runs)]
@@ -243,7 +243,7 @@ def _of_the_others(
             own += beyond
             yield _Finding(f"{titles[standing.name]}{rest}: {others}", standing.name, ())
         elif own:
-            why, texts = _told_once(standing, own)
+            why, texts = _each_once(standing, own)
             others = and_listed(
                 [f"{place.shown.style.short} {text}" for place, text in zip(own, texts, strict=True)]
             )
@@ -255,7 +255,7 @@ def _of_the_others(
         text = f"not ranked beside another run of the same drive: {and_listed(again)}"
         yield _Finding(text, found[0].name, tuple(again))
     left = [drive for drive in left if drive not in again]
-    left = [drive for drive in left if not any(f"no value of {drive}" in text for text in said)]
+    left = [drive for drive in left if not any(f"no value of {drive}" in text for text in phrase)]
     held = [(shown, figure) for each in found for shown, figure in each.withheld if shown.style.short in left]
     why = labels(own for _, figure in held for own in figure.unfit("ranking"))
     if left and found:
