@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from ssdlab.cli import main
 from ssdlab.formats.act import StorageConfig
 from ssdlab.formats.act_files import read_config
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.steps import Finding
 from ssdlab.methods.act import search
 from ssdlab.methods.act.result import ActResult
 from ssdlab.results.run_folder import RunFolder
@@ -68,20 +66,10 @@ def test_where_no_load_holds_there_is_no_day(tmp_path: Path) -> None:
     assert (figure.value, figure.steps, figure.chosen_among) == (None, (result.ordinal,), ())
 
 
-@pytest.mark.parametrize("recorded", [True, False], ids=["now", "before 0.2.0"])
 @pytest.mark.long
-def test_a_try_has_its_load_from_its_verdict_and_once_had_it_from_its_label(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: bool
-) -> None:
-    """Whatever a step is called, where the verdict tells; where it does not, the label is all there is."""
-
-    def without_load(name: str, args: dict, value: Callable) -> Finding:
-        return Finding(name, args, lambda data: {"passed": value(data)["passed"]})
-
-    if recorded:
-        monkeypatch.setattr(search, "load_of", lambda load: "a try")
-    else:
-        monkeypatch.setattr(search, "Finding", without_load)
+def test_a_try_has_its_load_from_its_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a step is called."""
+    monkeypatch.setattr(search, "load_of", lambda load: "a try")
     loads = {"most": "16", "coarse": "8", "fine": "8", "begin": "below"}
     result = certified(run("act-certify", tmp_path, "sim:xpoint,scale=64", **(SEARCH | loads)))
     assert [each.load for each in result.tries] == [8, 16]
