@@ -78,6 +78,7 @@ def test_each_line_of_a_ranking_has_its_own(ask: Ask) -> None:
     assert "a1/3: a in 1 of 3 runs" in told
 
 
+@pytest.mark.usefixtures("wide")
 def test_a_series_has_them_by_run(ask: Ask) -> None:
     series = {each["drive_id"]: each for each in ask("changes", FIGURE, "--json")["series"]}
     assert series[USED]["marks"] == ["not-fresh", None, None]
