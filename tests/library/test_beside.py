@@ -59,6 +59,7 @@ def test_both_sides_are_run_in_turn_and_found_by_their_tags(
     assert set(compared["new"]["runs"]) == {run["folder"] for run in runs[1::2]}
 
 
+@pytest.mark.usefixtures("wide")
 def test_fewer_than_five_repeats_decide_nothing(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(beside(library, "--repeat", "2", "--fail-if", "random_read_iops < -5%")) == 2
     assert "at least 5 are needed" in capsys.readouterr().out

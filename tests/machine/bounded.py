@@ -55,7 +55,7 @@ def _imported() -> None:
 
     for place in {command.place.partition(":")[0] for command in COMMANDS.values()}:
         import_module(place)
-    for name in ("runs.session", "runs.suites.session", "methods.job", "formats.traces.overview", "drives"):
+    for name in ("runs.session", "runs.suites.session", "lab.job", "formats.traces.overview", "drives"):
         import_module(f"ssdlab.{name}")
     from ssdlab.lab.found import all_methods
 

@@ -51,6 +51,7 @@ VERDICTS = (
         ("pts-write-saturation", {"seconds": "0.5", "cycle": "2", "histogram_seconds": "1"}),
     ],
 )
+@pytest.mark.usefixtures("wide")
 @pytest.mark.long
 def test_no_verdict_on_steady_state_is_given(
     name: str,

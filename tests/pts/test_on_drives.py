@@ -42,6 +42,7 @@ def test_what_a_simulated_drive_was_given_is_in_the_written_order(tmp_path: Path
     assert {step.verb for step in found.steps[steps[0].ordinal :]} == {"precondition", "stretch", "run"}
 
 
+@pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("name", [pytest.param("pts-iops", marks=pytest.mark.slow), "pts-latency"])
 def test_quick_on_a_file_lists_every_departure(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]

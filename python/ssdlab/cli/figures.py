@@ -48,7 +48,7 @@ def print_measurement(summary: Summary, workload: Workload | None = None) -> Non
         What was asked for, if that is to be printed.
     """
     if summary.drive is not None:
-        print_text(drive_text(summary.drive), "bold", _INDENT)
+        print_line(drive_text(summary.drive), "bold")  # a path is one word, to be copied
     for stream in workload.streams if workload else ():
         print_text(f"{stream_text(stream)}, seed {summary.seed}", "dim", _INDENT)
     print_line()

@@ -30,7 +30,7 @@ class Letters:
 
     def __init__(self, codes: Iterable[str], whys: Mapping[str, Sequence[str]] | None = None) -> None:
         """Give letters to codes."""
-        every = sorted({known(code) for code in codes}, key=ORDER.__getitem__)
+        every = sorted({known(code) for code in codes}, key=lambda code: ORDER.get(code, len(ORDER)))
         self._letters = {code: ascii_letters[at] for at, code in enumerate(every)}
         self._whys = whys or {}
         self._partly: dict[str, str] = {}
