@@ -47,6 +47,7 @@ def place(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("wide")
 def test_the_commands_of_measure(place: Path) -> None:
     ran = 0
     for block in blocks("measure.md"):
