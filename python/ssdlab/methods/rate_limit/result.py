@@ -219,7 +219,7 @@ def _by_longest(result: RateLimitResult) -> Iterator[Claim]:
     short = [each for each in result.tries if each.held and each.by_longest(result.percentile)]
     if short:
         yield Claim(
-            "Too few I/Os for {percentile} at {rates}: the longest, no shorter, was held against the bound",
+            "Too few I/Os for {percentile} at {rates}: the longest was compared with the bound instead",
             evidence=Evidence(tuple(each.ordinal for each in short)),
             others={
                 "percentile": result.percentile,

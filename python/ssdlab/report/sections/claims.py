@@ -75,7 +75,7 @@ def _judged(claim: UserClaim, runs: Sequence[Shown], links: Mapping[str, ChartLi
     if not found:
         words = _lack(claim, runs)
     elif not fit:
-        words = f"{_words(claim, *found[0])}, which is held against no bound"
+        words = f"{_words(claim, *found[0])}; no bound is checked"
     else:
         kept = [_keeps(claim, figure) for _, figure in fit]
         others = [_words(claim, *each) for each, keeps in zip(fit, kept, strict=True) if keeps != kept[0]]
@@ -103,7 +103,10 @@ def _may_be(figure: str) -> bool:
 def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
     """Say why a claim is held against nothing: what of it the page lacks, and what keeps that back."""
     having = dict.fromkeys(
-        shown.label for shown in runs for each in _named(claim, shown) if each.value is not None
+        labelled(shown.label, each.state if each.unfit("claims") else "")
+        for shown in runs
+        for each in _named(claim, shown)
+        if each.value is not None
     )
     meant = _meant(claim.drive, runs)
     if claim.drive is not None and not meant:
