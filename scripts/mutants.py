@@ -35,7 +35,7 @@ ROOMS = {
     ],
     "analysis": [
         *("analysis/*", "methods/*/result.py", "library/*"),
-        *("results/doubt.py", "results/evidence.py", "results/kin.py"),
+        *("results/verifying.py", "results/evidence.py", "results/kin.py"),
     ],
     "simulator": ["crates/sim/src/*"],
 }

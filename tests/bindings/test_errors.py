@@ -220,7 +220,7 @@ import json, re, resource, sys
 from pathlib import Path
 from ssdlab import _core
 from ssdlab.drives.simulated.profiles import profile_text
-from ssdlab.model.python_errors import of_python
+from ssdlab.model.errors import of_python
 
 profile, when = profile_text("tiny-test"), sys.argv[1]
 made = _core.SimulatedDrive(profile) if when == "copied" else None

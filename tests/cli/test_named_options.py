@@ -10,10 +10,9 @@ import pytest
 
 from ssdlab.cli import main
 from ssdlab.cli.commands import COMMANDS
-from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.frozen import Frozen
 from ssdlab.model.meter_text import MeterOptions
-from ssdlab.model.options import MeasureOptions
+from ssdlab.model.options import DriveOptions, MeasureOptions
 from ssdlab.runs.conditions.variant import Variant
 
 BAD = "4q!"

@@ -14,8 +14,8 @@ from ssdlab.host.identity import Identity
 from ssdlab.lab.found import find_method
 from ssdlab.lab.job import read_job
 from ssdlab.lab.suites.suite import Part
-from ssdlab.model.drive_options import endurance_cap
 from ssdlab.model.errors import Interrupted, LabError, Refused
+from ssdlab.model.options import endurance_cap
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
 from ssdlab.runs.order import Order

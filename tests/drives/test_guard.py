@@ -16,7 +16,7 @@ from ssdlab.drives.guard.device_facts import device_facts, device_tables, held_f
 from ssdlab.drives.guard.judge import DeviceFacts, Intent, Refusal, judge_device
 from ssdlab.drives.guard.signatures import Signature, read_signatures
 from ssdlab.drives.guard.usage import Use
-from ssdlab.host.loops import Loop
+from ssdlab.host.chain import Loop
 from ssdlab.host.openers import Opened, Opener
 from ssdlab.model.errors import DriveError, Refused
 

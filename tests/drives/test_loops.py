@@ -10,8 +10,8 @@ import pytest
 
 from machine.scenes import make_stage
 from machine.staging import Stage
-from ssdlab.host import loops
-from ssdlab.host.loops import Loop, attached_loops
+from ssdlab.host import chain
+from ssdlab.host.chain import Loop, attached_loops
 from ssdlab.host.sysfs import HostFiles, device_number
 
 stage = pytest.fixture(make_stage)
@@ -36,13 +36,13 @@ def test_a_node_of_our_own_where_the_usual_one_is_wrong(
     stage: Stage, wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lower, other = stage.loop(), stage.loop()
-    opened, usual = loops._opened, Path("/dev") / lower.name
+    opened, usual = chain._opened, Path("/dev") / lower.name
     instead = {"missing": Path("/dev/none"), "of another device": other, "no device": Path("/dev/null")}
 
     def lead_astray(path: Path, number: str) -> int | None:
         return opened(instead[wrong] if path == usual else path, number)
 
-    monkeypatch.setattr(loops, "_opened", lead_astray)
+    monkeypatch.setattr(chain, "_opened", lead_astray)
     before = set(Path("/dev").iterdir())
     status = next(stage.folder.glob("backing-*")).stat()
     assert loop_at(lower).file is not None
@@ -61,13 +61,13 @@ def test_what_cannot_be_opened_is_said_and_its_text_is_taken_for_a_hint(
 
     lower = stage.loop()
     upper = stage.loop(on=lower)
-    monkeypatch.setattr(loops, "_opened", refuse)
+    monkeypatch.setattr(chain, "_opened", refuse)
     number = device_number(lower.stat().st_rdev)
     assert loop_at(upper) == Loop(upper.name, device=number, seen=False)
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> None:
-    monkeypatch.setattr(loops.fcntl, "ioctl", lambda *_: struct.pack("=3Q", *numbers) + bytes(208))
+    monkeypatch.setattr(chain.fcntl, "ioctl", lambda *_: struct.pack("=3Q", *numbers) + bytes(208))
 
 
 def test_older_kernels_give_the_file_system_of_a_file_as_its_device(
@@ -93,7 +93,7 @@ def test_a_device_detached_meanwhile_is_none(stage: Stage, monkeypatch: pytest.M
         raise OSError(6, "No such device or address")
 
     lower = stage.loop()
-    monkeypatch.setattr(loops.fcntl, "ioctl", gone)
+    monkeypatch.setattr(chain.fcntl, "ioctl", gone)
     assert lower.name not in {one.name for one in attached_loops(FILES)}
 
 
@@ -102,9 +102,9 @@ def test_a_free_loop_device_is_not_opened(
 ) -> None:
     free = Path(stage.run("losetup", "--find")).name
     asked: list[str] = []
-    look = loops.backing
+    look = chain.backing
     monkeypatch.setattr(
-        loops, "backing", lambda files, name, *more: (asked.append(name), look(files, name, *more))[1]
+        chain, "backing", lambda files, name, *more: (asked.append(name), look(files, name, *more))[1]
     )
     attached_loops(FILES)
     assert free not in asked

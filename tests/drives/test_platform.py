@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.host import smbios
+from ssdlab.host import platform
 from ssdlab.host.identity import block_identity
-from ssdlab.host.platform import PARTS, Platform, read_components, read_platform
-from ssdlab.host.rig import Rig, read_rig
+from ssdlab.host.platform import PARTS, Platform, Rig, read_components, read_platform, read_rig
 from ssdlab.model.errors import UsageError
 
 
@@ -186,11 +185,11 @@ def test_a_rig_file_that_was_named_must_be_there(tmp_path: Path) -> None:
 
 def test_smbios_that_makes_no_sense_yields_nothing() -> None:
     for table in (b"", b"\x11", b"\x11\x02\0\0", module(8192)[:-20], bytes(64), b"\xff" * 64):
-        assert smbios.memory_modules(table) == ()
-        assert smbios.slots(table) == ()
-    (one,) = smbios.memory_modules(module(16384, maker="NO DIMM", part="Unknown") + END)
+        assert platform.memory_modules(table) == ()
+        assert platform.slots(table) == ()
+    (one,) = platform.memory_modules(module(16384, maker="NO DIMM", part="Unknown") + END)
     assert (one.size_bytes, one.maker, one.part) == (16 << 30, None, None)
-    (small,) = smbios.memory_modules(module(0x8000 | 512) + END)
+    (small,) = platform.memory_modules(module(0x8000 | 512) + END)
     assert small.size_bytes == 512 << 10
 
 

@@ -19,7 +19,7 @@ from ssdlab.fleet.series import POINTS_MAX, rate_over_time
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.library.choosing import Choice
 from ssdlab.library.index import Index
-from ssdlab.results import catalogue, catalogue_files, tables
+from ssdlab.results import catalogue, tables
 from ssdlab.results.catalogue_row import Row, RowFigure
 from ssdlab.results.schema import TableInfo
 
@@ -63,9 +63,9 @@ def write(library: Path, found: Sequence[Row]) -> None:
     with (
         HeldFolder(library, make=FOLDER_MODE) as held,
         held.folder(catalogue.FOLDER, make=True) as made,
-        catalogue_files.locked(made, wait=True),
+        catalogue.locked(made, wait=True),
     ):
-        catalogue_files.replace_all(made, [each.model_dump(mode="json", by_alias=True) for each in found], [])
+        catalogue.replace_all(made, [each.model_dump(mode="json", by_alias=True) for each in found], [])
 
 
 @pytest.mark.long

@@ -46,7 +46,7 @@ def main() -> None:
             "ssdlab.cli.run",
             "ssdlab.cli.showing",
         ),
-        *("ssdlab.host.environment", "ssdlab.host.rig", "ssdlab.lab.job", "ssdlab.model.measurement"),
+        *("ssdlab.host.environment", "ssdlab.host.platform", "ssdlab.lab.job", "ssdlab.model.measurement"),
         *("ssdlab.lab.figures", "ssdlab.power", "ssdlab.results.catalogue"),
         *("ssdlab.runs.measure", "ssdlab.runs.session"),
     ):

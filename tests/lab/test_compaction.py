@@ -18,8 +18,8 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.lab.found import find_method
 from ssdlab.lab.job import read_job
 from ssdlab.lab.outcome import read_result
-from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, Refused
+from ssdlab.model.summary import DIRECTIONS
 from ssdlab.results import compaction, finishing, tables
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import RunFolder, read_manifest

@@ -23,7 +23,7 @@ from ssdlab import _core
 from ssdlab.lab.found import find_method
 from ssdlab.lab.job import read_job
 from ssdlab.lab.outcome import read_result
-from ssdlab.model.direction import DIRECTIONS
+from ssdlab.model.summary import DIRECTIONS
 from ssdlab.results import finishing
 from ssdlab.results.lease import is_running
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord

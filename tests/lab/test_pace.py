@@ -15,7 +15,7 @@ from lab.fake_drive import FakeDrive, run_on
 from ssdlab.analysis.pace import ANY_DRIVE, Filling, Known, Load, Pace
 from ssdlab.cli import main
 from ssdlab.cli.plan_lines import lines_of
-from ssdlab.host.link import link_bytes_s
+from ssdlab.host.identity import link_bytes_s
 from ssdlab.lab.found import find_method
 from ssdlab.lab.steps import Request
 from ssdlab.lab.verbs.purge import Purge

@@ -19,7 +19,7 @@ from ssdlab.lab.verbs.fill import Fill
 from ssdlab.lab.verbs.purge import Purge
 from ssdlab.lab.verbs.run import Run
 from ssdlab.model.errors import LabError
-from ssdlab.model.span import Span
+from ssdlab.model.pattern import Span
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_on, plan_order

@@ -27,8 +27,7 @@ from ssdlab.lab.verbs.fill import Fill
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.summary import Summary
 from ssdlab.model.workload import Stop, Stream, Workload
-from ssdlab.results.live import LiveFile, read_live
-from ssdlab.results.progress import Progress
+from ssdlab.results.progress import LiveFile, Progress, read_live
 from ssdlab.results.schema import JobResult, Status
 from ssdlab.runs.live_rate import LiveRate
 from ssdlab.runs.plan import Plan, Recorder, planned_step

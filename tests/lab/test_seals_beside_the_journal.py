@@ -16,7 +16,7 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.results import store
 from ssdlab.results.lines import parse_notes
-from ssdlab.results.live import read_live
+from ssdlab.results.progress import read_live
 from ssdlab.results.run_folder import (
     CONDITIONS,
     LIVE,
@@ -25,10 +25,8 @@ from ssdlab.results.run_folder import (
     RunFolder,
     read_manifest,
 )
-from ssdlab.results.samples import samples_name, write_samples
 from ssdlab.results.seal import open_document
-from ssdlab.results.step_log import log_name
-from ssdlab.results.step_power import StepPower, power_name, write_power
+from ssdlab.results.step_log import StepPower, log_name, power_name, samples_name, write_power, write_samples
 from ssdlab.results.verifying import verify_run
 from ssdlab.runs.conditions.ledger import Ledger, change_of, read_ledger
 

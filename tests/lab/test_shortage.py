@@ -16,8 +16,7 @@ from library.made import run
 from ssdlab import open_drive
 from ssdlab.host.durable import library_errors
 from ssdlab.library.index import Index
-from ssdlab.model.errors import HostError, Refused
-from ssdlab.model.shortage import shortage_of
+from ssdlab.model.errors import HostError, Refused, shortage_of
 from ssdlab.model.workload import Workload
 from ssdlab.results import catalogue, tables
 from ssdlab.results.run_folder import RunFolder

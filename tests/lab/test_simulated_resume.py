@@ -19,8 +19,8 @@ from ssdlab.drives.simulated.drive import SimulatedDrive
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method
 from ssdlab.lab.parts.workloads import closed_loop
-from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import Refused
+from ssdlab.model.summary import DIRECTIONS
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult

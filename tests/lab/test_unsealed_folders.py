@@ -13,7 +13,6 @@ from lab.damaged import REFUSED, DamagedRun
 from lab.synthetic import edited
 from ssdlab.cli import main
 from ssdlab.model.errors import Refused
-from ssdlab.results.doubt import doubting
 from ssdlab.results.lines import parse_journal
 from ssdlab.results.run_folder import (
     JOURNAL,
@@ -21,7 +20,7 @@ from ssdlab.results.run_folder import (
     RunFolder,
 )
 from ssdlab.results.tables import SERIES
-from ssdlab.results.verifying import verify_run
+from ssdlab.results.verifying import doubting, verify_run
 
 # --- folders from before there were seals ---
 

@@ -13,7 +13,7 @@ from ssdlab.lab.method import Method, Params, RunData
 from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.lab.verbs.verb import Verb
 from ssdlab.model.errors import UsageError
-from ssdlab.model.span import Span
+from ssdlab.model.pattern import Span
 from ssdlab.model.workload import Workload
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import JobResult, Usable

@@ -12,7 +12,7 @@ from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params
 from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.model.errors import DriveError, Refused, Unsupported, UsageError
-from ssdlab.model.span import Span
+from ssdlab.model.pattern import Span
 from ssdlab.model.workload import Stream, Workload
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult
@@ -195,7 +195,7 @@ def test_a_substitute_for_a_purge_is_a_departure(tmp_path: Path) -> None:
 def test_a_condition_that_is_not_met_is_a_departure(tmp_path: Path) -> None:
     from dataclasses import fields
 
-    from ssdlab.model.queue_settings import Conditions
+    from ssdlab.model.host_load import Conditions
 
     unknown = dict.fromkeys((field.name for field in fields(Conditions)), None)
     settings = Conditions(**{**unknown, "device": "x", "schedulers": ("none", "bfq"), "scheduler": "bfq"})

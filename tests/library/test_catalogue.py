@@ -19,9 +19,8 @@ from ssdlab.library.choosing import Choice
 from ssdlab.library.index import RUN_COLUMNS, Index
 from ssdlab.library.listing import list_runs
 from ssdlab.model.errors import Refused
-from ssdlab.results import catalogue, catalogue_files, tables
-from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS
-from ssdlab.results.catalogue_row import Row
+from ssdlab.results import catalogue, tables
+from ssdlab.results.catalogue_row import COLUMNS, FIGURE_COLUMNS, Row
 from ssdlab.results.run_folder import TAGS
 from ssdlab.results.store import run_folders
 from ssdlab.results.tags import change_tags
@@ -46,8 +45,8 @@ def names(library: Path) -> list[str]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are put together after every fourth, and segments after every third."""
-    monkeypatch.setattr(catalogue_files, "COMPACT_AT", 4)
-    monkeypatch.setattr(catalogue_files, "FAN", 3)
+    monkeypatch.setattr(catalogue, "COMPACT_AT", 4)
+    monkeypatch.setattr(catalogue, "FAN", 3)
 
 
 def test_the_columns_are_those_of_a_row() -> None:
@@ -73,7 +72,7 @@ def test_what_was_entered_one_by_one_is_what_a_rebuild_finds(tmp_path: Path) -> 
     kept = held(tmp_path)
     assert len(kept[0]) == 63 and len(kept[1]) == 126
     place = tmp_path / catalogue.FOLDER
-    assert len(list((place / catalogue_files.ROWS).iterdir())) <= 5
+    assert len(list((place / catalogue.ROWS).iterdir())) <= 5
     assert len(list(place.glob("*.parquet"))) <= 7
     done = catalogue.rebuild(tmp_path)
     assert (done.runs, done.figures, done.unreadable) == (63, 126, ())
@@ -102,7 +101,7 @@ def test_scale_and_spare_of_a_simulated_drive_are_those_of_its_text(tmp_path: Pa
 
 
 def _enter(library: Path, folders: list[Path]) -> None:
-    catalogue_files.COMPACT_AT = 4
+    catalogue.COMPACT_AT = 4
     for folder in folders:
         catalogue.add(library, folder)
 
@@ -156,16 +155,16 @@ def test_a_kill_while_rows_are_put_together_loses_and_doubles_nothing(
 
     with HeldFolder(tmp_path / catalogue.FOLDER) as folder:
         with monkeypatch.context() as patched:  # before the new segment counts
-            patched.setattr(catalogue_files, "_put_current", killed)
+            patched.setattr(catalogue, "_put_current", killed)
             with pytest.raises(Killed):
-                catalogue_files.compact(folder)
+                catalogue.compact(folder)
         assert held(tmp_path) == whole
         with monkeypatch.context() as patched:  # after it does, before the rows are removed
             patched.setattr(HeldFolder, "remove", killed)
             with pytest.raises(Killed):
-                catalogue_files.compact(folder)
+                catalogue.compact(folder)
         assert held(tmp_path) == whole
-        catalogue_files.compact(folder)
+        catalogue.compact(folder)
     assert held(tmp_path) == whole
 
 
@@ -214,7 +213,7 @@ def test_a_run_that_verify_finds_damaged_is_not_ranked_until_it_is_whole(tmp_pat
 def test_to_verify_makes_no_catalogue(tmp_path: Path) -> None:
     run(tmp_path, 1, {"iops": 5.0})
     list(verify_library(tmp_path))
-    assert not (tmp_path / catalogue_files.FOLDER).exists()
+    assert not (tmp_path / catalogue.FOLDER).exists()
 
 
 def test_the_seal_that_was_checked_is_told_and_nothing_damaged_is_taken(tmp_path: Path) -> None:
@@ -243,16 +242,16 @@ def test_a_changed_value_is_refused_wherever_it_stands(tmp_path: Path) -> None:
     """A row, a segment, and a segment that is put into a larger one: nothing takes the value over."""
     catalogue.add(tmp_path, run(tmp_path, 1, {"qd1_random_read_iops": 13175.0}))
     place = tmp_path / catalogue.FOLDER
-    (row,) = (place / catalogue_files.ROWS).iterdir()
+    (row,) = (place / catalogue.ROWS).iterdir()
     whole = row.read_text()
     for value in ("93175.0", "1e999"):
         row.write_text(whole.replace('"value":13175.0', f'"value":{value}'))
         assert row.read_text() != whole
-        for ask in (lambda: held(tmp_path), lambda: catalogue_files.compact(HeldFolder(place, writing=True))):
+        for ask in (lambda: held(tmp_path), lambda: catalogue.compact(HeldFolder(place, writing=True))):
             with pytest.raises(Refused, match="is damaged"):
                 ask()
     row.write_text(whole)
-    catalogue_files.compact(HeldFolder(place, writing=True))
+    catalogue.compact(HeldFolder(place, writing=True))
     (segment,) = place.glob("*.parquet")
     changed = "SELECT * REPLACE ([93175.0] AS figure_value)"
     duckdb.sql(f"COPY ({changed} FROM '{segment}') TO '{tmp_path / 'new'}' (FORMAT parquet)")
@@ -270,22 +269,20 @@ def test_a_damaged_catalogue_is_refused_and_made_anew(tmp_path: Path, damage: st
     catalogue.add(tmp_path, run(tmp_path, 2))
     whole = held(tmp_path)
     place = tmp_path / catalogue.FOLDER
-    (segment,), (row,) = place.glob("*.parquet"), (place / catalogue_files.ROWS).iterdir()
+    (segment,), (row,) = place.glob("*.parquet"), (place / catalogue.ROWS).iterdir()
     if damage == "current":
-        (place / catalogue_files.CURRENT).write_text("[]")
+        (place / catalogue.CURRENT).write_text("[]")
     elif damage == "segment":
         segment.write_bytes(b"PAR1 and then nothing")
     elif damage == "row":
         row.write_text('{"schema":')
     elif damage.startswith("one bit"):
-        file = {"current": place / catalogue_files.CURRENT, "segment": segment, "row": row}[
-            damage.split()[-1]
-        ]
+        file = {"current": place / catalogue.CURRENT, "segment": segment, "row": row}[damage.split()[-1]]
         data = bytearray(file.read_bytes())
         data[len(data) // 2] ^= 1
         file.write_bytes(bytes(data))
     else:
-        (place / catalogue_files.CURRENT).write_text('{"schema": "ssdlab.catalogue/10", "segments": []}')
+        (place / catalogue.CURRENT).write_text('{"schema": "ssdlab.catalogue/10", "segments": []}')
     with pytest.raises(Refused):
         held(tmp_path)
     catalogue.rebuild(tmp_path)
@@ -312,21 +309,21 @@ def test_a_catalogue_of_schema_2_is_made_anew_by_whoever_asks(tmp_path: Path) ->
     folders = [run(tmp_path, number) for number in range(3)]
     catalogue.rebuild(tmp_path)
     whole = held(tmp_path)
-    place = tmp_path / catalogue_files.FOLDER
+    place = tmp_path / catalogue.FOLDER
     (segment,) = place.glob("*.parquet")
     records = "list_transform(figure_name, lambda n: {'name': n}) AS figures"
     older = f"SELECT * EXCLUDE (figure_name), {records} FROM '{segment}'"
     duckdb.sql(f"COPY ({older}) TO '{place / 'older.parquet'}' (FORMAT parquet)")
     segments = [{"name": "older.parquet", "rows": 3}]
     current = json.dumps({"schema": "ssdlab.catalogue/2", "segments": segments})
-    (place / catalogue_files.CURRENT).write_text(current)
+    (place / catalogue.CURRENT).write_text(current)
     segment.unlink()
     catalogue.add(tmp_path, folders[0])
-    with HeldFolder(place) as catalogue_folder, pytest.raises(catalogue_files.OlderCatalogue):
-        catalogue_files.compact(catalogue_folder)
+    with HeldFolder(place) as catalogue_folder, pytest.raises(catalogue.OlderCatalogue):
+        catalogue.compact(catalogue_folder)
     assert held(tmp_path) == whole
-    now = json.loads((place / catalogue_files.CURRENT).read_text())
-    assert now["schema"] == catalogue_files.CURRENT_SCHEMA
+    now = json.loads((place / catalogue.CURRENT).read_text())
+    assert now["schema"] == catalogue.CURRENT_SCHEMA
 
 
 def test_a_library_without_a_catalogue_or_with_an_older_one_gets_one(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ import pytest
 
 from library.made import run
 from ssdlab.cli import main
-from ssdlab.model.load_options import load_options
-from ssdlab.model.options import MeasureOptions
+from ssdlab.model.options import MeasureOptions, load_options
 from ssdlab.results import catalogue
 from ssdlab.results.schema import MethodInfo
 

@@ -12,7 +12,7 @@ import pytest
 from library.made import run
 from ssdlab.cli import main
 from ssdlab.results import catalogue
-from ssdlab.results.members import Member
+from ssdlab.results.schema import Member
 
 FIGURE = "qd1_random_read_iops"
 PART, WHOLE = 512_000_000, 10**12

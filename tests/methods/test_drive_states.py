@@ -13,7 +13,7 @@ import pytest
 
 from methods.on_simulated import rateable, run
 from methods.quick_runs import QuickResult
-from ssdlab.analysis.falling import came_back, deepest_fall
+from ssdlab.analysis.saturation import came_back, deepest_fall
 from ssdlab.analysis.steady_state import MAX_RANGE, WINDOW, first_lasting, first_steady
 from ssdlab.cli import main
 from ssdlab.lab.method import RunData

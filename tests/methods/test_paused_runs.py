@@ -10,7 +10,7 @@ import pytest
 from methods.on_simulated import parts_of, quick_run
 from ssdlab.lab.folders import REGISTRY
 from ssdlab.lab.outcome import read_result
-from ssdlab.model.pauses import Pause
+from ssdlab.model.summary import Pause
 from ssdlab.results.records import StepResult
 from ssdlab.runs import runner
 from ssdlab.runs.step_executor import StepExecutor

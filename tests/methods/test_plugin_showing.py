@@ -106,6 +106,6 @@ def test_a_fault_of_a_piece_is_told_as_such_whatever_its_words(monkeypatch: pyte
     kind = replace(method.result, name="of-another", findings=lambda *of: [Claim("so it is")])
     guarded = naming_failures(replace(method, result=kind), "another 0.1", __name__).result
     assert guarded is not None
-    monkeypatch.setattr("ssdlab.results.showable.claim_fault", lambda claim: "it is late")
+    monkeypatch.setattr("ssdlab.results.kind.claim_fault", lambda claim: "it is late")
     with pytest.raises(LabError, match="findings: it is late"):
         list(loaded(guarded.findings)(None))

@@ -12,8 +12,7 @@ from ssdlab.analysis.energy import PowerTrace
 from ssdlab.model.measurement import Measurement
 from ssdlab.model.meter_text import MeterText
 from ssdlab.power import collecting
-from ssdlab.power.bins import Bins, halved
-from ssdlab.power.collecting import Collector
+from ssdlab.power.collecting import Bins, Collector, halved
 from ssdlab.power.meter import MeterInfo
 from ssdlab.runs.metering import LiveMetering
 

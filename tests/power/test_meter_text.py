@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.host.rig import read_rig
+from ssdlab.host.platform import read_rig
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.meter_text import MeterText
 from ssdlab.power.kinds import check_kind

@@ -11,8 +11,8 @@ from power.servers import HEADER, MODULE, Qis, Scpi, serving
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.model.meter_text import MeterText
 from ssdlab.power.collecting import Collector
-from ssdlab.power.device_clock import DeviceClock
 from ssdlab.power.kinds import open_meter
+from ssdlab.power.lines import DeviceClock
 from ssdlab.power.quarch import parse_header
 from ssdlab.power.rails import rails_of
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdlab.analysis.forecast import Forecast, forecast
-from ssdlab.analysis.steady_state import WINDOW, first_steady
+from ssdlab.analysis.steady_state import WINDOW, Forecast, first_steady, forecast
 
 
 def settling(plateau: float, above: float, ratio: float, rounds: int) -> list[float]:

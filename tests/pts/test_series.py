@@ -37,7 +37,7 @@ from ssdlab.methods.pts.series import rested
 from ssdlab.methods.pts.series_findings import course, cross_findings
 from ssdlab.methods.pts.write_saturation import load_of
 from ssdlab.model.errors import UsageError
-from ssdlab.model.pauses import Pause
+from ssdlab.model.summary import Pause
 from ssdlab.report import page, source
 from ssdlab.report.runs import shown
 from ssdlab.results.claim import sentence

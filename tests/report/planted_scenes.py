@@ -22,7 +22,7 @@ from ssdlab.cli import main
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.steps import Request
 from ssdlab.model.host_load import HostLoad
-from ssdlab.model.pauses import Pause
+from ssdlab.model.summary import Pause
 from ssdlab.report import source
 from ssdlab.report.arranging import arranged
 from ssdlab.report.body import body_of, placed_of
@@ -36,7 +36,7 @@ from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.header import Header
 from ssdlab.report.source import Reported
 from ssdlab.report.standings import Standing, standings
-from ssdlab.results.metric import Metric
+from ssdlab.results.points import Metric
 from ssdlab.results.qualifiers import CATALOGUE, Kind
 from ssdlab.results.records import PartRecord, StepResult
 from ssdlab.results.run_folder import RunFolder

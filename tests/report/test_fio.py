@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdlab.formats.fio import Target, command
-from ssdlab.formats.fio.shares import percents
+from ssdlab.formats.fio.stream import percents
 from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
 from ssdlab.model.pattern import Segmented, Sequential
 from ssdlab.model.workload import Ratio, Stop, Stream, Workload

@@ -25,7 +25,7 @@ from ssdlab.report.heads import _named
 from ssdlab.report.minded import notes_of
 from ssdlab.report.pictures import Painter, Pressed
 from ssdlab.results.drive_states import StateCheck
-from ssdlab.results.metric import Metric, Qualifier
+from ssdlab.results.points import Metric, Qualifier
 from ssdlab.results.schema import ResultBase
 
 NAMES = ("Elm", "Oak", "Yew")

@@ -25,7 +25,7 @@ from ssdlab.results import drive_states
 from ssdlab.results.drive_states import StateCheck
 from ssdlab.results.earlier import as_of_now
 from ssdlab.results.evidence import qualified
-from ssdlab.results.metric import Load, Metric, Qualifier, of_points, of_search
+from ssdlab.results.points import Load, Metric, Qualifier, of_points, of_search
 from ssdlab.results.schema import Departure, PeakResult, Spread
 
 IOPS = "peak_random_read_iops"

@@ -13,7 +13,7 @@ import pytest
 from conftest import need_root
 from safety import run_folders as made
 from ssdlab.cli import main
-from ssdlab.host.host_key import host_key, is_sealed, seal
+from ssdlab.host.consent import host_key, is_sealed, seal
 from ssdlab.host.state_folder import state_folder
 from ssdlab.lab.found import find_method
 from ssdlab.lab.job import read_job

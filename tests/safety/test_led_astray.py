@@ -19,7 +19,7 @@ from ssdlab.drives.guard.mark import mark_of, read_mark, write_mark
 from ssdlab.drives.purge.ledger import Ledger
 from ssdlab.drives.purge.marks import Marks
 from ssdlab.formats.traces.capture import capture
-from ssdlab.host import host_key, path_walk
+from ssdlab.host import consent, plain_files
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import Refused
@@ -105,7 +105,7 @@ def test_the_state_folder(place: Place, monkeypatch: pytest.MonkeyPatch) -> None
     place.lead(place.victim)
     before = made.fingerprint(place.victim)
     with pytest.raises(Refused, match="goes over a link"):
-        host_key.host_key()
+        consent.host_key()
     assert made.fingerprint(place.victim) == before
 
 
@@ -170,13 +170,13 @@ def test_what_a_recording_finds_in_its_place(
 @pytest.mark.outside
 def test_a_link_is_faster_than_the_folder(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a part was missing and a link takes its place before it is made."""
-    made_here = path_walk._made
+    made_here = plain_files._made
 
     def and_faster(name: str, at: int, mode: int) -> int:
         place.lead(place.victim)
         return made_here(name, at, mode)
 
-    monkeypatch.setattr(path_walk, "_made", and_faster)
+    monkeypatch.setattr(plain_files, "_made", and_faster)
     before = made.fingerprint(place.victim)
     with pytest.raises(Refused, match="goes over a link"):
         HeldFolder(place.link, make=0o777)

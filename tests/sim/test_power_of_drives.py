@@ -10,9 +10,8 @@ from ssdlab.drives.ratings import Ratings
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
 from ssdlab.drives.simulated.energy import OperationEnergy
 from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
-from ssdlab.model.fill import fill_workloads
 from ssdlab.model.pattern import Sequential, Uniform
-from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload, fill_workloads
 from ssdlab.runs.rating_check import scale_for
 
 pytestmark = pytest.mark.long

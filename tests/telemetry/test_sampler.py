@@ -15,7 +15,7 @@ from ssdlab.drives.telemetry.sources import KernelLog, Link, Source
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import DriveError
 from ssdlab.model.telemetry import DriveHealth, Sample
-from ssdlab.results.samples import kept_as_taken, read_samples
+from ssdlab.results.step_log import kept_as_taken, read_samples
 
 PERIOD_S = 0.02
 

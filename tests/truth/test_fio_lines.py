@@ -20,7 +20,7 @@ import pytest
 from machine.event_log import EventLog
 from ssdlab.drives import open_drive
 from ssdlab.formats.fio import Target, command
-from ssdlab.formats.fio.shares import percents
+from ssdlab.formats.fio.stream import percents
 from ssdlab.model.arrival import AsRecorded, Bursts, Closed, Open, Pulses
 from ssdlab.model.measurement import Measurement
 from ssdlab.model.pattern import Band, Bands, Recording, Segmented, Sequential, Stepped

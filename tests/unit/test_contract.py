@@ -28,9 +28,9 @@ from ssdlab.lab.folders import REGISTRY
 from ssdlab.lab.found import find_method
 from ssdlab.lab.kinds import KINDS
 from ssdlab.model import errors
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 from ssdlab.model.warning_texts import CATALOGUE
-from ssdlab.results import catalogue_columns, tables
+from ssdlab.results import catalogue_row, tables
 
 TESTS = Path(__file__).parents[1]
 CONTRACT = TESTS / "contract.txt"
@@ -49,7 +49,7 @@ def facts() -> Iterator[str]:
     for table in ("SERIES", "HIST", "IO", "POWER", "TELEMETRY"):
         columns = getattr(tables, f"{table}_COLUMNS")
         yield from (f"column {table.lower()} {name} {kind}" for name, kind in columns.items())
-    yield from (f"column catalogue {name} {kind}" for name, kind in catalogue_columns.COLUMNS.items())
+    yield from (f"column catalogue {name} {kind}" for name, kind in catalogue_row.COLUMNS.items())
     yield from (f"warning {code}" for code in CATALOGUE)
     yield from sources()
 

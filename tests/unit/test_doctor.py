@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from ssdlab.host.cgroup import IoLimit
-from ssdlab.host.environment import read_environment
+from ssdlab.host.environment import IoLimit, read_environment
 from ssdlab.runs.doctor import TOOLS, Facts, examine
 
 RING = {"available": True, "errno": None, "single_issuer": True, "fixed_buffers": True, "commands": True}

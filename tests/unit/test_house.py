@@ -180,7 +180,7 @@ def test_imports_between_folders_go_down() -> None:
 @pytest.mark.parametrize("line", ["from ssdlab.drives.base import Drive", "import ssdlab.drives"])
 @pytest.mark.parametrize("where", ["{}", "def f():\n    {}", "if TYPE_CHECKING:\n    {}"])
 def test_an_import_of_drives_in_analysis_is_found(where: str, line: str) -> None:
-    found = tuple(_imports_of("ssdlab.analysis.rounds", where.format(line)))
+    found = tuple(_imports_of("ssdlab.analysis.steady_state", where.format(line)))
     assert len(against_the_order(found)) == 1
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ssdlab.lab.presented.marked import marked
 from ssdlab.results.claim import Amount, Claim, Evidence, sentence
-from ssdlab.results.metric import Metric, Qualifier
+from ssdlab.results.points import Metric, Qualifier
 from ssdlab.results.qualifiers import CATALOGUE
 
 OF_ONE = ("few-samples", "search-ceiling", "within-cache")

@@ -12,9 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from machine.targets import open_target
 from ssdlab.model import measurement
-from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, Interrupted, UsageError
 from ssdlab.model.measurement import Measurement
+from ssdlab.model.summary import DIRECTIONS
 from ssdlab.model.warnings import Warning
 from ssdlab.model.workload import Stop, Stream, Workload
 

@@ -8,9 +8,19 @@ from typing import Any
 import pytest
 
 from ssdlab.model.errors import LabError
-from ssdlab.model.fill import fill_workloads
 from ssdlab.model.options import MeasureOptions
-from ssdlab.model.workload import Closed, Mix, Open, Sequential, Span, Stop, Stream, Uniform, Zipf
+from ssdlab.model.workload import (
+    Closed,
+    Mix,
+    Open,
+    Sequential,
+    Span,
+    Stop,
+    Stream,
+    Uniform,
+    Zipf,
+    fill_workloads,
+)
 
 
 def stream(**options: Any) -> Stream:

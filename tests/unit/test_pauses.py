@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ssdlab.model.pauses import MIN_PAUSE_S, PERIOD_S, Gap, Pause, paused_rows, pauses_in
+from ssdlab.model.summary import MIN_PAUSE_S, PERIOD_S, Gap, Pause, paused_rows, pauses_in
 from ssdlab.model.warnings import judge_pauses
 
 MS = 1_000_000

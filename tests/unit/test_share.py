@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ssdlab.model.errors import UsageError
-from ssdlab.model.options import MeasureOptions
-from ssdlab.model.share import parse_share
+from ssdlab.model.options import MeasureOptions, parse_share
 from ssdlab.runs.conditions.variant import Variant
 
 

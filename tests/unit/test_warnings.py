@@ -15,8 +15,7 @@ from ssdlab.cli.own_options import options_of
 from ssdlab.drives.simulated.commands import commands_held
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.model import warnings
-from ssdlab.model.host_load import HostContext
-from ssdlab.model.queue_settings import Conditions
+from ssdlab.model.host_load import Conditions, HostContext
 from ssdlab.model.summary import Summary
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.warning_texts import CATALOGUE

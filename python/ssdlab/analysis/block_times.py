@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ssdlab.analysis.percentiles import SAMPLES_BEYOND, rank
-from ssdlab.model.block_times import PERCENTILES
+from ssdlab.model.summary import PERCENTILES
 
 _SUB_BITS = 6
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ssdlab.drives import Look
     from ssdlab.drives.guard.judge import Refusal
     from ssdlab.host.environment import Storage
-    from ssdlab.model.queue_settings import Conditions
+    from ssdlab.model.host_load import Conditions
 
 
 _THERE = "name a drive or a file that is there; ssdlab drives lists the drives"

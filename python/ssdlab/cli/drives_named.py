@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.output import say
 from ssdlab.cli.suites import suite_order
 from ssdlab.drives.prefix import SIMULATED_PREFIX
-from ssdlab.model.errors import UsageError
-from ssdlab.model.naming_drives import of_drive
+from ssdlab.model.errors import UsageError, of_drive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from ssdlab.cli.output import print_json
 from ssdlab.cli.streams import ReaderGone, prepare
 from ssdlab.host.ending_signals import EndingSignals
-from ssdlab.model.errors import HostError, LabError
+from ssdlab.model.errors import STOPPED_ADVICE, TRACEBACK_VARIABLE, HostError, LabError, of_python, stopped
 from ssdlab.model.printable import advice_text, styled
-from ssdlab.model.python_errors import STOPPED_ADVICE, TRACEBACK_VARIABLE, of_python, stopped
 
 if TYPE_CHECKING:
     from ssdlab.model.errors import UsageError

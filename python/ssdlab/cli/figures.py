@@ -27,9 +27,8 @@ from ssdlab.model.units import (
 )
 
 if TYPE_CHECKING:
-    from ssdlab.model.direction import Direction
     from ssdlab.model.document import Document
-    from ssdlab.model.summary import MeasuredDrive, Side, Summary, SummaryWarning
+    from ssdlab.model.summary import Direction, MeasuredDrive, Side, Summary, SummaryWarning
     from ssdlab.model.workload import Stream, Workload
     from ssdlab.results.schema import MeasureResult
 

@@ -36,7 +36,7 @@ def meters(
     json
         Print JSON, schema ssdlab.meters/1.
     """
-    from ssdlab.host.rig import read_rig
+    from ssdlab.host.platform import read_rig
     from ssdlab.model.meter_text import MeterText
     from ssdlab.power.kinds import KINDS, NOT_TRIED, OF_THE_DRIVE, RECORDED, found_here
 

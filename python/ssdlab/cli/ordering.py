@@ -102,7 +102,7 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
     from ssdlab.cli.flags import chosen
     from ssdlab.cli.naming import of_option
     from ssdlab.cli.order_options import OrderOptions
-    from ssdlab.model.drive_options import DriveOptions
+    from ssdlab.model.options import DriveOptions
     from ssdlab.results.store import check_run_id
     from ssdlab.runs.conditions.variant import Variant
 
@@ -140,9 +140,8 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
     """
     from ssdlab.cli.showing import as_json, print_result
     from ssdlab.lab.outcome import read_result
-    from ssdlab.results.doubt import doubting
     from ssdlab.results.run_folder import RunFolder
-    from ssdlab.results.verifying import check_run
+    from ssdlab.results.verifying import check_run, doubting
 
     run = RunFolder(folder)
     check_run(run)

@@ -51,8 +51,8 @@ def figures(
     """
     from ssdlab.host.state_folder import default_library
     from ssdlab.report import gallery, source
-    from ssdlab.results.doubt import doubting
     from ssdlab.results.store import find_run
+    from ssdlab.results.verifying import doubting
 
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab figures RUN -o pictures")

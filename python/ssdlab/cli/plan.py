@@ -22,8 +22,8 @@ from ssdlab.cli.plan_texts import (
     writes_text,
 )
 from ssdlab.model import units
-from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.errors import UsageError
+from ssdlab.model.options import DriveOptions
 from ssdlab.runs.conditions.variant import Variant
 
 if TYPE_CHECKING:

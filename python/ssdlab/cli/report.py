@@ -63,8 +63,8 @@ def report(
 
     tables.ready()  # as well
     from ssdlab.report import page, source
-    from ssdlab.results.doubt import doubting
     from ssdlab.results.store import find_run
+    from ssdlab.results.verifying import doubting
 
     stated = () if claims is None else _stated(claims)
     if pdf and overview:
@@ -132,7 +132,7 @@ def _check_name(output: Path, *, pdf: bool) -> None:
 def _overview(folders: list[Path], output: Path, json: bool) -> None:
     """Write an overview and the pages of its drives."""
     from ssdlab.report.overview import write_overview
-    from ssdlab.results.doubt import doubting
+    from ssdlab.results.verifying import doubting
 
     pages = []
     with doubting(folders):

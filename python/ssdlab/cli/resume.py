@@ -46,7 +46,7 @@ def resume(
         Print the result as JSON, schema ssdlab.show/1.
     """
     from ssdlab.cli.suites import SuiteProgress
-    from ssdlab.model.drive_options import endurance_cap as cap_in
+    from ssdlab.model.options import endurance_cap as cap_in
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import find_run
     from ssdlab.runs.consent_record import Renewal

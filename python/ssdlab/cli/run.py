@@ -12,7 +12,7 @@ from ssdlab.cli.flags import chosen, takes
 from ssdlab.cli.order_options import OrderOptions, Precondition, Quick, Repeat, Set
 from ssdlab.cli.ordering import library_of, of_order, order, preconditioned, print_run
 from ssdlab.cli.progress import RunProgress
-from ssdlab.model.drive_options import DriveOptions
+from ssdlab.model.options import DriveOptions
 from ssdlab.runs.conditions.variant import Variant
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import ssdlab._core as _core
     from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
     from ssdlab.host.identity import Identity
-    from ssdlab.model.pauses import Pause
+    from ssdlab.model.summary import Pause
 
 SCHEMA = "ssdlab.serve/1"
 TRUSTED_SHARE = 0.5

@@ -80,7 +80,7 @@ def _check(folder: Path) -> None:
 
 
 def _look(folder: Path) -> tuple[ActualStatus, dict[str, Any] | None]:
-    from ssdlab.results.live import read_live
+    from ssdlab.results.progress import read_live
     from ssdlab.results.run_folder import read_manifest
     from ssdlab.results.store import actual_status
 

@@ -18,7 +18,7 @@ from ssdlab.host.counters import IoCounters
 from ssdlab.host.identity import Identity
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import DriveError, Refused, Unsupported
-from ssdlab.model.queue_settings import Conditions
+from ssdlab.model.host_load import Conditions
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -25,7 +25,7 @@ from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.reach import Pin, diskseq_of, pin_device
 from ssdlab.host.sysfs import HostFiles, device_number, text, there
 from ssdlab.model.errors import DriveError, LabError, Refused
-from ssdlab.model.queue_settings import Conditions
+from ssdlab.model.host_load import Conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 
 if TYPE_CHECKING:
     from ssdlab.drives.ratings import MetricName

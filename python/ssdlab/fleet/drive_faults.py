@@ -20,7 +20,7 @@ from ssdlab.fleet.inventory import FLEET, inventories_in, serial_on, slot_of
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import Refused
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

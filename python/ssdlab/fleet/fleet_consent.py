@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from pydantic import Field, ValidationError
 
 from ssdlab.fleet.private import private_folder, read_private
+from ssdlab.host.consent import is_sealed, seal
 from ssdlab.host.durable import library_errors
-from ssdlab.host.host_key import is_sealed, seal
 from ssdlab.model.errors import Refused
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 from ssdlab.model.units import counted
 from ssdlab.results.journal import now
 from ssdlab.results.seal import canonical

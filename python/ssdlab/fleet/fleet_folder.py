@@ -31,7 +31,7 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.programs import own_module
 from ssdlab.host.state_folder import library_words
 from ssdlab.model.errors import Refused, UsageError, of_os, unknown
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 from ssdlab.results.store import LAST, newest_first
 
 if TYPE_CHECKING:

@@ -29,11 +29,11 @@ from ssdlab.fleet.fields import (
 )
 from ssdlab.fleet.private import private_folder, read_private
 from ssdlab.fleet.task import Task
+from ssdlab.host.consent import is_sealed, seal
 from ssdlab.host.documents import user_path
-from ssdlab.host.host_key import is_sealed, seal
 from ssdlab.host.state_folder import state_folder
 from ssdlab.model.errors import HostError, LabError, Refused, check_schema, excerpt, of_os
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 from ssdlab.results.seal import Broken, canonical, read_document, seal_document
 
 if TYPE_CHECKING:

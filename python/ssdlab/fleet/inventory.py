@@ -26,11 +26,11 @@ from ssdlab.host.environment import tool_facts
 from ssdlab.host.fillers import is_filler
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.identity import Identity
-from ssdlab.host.pci import pci_device_of
+from ssdlab.host.platform import pci_device_of
 from ssdlab.host.state_folder import library_words
 from ssdlab.host.sysfs import there
 from ssdlab.model.errors import Refused, UsageError, check_schema, excerpt
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 from ssdlab.results.journal import boot_id
 from ssdlab.results.lease import host_name
 from ssdlab.results.seal import Broken, read_document, seal_document

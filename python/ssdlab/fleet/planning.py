@@ -16,9 +16,9 @@ from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, holds_of
 from ssdlab.fleet.inventory import own_version
 from ssdlab.fleet.task import Task
 from ssdlab.lab.suites import find_suite, is_path
-from ssdlab.model.drive_options import endurance_cap
 from ssdlab.model.errors import LabError, Refused, UsageError, excerpt
 from ssdlab.model.meter_text import MeterText
+from ssdlab.model.options import endurance_cap
 from ssdlab.results.journal import now
 from ssdlab.results.store import new_run_id
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, misfit, on_text

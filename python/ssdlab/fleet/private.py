@@ -10,8 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ssdlab.host.held_folder import HeldFolder, read_whole
-from ssdlab.host.path_walk import check_private
-from ssdlab.host.plain_files import walk_to_folder
+from ssdlab.host.plain_files import check_private, walk_to_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.fleet.backends import find_backend
 from ssdlab.fleet.drive_faults import known_faults
 from ssdlab.fleet.inventory import SHARED_WITHIN_S
-from ssdlab.results.live import read_live
-from ssdlab.results.progress import Progress
+from ssdlab.results.progress import Progress, read_live
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status
 

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from ssdlab.fleet.fields import MeterSpec, MethodName, SettingName, SettingValue
-from ssdlab.model.drive_options import Endurance
 from ssdlab.model.errors import UsageError
 from ssdlab.model.failed_ios import OnError
-from ssdlab.model.frozen import Metavar
+from ssdlab.model.frozen import Metavar, Stored
 from ssdlab.model.meter_text import MeterText
-from ssdlab.model.stored import Stored
+from ssdlab.model.options import Endurance
 from ssdlab.model.units import percent_text
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, on_text
 from ssdlab.runs.order import Order

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.model.errors import HostError, LabError
-from ssdlab.model.shortage import raise_shortage
+from ssdlab.model.errors import HostError, LabError, raise_shortage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

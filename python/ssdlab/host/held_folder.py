@@ -61,7 +61,7 @@ class HeldFolder(Closing):
         Whether files in it are to be made or changed: then it must be ours.
     follow
         Whether its last part may be a link, such as that of a library which the user put elsewhere. Then
-        links of other users on the way lead only into folders of theirs (`ssdlab.host.path_walk`).
+        links of other users on the way lead only into folders of theirs (`ssdlab.host.plain_files`).
     make
         As `follow`, and make what is missing with these permissions.
 

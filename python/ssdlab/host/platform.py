@@ -1,30 +1,290 @@
 """The test platform: the component table that a review prints beside its numbers.
 
 What the machine tells comes from DMI, sysfs and procfs; what it does not, with links and prices, from the rig
-file (:mod:`ssdlab.host.rig`). A component that neither names is in the table all the same, as unknown. Serial
-numbers are not read.
+file. A component that neither names is in the table all the same, as unknown. Serial numbers are not read.
+
+Names of PCI devices: of the machine's own list, else their numbers.
+
+Source of the list's form: the head of `pci.ids` (The PCI ID Repository).
+
+Memory modules and slots from the SMBIOS table, which only root may read.
+
+Source: DMTF DSP0134 (SMBIOS 3.7) 6.1 (structures, strings), 7.18 (type 17, memory device), 7.10 (type 9,
+system slots).
+
+The rig file: what a machine does not report about itself, written down once by its builder.
+
+A TOML file, `ssdlab/rig.toml` in the XDG configuration folder or named by ``--rig``. Each component is a
+text, or a table with a link and a price::
+
+    name = "Rig A"
+    tested_by = "J. Doe, Example Lab"
+    cooler = "Noctua NH-U14S"
+
+    [power_supply]
+    name = "Seasonic Focus PX-750"
+    link = "https://seasonic.com/focus-px"
+    price = "130 EUR"
+
+    [[other]]
+    part = "Power meter"
+    name = "Quarch PPM"
+
+    [meter]
+    use = "quarch:192.168.1.5:9722"
+    accuracy = "1%"
+    calibrated = 2026-03-01
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ssdlab.host import smbios
+from pydantic import BeforeValidator, Field
+
+from ssdlab.host import platform
 from ssdlab.host.attributes import controller_of, disk_of, model_of
+from ssdlab.host.documents import read_toml, user_path, with_name
 from ssdlab.host.fillers import known
 from ssdlab.host.identity import SECTOR_BYTES
 from ssdlab.host.mounts import devices_of, mounts
-from ssdlab.host.pci import device_name, pci_device_of
-from ssdlab.host.rig import Rig, read_rig
 from ssdlab.host.sysfs import HostFiles, names, number, raw_bytes, text, there
+from ssdlab.model.errors import UsageError
+from ssdlab.model.frozen import Frozen
+from ssdlab.model.meter_text import AnyMeter
 from ssdlab.model.units import block_text, capacity_text
 
 if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
+
+_LISTS = ("usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids", "usr/share/pci.ids")
+
+
+def pci_device_of(folder: Path) -> Path | None:
+    """Return the PCI function that a device of sysfs hangs on; None if there is none above it."""
+    for one in (folder, *folder.parents):
+        if re.fullmatch(r"[\da-f]{4,}:[\da-f]{2}:[\da-f]{2}\.\d", one.name) and there(one / "vendor"):
+            return one
+    return None
+
+
+def device_name(files: HostFiles, device: Path) -> str | None:
+    """Return vendor and device of a PCI function in words, or as numbers where no list names them."""
+    vendor, model = (_hexadecimal(device / name) for name in ("vendor", "device"))
+    if vendor is None or model is None:
+        return None
+    for path in _LISTS:
+        named = _looked_up(files.root / path, vendor, model)
+        if named is not None:
+            return named
+    return f"PCI {vendor}:{model}"
+
+
+def _looked_up(path: Path, vendor: str, model: str) -> str | None:
+    """Find a device: vendors begin a line with their number, their devices follow behind a tab."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    maker = None
+    for line in lines:
+        if maker is None:
+            if line.startswith(f"{vendor}  "):
+                maker = line[4:].strip()
+        elif line.startswith(f"\t{model}  "):
+            return f"{maker} {line[5:].strip()}"
+        elif line and not line.startswith(("\t", "#")):
+            break
+    return f"{maker} {vendor}:{model}" if maker else None
+
+
+def _hexadecimal(path: Path) -> str | None:
+    match = re.fullmatch(r"0x([\da-f]{4})", text(path) or "")
+    return match.group(1) if match else None
+
+
+_MEMORY_DEVICE, _SYSTEM_SLOT, _END = 17, 9, 127
+_MEMORY_TYPES = {24: "DDR3", 26: "DDR4", 30: "LPDDR4", 34: "DDR5", 35: "LPDDR5"}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryModule:
+    """A module that is plugged in; None is "not said"."""
+
+    size_bytes: int
+    kind: str | None
+    speed_mt_s: int | None
+    maker: str | None
+    part: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A slot of the board, by the PCI address (`0000:01:00`) of what is plugged into it."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Structure:
+    kind: int
+    data: bytes
+    texts: tuple[str, ...]
+
+    def number(self, at: int, length: int) -> int | None:
+        """Return a number; None where the structure, of an older version, is too short for it."""
+        return (
+            int.from_bytes(self.data[at : at + length], "little") if len(self.data) >= at + length else None
+        )
+
+    def text(self, at: int) -> str | None:
+        index = self.number(at, 1)
+        return known(self.texts[index - 1]) if index and index <= len(self.texts) else None
+
+
+def memory_modules(table: bytes) -> tuple[MemoryModule, ...]:
+    """Return the memory modules that an SMBIOS structure table (`/sys/firmware/dmi/tables/DMI`) lists."""
+    found = []
+    for one in _structures(table):
+        size = _size_bytes(one) if one.kind == _MEMORY_DEVICE else None
+        if size:
+            speed = one.number(0x20, 2) or one.number(0x15, 2)
+            kind = _MEMORY_TYPES.get(one.number(0x12, 1) or 0)
+            found.append(
+                MemoryModule(size, kind, None if speed == 0xFFFF else speed, one.text(0x17), one.text(0x1A))
+            )
+    return tuple(found)
+
+
+def slots(table: bytes) -> tuple[Slot, ...]:
+    """Return the slots of the board whose PCI address an SMBIOS structure table gives."""
+    found = []
+    for one in _structures(table):
+        name, segment, bus = one.text(0x04), one.number(0x0D, 2), one.number(0x0F, 1)
+        device = one.number(0x10, 1)
+        if one.kind != _SYSTEM_SLOT or name is None or segment is None or bus is None or device is None:
+            continue
+        if (segment, bus, device) != (0xFFFF, 0xFF, 0xFF):
+            found.append(Slot(name, f"{segment:04x}:{bus:02x}:{device >> 3:02x}"))
+    return tuple(found)
+
+
+def _size_bytes(one: _Structure) -> int | None:
+    size = one.number(0x0C, 2)
+    if size in (None, 0, 0xFFFF):
+        return None
+    if size == 0x7FFF:  # in full, in MiB, in the extended size
+        return (one.number(0x1C, 4) or 0) << 20
+    return (size & 0x7FFF) << (10 if size & 0x8000 else 20)
+
+
+def _structures(table: bytes) -> Iterator[_Structure]:
+    at = 0
+    while at + 4 <= len(table):
+        kind, length = table[at], table[at + 1]
+        end = table.find(b"\0\0", at + length)
+        if length < 4 or end < 0:
+            return
+        texts = table[at + length : end].decode("latin-1").split("\0")
+        yield _Structure(kind, table[at : at + length], tuple(text for text in texts if text))
+        if kind == _END:
+            return
+        at = end + 2
+
+
+class RigPart(Frozen):
+    """One component as a person describes it."""
+
+    noun = "entry of a component"
+
+    name: str = Field(min_length=1, description="what it is: maker and model")
+    link: str | None = Field(None, pattern=r"^https?://\S+$", description="web page about it")
+    price: str | None = Field(None, description="price, with its currency")
+
+
+class OtherPart(RigPart):
+    """A component that the table has no line for."""
+
+    part: str = Field(min_length=1, description="what kind of component: 'Power meter'")
+
+
+def _part(value: object) -> object:
+    if isinstance(value, str):
+        return {"name": value}
+    if not isinstance(value, dict | RigPart):
+        raise ValueError("a component is a text, or a table with a name")  # noqa: TRY004 - for pydantic
+    return value
+
+
+Part = Annotated[RigPart, BeforeValidator(_part)]
+
+
+class Rig(Frozen):
+    """What a rig file says; the fields are the lines of the component table."""
+
+    noun = "entry of a rig file"
+
+    name: str | None = Field(None, description="what the rig is called in reports: 'Rig A'")
+    tested_by: str | None = Field(None, description="who tests: a name, and whose lab it is")
+    audited_by: str | None = Field(None, description="who has looked the tests over, if anybody")
+    chassis: Part | None = Field(None, description="case or server")
+    board: Part | None = Field(None, description="mainboard")
+    board_firmware: Part | None = Field(None, description="its firmware")
+    cpu: Part | None = Field(None, description="processor")
+    cooler: Part | None = Field(None, description="cooler of the processor")
+    memory: Part | None = Field(None, description="memory modules")
+    power_supply: Part | None = Field(None, description="power supply")
+    graphics: Part | None = Field(None, description="graphics card")
+    fans: Part | None = Field(None, description="fans, and what blows at the drive")
+    os_disk: Part | None = Field(None, description="disk of the operating system")
+    operating_system: Part | None = Field(None, description="operating system")
+    kernel: Part | None = Field(None, description="kernel")
+    host_adapter: Part | None = Field(None, description="controller that the drive hangs on, and its driver")
+    slot: Part | None = Field(None, description="slot that the drive or its controller is plugged into")
+    meter: AnyMeter | None = Field(None, description="power meter on the drive under test, as --meter")
+    other: tuple[OtherPart, ...] = Field((), description="components beyond these, each with its part")
+
+
+def rig_path() -> Path:
+    """Return where the rig file of this user lies."""
+    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(home) / "ssdlab" / "rig.toml"
+
+
+def read_rig(path: Path | None = None) -> Rig:
+    """Read a rig file.
+
+    Parameters
+    ----------
+    path
+        The file; None takes the user's own, which need not be there.
+
+    Raises
+    ------
+    UsageError, HostError
+        It is not there, cannot be read, or says what it must not; the error names the file.
+    """
+    source = rig_path() if path is None else user_path(path)
+    try:
+        content = read_toml(source, "rig file", "name one that can be read, or leave --rig out")
+    except UsageError as error:
+        # Nobody need have one, and a configuration folder may not be this user's.
+        if path is None and error.facts.get("errno") in (errno.ENOENT, errno.ENOTDIR, errno.EACCES):
+            return Rig()
+        raise
+    try:
+        return Rig.model_validate(content)
+    except UsageError as error:
+        raise with_name(error, source) from None
+
 
 PARTS = {
     "chassis": "Chassis",
@@ -179,7 +439,7 @@ def _memory(files: HostFiles) -> str | None:
             )
             if word
         )
-        for one in smbios.memory_modules(table)
+        for one in platform.memory_modules(table)
     )
     if modules:
         return "; ".join(f"{count} x {what}" for what, count in modules.items())
@@ -251,7 +511,7 @@ def _attachment(files: HostFiles, identity: Identity | None) -> dict[str, str | 
 def _slot(files: HostFiles, device: Path) -> str:
     """Return the slot of a PCI device or of the bridge above it, its address, and its link."""
     table = raw_bytes(files.sys / "firmware/dmi/tables/DMI") or b""
-    of_address = {slot.address: slot.name for slot in smbios.slots(table)}
+    of_address = {slot.address: slot.name for slot in platform.slots(table)}
     root = files.sys / "bus" / "pci" / "slots"
     of_address |= {
         address: f"slot {name}" for name in names(root) if (address := text(root / name / "address"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ssdlab.host.attributes import controller_of, disk_of
 from ssdlab.host.sysfs import flag, number, text
-from ssdlab.model.queue_settings import Conditions
+from ssdlab.model.host_load import Conditions
 
 
 def read_conditions(node: Path) -> Conditions:

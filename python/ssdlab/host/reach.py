@@ -5,7 +5,7 @@ comes to (`O_PATH`: nothing is opened, nothing waits, no device notices). What i
 and opened, all through the pin; what is open is opened again through itself. Nothing is ever opened by its
 name a second time.
 
-Links on the way to a file are followed only where that gives nobody power (`ssdlab.host.path_walk`). The last
+Links on the way to a file are followed only where that gives nobody power (`host.plain_files`). The last
 part of a file's name is never followed.
 
 Sources: open(2) (O_PATH, O_NOFOLLOW), proc_pid_fd(5), `BLKGETDISKSEQ` in linux/fs.h.
@@ -20,7 +20,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssdlab.host.path_walk import walk
+from ssdlab.host.plain_files import walk
 from ssdlab.host.sysfs import device_number
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import DriveError, HostError

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ssdlab.lab.kinds import Kind
-    from ssdlab.results.metric import Metric
+    from ssdlab.results.points import Metric
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import ResultBase
 

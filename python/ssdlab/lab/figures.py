@@ -6,7 +6,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.results.metric import Metric, Qualifier, of_search
+from ssdlab.results.points import Metric, Qualifier, of_search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.model.errors import LabError, UsageError
-from ssdlab.model.pattern import Segmented, Uniform
-from ssdlab.model.span import Span
+from ssdlab.model.pattern import Segmented, Span, Uniform
 
 if TYPE_CHECKING:
     from ssdlab.model.workload import Stream, Workload

@@ -14,11 +14,10 @@ from ssdlab.drives.settings.finding import NAMES, check_wanted
 from ssdlab.host.documents import parse_toml
 from ssdlab.lab.params import Seconds
 from ssdlab.model.errors import LabError, UsageError, unknown
-from ssdlab.model.fill import FILL_BLOCK_BYTES
 from ssdlab.model.frozen import Bytes, Frozen
 from ssdlab.model.limits import STEPS
-from ssdlab.model.span import AnySpan, Span
-from ssdlab.model.workload import Stream, Workload
+from ssdlab.model.pattern import AnySpan, Span
+from ssdlab.model.workload import FILL_BLOCK_BYTES, Stream, Workload
 
 _AS_TEXT = BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)
 """TOML writes some settings as numbers."""

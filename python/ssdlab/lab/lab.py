@@ -47,8 +47,7 @@ from ssdlab.lab.verbs.trim import Trim
 from ssdlab.lab.verbs.variant import Variant
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
-from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_stream
-from ssdlab.model.workload import Stop, Workload
+from ssdlab.model.workload import FILL_BLOCK_BYTES, Stop, Workload, fill_stream
 
 if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethodName

@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field, JsonValue
 
 from ssdlab.model import units
 from ssdlab.model.errors import unknown
+from ssdlab.model.frozen import NamedOptions
 from ssdlab.model.limits import DURATION_NS
-from ssdlab.model.named_options import NamedOptions
 from ssdlab.results.schema import ParameterInfo
 
 

@@ -43,8 +43,8 @@ class _Piece:
     fault_of: Callable[[object], str | None] | str
 
 
-_CLAIM = _Piece("Claim", "ssdlab.results.claim:Claim", "ssdlab.results.showable:claim_fault")
-_TABLE = _Piece("Table", "ssdlab.results.cells:Table", "ssdlab.results.showable:table_fault")
+_CLAIM = _Piece("Claim", "ssdlab.results.claim:Claim", "ssdlab.results.kind:claim_fault")
+_TABLE = _Piece("Table", "ssdlab.results.cells:Table", "ssdlab.results.kind:table_fault")
 _SECTION = _Piece("Section", "ssdlab.report.view:Section", "ssdlab.report.showable:section_fault")
 
 

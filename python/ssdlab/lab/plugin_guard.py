@@ -19,9 +19,8 @@ from typing import ParamSpec, TypeVar
 
 from pydantic import ValidationError
 
-from ssdlab.model.errors import HostError, LabError
+from ssdlab.model.errors import TRACEBACK_VARIABLE, HostError, LabError
 from ssdlab.model.fitting import Unfit
-from ssdlab.model.python_errors import TRACEBACK_VARIABLE
 
 _OURS = Path(__file__).parents[1]
 _P = ParamSpec("_P")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.rated import Rated
     from ssdlab.drives.ratings import MetricName
     from ssdlab.lab.declared import RatedAs
-    from ssdlab.results.metric import Metric
+    from ssdlab.results.points import Metric
 
 
 _OF_ANY_STATE: tuple[MetricName, ...] = ("max_read_w", "max_write_w")

@@ -18,7 +18,7 @@ from ssdlab.lab.verbs.context import Tables
 from ssdlab.lab.verbs.foreign import check_verb
 from ssdlab.lab.verbs.verb import Verb
 from ssdlab.model.errors import UsageError
-from ssdlab.model.span import Span, span_unit_bytes
+from ssdlab.model.pattern import Span, span_unit_bytes
 from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:

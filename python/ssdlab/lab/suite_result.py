@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from ssdlab.model.stored import Stored, absent
-from ssdlab.results.metric import Load, Qualifier, united
+from ssdlab.model.frozen import Stored, absent
+from ssdlab.results.points import Load, Qualifier, united
 from ssdlab.results.schema import ResultBase
 
 

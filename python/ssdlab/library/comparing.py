@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.library.index import Columns, Index, figure_among
 from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.units import counted
-from ssdlab.results.catalogue_columns import FIGURE_COLUMNS
-from ssdlab.results.catalogue_row import row_of
+from ssdlab.results.catalogue_row import FIGURE_COLUMNS, row_of
 from ssdlab.results.kin import MARKS, OF_RUNS, UNFIT, codes_of, counted_codes, labels_of, set_apart, unfit_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.store import find_run, run_words, short_id

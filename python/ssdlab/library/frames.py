@@ -11,7 +11,7 @@ from ssdlab.host.documents import user_path
 from ssdlab.host.state_folder import default_library
 from ssdlab.library.index import RUN_COLUMNS, Index
 from ssdlab.model.errors import HostError, UsageError
-from ssdlab.results.catalogue_columns import FIGURE_COLUMNS
+from ssdlab.results.catalogue_row import FIGURE_COLUMNS
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import find_run
 from ssdlab.results.verifying import check_run

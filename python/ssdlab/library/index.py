@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.closing import Closing
-from ssdlab.model.errors import HostError, LabError, Refused, UsageError, unknown
-from ssdlab.model.shortage import raise_shortage
-from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS
-from ssdlab.results.catalogue_files import (
+from ssdlab.model.errors import HostError, LabError, Refused, UsageError, raise_shortage, unknown
+from ssdlab.results.catalogue import (
     ANEW,
     CURRENT,
     FOLDER,
@@ -26,6 +24,7 @@ from ssdlab.results.catalogue_files import (
     current,
     table_of,
 )
+from ssdlab.results.catalogue_row import COLUMNS, FIGURE_COLUMNS
 from ssdlab.results.kin import MARKS, OF_FIGURES, OF_RUNS, UNFIT, VARIES
 
 if TYPE_CHECKING:

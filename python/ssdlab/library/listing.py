@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.library.index import RUN_COLUMNS, Columns, Index, catalogue_of
-from ssdlab.model.errors import Refused, unknown
-from ssdlab.model.shortage import raise_shortage
-from ssdlab.results.catalogue_files import OPEN
+from ssdlab.model.errors import Refused, raise_shortage, unknown
+from ssdlab.results.catalogue import OPEN
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""The error tree: what went wrong, what to do about it, and the facts as fields.
+"""The error tree: what went wrong, what to do about it, and the facts as fields. Python's errors join it.
 
     LabError                    70   a fault of this program unless a subclass says otherwise
     ├── UsageError               2   the command or the call contradicts itself, or names what does not exist
@@ -19,12 +19,14 @@ import errno
 import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ssdlab.model.limits import MESSAGE_CHARACTERS, SHOWN_CHARACTERS
 from ssdlab.model.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sized
     from pathlib import Path
 
 
@@ -336,3 +338,134 @@ def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {str(name): _plain(item) for name, item in value.items()}
     return str(value)
+
+
+_FILES = ("this process may open no more files", "raise its limit: ulimit -n 1024")
+_MEMORY = ("there is not enough memory", "stop other work, ask for less at a time, or raise ulimit -v")
+_THREADS = ("no further thread can be begun", "stop other work, or raise ulimit -u and -v")
+_FULL = ("the file system is full", "free some space there")
+_BY_NUMBER = {
+    errno.EMFILE: _FILES,
+    errno.ENFILE: ("the host has no more open files to give", "stop what holds many, or raise fs.file-max"),
+    errno.ENOMEM: _MEMORY,
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: ("the quota of this user is used up", "free some space there"),
+}
+_BY_WORDS = {
+    "Too many open files": _FILES,
+    "Out of Memory": _MEMORY,
+    "Cannot allocate memory": _MEMORY,
+    "Allocation failure": _MEMORY,
+    "bad allocation": _MEMORY,
+    "std::bad_alloc": _MEMORY,
+    "failed to map segment": _MEMORY,
+    "can't start new thread": _THREADS,
+    "Resource temporarily unavailable": _THREADS,
+    "No space left": _FULL,
+}
+"""Where an error has no number: DuckDB's, and those of loading a module or beginning a thread."""
+
+
+def shortage_of(error: BaseException, path: object = None) -> HostError | None:
+    """Return the error for a shortage, if that is what another one tells of.
+
+    Parameters
+    ----------
+    error
+        Of the system, of a library, or ours.
+    path
+        What was being read or written.
+    """
+    if isinstance(error, LabError) and error.facts.get("shortage"):
+        return error if isinstance(error, HostError) else None
+    found = _words(error)
+    if found is None:
+        return None
+    what, advice = found
+    named = path or getattr(error, "filename", None)
+    at = "" if named is None else f" ({os.fsdecode(named) if isinstance(named, bytes) else named})"
+    number = error.facts.get("errno") if isinstance(error, LabError) else getattr(error, "errno", None)
+    return HostError(what + at, advice, shortage=True, errno=number)
+
+
+def raise_shortage(error: BaseException, path: object = None) -> None:
+    """Raise the error for a shortage, if there is one: what follows takes the rest for damage.
+
+    Raises
+    ------
+    HostError
+        It is one.
+    """
+    if (found := shortage_of(error, path)) is not None:
+        raise found from error
+
+
+def _words(error: BaseException) -> tuple[str, str] | None:
+    if isinstance(error, MemoryError):
+        return _MEMORY
+    if isinstance(error, LabError):
+        return _BY_NUMBER.get(error.facts.get("errno") or 0)
+    if isinstance(error, OSError) and error.errno is not None:
+        return _BY_NUMBER.get(error.errno)
+    text = str(error)
+    return next((found for words, found in _BY_WORDS.items() if words in text), None)
+
+
+TRACEBACK_VARIABLE = "SSDLAB_TRACEBACK"
+"""Set to anything, an error comes with its traceback."""
+_NO_MEMORY = "not enough memory for the simulated drive"
+"""What the native side says where a table of a drive that was made finds no memory (`flash/memory.rs`)."""
+
+
+def of_python(error: BaseException) -> LabError | None:
+    """Return any exception as an error of ours; None for those that end the process by themselves."""
+    if isinstance(error, LabError):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return stopped()
+    if isinstance(error, SystemExit | GeneratorExit):
+        return None
+    if (short := shortage_of(error)) is not None:
+        return short
+    if isinstance(error, OSError):
+        return _of_system(error)
+    if type(error).__name__ == "PanicException" and str(error).startswith(_NO_MEMORY):
+        return HostError(str(error), "make it smaller with scale=N, or stop other work")
+    if isinstance(error, RecursionError):
+        return UsageError("what was given is nested too deeply", "write it with fewer levels")
+    if isinstance(error, UnicodeError):
+        return UsageError(f"what was given is not text in UTF-8: {error}", "correct that part")
+    return LabError(
+        f"internal error: {type(error).__name__}: {error}",
+        f"please report it, with the command and the output under {TRACEBACK_VARIABLE}=1",
+    )
+
+
+STOPPED_ADVICE = "run it again, or resume the run if it was one"
+
+
+def stopped() -> Interrupted:
+    """Return the error of what a signal ended, and nobody else has told."""
+    return Interrupted("stopped by a signal", STOPPED_ADVICE)
+
+
+def _of_system(error: OSError) -> LabError:
+    named = error.filename if error.filename2 is None else error.filename2
+    what = "a call of the system failed" if named is None else excerpt(os.fsdecode(named))
+    advice = "see whether the name is right, and what lies there"
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        advice = "this user may not: ask whose it is, or name another place"
+    if not named:
+        advice = "see the kernel's log"
+    return of_os(error, what, advice, path=None if named is None else os.fsdecode(named))
+
+
+@contextmanager
+def of_drive(drive: str, drives: Sized) -> Iterator[None]:
+    """Let an error name the drive, as the user wrote it, where there are several."""
+    try:
+        yield
+    except LabError as error:
+        if len(drives) > 1 and drive not in error.what:
+            error.what = f"{drive}: {error.what}"
+        raise

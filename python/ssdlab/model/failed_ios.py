@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from ssdlab.model.errors import DriveError
-from ssdlab.model.named_options import NamedOptions
+from ssdlab.model.frozen import NamedOptions
 from ssdlab.model.summary import Summary
 from ssdlab.model.units import counted, fixed_share_text, share_text
 

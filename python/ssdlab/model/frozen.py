@@ -1,4 +1,4 @@
-"""The base of the models that users and files fill in: frozen, strict, with errors that say what to do."""
+"""The bases of all models: frozen, strict, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, field_validator, model_validator
 
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError, excerpt, unknown
 
 if TYPE_CHECKING:
-    from pydantic import ModelWrapValidatorHandler
+    from pydantic import ModelWrapValidatorHandler, ValidationInfo, ValidatorFunctionWrapHandler
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
@@ -154,3 +154,33 @@ def _fault_text(fault: ErrorDetails, field: FieldInfo | None) -> str:
         return words.format(_shown(context[name], field))
     message = fault["msg"].removeprefix("Value error, ")
     return f"which does not do: {message[0].lower()}{message[1:]}"
+
+
+class Stored(BaseModel):
+    """A frozen record; unknown fields are an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
+
+
+def absent(value: object) -> bool:
+    """Whether a field is left out of what is stored: one that older records do not have."""
+    return value is None
+
+
+class NamedOptions(Frozen):
+    """Options: what reads a text knows what is wrong with it and not whose it is; here that is added."""
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _named(cls, value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+        try:
+            return handler(value)
+        except UsageError as error:
+            name = info.field_name or ""
+            word = cls.model_fields[name].alias or name
+            within = error.facts.get("field")
+            if within is None or isinstance(value, str):  # a text's own fields are nobody's words
+                error.what = f"{word}: {error.what}"
+                error.advice = error.advice.removeprefix(f"{within}: ")
+                error.facts["field"] = word
+            raise

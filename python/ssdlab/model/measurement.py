@@ -15,8 +15,8 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from ssdlab.model.direction import DIRECTIONS, Direction
 from ssdlab.model.errors import LabError, unknown
+from ssdlab.model.summary import DIRECTIONS, Direction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -323,7 +323,7 @@ def _used_cells(cells: list[Cell]) -> list[Cell]:
 
 def _paused(measurement: Measurement, streams: list[dict[Direction, Cell]]) -> tuple[bool, ...]:
     """Return for each interval whether ssdlab stood still in it."""
-    from ssdlab.model.pauses import paused_rows
+    from ssdlab.model.summary import paused_rows
 
     if not streams:
         return ()

@@ -11,8 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError, excerpt
-from ssdlab.model.frozen import Frozen, Metavar
-from ssdlab.model.named_options import NamedOptions
+from ssdlab.model.frozen import Frozen, Metavar, NamedOptions
 
 _WATTS = re.compile(r"(\d+(?:\.\d+)?)\s*(W|mW|uW|µW)")
 _SCALE = {"W": 1.0, "mW": 1e-3, "uW": 1e-6, "µW": 1e-6}

@@ -2,28 +2,117 @@
 
 The command's flags and help, the parameters of `ssdlab.measure` and the run steps of a job derive from
 `MeasureOptions`; `MeasureOptions.workload` says what the options mean as a `Workload`.
+
+What can be set for every command that writes to drives: how one is made, and what may be lost.
+
+`measure`, `run`, `plan` and `job` take these options from here; each adds its own.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from math import gcd
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from ssdlab.model import units
 from ssdlab.model.arrival import Closed, Open, Rate
-from ssdlab.model.block_sizes import Block, Blocks
-from ssdlab.model.drive_options import DriveOptions
-from ssdlab.model.errors import Refused, UsageError, unknown
+from ssdlab.model.errors import LabError, Refused, UsageError, unknown
 from ssdlab.model.failed_ios import ErrorOptions
-from ssdlab.model.frozen import Bytes, Metavar
+from ssdlab.model.frozen import Bytes, Metavar, NamedOptions
 from ssdlab.model.meter_text import MeterOptions
-from ssdlab.model.pattern import AnyPattern, Sequential, Uniform, pattern_text
-from ssdlab.model.share import Share
-from ssdlab.model.span import AnySpan, Span
-from ssdlab.model.workload import MAX_DEPTH, MAX_WORKERS, Cpus, Mix, Stop, Stream, Workload
+from ssdlab.model.pattern import AnyPattern, AnySpan, Bands, Sequential, Span, Uniform, Zipf, pattern_text
+from ssdlab.model.units import duration_text, size_text
+from ssdlab.model.workload import MAX_DEPTH, MAX_WORKERS, Block, Blocks, Cpus, Mix, Stop, Stream, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+_PLAIN = re.compile(r"\d+(\.\d*)?|\.\d+")
+
+
+def parse_share(value: object) -> object:
+    """Return the share, from 0 to 1, that text such as ``25%`` or ``0.25`` means; other values pass.
+
+    Raises
+    ------
+    UsageError
+        It is neither, or more than all: ``25`` may mean either.
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if not _PLAIN.fullmatch(text):
+        return float(units.parse_percent(text))
+    share = float(text)
+    if share > 1:
+        advice = f"write {text}%, or {share / 100:g}" if share <= 100 else "write one such as 25%, or 0.25"
+        raise UsageError(f"share {value!r} is more than 1, which is all", advice, given=value)
+    return share
+
+
+Share = Annotated[float, BeforeValidator(parse_share), Metavar("PERCENT")]
+"""From 0 to 1; as text with a percent sign or without."""
+
+
+def endurance_cap(text: str) -> float:
+    """Return what the text of ``--endurance-cap`` means: a share, above 1 too, or whole bytes.
+
+    >>> endurance_cap("150%"), endurance_cap("40TB")
+    (1.5, 40000000000000)
+
+    Raises
+    ------
+    UsageError
+        It is neither a percentage nor a size above 0.
+    """
+    if text.lstrip().startswith("-"):
+        raise UsageError(
+            f"an endurance cap of {text.strip()} leaves nothing to write", "give one such as 20%"
+        )
+    if "%" not in text:
+        if (size := units.parse_bytes(text, noun="endurance cap")) == 0:
+            raise UsageError("an endurance cap of 0 leaves nothing to write", "give one such as 40TB")
+        return size
+    share = float(units.parse_percent(text, noun="endurance cap", beyond=True))
+    if share <= 0:
+        raise UsageError(f"an endurance cap of {text} leaves nothing to write", "give one such as 20%")
+    return share
+
+
+def _read(value: object) -> object:
+    return endurance_cap(value) if isinstance(value, str) else value
+
+
+Endurance = Annotated[int | float, BeforeValidator(_read), Metavar("CAP")]
+"""A share of a drive's rated endurance, where 0.1 is a tenth; or whole bytes, an `int`."""
+
+
+class DriveOptions(NamedOptions):
+    """How a drive is opened; names and text as on the command line."""
+
+    noun: ClassVar[str] = "option of a drive"
+
+    size_bytes: Bytes | None = Field(
+        None, alias="size", gt=0, description="make the file with this size if it is missing: 4GiB"
+    )
+    destroy: Annotated[str, Metavar("ID")] | None = Field(
+        None, description="identifier of the drive whose data may be lost (see ssdlab drives)"
+    )
+    wipe_signatures: bool = Field(
+        False, description="let --destroy cover a file system, partition table or array member on the drive"
+    )
+    endurance_cap: Endurance | None = Field(
+        None,
+        gt=0,
+        description="share of the rated endurance, or bytes, that may be written: 50%, 40TB [default: 10%]",
+    )
+
 
 Duration = Annotated[
     int,
@@ -296,3 +385,71 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
                 ramp_ns=self.ramp_ns,
                 interval_ns=self.interval_ns,
             )
+
+
+MEASURE = "measure"
+"""The pseudo-method of which a measurement is that was kept."""
+_OF_DRIVE_AND_METER = {
+    field.alias or name for each in (DriveOptions, MeterOptions) for name, field in each.model_fields.items()
+}
+_NOT_THE_LOAD = {*_OF_DRIVE_AND_METER, "seed", "log_ios", "save", "library"}
+"""How the drive was opened and what was kept; nor do the parameters of a method tell a seed."""
+_ALWAYS: dict[str, JsonValue] = {"rw": "randread", "bs": [{"bytes": 4096, "weight": 1}]}
+"""What is told even where it is the default: without it nobody would know what was measured."""
+
+
+def load_options(params: Mapping[str, JsonValue]) -> dict[str, str]:
+    """Return what was asked for, by name, without what would have been so anyway.
+
+    Parameters
+    ----------
+    params
+        The fields of `MeasureOptions` that were given, as a manifest holds them.
+    """
+    usual: dict[str, JsonValue] = MeasureOptions().model_dump(
+        mode="json", by_alias=True, exclude=set(_ALWAYS)
+    )
+    if "bytes" not in params:
+        usual["seconds"] = duration_text(DEFAULT_TIME_NS)
+    return {
+        name: option_text(name, value)
+        for name, value in sorted({**_ALWAYS, **params}.items())
+        if name in _ALWAYS or (name not in _NOT_THE_LOAD and value is not None and value != usual.get(name))
+    }
+
+
+def option_text(name: str, value: JsonValue) -> str:
+    """Return the value of a field of `MeasureOptions` as it could be typed, else as JSON."""
+    try:
+        text = _typed(name, value)
+    except (LabError, LookupError, ValueError):
+        text = None
+    return json.dumps(value, sort_keys=True) if text is None else text
+
+
+def _typed(name: str, value: JsonValue) -> str | None:
+    match value:
+        case list() if name == "bs":
+            blocks = [Block.model_validate(each) for each in value]
+            weighted = len(blocks) > 1
+            return ",".join(
+                size_text(each.bytes) + (f":{each.weight}" if weighted else "") for each in blocks
+            )
+        case dict() if name == "span":
+            return Span.model_validate(value).text
+        case dict() if name == "pattern":
+            return _pattern(value)
+        case list() | dict():
+            return ",".join(map(str, value)) if name == "cpus" else None
+        case int() if name in ("bytes", "size"):
+            return size_text(value)
+    return str(value)
+
+
+def _pattern(value: dict[str, JsonValue]) -> str:
+    """Return a pattern; its kind was not given and is not stored."""
+    if "theta_milli" in value:
+        return pattern_text(Zipf.model_validate(value))
+    if "bands" in value:
+        return pattern_text(Bands.model_validate(value))
+    return str(value["kind"])

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 
 SAVING_OFF = {"apst": "off", "link_power": "max_performance"}
 """Of each setting that lets a drive save power by itself: the value that forbids it."""

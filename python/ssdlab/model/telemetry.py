@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 
 PERIOD_S = 1.0
 """Between two samples; the first is taken one period after the start, so that nothing wakes a drive early."""

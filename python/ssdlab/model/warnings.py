@@ -10,7 +10,7 @@ The thresholds are named below with their reasons; what each warning says is in 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -33,8 +33,8 @@ from ssdlab.model.workload import Bursts, Closed, Pulses, Stream, Workload
 
 if TYPE_CHECKING:
     from ssdlab.model.host_load import HostContext
-    from ssdlab.model.pauses import Pause
-    from ssdlab.model.summary import Summary
+    from ssdlab.model.summary import Pause, Summary
+    from ssdlab.model.telemetry import Mark, StepTelemetry
 
 RATE_REACHED = 0.995
 """Share of the requested rate that must be done: Aerospike ACT's users ask 99.5 % of each slice."""
@@ -399,3 +399,42 @@ def _keeps_depth(stream: Stream) -> bool:
 
 def _errors_text(errors: Mapping[str, int]) -> str:
     return ", ".join(f"{count} x {errno_text(int(number))}" for number, count in errors.items())
+
+
+_NAMED = 3
+"""So many marks of one kind are told in full; the others are counted."""
+
+
+def judge_telemetry(telemetry: StepTelemetry | None, known: Collection[str] = ()) -> list[Warning]:
+    """Return a warning for each kind of mark.
+
+    Parameters
+    ----------
+    telemetry
+        Of one step; None of a drive that tells nothing.
+    known
+        Codes that were raised already, by what the measurement itself holds.
+    """
+    return [] if telemetry is None else [each for each in _judged(telemetry) if each.code not in known]
+
+
+def _judged(telemetry: StepTelemetry) -> Iterator[Warning]:
+    for code in dict.fromkeys(mark.code for mark in telemetry.marks):
+        marks = [mark for mark in telemetry.marks if mark.code == code]
+        yield _throttled(telemetry, marks) if code == "throttled" else Warning.of(code, what=_words(marks))
+
+
+def _words(marks: list[Mark]) -> str:
+    more = len(marks) - _NAMED
+    named = "; ".join(mark.what for mark in marks[:_NAMED])
+    return named + (f"; and {more} more" if more > 0 else "")
+
+
+def _throttled(telemetry: StepTelemetry, marks: list[Mark]) -> Warning:
+    heat = telemetry.health.temperature_c if telemetry.health is not None else None
+    words = {
+        "when": "once" if len(marks) == 1 else f"{len(marks)} times",
+        "temperature": "a temperature that it did not tell" if heat is None else f"{heat:.1f} °C",
+        "limit": "",
+    }
+    return Warning.of("throttled", words, events=len(marks), limit_w=None)

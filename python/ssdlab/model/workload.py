@@ -20,13 +20,79 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from ssdlab.model import units
 from ssdlab.model.arrival import AnyArrival, AsRecorded, Bursts, Closed, Open, Pulses
-from ssdlab.model.block_sizes import Block, Blocks
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen, Metavar, Nanoseconds
 from ssdlab.model.limits import DURATION_NS
-from ssdlab.model.pattern import AnyPattern, Band, Bands, Recording, Sequential, Stepped, Uniform, Zipf
-from ssdlab.model.span import AnySpan, Span
-from ssdlab.model.units import NS_PER_S
+from ssdlab.model.pattern import (
+    AnyPattern,
+    AnySpan,
+    Band,
+    Bands,
+    Recording,
+    Sequential,
+    Span,
+    Stepped,
+    Uniform,
+    Zipf,
+)
+from ssdlab.model.units import NS_PER_S, bytes_text
+
+MAX_BLOCK_BYTES = 1 << 30
+SECTOR_BYTES = 512
+
+
+class Block(Frozen):
+    """One block size and its share among the I/Os (not among the bytes)."""
+
+    bytes: Bytes = Field(ge=SECTOR_BYTES, le=MAX_BLOCK_BYTES, description="size, a multiple of 512 bytes")
+    weight: int = Field(1, ge=1, lt=2**32, description="relative frequency")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.bytes % SECTOR_BYTES:
+            raise UsageError(
+                f"block of {bytes_text(self.bytes)} is not a multiple of {SECTOR_BYTES} B",
+                "use multiples of 512 bytes; 4k is 4096 and 4kB is 4000",
+                block_bytes=self.bytes,
+            )
+        return self
+
+
+def _blocks(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (Block(bytes=value),)
+    if not isinstance(value, str):
+        return value
+    blocks, parts = [], value.split(",")
+    if len(parts) > 1 and not all(":" in part for part in parts):
+        raise UsageError(
+            f"block sizes {value!r} lack weights, and fio reads such a list as sizes of reads and of writes",
+            f"say how often each is: {_weighted(parts)}; reads and writes are always of the same sizes here",
+            given=value,
+        )
+    for part in parts:
+        size, _, weight = part.partition(":")
+        if weight and not (weight.strip().isdecimal() and len(weight) < 12):
+            raise UsageError(
+                f"weight {weight!r} in block sizes {value!r} is not a whole number",
+                "give sizes with weights such as 4k:70,128k:30",
+                given=value,
+            )
+        blocks.append(Block(bytes=units.parse_bytes(size, noun="block size"), weight=int(weight or 1)))
+    if len({block.bytes for block in blocks}) < len(blocks):
+        raise UsageError(f"block sizes {value!r} name one size twice", "name each size once", given=value)
+    return tuple(blocks)
+
+
+def _weighted(parts: list[str]) -> str:
+    """Return sizes with equal weights where they have none."""
+    equal = 100 // len(parts) or 1
+    return ",".join(part if ":" in part else f"{part.strip()}:{equal}" for part in parts)
+
+
+Blocks = Annotated[tuple[Block, ...], BeforeValidator(_blocks), Metavar("SIZES")]
+"""Block sizes; text such as ``"4k"`` or ``"4k:70,128k:30"`` is understood."""
+
 
 __all__ = [
     "AsRecorded",
@@ -408,3 +474,42 @@ _SHORTEST_ROW_NS = 100_000_000
 def row_ns(time_ns: int) -> int:
     """Return the length of a row for a measurement of so long: short enough to see it vary."""
     return min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
+
+
+FILL_BLOCK_BYTES = 128 * 1024
+"""SNIA's block for sequential preconditioning."""
+
+
+def fill_stream(
+    block_bytes: int, stop: Stop, *, name: str = "fill", span: Span | None = None, depth: int = 1
+) -> Stream:
+    """Return what a fill is made of: sequential writes, incompressible, by io_uring above a depth of 1."""
+    stream = Stream(
+        name=name,
+        ops=Mix(read_pct=0),
+        block=(Block(bytes=block_bytes),),
+        pattern=Sequential(),
+        depth=depth,
+        engine="sync" if depth == 1 else "uring",
+        stop=stop,
+    )
+    # One without a span of its own gets the lab's, which knows the limit.
+    return stream if span is None else stream.model_copy(update={"span": span})
+
+
+def fill_workloads(capacity_bytes: int, seed: int) -> tuple[Workload, ...]:
+    """Return one sequential pass of incompressible writes over every byte of a drive, one after the other.
+
+    A capacity need not be a multiple of the block; what is left of it is written last. Written beside the
+    others it would come among the first, and every block behind it would lie across two pages of the flash.
+    """
+    whole = capacity_bytes // FILL_BLOCK_BYTES * FILL_BLOCK_BYTES
+    rest = capacity_bytes - whole
+    # The greatest power of two that divides the rest is a multiple of the logical block, as the rest is.
+    parts = [("fill", 0, whole, FILL_BLOCK_BYTES), ("rest", whole, rest, rest & -rest)]
+    streams = (
+        fill_stream(block_bytes, Stop(span_once=True), name=name, span=Span(start=start, length=length))
+        for name, start, length, block_bytes in parts
+        if length
+    )
+    return tuple(Workload(seed=seed, streams=(stream,)) for stream in streams)

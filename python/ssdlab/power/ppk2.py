@@ -27,7 +27,7 @@ import numpy as np
 
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, UsageError
-from ssdlab.power.device_clock import DeviceClock
+from ssdlab.power.lines import DeviceClock
 from ssdlab.power.meter import MeterInfo, Samples, chosen_rails, silent
 
 if TYPE_CHECKING:

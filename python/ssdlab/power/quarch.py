@@ -19,8 +19,7 @@ import numpy as np
 
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, Refused, UsageError, excerpt
-from ssdlab.power.device_clock import DeviceClock
-from ssdlab.power.lines import Lines, address
+from ssdlab.power.lines import DeviceClock, Lines, address
 from ssdlab.power.meter import MeterInfo, Samples, in_order, silent
 from ssdlab.power.rails import AMOUNTS, Column, rails_of
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ssdlab.host.link import OF_TRANSPORT_BYTES_S
+from ssdlab.host.identity import OF_TRANSPORT_BYTES_S
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import throughput_text
 

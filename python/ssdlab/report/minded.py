@@ -18,7 +18,7 @@ from ssdlab.report.charts import (
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import moved
 from ssdlab.results.evidence import qualified
-from ssdlab.results.metric import Metric, united
+from ssdlab.results.points import Metric, united
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ssdlab.report.charts import Axis, Chart
     from ssdlab.report.runs import Shown
     from ssdlab.results.drive_states import StateCheck
-    from ssdlab.results.metric import Qualifier
+    from ssdlab.results.points import Qualifier
 
 _OF_QUANTITY: dict[str, tuple[str, ...]] = {
     "iops": ("IOPS", "MB/s"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ssdlab.model.fitting import misfit
 from ssdlab.report.charts import BarsChart, XyChart
 from ssdlab.report.view import Section
-from ssdlab.results.showable import table_fault
+from ssdlab.results.kind import table_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

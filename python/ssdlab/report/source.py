@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssdlab.lab.outcome import read_result, warned_of
-from ssdlab.model.errors import HostError, Refused
-from ssdlab.model.shortage import raise_shortage
+from ssdlab.model.errors import HostError, Refused, raise_shortage
 from ssdlab.results import tables
 from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_manifest, step_logs
 from ssdlab.results.schema import Departure

@@ -19,7 +19,7 @@ from ssdlab.report.drive_count import among
 from ssdlab.results.catalogue_row import figure_of, kinship
 from ssdlab.results.kin import LOAD, OF_AN_ENTRY, OF_FIGURES, UNFIT, apart, taken_apart
 from ssdlab.results.metered import meter_of
-from ssdlab.results.metric import labelled, labels, largest, spread_of, varies_by
+from ssdlab.results.points import labelled, labels, largest, spread_of, varies_by
 from ssdlab.results.qualifiers import CATALOGUE
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ssdlab.lab.rated_shares import OtherRating, RatedShare
     from ssdlab.report.runs import Shown
-    from ssdlab.results.metric import Metric
+    from ssdlab.results.points import Metric
 
 EXAMPLE = CATALOGUE["example"].label
 UNLIKE = "these runs were not taken alike"

@@ -20,28 +20,31 @@ import numpy as np
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, hold
-from ssdlab.model.direction import DIRECTIONS
-from ssdlab.model.errors import HostError, LabError, Refused
-from ssdlab.model.pauses import paused_rows
-from ssdlab.model.shortage import raise_shortage
-from ssdlab.model.summary import NO_SIDE
+from ssdlab.model.errors import HostError, LabError, Refused, raise_shortage
+from ssdlab.model.summary import DIRECTIONS, NO_SIDE, paused_rows
 from ssdlab.model.telemetry import FIGURES
 from ssdlab.results import tables
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.records import pauses_of
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, read_manifest, step_logs
-from ssdlab.results.samples import read_samples, sample_files, samples_name
 from ssdlab.results.schema import TableInfo
 from ssdlab.results.seal import file_digest
-from ssdlab.results.step_log import log_name
-from ssdlab.results.step_power import power_columns, power_name, read_power
+from ssdlab.results.step_log import (
+    log_name,
+    power_columns,
+    power_name,
+    read_power,
+    read_samples,
+    sample_files,
+    samples_name,
+)
 from ssdlab.results.store import write_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import ssdlab._core as _core
-    from ssdlab.model.pauses import Pause
+    from ssdlab.model.summary import Pause
     from ssdlab.model.telemetry import Sample
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Manifest

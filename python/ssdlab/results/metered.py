@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 from ssdlab.model.units import counted, fixed_share_text, significant, span_text
 
 if TYPE_CHECKING:

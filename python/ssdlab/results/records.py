@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 from pydantic import BaseModel, Field, JsonValue
 
 from ssdlab.model.errors import Refused
+from ssdlab.model.frozen import Stored, absent
 from ssdlab.model.host_load import HostLoad
-from ssdlab.model.pauses import Pause
-from ssdlab.model.stored import Stored, absent
-from ssdlab.model.summary import Summary
+from ssdlab.model.summary import Pause, Summary
 from ssdlab.model.telemetry import StepTelemetry
 from ssdlab.results import earlier
 from ssdlab.results.schema import Spread, Warned

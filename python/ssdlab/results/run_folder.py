@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from ssdlab.host.held_folder import HeldFolder, hold
-from ssdlab.model.errors import Refused, check_schema
-from ssdlab.model.shortage import raise_shortage
+from ssdlab.model.errors import Refused, check_schema, raise_shortage
 from ssdlab.results import seal
 from ssdlab.results.earlier import manifest_as_of_now
 from ssdlab.results.lines import RESTORE, JournalText, parse_journal, parse_notes

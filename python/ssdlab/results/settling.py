@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.state_folder import CHANGES
-from ssdlab.model.errors import HostError, LabError, Refused
-from ssdlab.model.shortage import raise_shortage
+from ssdlab.model.errors import HostError, LabError, Refused, raise_shortage
 from ssdlab.results import catalogue
 from ssdlab.results.run_folder import MANIFEST
 from ssdlab.results.seal import Chain

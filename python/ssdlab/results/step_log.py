@@ -1,18 +1,45 @@
-"""The append log of one step, as the rest of the lab reads it."""
+"""The append log of one step, as the rest of the lab reads it.
+
+The samples of one attempt at a step, until the run is compacted: `steps/NNNN-A.samples`.
+
+One line for each: a checksum, and the figures as JSON. A drive that is sampled as it works adds a line each
+second, so that a kill loses one; a reader stops at the first line that is not whole. The file of an attempt
+that ended its step has a last line, a checksum over all before it.
+
+The power samples of a step: a file beside its log until the run is compacted.
+
+A sealed line of JSON (rails, samples, SHA-256 of what follows), then the columns: start and end in ns since
+the start of the step's measurement, or of the step where it measures nothing, and W for each rail.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ssdlab.model.direction import DIRECTIONS
-from ssdlab.model.errors import LabError
+from ssdlab.model.errors import HostError, LabError, Refused
+from ssdlab.model.summary import DIRECTIONS
+from ssdlab.model.telemetry import FIGURES, Sample
+from ssdlab.results.lines import RESTORE
 from ssdlab.results.schema import Spread
+from ssdlab.results.seal import Chain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from ssdlab.analysis.energy import Array
+    from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.results import tables
 
 
 def log_name(ordinal: int, attempt: int) -> str:
@@ -88,3 +115,178 @@ def spread_of(measured: Any) -> Spread | None:  # noqa: ANN401 - a Measurement, 
         mean=float(iops.mean()),
         sd=float(iops.std(ddof=1)) if full.sum() > 1 else 0.0,
     )
+
+
+_ENDING = ".samples"
+_END = b"end"
+
+
+def samples_name(ordinal: int, attempt: int) -> str:
+    """Return the file name of an attempt's samples."""
+    return f"{ordinal:04d}-{attempt}{_ENDING}"
+
+
+def sample_files(steps: HeldFolder) -> list[tuple[int, int, str]]:
+    """Return ordinal, attempt and name of each such file, in order."""
+    found = []
+    for name in steps.names():
+        ordinal, _, attempt = name.removesuffix(_ENDING).partition("-")
+        if name.endswith(_ENDING) and ordinal.isdigit() and attempt.isdigit():
+            found.append((int(ordinal), int(attempt), name))
+    return sorted(found)
+
+
+def write_samples(steps: HeldFolder, name: str, samples: Iterable[Sample]) -> None:
+    """Put the samples of a finished attempt into its file, durably, in place of what was kept meanwhile."""
+    lines = b"".join(map(_line, samples))
+    steps.replace(name, lines + b"%08x %s\n" % (zlib.crc32(lines), _END))
+
+
+@contextmanager
+def kept_as_taken(steps: HeldFolder, name: str) -> Iterator[Callable[[Sample], None]]:
+    """Give what adds a sample to a file; the file is made with the first.
+
+    It may be called by a thread that comes late: nothing is added after the end of the block, when the number
+    of the descriptor may be another file's.
+    """
+    descriptor, over, lock = -1, False, Lock()
+
+    def keep(sample: Sample) -> None:
+        nonlocal descriptor
+        with lock:
+            if over:
+                return
+            if descriptor < 0:
+                descriptor = steps.append_to(name)
+            os.write(descriptor, _line(sample))
+
+    try:
+        yield keep
+    finally:
+        with lock:
+            over = True
+            if descriptor >= 0:
+                os.close(descriptor)
+
+
+def read_samples(steps: HeldFolder, name: str, *, ended: bool = False) -> list[Sample]:
+    """Return the samples of a file, up to the first line that is not whole; none if there is no file.
+
+    Raises
+    ------
+    Refused
+        The attempt `ended` its step, and the file is not whole. One from before there were last lines is.
+    """
+    try:
+        content = steps.read_bytes(name)
+    except FileNotFoundError:
+        return []
+    found = []
+    lines, _, torn = content.rpartition(b"\n")
+    at, whole = 0, not torn
+    for line in lines.split(b"\n") if lines else ():
+        checksum, _, text = line.partition(b" ")
+        is_end = text == _END
+        if not whole or checksum != b"%08x" % zlib.crc32(content[:at] if is_end else text):
+            whole = False
+            break
+        at += len(line) + 1
+        if is_end:
+            whole = at == len(content)
+        else:
+            at_ns, *figures = json.loads(text)
+            found.append(Sample(at_ns, **dict(zip(FIGURES, figures, strict=False))))
+    if ended and not whole:
+        path = str(steps.path / name)
+        raise Refused(f"{path} is damaged: it is not what was sealed", RESTORE, path=path)
+    return found
+
+
+def _line(sample: Sample) -> bytes:
+    values: list[Any] = [sample.at_ns, *(getattr(sample, name) for name in FIGURES)]
+    text = json.dumps(values, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+SUFFIX = ".power"
+_HEAD = ("rails", "samples", "sha256")
+
+
+class StepPower(NamedTuple):
+    """Samples of a step: shapes (n,), (n,) and (n, rails)."""
+
+    rails: tuple[str, ...]
+    start_ns: Array
+    end_ns: Array
+    watts: Array
+
+
+def power_name(ordinal: int, attempt: int) -> str:
+    """Return the file name of an attempt's power samples."""
+    return f"{ordinal:04d}-{attempt}{SUFFIX}"
+
+
+def write_power(steps: HeldFolder, name: str, power: StepPower) -> None:
+    """Write the samples durably.
+
+    Raises
+    ------
+    OSError
+        When the file system is full or fails.
+    """
+    columns = (power.start_ns.astype("<i8"), power.end_ns.astype("<i8"), power.watts.astype("<f8"))
+    body = b"".join(np.ascontiguousarray(each).tobytes() for each in columns)
+    stated = (list(power.rails), len(power.start_ns), hashlib.sha256(body).hexdigest())
+    head = dict(zip(_HEAD, stated, strict=True))
+    steps.replace(name, Chain().write(json.dumps(head)) + body)
+
+
+def read_power(steps: HeldFolder, name: str) -> StepPower:
+    """Read the samples of a step.
+
+    Raises
+    ------
+    HostError
+        The file is damaged.
+    """
+    head, _, body = steps.read_bytes(name).partition(b"\n")
+    try:
+        stated = json.loads(Chain().read(head))
+        rails, count = tuple(stated["rails"]), int(stated["samples"])
+        # With more in it than that, it is a line with a seal that is none any more.
+        whole = len(stated) == len(_HEAD) and stated["sha256"] == hashlib.sha256(body).hexdigest()
+    except (ValueError, KeyError, TypeError):
+        whole = False
+    if not whole:
+        path = steps.path / name
+        raise HostError(
+            f"{path} is damaged: it is not what was sealed",
+            "check that disk; restore the file from a copy, or run the method again",
+            path=str(path),
+        )
+    times = np.frombuffer(body, dtype="<i8", count=2 * count).reshape(2, count)
+    watts = np.frombuffer(body, dtype="<f8", offset=16 * count).reshape(count, len(rails))
+    return StepPower(rails, times[0], times[1], watts)
+
+
+def power_columns(steps: HeldFolder) -> list[tables.Columns]:
+    """Return the lines of the power table, a part for each rail of each attempt."""
+    parts = []
+    for name in steps.names():
+        if not name.endswith(SUFFIX):
+            continue
+        ordinal, _, attempt = name.removesuffix(SUFFIX).partition("-")
+        power = read_power(steps, name)
+        count = len(power.start_ns)
+        for at, rail in enumerate(power.rails):
+            parts.append(
+                {
+                    "ordinal": np.full(count, int(ordinal), dtype=np.int32),
+                    "attempt": np.full(count, int(attempt), dtype=np.int32),
+                    "rail": np.full(count, rail, dtype=np.object_),
+                    "start_ns": power.start_ns,
+                    "end_ns": power.end_ns,
+                    "mean_w": power.watts[:, at],
+                }
+            )
+    return parts

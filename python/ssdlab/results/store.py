@@ -17,19 +17,48 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, hold, read_whole
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError, excerpt
 from ssdlab.results.journal import now
-from ssdlab.results.lines import parse_notes
-from ssdlab.results.run_folder import MANIFEST, NOTES, STEPS, RunFolder
-from ssdlab.results.run_words import run_words as run_words
-from ssdlab.results.run_words import short_id as short_id
-from ssdlab.results.schema import RUN_SCHEMA, Note
-from ssdlab.results.seal import seal_document
-from ssdlab.results.sealing import sealed_of
+from ssdlab.results.lines import parse_journal, parse_notes
+from ssdlab.results.run_folder import APART, JOURNAL, MANIFEST, NOTES, STEPS, RunFolder, read_sealed_manifest
+from ssdlab.results.schema import RUN_SCHEMA, Note, Sealed
+from ssdlab.results.seal import file_digest, seal_document
 from ssdlab.results.unwritten_tables import lacks_tables
+from ssdlab.results.unwritten_tables import run_words as run_words
+from ssdlab.results.unwritten_tables import short_id as short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from ssdlab.results.schema import ActualStatus, Manifest
+
+
+def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
+    """Return the seals of a run that has just been finished.
+
+    Raises
+    ------
+    Refused
+        Its journal, or a run of a suite, is damaged.
+    """
+    from ssdlab.results.tables import (
+        HIST,
+        IOS,
+        SERIES,
+        TELEMETRY,
+    )  # numpy, which most readers of a run do without
+
+    apart = APART | {HIST, IOS, SERIES, TELEMETRY}  # the manifest's list of tables seals those
+    data = folder.read_bytes(JOURNAL) if folder.exists(JOURNAL) else b""
+    journal = parse_journal(data, folder.path / JOURNAL, manifest.run_id)
+    others = (name for name in folder.names() if name not in apart and not name.startswith("."))
+    files = {name: file_digest(folder, name) for name in others if folder.is_file(name)}
+    runs: dict[str, str] = {}
+    for child in manifest.children:
+        if child.left_out is None:
+            found = read_sealed_manifest(folder.path.parent / child.run_id)[1]
+            if found is not None:
+                runs[child.run_id] = found
+    return Sealed(journal_lines=journal.chain.lines, journal_seal=journal.chain.seal, files=files, runs=runs)
+
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no letters that are mistaken for digits."""

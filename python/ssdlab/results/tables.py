@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ssdlab.model.shortage import raise_shortage
+from ssdlab.model.errors import raise_shortage
 from ssdlab.model.telemetry import FIGURES
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, read_whole
 from ssdlab.model.errors import Refused, UsageError, excerpt
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 from ssdlab.results import seal
 from ssdlab.results.journal import now
 from ssdlab.results.lines import RESTORE

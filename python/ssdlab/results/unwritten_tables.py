@@ -7,13 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.host.state_folder import default_library
 from ssdlab.model.errors import Refused
-from ssdlab.results.run_words import run_words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.results.schema import Manifest
+
+
+def short_id(run_id: str) -> str:
+    """Return the letters at the end of an id, which alone name the run."""
+    return run_id.rpartition("-")[2]
+
+
+def run_words(folder: Path) -> str:
+    """Return how to name a run in a command: its letters in the default library, else its path."""
+    return short_id(folder.name) if folder.parent == default_library() else str(folder)
+
 
 STEPS = "steps"
 """The folder of step logs in a run folder, until the tables are written."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.model.errors import Refused
-from ssdlab.model.shortage import raise_shortage
+from ssdlab.model.errors import LabError, Refused, raise_shortage
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.run_folder import (
     APART,
@@ -18,12 +18,13 @@ from ssdlab.results.run_folder import (
     MANIFEST,
     STEPS,
     RunFolder,
+    read_manifest,
 )
 from ssdlab.results.seal import read_document
 from ssdlab.results.tags import read_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from ssdlab.results.schema import SealState
@@ -162,3 +163,39 @@ def _is_empty(folder: HeldFolder, name: str) -> bool:
     except OSError as error:
         raise_shortage(error)
         return False
+
+
+_UNLIKE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What comes of a record that is not as it was written: a key gone, a text for a number."""
+
+
+@contextmanager
+def doubting(folders: Sequence[Path]) -> Iterator[None]:
+    """Lay it to a run without a seal, not to this program, if what it holds cannot be made sense of.
+
+    Parameters
+    ----------
+    folders
+        The runs that the block reads.
+
+    Raises
+    ------
+    Refused
+        The block failed on what such a run holds.
+    """
+    try:
+        yield
+    except LabError:
+        raise
+    except _UNLIKE as error:
+        unsealed = next(
+            (folder for folder in folders if read_manifest(folder).seal_state == "not sealed"), None
+        )
+        if unsealed is None:
+            raise
+        raise Refused(
+            f"{unsealed} holds what cannot be made sense of ({type(error).__name__}: {error}); it was made "
+            "before there were seals, and is probably damaged",
+            "restore it from a copy",
+            path=str(unsealed),
+        ) from error

@@ -15,9 +15,9 @@ from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.library.comparing import side_of
 from ssdlab.model.errors import Refused
 from ssdlab.results import catalogue
+from ssdlab.results.departures import span_of
 from ssdlab.results.kin import Incomparable
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.spans import span_of
 from ssdlab.results.tags import change_tags
 from ssdlab.runs.resume_checks import resumable_method
 from ssdlab.runs.session import start

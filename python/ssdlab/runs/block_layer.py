@@ -17,9 +17,9 @@ from ssdlab.analysis.block_times import Requests
 from ssdlab.formats.traces.capture import LOOK_S, SETTLED_NS, traced_device
 from ssdlab.host.sysfs import is_folder
 from ssdlab.host.tracefs import Tracing
-from ssdlab.model.block_times import BlockTimes
 from ssdlab.model.errors import LabError
 from ssdlab.model.pattern import Recording
+from ssdlab.model.summary import BlockTimes
 from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:

@@ -20,12 +20,11 @@ from pydantic import Field, JsonValue
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.host.chain import Layer, chain_of
-from ssdlab.host.consent import has_own_name
+from ssdlab.host.consent import has_own_name, is_sealed, seal
 from ssdlab.host.durable import library_errors
-from ssdlab.host.host_key import is_sealed, seal
 from ssdlab.host.sysfs import HostFiles, there
 from ssdlab.model.errors import Refused
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 from ssdlab.results.journal import boot_id, now
 from ssdlab.results.run_folder import CONSENT
 from ssdlab.results.schema import DriveInfo

@@ -1,9 +1,9 @@
-"""Whether ssdlab itself stood still while a real drive was measured; what counts as that: `model.pauses`."""
+"""Whether ssdlab itself stood still while a real drive was measured; what counts as that: `model.summary`."""
 
 from __future__ import annotations
 
 from ssdlab.model.closing import Closing
-from ssdlab.model.pauses import MIN_PAUSE_S, PERIOD_S, Gap, Pause, pauses_in
+from ssdlab.model.summary import MIN_PAUSE_S, PERIOD_S, Gap, Pause, pauses_in
 
 
 class Heartbeat(Closing):

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.output_files import OutputFile
 from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
-from ssdlab.model.fill import fill_workloads
 from ssdlab.model.options import MeasureOptions
-from ssdlab.model.workload import Workload
+from ssdlab.model.workload import Workload, fill_workloads
 from ssdlab.runs.seeding import seed_for
 from ssdlab.runs.watcher import Silent, Watcher
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.model.measurement import Measurement
-    from ssdlab.model.pauses import Pause
+    from ssdlab.model.summary import Pause
     from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.runs.metering import Metering
     from ssdlab.runs.observe import Observation
@@ -355,8 +354,7 @@ def _judged(
     telemetry: StepTelemetry | None,
     pauses: Sequence[Pause],
 ) -> Measurement:
-    from ssdlab.model.telemetry_warnings import judge_telemetry
-    from ssdlab.model.warnings import Warning, judge, judge_pauses
+    from ssdlab.model.warnings import Warning, judge, judge_pauses, judge_telemetry
 
     summary = measurement.summary()
     around = observation.around(summary)

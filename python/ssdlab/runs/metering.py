@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ssdlab.power.meter import MeterInfo
     from ssdlab.results.records import RestRecord
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.step_power import StepPower
+    from ssdlab.results.step_log import StepPower
     from ssdlab.runs.witness import Watched
 
 _MODEL_BINS = 1000
@@ -179,7 +179,7 @@ class LiveMetering(Metering):
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
         """Keep what is drawn from now to the end of the step."""
-        from ssdlab.results.step_power import StepPower, write_power
+        from ssdlab.results.step_log import StepPower, write_power
 
         self._step_ns = self._zero_ns = time.monotonic_ns()
         try:
@@ -260,7 +260,7 @@ class ModelMetering(Metering):
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
         """Keep the mean of each interval row; of a step without, of equal parts."""
-        from ssdlab.results.step_power import write_power
+        from ssdlab.results.step_log import write_power
 
         self._edges, began_ns = None, self._drive.native.now_ns
         yield
@@ -277,7 +277,7 @@ class ModelMetering(Metering):
     def _samples(self, edges: list[tuple[int, int]]) -> StepPower:
         import numpy as np
 
-        from ssdlab.results.step_power import StepPower
+        from ssdlab.results.step_log import StepPower
 
         base = self._base_ns
         drawn = [self._drive.power(base + start, base + end) for start, end in edges]

@@ -31,7 +31,7 @@ def chosen_meter(
         The rig file is wrong.
     """
     if given is None and not simulated:
-        from ssdlab.host.rig import read_rig
+        from ssdlab.host.platform import read_rig
 
         given = read_rig(rig).meter
     if given is not None and given.kind == "none":

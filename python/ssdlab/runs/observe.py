@@ -9,7 +9,7 @@ from ssdlab.model.host_load import HostContext
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
-    from ssdlab.model.queue_settings import Conditions
+    from ssdlab.model.host_load import Conditions
     from ssdlab.model.summary import Summary
 
 _DEVICE_READING_S = 0.5

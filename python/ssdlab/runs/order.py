@@ -18,7 +18,7 @@ from ssdlab.lab.verbs.bounds import Bounds
 from ssdlab.lab.verbs.stream_bounds import layout_bounds, simulating_bounds
 from ssdlab.model.capabilities import is_made_up, words_of
 from ssdlab.model.errors import Refused, Unsupported
-from ssdlab.model.fill import FILL_BLOCK_BYTES
+from ssdlab.model.workload import FILL_BLOCK_BYTES
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, check_fits, misfit, variant_info, varied
 from ssdlab.runs.meters import chosen_meter
 from ssdlab.runs.pace import pace_of, planning_of

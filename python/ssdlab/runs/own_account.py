@@ -92,7 +92,7 @@ class OwnAccount(Metering):
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
         """Keep what was told in a step that measured."""
-        from ssdlab.results.step_power import StepPower, write_power
+        from ssdlab.results.step_log import StepPower, write_power
 
         self._trace = None
         try:

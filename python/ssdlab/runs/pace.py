@@ -16,16 +16,14 @@ from ssdlab.analysis.pace import ANY_DRIVE, FASTEST_BYTES_S, Filling, Known, Loa
 from ssdlab.drives.planned_power import planned_features
 from ssdlab.drives.rated import rated_values
 from ssdlab.drives.spare import spare_of
-from ssdlab.host.identity import Identity
-from ssdlab.host.link import link_bytes_s
+from ssdlab.host.identity import Identity, link_bytes_s
 from ssdlab.lab.verbs.bounds import Planning
 from ssdlab.lab.verbs.stream_bounds import load_of
 from ssdlab.model.arrival import Closed
 from ssdlab.model.errors import LabError
-from ssdlab.model.fill import FILL_BLOCK_BYTES
 from ssdlab.model.pattern import Recording
 from ssdlab.model.units import significant
-from ssdlab.model.workload import Mix
+from ssdlab.model.workload import FILL_BLOCK_BYTES, Mix
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
 from ssdlab.runs.rating_floor import slowest_fill

@@ -8,7 +8,7 @@ from ssdlab.drives.spare import spare_of
 from ssdlab.lab.parts.one_pass import Advice, AfterPass, Judged, Pass, judge, lay_out, refuse_before_made
 from ssdlab.lab.parts.steady import SteadyParams, steady_until
 from ssdlab.lab.parts.workloads import closed_loop
-from ssdlab.model.span import span_unit_bytes
+from ssdlab.model.pattern import span_unit_bytes
 from ssdlab.model.units import NS_PER_S, duration_text
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from ssdlab.drives import open_drive
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.model.errors import Interrupted, LabError
-from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_workloads
-from ssdlab.model.span import SPAN_UNIT_BYTES
+from ssdlab.model.pattern import SPAN_UNIT_BYTES
 from ssdlab.model.summary import NO_WORKERS
 from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import FILL_BLOCK_BYTES, fill_workloads
 from ssdlab.runs.pace import FILLS_FROM, SETTLED_CAPACITIES
 
 if TYPE_CHECKING:

@@ -20,12 +20,10 @@ from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
 from ssdlab.host.documents import read_document, user_path
 from ssdlab.model.document import Document
 from ssdlab.model.errors import LabError, UsageError
-from ssdlab.model.fill import fill_workloads
-from ssdlab.model.pattern import Sequential, Uniform
-from ssdlab.model.span import Span
+from ssdlab.model.pattern import Sequential, Span, Uniform
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import NS_PER_S, capacity_text, span_text
-from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload, fill_workloads
 
 if TYPE_CHECKING:
     import ssdlab._core as _core

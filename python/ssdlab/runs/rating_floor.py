@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf, log1p
 from typing import TYPE_CHECKING
 
-from ssdlab.model.fill import FILL_BLOCK_BYTES
+from ssdlab.model.workload import FILL_BLOCK_BYTES
 from ssdlab.runs.rating_limits import UNIT_BYTES, Parts, command_s, fastest_writes, part_times
 
 if TYPE_CHECKING:

@@ -182,7 +182,7 @@ def _metered(
     step: Step, info: MeterInfo, trace: PowerTrace, folder: HeldFolder, window: tuple[int, int, int]
 ) -> Step:
     """Return a step with its power, its samples kept beside its log."""
-    from ssdlab.results.step_power import StepPower, power_name, write_power
+    from ssdlab.results.step_log import StepPower, power_name, write_power
 
     if step.result.rest is not None:
         return _metered_rest(step, info, trace)

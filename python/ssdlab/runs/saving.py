@@ -13,13 +13,11 @@ from ssdlab.results.evidence import qualified
 from ssdlab.results.journal import boot_id, now, step_hash
 from ssdlab.results.lease import RunLock
 from ssdlab.results.lines import journal_bytes
-from ssdlab.results.metric import Metric, Qualifier
+from ssdlab.results.points import Metric, Qualifier
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
 from ssdlab.results.run_folder import JOURNAL, STEPS, Step
-from ssdlab.results.samples import samples_name, write_samples
 from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Session, Warned
-from ssdlab.results.step_log import log_name, spread_of
-from ssdlab.results.step_power import power_name
+from ssdlab.results.step_log import log_name, power_name, samples_name, spread_of, write_samples
 from ssdlab.results.store import make_run_folder, new_run_id, write_manifest
 from ssdlab.runs.provenance import drive_info, host_context, metered_by, tool
 

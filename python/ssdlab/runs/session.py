@@ -23,15 +23,15 @@ from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import RunData, RunFacts
 from ssdlab.lab.remarks import departures_of, warnings_of
 from ssdlab.model.errors import Refused
+from ssdlab.results.departures import first_bytes, span_of
 from ssdlab.results.evidence import qualified, unprepared
 from ssdlab.results.finishing import explaining_stops
 from ssdlab.results.journal import Journal
 from ssdlab.results.lease import RunLock
-from ssdlab.results.live import LiveFile
 from ssdlab.results.metered import meter_of, with_errors
+from ssdlab.results.progress import LiveFile
 from ssdlab.results.run_folder import STEPS, RunFolder, step_logs
 from ssdlab.results.schema import Departure, Manifest, Warned
-from ssdlab.results.spans import first_bytes, span_of
 from ssdlab.results.store import begin_run, hold_library, run_words
 from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
@@ -304,7 +304,7 @@ class _Run:
         record = self._metering.record()
         if record is None:
             return None
-        from ssdlab.results.run_energy import energy_of
+        from ssdlab.results.finishing import energy_of
 
         with library_errors(self._folder), self._held.folder(STEPS, make=True) as folder:
             return {**record, **energy_of(folder, steps)}

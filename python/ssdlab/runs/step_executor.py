@@ -19,18 +19,22 @@ from ssdlab.host.durable import library_errors
 from ssdlab.lab.traces.recording import in_folder
 from ssdlab.lab.verbs.foreign import done
 from ssdlab.lab.verbs.workload_verb import totals, written_in
-from ssdlab.model.block_times import FACT
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
-from ssdlab.model.summary import Summary
-from ssdlab.model.telemetry_warnings import judge_telemetry
-from ssdlab.model.warnings import Warning, judge, judge_pauses
+from ssdlab.model.summary import FACT, Summary
+from ssdlab.model.warnings import Warning, judge, judge_pauses, judge_telemetry
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
-from ssdlab.results.samples import kept_as_taken, samples_name, write_samples
 from ssdlab.results.schema import Warned
-from ssdlab.results.step_log import log_name, rows_written, spread_of
-from ssdlab.results.step_power import power_name
+from ssdlab.results.step_log import (
+    kept_as_taken,
+    log_name,
+    power_name,
+    rows_written,
+    samples_name,
+    spread_of,
+    write_samples,
+)
 from ssdlab.results.store import run_words
 from ssdlab.runs import block_layer
 from ssdlab.runs.conditions.keeper import ConditionKeeper
@@ -49,8 +53,8 @@ if TYPE_CHECKING:
     from ssdlab.lab.steps import Request
     from ssdlab.lab.verbs.context import Tables
     from ssdlab.model.measurement import Measurement
-    from ssdlab.model.pauses import Pause
-    from ssdlab.model.span import Span
+    from ssdlab.model.pattern import Span
+    from ssdlab.model.summary import Pause
     from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import PartRecord

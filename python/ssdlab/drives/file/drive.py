@@ -21,7 +21,7 @@ from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.statx import file_details
 from ssdlab.host.sysfs import HostFiles, device_number
 from ssdlab.model.errors import DriveError, Refused
-from ssdlab.model.queue_settings import Conditions
+from ssdlab.model.host_load import Conditions
 from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ssdlab.host.attributes import disk_of
+from ssdlab.host.chain import Loop, attached_loops
 from ssdlab.host.exports import Export, exports, hidden_servers
-from ssdlab.host.loops import Loop, attached_loops
 from ssdlab.host.mounts import Mount, Swap, devices_of, mounts, swap_areas
 from ssdlab.host.openers import Opened, look_at_processes
 from ssdlab.host.rights import BY_RIGHTS, Unseen

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from ssdlab.host.counters import IoCounters
     from ssdlab.model.capabilities import Capabilities
     from ssdlab.model.failed_ios import OnError
+    from ssdlab.model.host_load import Conditions
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.power_features import PowerFeatures
-    from ssdlab.model.queue_settings import Conditions
     from ssdlab.model.workload import Workload
 
 __all__ = ["ENGINE", "PREFIX", "SimulatedDrive", "SimulatedText", "identity_of", "profile_text", "profiles"]
@@ -116,7 +116,7 @@ class SimulatedDrive(Closing):
             self._file.take_up(self._native)
             self._kept = self._native.digest()
         elif not self._allow_unwritten:
-            from ssdlab.model.fill import fill_workloads
+            from ssdlab.model.workload import fill_workloads
 
             self._writing = True
             for fill in fill_workloads(self.capacity_bytes, _FILL_SEED):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ssdlab.host.attributes import controller_of
 from ssdlab.host.cpus import CpuTimes, busy_share, read_cpu_times
-from ssdlab.host.link import link_bytes_s
-from ssdlab.host.pci import pci_device_of
+from ssdlab.host.identity import link_bytes_s
+from ssdlab.host.platform import pci_device_of
 from ssdlab.host.sysfs import HostFiles, text, within
 from ssdlab.model.telemetry import Mark, MarkCode
 from ssdlab.model.units import counted

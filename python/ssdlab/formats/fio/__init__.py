@@ -9,10 +9,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.formats.fio.arrivals import arrival, max_jobs
-from ssdlab.formats.fio.jobs import jobs
-from ssdlab.formats.fio.places import distribution
-from ssdlab.formats.fio.shares import percents
+from ssdlab.formats.fio.stream import arrival, distribution, jobs, max_jobs, percents
 from ssdlab.model.arrival import AsRecorded
 from ssdlab.model.pattern import Recording, Sequential
 from ssdlab.model.workload import Mix, Ratio

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from pathlib import Path
-from typing import IO, Literal, Protocol, cast
+from typing import IO, Annotated, Literal, Protocol, cast
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from ssdlab.formats import tar
-from ssdlab.formats.traces import blkparse, example, iolog
+from ssdlab.formats.traces import blkparse, example
 from ssdlab.formats.traces.columns import (
     ALIBABA,
     ALIBABA_CLOCK,
@@ -31,8 +31,26 @@ from ssdlab.formats.traces.columns import (
 from ssdlab.formats.traces.events import BadLine, Event, NotItsTime
 from ssdlab.host.documents import open_regular, peekable, text_lines, user_path
 from ssdlab.model.errors import HostError, UsageError, of_os
-from ssdlab.model.frozen import Frozen
+from ssdlab.model.frozen import Frozen, Metavar
 from ssdlab.model.limits import DEVICES, EMPTY_LINES, PATH_BYTES
+
+
+def _absolute(value: object) -> object:
+    if not isinstance(value, str) or value in ("", example.NAME):
+        return value
+    return str(user_path(value).absolute())
+
+
+def _description(value: object) -> object:
+    """Leave columns that are described in place as they are; a file gets its whole path."""
+    return value if isinstance(value, str) and ":" in value else _absolute(value)
+
+
+TraceFile = Annotated[str, BeforeValidator(_absolute), Metavar("FILE")]
+"""A trace, or the name of the made-up one."""
+Description = Annotated[str, BeforeValidator(_description), Metavar("FILE")]
+"""Columns described in place, or the file that describes them."""
+
 
 Format = Literal["auto", "iolog", "blkparse", "msr", "alibaba", "columns"]
 ALL = "all"
@@ -70,7 +88,7 @@ class Source(Frozen):
     device: str = Field("", description="one of the trace's devices, or all; may be left out if there is one")
     action: blkparse.Action = Field("Q", description="of blkparse: Q queued, D issued to the driver")
     unit: TimeUnit = Field("us", description="of the times of a fio iolog version 3")
-    waits: iolog.Waits = Field("", description="of a fio iolog version 2: ms from the start, or us more")
+    waits: blkparse.Waits = Field("", description="of a fio iolog version 2: ms from the start, or us more")
     bad_lines: Literal["stop", "skip"] = Field("stop", description="what a line that cannot be read means")
 
 
@@ -277,14 +295,14 @@ def _parser(source: Source, head: str, tally: Tally) -> _Parser:
         name = "columns" if source.columns else _format_of(source, head)
     tally.format = name
     if name == "iolog":
-        version = iolog.version_of(head)
+        version = blkparse.version_of(head)
         if version not in (2, 3):
             raise UsageError(
                 f"{source.file} begins with {head.strip()[:60]!r}: no fio iolog of version 2 or 3",
                 "write one with fio --write_iolog, or name another --set format",
             )
         tally.format = f"iolog v{version}"
-        return iolog.Iolog(version, TIME_UNITS_NS[source.unit], source.waits)
+        return blkparse.Iolog(version, TIME_UNITS_NS[source.unit], source.waits)
     if name == "blkparse":
         return blkparse.Blkparse(source.action)
     if name == "columns":
@@ -305,7 +323,7 @@ def _format_of(source: Source, head: str) -> Format:
     """
     if not head:
         raise UsageError(f"{source.file} is empty", "give a trace with at least one I/O", file=source.file)
-    if iolog.version_of(head) is not None:
+    if blkparse.version_of(head) is not None:
         return "iolog"
     if blkparse.looks_like(head):
         return "blkparse"

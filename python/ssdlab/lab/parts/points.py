@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.analysis.littles_law import littles_ratio
 from ssdlab.lab.figures import power_scalars
-from ssdlab.model.direction import DIRECTIONS
-from ssdlab.model.summary import NO_SIDE
+from ssdlab.model.summary import DIRECTIONS, NO_SIDE
 from ssdlab.model.workload import Mix, Ratio, RecordedOps, Stream
-from ssdlab.results.attribution import attribute
+from ssdlab.results.evidence import attribute
 from ssdlab.results.schema import Point
 
 if TYPE_CHECKING:
-    from ssdlab.model.direction import Direction
+    from ssdlab.model.summary import Direction
     from ssdlab.results.run_folder import Step
 
 __all__ = ["missing_point", "point_of", "power_scalars"]

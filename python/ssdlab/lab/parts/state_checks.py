@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.analysis.falling import Fall, came_back, deepest_fall
+from ssdlab.analysis.saturation import Fall, came_back, deepest_fall
 from ssdlab.lab.parts.steady import window_check
 from ssdlab.results.drive_states import StateCheck, doubts
 from ssdlab.results.evidence import evidence_of, why_faulty

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.analysis.rounds import RunningRounds, round_speeds
-from ssdlab.analysis.steady_state import WINDOW, first_steady, judge_window, left
+from ssdlab.analysis.steady_state import WINDOW, RunningRounds, first_steady, judge_window, left, round_speeds
 from ssdlab.lab.method import Params, RunData, Seconds, param
 from ssdlab.lab.parts.workloads import Order, closed_loop
 from ssdlab.lab.steps import STEADY, Until

@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import Literal
 
 from ssdlab.model.arrival import Bursts, Open
-from ssdlab.model.pattern import Sequential, Uniform
-from ssdlab.model.span import Span
+from ssdlab.model.pattern import Sequential, Span, Uniform
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload, row_ns
 

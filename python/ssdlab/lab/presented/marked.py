@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.results.claim import Amount, clause
 from ssdlab.results.kind import loaded
-from ssdlab.results.metric import labels, united
+from ssdlab.results.points import labels, united
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ssdlab.results.claim import Claim
     from ssdlab.results.kind import ResultKind
-    from ssdlab.results.metric import Metric, Qualifier
+    from ssdlab.results.points import Metric, Qualifier
     from ssdlab.results.schema import ResultBase
 
 _OF_ONE = frozenset({"few-samples", "search-ceiling", "within-cache"})

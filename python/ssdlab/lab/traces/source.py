@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 from ssdlab.model.units import counted, counted_were
 from ssdlab.results.claim import Claim
-from ssdlab.results.metric import Qualifier
+from ssdlab.results.points import Qualifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.base import Until as Ends
     from ssdlab.lab.verbs.outcome import Outcome
     from ssdlab.model.measurement import Measurement
-    from ssdlab.model.span import Span
+    from ssdlab.model.pattern import Span
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import PartRecord, StepResult
     from ssdlab.results.run_folder import Step

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from ssdlab.lab.verbs.bounds import Bounds, Planned, Planning
 from ssdlab.lab.verbs.verb import Facts, StateRole, Verb
 from ssdlab.model.errors import DriveError
-from ssdlab.results.metric import Qualifier
+from ssdlab.results.points import Qualifier
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import Departure
 

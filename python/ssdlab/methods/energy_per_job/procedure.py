@@ -26,8 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.formats.traces import example
-from ssdlab.formats.traces.files import TraceFile
-from ssdlab.formats.traces.reading import Source
+from ssdlab.formats.traces.reading import Source, TraceFile
 from ssdlab.plugin import (
     NS_PER_S,
     AsRecorded,

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.forecast import forecast
-from ssdlab.analysis.steady_state import WINDOW, first_steady
+from ssdlab.analysis.steady_state import WINDOW, first_steady, forecast
 from ssdlab.plugin import (
     NS_PER_S,
     Block,

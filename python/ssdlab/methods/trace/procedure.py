@@ -31,11 +31,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.formats.traces import example
-from ssdlab.formats.traces.blkparse import Action
+from ssdlab.formats.traces.blkparse import Action, Waits
 from ssdlab.formats.traces.columns import TimeUnit
-from ssdlab.formats.traces.files import Description, TraceFile
-from ssdlab.formats.traces.iolog import Waits
-from ssdlab.formats.traces.reading import Format, Source
+from ssdlab.formats.traces.reading import Description, Format, Source, TraceFile
 from ssdlab.plugin import (
     AT_ONCE,
     NS_PER_S,

@@ -15,7 +15,7 @@ from ssdlab.results.catalogue_row import kinship
 from ssdlab.results.claim import as_sentence
 from ssdlab.results.departures import gathered_departures, is_shortened
 from ssdlab.results.kin import OF_AN_ENTRY, apart
-from ssdlab.results.metric import united
+from ssdlab.results.points import united
 from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.charts import RunStyle
     from ssdlab.report.runs import Shown
-    from ssdlab.results.metric import Metric
+    from ssdlab.results.points import Metric
     from ssdlab.results.warned_steps import WarnedSteps
 
 Kind = Literal["mark", "departure", "warning", "note"]

@@ -11,14 +11,14 @@ from ssdlab.lab.folders import top_figures
 from ssdlab.lab.presented.points import OF_POWER, figure_words
 from ssdlab.report.sections import ratings
 from ssdlab.report.standings import figure_text
-from ssdlab.results.metric import labelled, labels
+from ssdlab.results.points import labelled, labels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from ssdlab.report.runs import Shown
     from ssdlab.report.standings import Place, Standing
-    from ssdlab.results.metric import Metric
+    from ssdlab.results.points import Metric
 
 
 TILES = 6

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.lab.folders import REGISTRY, figures_of, is_figure
 from ssdlab.lab.plugins import names as plugins
 from ssdlab.model.errors import unknown
-from ssdlab.results.metric import labelled
+from ssdlab.results.points import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ssdlab.report.chart_links import ChartLink
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.runs import Shown
-    from ssdlab.results.metric import Metric
+    from ssdlab.results.points import Metric
 
 Mark = Literal["true", "false", "not measured"]
 

@@ -12,7 +12,7 @@ from ssdlab.report.view import Buttons, Exhibit, Figure
 from ssdlab.results import cells
 from ssdlab.results.cells import Table, of_unit
 from ssdlab.results.metered import NOT_METERED, meter_of, meter_words
-from ssdlab.results.metric import labels
+from ssdlab.results.points import labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.lab.presented.points import LATENCIES
-from ssdlab.model.direction import DIRECTIONS
+from ssdlab.model.summary import DIRECTIONS
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles
 from ssdlab.report.tree import flat

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from ssdlab.model.pauses import Pause
+    from ssdlab.model.summary import Pause
     from ssdlab.model.telemetry import Mark
     from ssdlab.report.runs import Shown
 

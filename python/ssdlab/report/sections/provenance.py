@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ssdlab.formats import fio
 from ssdlab.lab.presented.procedure import what_was_done
 from ssdlab.model.errors import LabError
-from ssdlab.model.load_options import MEASURE, option_text
+from ssdlab.model.options import MEASURE, option_text
 from ssdlab.model.units import counted
 from ssdlab.model.workload import Workload
 from ssdlab.report.tree import flat, text

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.runs import Shown
     from ssdlab.results.cells import Cell
-    from ssdlab.results.metric import Metric
+    from ssdlab.results.points import Metric
 
 
 def section(runs: Sequence[Shown]) -> Section | None:

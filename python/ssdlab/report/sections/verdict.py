@@ -11,7 +11,7 @@ from ssdlab.report.drive_count import among
 from ssdlab.report.runs import entries
 from ssdlab.report.standings import UNLIKE, ordinal, percent, withheld
 from ssdlab.results import cells
-from ssdlab.results.metric import labelled, labels
+from ssdlab.results.points import labelled, labels
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.lab.suite_result import RepeatedFigure
     from ssdlab.report.runs import Shown
     from ssdlab.report.standings import Place, Standing
-    from ssdlab.results.metric import Metric
+    from ssdlab.results.points import Metric
 
 _ALL = "all "
 

@@ -17,7 +17,7 @@ from pydantic import Field
 from ssdlab.host.durable import library_errors, replace
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import Refused
-from ssdlab.model.stored import Stored
+from ssdlab.model.frozen import Stored
 from ssdlab.results.journal import boot_id, now
 from ssdlab.results.run_folder import CONDITIONS, CONDITIONS_SCHEMA
 from ssdlab.results.seal import read_document, seal_document

@@ -21,10 +21,9 @@ from ssdlab.drives.settings.nvme_power import watts
 from ssdlab.drives.spare import usable_bytes
 from ssdlab.model import units
 from ssdlab.model.errors import LabError, Refused, UsageError
-from ssdlab.model.frozen import Bytes, Metavar
-from ssdlab.model.named_options import NamedOptions
-from ssdlab.model.share import Share
-from ssdlab.model.span import span_unit_bytes
+from ssdlab.model.frozen import Bytes, Metavar, NamedOptions
+from ssdlab.model.options import Share
+from ssdlab.model.pattern import span_unit_bytes
 from ssdlab.results.schema import Usable, VariantInfo
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ssdlab.model.errors import Refused, UsageError
-from ssdlab.model.naming_drives import of_drive
+from ssdlab.model.errors import Refused, UsageError, of_drive
 from ssdlab.results.journal import now
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest

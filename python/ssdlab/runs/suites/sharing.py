@@ -16,10 +16,8 @@ from ssdlab.results.journal import now
 from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import EndRecord, OpenRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, STEPS, RunFolder
-from ssdlab.results.samples import samples_name
 from ssdlab.results.schema import Member, Session
-from ssdlab.results.step_log import log_name
-from ssdlab.results.step_power import power_name
+from ssdlab.results.step_log import log_name, power_name, samples_name
 from ssdlab.results.store import write_manifest
 from ssdlab.runs.drive_state import STATES, state_name
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
 from ssdlab.model.errors import HostError, Interrupted, LabError, error_of
-from ssdlab.results.live import read_live
-from ssdlab.results.progress import Progress
+from ssdlab.results.progress import Progress, read_live
 from ssdlab.results.store import run_words
 from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.suites.children import is_finished

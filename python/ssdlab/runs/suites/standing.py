@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.library.index import Index
+from ssdlab.results.departures import span_of, span_within
 from ssdlab.results.journal import now
 from ssdlab.results.run_folder import MANIFEST, RunFolder
-from ssdlab.results.spans import span_of, span_within
 from ssdlab.runs.conditions.variant import Variant
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from ssdlab.model.python_errors import of_python
+from ssdlab.model.errors import of_python
 from ssdlab.results.run_folder import read_manifest
 from ssdlab.runs.runner import Paused
 from ssdlab.runs.session import RunEnvironment

@@ -1,0 +1,277 @@
+"""A stream in fio's words: its jobs, when its I/Os are due, and how they are spread over the span.
+
+Which part of a span, and how much, each of fio's jobs gets: together what the stream's workers have.
+
+fio's job knows its own region of the file and goes round in it. Ours go round the whole span, wherever they
+began; a sequential job of fio's therefore gets the part of the span in which our worker begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
+from ssdlab.model.pattern import Bands, OnePass, Segmented, Sequential, Stepped, Zipf
+from ssdlab.model.units import bytes_text, duration_text
+from ssdlab.model.workload import Mix, Ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.model.workload import Stream
+
+
+def percents(weights: Sequence[int]) -> tuple[tuple[int, ...], bool]:
+    """Return the weights as whole percents that sum to 100, and whether they say the same exactly.
+
+    By the largest remainders: rounded one by one, three equal weights would be 99.
+    """
+    total = sum(weights)
+    whole = [100 * weight // total for weight in weights]
+    rest = [100 * weight % total for weight in weights]
+    largest = sorted(range(len(weights)), key=lambda index: (-rest[index], index))
+    for index in largest[: 100 - sum(whole)]:
+        whole[index] += 1
+    return tuple(whole), not any(rest)
+
+
+def share(total: int, index: int, parts: int) -> int:
+    """Return what the one of `parts` gets: the shares sum to the total, as those of the engine's sources."""
+    return total * (index + 1) // parts - total * index // parts
+
+
+_LONGEST_REST_US = (1 << 31) - 1
+
+
+def max_jobs(stream: Stream) -> int:
+    """Return in how many jobs a stream can be: fio's Poisson arrivals are at least one a second in each."""
+    if not (isinstance(stream.arrival, Open) and stream.arrival.process == "poisson"):
+        return stream.workers
+    rarest = min(share for share in _directions(stream) if share) * stream.arrival.rate
+    return max(1, min(stream.workers, int(rarest)))
+
+
+def arrival(stream: Stream, jobs: int) -> tuple[list[str], list[str]]:
+    """Return fio's options for the arrivals of a stream in so many jobs, and what they cannot say."""
+    match stream.arrival:
+        case Closed(think_ns=0):
+            return [], []
+        case Closed(think_ns=think):
+            notes = ["fio drains its queue before each rest"] if stream.depth > 1 else []
+            return [f"--thinktime={_us(think)}us"], notes
+        case Open(process=process, rate=rate):
+            notes = ["fio paces each job on its own"]
+            if process in ("act6", "act2019"):
+                notes.append(f"fio has no arrivals like {process}; they are even here")
+            if process != "poisson":
+                return [_bytes_a_second(stream, rate, jobs)], notes
+            notes.append("fio rounds Poisson's gaps down to microseconds, and rates to whole I/Os a second")
+            return [_ios_a_second(stream, rate, jobs), "--rate_process=poisson"], notes
+        case Pulses(on_ns=on, every_ns=every):
+            options = [f"--thinktime={_us(every - on)}us", f"--thinktime_iotime={_us(on)}us"]
+            return options, ["fio counts its rests from when the I/O ends, so that pulses drift"]
+        case Bursts(bytes=size, every_ns=every):
+            mean = stream.requested_iops or Fraction(0)
+            bursts = f"{bytes_text(size)} every {duration_text(every)}"
+            return [_bytes_a_second(stream, mean, jobs)], [
+                f"fio has no bursts on a clock; this is the mean rate of {bursts}"
+            ]
+    return [], []
+
+
+def _bytes_a_second(stream: Stream, rate: Fraction, jobs: int) -> str:
+    """Return the rate in bytes: in I/Os a second fio takes whole numbers, and of sizes the smallest."""
+    weights = sum(block.weight for block in stream.block)
+    mean = Fraction(sum(block.bytes * block.weight for block in stream.block), weights)
+    return "--rate=" + ",".join(
+        str(max(1, round(rate * mean * share / jobs))) if share else "" for share in _directions(stream)
+    ).rstrip(",")
+
+
+def _ios_a_second(stream: Stream, rate: Fraction, jobs: int) -> str:
+    return "--rate_iops=" + ",".join(
+        str(max(1, round(rate * share / jobs))) if share else "" for share in _directions(stream)
+    ).rstrip(",")
+
+
+def _directions(stream: Stream) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the shares of reads, writes and trims: fio has a rate for each."""
+    match stream.ops:
+        case Mix(read_pct=share):
+            return Fraction(share, 100), Fraction(100 - share, 100), Fraction(0)
+        case Ratio(read_weight=reads, write_weight=writes):
+            (share, rest), _ = percents((reads, writes))
+            return Fraction(share, 100), Fraction(rest, 100), Fraction(0)
+    return Fraction(0), Fraction(0), Fraction(1)
+
+
+def _us(time_ns: int) -> int:
+    return min(_LONGEST_REST_US, max(1, -(-time_ns // 1000)))
+
+
+_MAX_SECTIONS = 64
+"""Parts that differ by a block need a section each; beyond this the line would be no line any more."""
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """Workers that one section of fio's stands for: `count` regions, `apart_bytes` from one to the next."""
+
+    offset_bytes: int
+    size_bytes: int
+    io_size_bytes: int | None = None
+    ios: int | None = None
+    count: int = 1
+    apart_bytes: int = 0
+
+    def options(self) -> list[str]:
+        """Return what fio is told of them."""
+        options = [f"--numjobs={self.count}", f"--offset={self.offset_bytes}", f"--size={self.size_bytes}"]
+        if self.apart_bytes:
+            options.append(f"--offset_increment={self.apart_bytes}")
+        if self.io_size_bytes is not None:
+            options.append(f"--io_size={self.io_size_bytes}")
+        if self.ios is not None:
+            options.append(f"--number_ios={self.ios}")
+        return options
+
+
+def jobs(
+    stream: Stream, workers: int, capacity_bytes: int, logical_block_bytes: int
+) -> tuple[tuple[Jobs, ...], list[str]]:
+    """Return the sections of a stream in `workers` jobs, and what these do not say of its places."""
+    start, length = stream.span_bytes(capacity_bytes, logical_block_bytes)
+    notes: list[str] = []
+    if isinstance(stream.pattern, Sequential):
+        regions = _parts(stream, stream.pattern, workers, (start, length), notes)
+    else:
+        regions = [_grid(stream, start, length)] * workers
+    limited = (_limited(stream, region, index, workers) for index, region in enumerate(regions))
+    return _together([job for job in limited if job is not None]), notes
+
+
+def _grid(stream: Stream, start: int, length: int) -> Jobs:
+    """Return the places of a random stream: multiples of its step, or of its smallest block."""
+    if isinstance(stream.pattern, Stepped):
+        first = -(-start // stream.pattern.step_bytes) * stream.pattern.step_bytes
+        return Jobs(first, start + length - first)
+    unit = min(block.bytes for block in stream.block)
+    return Jobs(start, length // unit * unit)
+
+
+def _parts(
+    stream: Stream, pattern: Sequential, workers: int, span: tuple[int, int], notes: list[str]
+) -> list[Jobs]:
+    start, length = span
+    unit = min(block.bytes for block in stream.block)
+    blocks = length // unit
+    workers = min(workers, blocks)
+    if blocks % workers and workers > _MAX_SECTIONS:
+        left_out = blocks % workers * unit
+        notes.append(f"the parts of so many jobs must be equal: the last {bytes_text(left_out)} are left out")
+        blocks -= blocks % workers
+    edges = [start + unit * (blocks * index // workers) for index in range(workers + 1)]
+    parts = [Jobs(first, end - first) for first, end in pairwise(edges)]
+    cursors = pattern.cursors
+    if cursors and stream.stop.span_once and len(cursors) == workers:
+        ends = edges[1:]
+        return [Jobs(cursor, end - cursor) for cursor, end in zip(cursors, ends, strict=True)]
+    if cursors:
+        notes.append("fio begins at the start of its part, not where the step before ended")
+    if not stream.stop.span_once and workers > 1:
+        notes.append("each of fio's jobs goes round its own part; ours go round the whole span")
+    if isinstance(stream.arrival, Open | Bursts) and workers > 1:
+        notes.append("ours is one sequence that all threads draw on")
+    return parts
+
+
+def _limited(stream: Stream, region: Jobs, index: int, workers: int) -> Jobs | None:
+    """Return the region with the worker's share of what the stream may issue; None if that is nothing."""
+    stop, block = stream.stop, stream.block[0].bytes
+    if stop.span_once and region.size_bytes == 0:
+        return None
+    if len(stream.block) == 1:
+        asked = [share(-(-stop.bytes // block), index, workers)] if stop.bytes is not None else []
+        asked += [share(stop.ios, index, workers)] if stop.ios is not None else []
+        asked += [region.size_bytes // block] if asked and stop.span_once else []
+        if not asked:
+            return region
+        return replace(region, io_size_bytes=min(asked) * block) if min(asked) else None
+    ios = None if stop.ios is None else share(stop.ios, index, workers)
+    moved = None if stop.bytes is None else share(stop.bytes, index, workers)
+    if 0 in (ios, moved):
+        return None
+    if moved is None and ios is not None:
+        # Without an amount fio ends where its region does.
+        moved = ios * max(one.bytes for one in stream.block)
+    return replace(region, io_size_bytes=moved, ios=ios)
+
+
+def _together(single: list[Jobs]) -> tuple[Jobs, ...]:
+    """Return neighbours in one section where only their offsets differ, and all by the same."""
+    sections: list[Jobs] = []
+    for job in single:
+        last = sections[-1] if sections else None
+        if last is not None:
+            apart = job.offset_bytes - last.offset_bytes - last.apart_bytes * (last.count - 1)
+            alike = replace(job, offset_bytes=0) == replace(last, offset_bytes=0, count=1, apart_bytes=0)
+            if alike and (last.count == 1 or apart == last.apart_bytes):
+                sections[-1] = replace(last, count=last.count + 1, apart_bytes=apart)
+                continue
+        sections.append(job)
+    return tuple(sections)
+
+
+MAX_SEGMENTS = 32
+"""Of which each takes a zone, and what lies behind it another; shares are in whole percents."""
+
+
+def distribution(
+    stream: Stream, capacity_bytes: int, logical_block_bytes: int
+) -> tuple[list[str], list[str]]:
+    """Return fio's options for the pattern of a stream, and what they do not say exactly."""
+    match stream.pattern:
+        case Sequential():
+            return [], []
+        case Stepped(step_bytes=step):
+            return ["--norandommap", f"--blockalign={step}"], []
+        case Zipf(theta_milli=1000):
+            return ["--norandommap", "--random_distribution=zipf:1.001"], ["fio refuses an exponent of 1"]
+        case Zipf(theta_milli=theta):
+            return ["--norandommap", f"--random_distribution=zipf:{theta / 1000:g}"], []
+        case Bands() as bands:
+            return _zoned(*_of_bands(stream, bands, capacity_bytes, logical_block_bytes), "bands")
+        case Segmented(count=count) if count > MAX_SEGMENTS:
+            return ["--norandommap"], [f"fio has no {count} segments: it goes everywhere in the span"]
+        case Segmented() as segments:
+            gap = segments.stride_bytes - segments.length_bytes
+            widths = [segments.length_bytes, gap] if gap else [segments.length_bytes]
+            weights = [1, 0] if gap else [1]
+            return _zoned(weights * segments.count, widths * segments.count, "segments")
+        case OnePass():
+            return [], ["the planned rewrites are ssdlab's; fio's own one random pass is --sprandom=1"]
+    return ["--norandommap"], []
+
+
+def _of_bands(
+    stream: Stream, bands: Bands, capacity_bytes: int, logical_block_bytes: int
+) -> tuple[list[int], list[int]]:
+    """Return weight and bytes of each band: each edge rounded down to a block, as in the engine."""
+    _, length = stream.span_bytes(capacity_bytes, logical_block_bytes)
+    unit = min(block.bytes for block in stream.block)
+    slots = length // unit
+    total = sum(band.span_weight for band in bands.bands)
+    edges = [0, *(slots * before // total for before in accumulate(b.span_weight for b in bands.bands))]
+    widths = [(after - before) * unit for before, after in pairwise(edges)]
+    return [band.access_weight for band in bands.bands], widths
+
+
+def _zoned(weights: list[int], widths: list[int], noun: str) -> tuple[list[str], list[str]]:
+    """Return zones in fio's words: of each its share of the accesses, and its bytes."""
+    shares, exact = percents(weights)
+    zones = ":".join(f"{part}/{width}" for part, width in zip(shares, widths, strict=True))
+    notes = [] if exact else [f"fio has the accesses to {noun} in whole percents"]
+    return ["--norandommap", f"--random_distribution=zoned_abs:{zones}"], notes
