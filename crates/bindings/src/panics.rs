@@ -5,7 +5,7 @@ use std::panic::{PanicHookInfo, set_hook, take_hook};
 
 use sim::flash::NO_MEMORY;
 
-/// Set to anything, errors come with all that is known of them: as in `ssdlab.model.python_errors`.
+/// Set to anything, errors come with all that is known of them: as in `ssdlab.model.errors`.
 const TRACEBACK_VARIABLE: &str = "SSDLAB_TRACEBACK";
 
 /// Lets panics be told in one line without the stack; of memory that is wanting the exception says all.
