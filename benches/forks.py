@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ssdlab.lab.kinds import PointsResult
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params, RunData
 from ssdlab.lab.parts.workloads import closed_loop
-from ssdlab.lab.points_result import PointsResult
 from ssdlab.model.workload import Workload
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs import side_by_side

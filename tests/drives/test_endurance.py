@@ -20,9 +20,9 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import resume, start
+from ssdlab.runs.session_record import written_by_run
 from ssdlab.runs.suites.children import Before, after
 from ssdlab.runs.suites.session import start_suite
-from ssdlab.runs.written import written_by_run
 from suites.made import BRIEF, Watcher, children, suite, suite_order
 
 TB = 10**12

@@ -10,8 +10,7 @@ import pytest
 from machine.killed_settings import MEASURED, killed_at, moments, run_job, setting
 from ssdlab.cli import main
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.conditions.ledger import Ledger, ledgers
-from ssdlab.runs.conditions.place import host_folder
+from ssdlab.runs.conditions.ledger import Ledger, host_folder, ledgers
 from ssdlab.runs.doctor import _left
 
 JOB = setting(scheduler="none", nomerges=2, nr_requests=2)

@@ -47,7 +47,7 @@ def main() -> None:
             "ssdlab.cli.showing",
         ),
         *("ssdlab.host.environment", "ssdlab.host.platform", "ssdlab.lab.job", "ssdlab.model.measurement"),
-        *("ssdlab.lab.figures", "ssdlab.power", "ssdlab.results.catalogue"),
+        *("ssdlab.lab.parts.points", "ssdlab.power", "ssdlab.results.catalogue"),
         *("ssdlab.runs.measure", "ssdlab.runs.session"),
     ):
         importlib.import_module(name)

@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from ssdlab.lab.verbs.workload_verb import WorkloadVerb
+from ssdlab.lab.verbs.workload import WorkloadVerb
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.plan import Plan, fresh_bytes_of
-from ssdlab.runs.whereabouts import Whereabouts
+from ssdlab.runs.tracking import Whereabouts
 
 LOOKS = 20
 """Taken of the time left, evenly from a tenth of the run on."""

@@ -17,8 +17,7 @@ from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.model.errors import DriveError, Interrupted, LabError, Refused, Unsupported, UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult
-from ssdlab.runs.conditions.ledger import LEDGER, Ledger, ledgers
-from ssdlab.runs.conditions.place import host_folder
+from ssdlab.runs.conditions.ledger import LEDGER, Ledger, host_folder, ledgers
 from ssdlab.runs.conditions.variant import Variant, on_text, usable_of
 from ssdlab.runs.order import Order, plan_on
 from ssdlab.runs.session import start

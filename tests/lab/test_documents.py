@@ -13,7 +13,7 @@ from machine import forked
 from ssdlab.cli.methods import _value
 from ssdlab.lab.folders import REGISTRY
 from ssdlab.lab.found import all_methods
-from ssdlab.lab.job_steps import VERBS
+from ssdlab.lab.job import VERBS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -18,8 +18,7 @@ from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params, RunData
 from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.lab.verbs import table
-from ssdlab.lab.verbs.bounds import Bounds, Planned, Planning
-from ssdlab.lab.verbs.verb import Facts, Verb
+from ssdlab.lab.verbs.verb import Bounds, Facts, Planned, Planning, Verb
 from ssdlab.model.errors import Interrupted, Refused
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
@@ -27,7 +26,7 @@ from ssdlab.results.schema import JobResult
 from ssdlab.runs.order import Order, plan_on, plan_order
 
 if TYPE_CHECKING:
-    from ssdlab.lab.verbs.context import StepContext
+    from ssdlab.lab.verbs.verb import StepContext
 
 PAUSE_MAX_S = 3600.0
 

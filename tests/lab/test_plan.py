@@ -14,10 +14,9 @@ from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method
 from ssdlab.lab.parts.workloads import closed_loop, open_loop
 from ssdlab.lab.steps import Request, Until
-from ssdlab.lab.verbs.bounds import Bounds
-from ssdlab.lab.verbs.fill import Fill
-from ssdlab.lab.verbs.purge import Purge
-from ssdlab.lab.verbs.run import Run
+from ssdlab.lab.verbs.drive_state import Purge
+from ssdlab.lab.verbs.verb import Bounds
+from ssdlab.lab.verbs.workload import Fill, Run
 from ssdlab.model.errors import LabError
 from ssdlab.model.pattern import Span
 from ssdlab.model.workload import Stop, Stream, Workload

@@ -23,16 +23,15 @@ from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params
 from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.lab.steps import Request
-from ssdlab.lab.verbs.fill import Fill
+from ssdlab.lab.verbs.workload import Fill
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.summary import Summary
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.progress import LiveFile, Progress, read_live
 from ssdlab.results.schema import JobResult, Status
-from ssdlab.runs.live_rate import LiveRate
 from ssdlab.runs.plan import Plan, Recorder, planned_step
 from ssdlab.runs.time_left import TimeLeft
-from ssdlab.runs.tracking import Tracker
+from ssdlab.runs.tracking import LiveRate, Tracker
 
 AT = Progress(
     ordinal=2,

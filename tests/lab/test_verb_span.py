@@ -21,7 +21,7 @@ from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 
 if TYPE_CHECKING:
-    from ssdlab.lab.verbs.context import StepContext
+    from ssdlab.lab.verbs.verb import StepContext
 
 MIB = 1 << 20
 WRITES = closed_loop("random", "write", block_bytes=4096, in_flight=4, seconds=0.2)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ssdlab.lab.steps import Request
-from ssdlab.lab.verbs.bounds import Bounds
-from ssdlab.lab.verbs.idle import Idle
+from ssdlab.lab.verbs.resting import Idle
+from ssdlab.lab.verbs.verb import Bounds
 from ssdlab.results.progress import Progress
 from ssdlab.runs.plan import Plan, PlannedStep
-from ssdlab.runs.tracking import Tracker
-from ssdlab.runs.whereabouts import Whereabouts
+from ssdlab.runs.tracking import Tracker, Whereabouts
 
 POINTS = ("depth 1", "depth 2", "depth 1 again", "depth 2 again", "verify")
 

@@ -16,13 +16,13 @@ from methods.quick_runs import QuickResult
 from ssdlab.analysis.saturation import came_back, deepest_fall
 from ssdlab.analysis.steady_state import MAX_RANGE, WINDOW, first_lasting, first_steady
 from ssdlab.cli import main
+from ssdlab.lab.kinds import PointsResult
 from ssdlab.lab.method import RunData
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.parts.state_checks import checks_of, heat_check
-from ssdlab.lab.points_result import PointsResult
+from ssdlab.lab.parts.steady import written_by
 from ssdlab.lab.presented.points import peak_findings, points_findings
 from ssdlab.lab.presented.steady import check_claim
-from ssdlab.lab.written import written_by
 from ssdlab.report.sections.cards import cards
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import moved

@@ -16,7 +16,7 @@ from ssdlab.drives import open_drive
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.lab.found import find_method
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.verbs.rest import Rest
+from ssdlab.lab.verbs.resting import Rest
 from ssdlab.methods.idle_power.result import IdlePowerResult, Rested, findings, rests
 from ssdlab.report.page import render
 from ssdlab.report.source import read_run

@@ -9,7 +9,7 @@ import pytest
 from methods.on_simulated import run
 from ssdlab.lab.found import all_methods, find_method
 from ssdlab.lab.method import RunData, no_remarks
-from ssdlab.lab.parts.own_size import scale_of
+from ssdlab.lab.parts.workloads import scale_of
 from ssdlab.model.warnings import judge_scale
 
 OWN = ("whole-drive-fill", "paced-burst", "low-depths", "pts-host-idle-recovery")

@@ -67,7 +67,7 @@ def report(scratch: Path, environment: dict[str, str]) -> str:
 PRIVATE = """from ssdlab.lab.method import Method, Params, RunData, Seconds, param
 from ssdlab.lab.parts.points import point_of
 from ssdlab.lab.parts.workloads import closed_loop
-from ssdlab.lab.points_result import PointsResult
+from ssdlab.lab.kinds import PointsResult
 from ssdlab.results.schema import Metric
 """
 """The same from where it is, which no path promises."""

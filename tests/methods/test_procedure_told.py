@@ -11,10 +11,10 @@ import pytest
 from methods.on_simulated import SMALL, run
 from ssdlab.lab.found import find_method
 from ssdlab.lab.job import read_job
-from ssdlab.lab.presented.procedure import what_was_done
-from ssdlab.lab.written import written_by
+from ssdlab.lab.parts.steady import written_by
 from ssdlab.model.units import capacity_text, span_text
 from ssdlab.report import page, source
+from ssdlab.report.sections.provenance import what_was_done
 from ssdlab.results.records import Step, StepResult
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.session import Order, start

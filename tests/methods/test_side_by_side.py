@@ -14,17 +14,17 @@ import duckdb
 import pytest
 
 from methods.on_simulated import SMALL, run
+from ssdlab.lab.kinds import PointsResult
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params, RunData
 from ssdlab.lab.parts.workloads import closed_loop
-from ssdlab.lab.points_result import PointsResult
 from ssdlab.model.errors import Interrupted
 from ssdlab.results.run_folder import RunFolder, step_logs
 from ssdlab.runs import side_by_side
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import resume, start
+from ssdlab.runs.session_record import written_by_run
 from ssdlab.runs.side_by_side import SideBySide
-from ssdlab.runs.written import written_by_run
 
 BRIEF = {
     **{"round_seconds": "0.5", "least_seconds": "0.5", "most_seconds": "2", "seconds": "0.5"},

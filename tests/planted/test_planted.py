@@ -13,9 +13,8 @@ import pytest
 
 from ssdlab.cli import main
 from ssdlab.lab.folders import REGISTRY
-from ssdlab.lab.kinds import KINDS
+from ssdlab.lab.kinds import KINDS, SuiteResult
 from ssdlab.lab.outcome import parse_result
-from ssdlab.lab.suite_result import SuiteResult
 from ssdlab.results.earlier import as_of_now, manifest_as_of_now
 from ssdlab.results.points import Metric
 from ssdlab.results.run_folder import MANIFEST

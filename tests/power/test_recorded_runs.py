@@ -18,7 +18,7 @@ from conftest import scratch_folder
 from ssdlab.analysis import clock_offset
 from ssdlab.cli import main
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.verbs.marks import MarksFacts
+from ssdlab.lab.verbs.resting import MarksFacts
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
 

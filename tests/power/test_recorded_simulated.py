@@ -128,14 +128,14 @@ def test_an_empty_recording_leaves_no_watts_of_the_simulators_own(
 
 
 def marks_span(run: RunFolder) -> tuple[int, int]:
-    from ssdlab.lab.verbs.marks import MarksFacts
+    from ssdlab.lab.verbs.resting import MarksFacts
 
     spans = next(step for step in run.steps() if step.verb == "marks").found(MarksFacts).on_ns
     return spans[0][0], spans[-1][1]
 
 
 def run_s(run: RunFolder) -> float:
-    from ssdlab.lab.verbs.marks import MarksFacts
+    from ssdlab.lab.verbs.resting import MarksFacts
 
     first, last = (step.found(MarksFacts).on_ns for step in run.steps() if step.verb == "marks")
     return (last[0][0] - first[0][0]) / 1e9

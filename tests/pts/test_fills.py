@@ -13,7 +13,7 @@ from ssdlab.drives.simulated.drive import SimulatedDrive
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.lab.found import find_method
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.written import written_by
+from ssdlab.lab.parts.steady import written_by
 from ssdlab.methods.pts.result import PtsIdleRecoveryResult, PtsResult
 from ssdlab.model.errors import Interrupted
 from ssdlab.results.claim import Amount

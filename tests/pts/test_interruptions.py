@@ -15,10 +15,10 @@ from pts.interruptions import cost_of, mixed_rounds, rounds_of, voided_labels
 from pts.resting import BRIEF, StopAt, interrupted_run
 from ssdlab.cli import main
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.presented.procedure import what_was_done
 from ssdlab.methods.pts.findings import rounds_since_cut
 from ssdlab.methods.pts.result import DemandResult
 from ssdlab.report import page, source
+from ssdlab.report.sections.provenance import what_was_done
 from ssdlab.results.run_folder import RunFolder
 
 DEMAND = {"thread_counts": "1,2", "depths": "1,2", "seconds": "0.02", "cycle": "1", "most_samples": "5"}

@@ -12,12 +12,12 @@ import pytest
 
 from report.test_ranks import swept
 from ssdlab.drives.rated import Rated
-from ssdlab.lab.presented.procedure import _together
 from ssdlab.model.telemetry import COUNTED
 from ssdlab.model.workload import Mix
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import ratings
 from ssdlab.report.sections.drive import _COUNTERS
+from ssdlab.report.sections.provenance import _together
 from ssdlab.report.sections.specifications import _capacity, _noted, nand_text
 from ssdlab.results.departures import label_of
 

@@ -23,7 +23,7 @@ from ssdlab.host import consent, plain_files
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import Refused
-from ssdlab.runs.conditions.place import ledger_paths
+from ssdlab.runs.conditions.ledger import ledger_paths
 
 MEASURE = ("measure", "sim:tiny-test", "--seconds", "10ms", "--save", "--library", "LINK")
 WAYS = {

@@ -12,7 +12,7 @@ from ssdlab.lab.found import find_method
 from ssdlab.lab.suites import all_suites
 from ssdlab.lab.suites.suite import Suite
 from ssdlab.runs.order import Order, plan_order
-from ssdlab.runs.suites.beginnings import begins_in, states_before
+from ssdlab.runs.suites.ordering import begins_in, states_before
 
 DRIVE = "sim:nvme-tlc-enterprise,scale=64"
 

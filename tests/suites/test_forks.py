@@ -14,8 +14,8 @@ import pytest
 from ssdlab.drives import Look
 from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.lab.found import find_method
+from ssdlab.lab.kinds import SuiteResult
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.suite_result import SuiteResult
 from ssdlab.lab.suites import all_suites
 from ssdlab.lab.suites.suite import SHARED_BY_FORK, Part
 from ssdlab.methods.mixed_random.result import MixedResult

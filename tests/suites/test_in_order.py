@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lab.fake_drive import FakeDrive
+from ssdlab.lab.kinds import SuiteResult
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.suite_result import SuiteResult
 from ssdlab.lab.suites.suite import Part
 from ssdlab.model.errors import DriveError, Interrupted, Refused
 from ssdlab.results.run_folder import RunFolder

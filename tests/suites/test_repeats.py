@@ -17,8 +17,8 @@ from library.made import manifest
 from ssdlab.analysis.repeats import median_interval
 from ssdlab.cli.showing_suite import print_suite
 from ssdlab.lab.found import find_method
+from ssdlab.lab.kinds import RepeatedFigure, SuiteResult
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.suite_result import RepeatedFigure, SuiteResult
 from ssdlab.model.errors import UsageError
 from ssdlab.results.points import Load, Metric, Qualifier
 from ssdlab.results.run_folder import RunFolder

@@ -16,7 +16,7 @@ from ssdlab.cli import main
 from ssdlab.cli.drives_named import in_library
 from ssdlab.cli.watch import _changes, _suite_lines
 from ssdlab.lab.suites import find_suite
-from ssdlab.lab.suites.absent import absent_drives
+from ssdlab.lab.suites.suite import absent_drives
 from ssdlab.library.choosing import Choice
 from ssdlab.library.listing import list_runs
 from ssdlab.report import page, source

@@ -10,7 +10,7 @@ import pytest
 
 from cli.resolved import legend_of, resolved
 from ssdlab.cli import showing_figures, showing_suite
-from ssdlab.lab.suite_result import ChildOutcome, SuiteResult
+from ssdlab.lab.kinds import ChildOutcome, SuiteResult
 from ssdlab.results.claim import Claim
 from ssdlab.results.points import Qualifier
 from ssdlab.results.records import StepResult

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ssdlab.lab.points_result import PointsResult
+from ssdlab.lab.kinds import PointsResult
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.telemetry import Mark, StepTelemetry
 from ssdlab.results.evidence import HIDDEN, evidence_of, qualified, unprepared

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.lab.verbs.purge import PurgeFacts
-from ssdlab.lab.verbs.run import Run
-from ssdlab.lab.verbs.trim import Trim, TrimFacts
+from ssdlab.lab.verbs.drive_state import PurgeFacts, Trim, TrimFacts
+from ssdlab.lab.verbs.workload import Run
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     import ssdlab._core as _core
-    from ssdlab.runs.watcher import Watcher
+    from ssdlab.runs.preparing import Watcher
 
 _LINE_EVERY_NS = 10 * NS_PER_S
 _SHOW_AFTER_NS = 300_000_000
@@ -22,7 +22,7 @@ _SHOW_AFTER_NS = 300_000_000
 
 def watcher(*, quiet: bool) -> Watcher:
     """Return who shows the progress of a measurement: on stderr, so that stdout is data only."""
-    from ssdlab.runs.watcher import Silent
+    from ssdlab.runs.preparing import Silent
 
     if on_terminal(sys.stderr):
         return TerminalWatcher()

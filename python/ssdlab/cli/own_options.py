@@ -116,7 +116,7 @@ def _parameters(command: str, words: Sequence[str]) -> Collection[str]:
     from ssdlab.model.errors import LabError
 
     if command == "job":
-        from ssdlab.lab.job_steps import step_keys
+        from ssdlab.lab.job import step_keys
 
         return step_keys()
     if "set" not in options_of(command) or len(words) < 2:

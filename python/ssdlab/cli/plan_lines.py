@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise, takewhile
 from typing import TYPE_CHECKING
 
-from ssdlab.lab.verbs.bounds import NOTHING, Bounds
-from ssdlab.lab.verbs.stretch import Stretch
+from ssdlab.lab.verbs.drive_state import Stretch
+from ssdlab.lab.verbs.verb import NOTHING, Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

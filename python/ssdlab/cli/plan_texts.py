@@ -11,7 +11,7 @@ from ssdlab.runs.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ssdlab.lab.verbs.bounds import Bounds
+    from ssdlab.lab.verbs.verb import Bounds
     from ssdlab.runs.suites.suite_plan import SuitePlan
 
 

@@ -8,7 +8,7 @@ from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import print_fields, print_json, print_line, warn
 from ssdlab.cli.plan_texts import seconds_text, writes_text
 from ssdlab.cli.suite_plan import PLAN_SCHEMA, print_suite_effects, print_suite_plan, suite_plan_as_json
-from ssdlab.lab.verbs.bounds import NOTHING, Bounds
+from ssdlab.lab.verbs.verb import NOTHING, Bounds
 from ssdlab.model.errors import of_drive
 from ssdlab.runs.suites.session import plan_suite
 

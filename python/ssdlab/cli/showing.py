@@ -17,8 +17,7 @@ from ssdlab.cli.showing_figures import (
     shown_metrics,
 )
 from ssdlab.lab.kinds import SUITE
-from ssdlab.lab.outcome import read_result, shown_by, warned_of
-from ssdlab.lab.presented.marked import findings_of
+from ssdlab.lab.outcome import findings_of, read_result, shown_by, warned_of
 from ssdlab.lab.presented.points import of_points, scalars_table
 from ssdlab.lab.verbs.table import describe_step
 from ssdlab.model import units
@@ -212,7 +211,7 @@ def _drives(manifest: Manifest) -> list[tuple[str, object]]:
 def _absent(manifest: Manifest, texts: list[str]) -> tuple[str, ...]:
     if manifest.member is not None or not manifest.review:
         return ()
-    from ssdlab.lab.suites.absent import absent_drives  # what a single method's run does not load
+    from ssdlab.lab.suites.suite import absent_drives  # what a single method's run does not load
 
     return absent_drives(manifest.review, texts)
 

@@ -19,8 +19,8 @@ from ssdlab.results.points import united
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ssdlab.lab.kinds import RepeatedFigure, SuiteResult
     from ssdlab.lab.rated_shares import RatedShare
-    from ssdlab.lab.suite_result import RepeatedFigure, SuiteResult
     from ssdlab.results.points import Metric, Qualifier
     from ssdlab.results.run_folder import RunFolder
 

@@ -23,8 +23,7 @@ from ssdlab.cli.showing_figures import (
     shown_repeated,
 )
 from ssdlab.drives.prefix import SIMULATED_PREFIX
-from ssdlab.lab.outcome import read_result, shown_by, warned_of
-from ssdlab.lab.presented.marked import findings_of
+from ssdlab.lab.outcome import findings_of, read_result, shown_by, warned_of
 from ssdlab.model.units import counted
 from ssdlab.results.claim import sentence
 from ssdlab.results.departures import departure_text, gathered_departures
@@ -36,7 +35,7 @@ from ssdlab.results.warned_steps import warned_steps
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ssdlab.lab.suite_result import SuiteResult
+    from ssdlab.lab.kinds import SuiteResult
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Child
 

@@ -92,7 +92,7 @@ def serve(
     import ssdlab._core as _core
     from ssdlab.drives.prefix import SIMULATED_PREFIX
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
-    from ssdlab.runs.heartbeat import Heartbeat
+    from ssdlab.runs.observe import Heartbeat
 
     if socket is not None and tcp is not None:
         raise UsageError("--socket and --tcp contradict each other", "give one of them")

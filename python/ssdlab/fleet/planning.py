@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ssdlab.fleet.inventory import FleetDrive, Inventory
     from ssdlab.fleet.selection import Selection, Work
     from ssdlab.host.identity import Identity
-    from ssdlab.lab.verbs.bounds import Bounds
+    from ssdlab.lab.verbs.verb import Bounds
     from ssdlab.runs.plan import Plan
 
 

@@ -24,7 +24,7 @@ from ssdlab.runs.order import Order
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ssdlab.lab.params import Params
+    from ssdlab.lab.method import Params
     from ssdlab.runs.suites.ordering import SuiteOrder
 
 _FILE = "FILE"

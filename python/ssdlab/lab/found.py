@@ -6,8 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.lab.declared import Broken, Declared
-from ssdlab.lab.folders import BROKEN, REGISTRY, broken_by
+from ssdlab.lab.folders import BROKEN, REGISTRY, Broken, Declared, broken_by
 from ssdlab.model.errors import Unsupported, UsageError, unknown
 
 if TYPE_CHECKING:

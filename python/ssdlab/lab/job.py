@@ -17,24 +17,25 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
+from pydantic import BeforeValidator, Field, JsonValue, create_model, field_validator, model_validator
+
+from ssdlab.drives.purge import PurgeMethodName, check_method
+from ssdlab.drives.settings.finding import NAMES, check_wanted
+from ssdlab.host.documents import parse_toml
 from ssdlab.lab import kinds
-from ssdlab.lab.job_steps import (
-    MEASURED,
-    FillStep,
-    IdleStep,
-    JobStep,
-    LimitStep,
-    NoteStep,
-    PurgeStep,
-    SettingsStep,
-    TrimStep,
-    read_steps,
-)
-from ssdlab.lab.method import Method, Params, RunData, param
+from ssdlab.lab.method import Method, Params, RunData, Seconds, param
 from ssdlab.lab.parts.points import point_of
-from ssdlab.lab.verbs.conditions import Conditions
+from ssdlab.lab.verbs.settings import Conditions
+from ssdlab.model.errors import LabError, UsageError, unknown
+from ssdlab.model.frozen import Bytes, Frozen
+from ssdlab.model.limits import STEPS
+from ssdlab.model.pattern import AnySpan, Span
+from ssdlab.model.workload import FILL_BLOCK_BYTES, Stream, Workload
 from ssdlab.results.schema import JobResult
 from ssdlab.results.warned_steps import label_in_job
 
@@ -42,6 +43,227 @@ if TYPE_CHECKING:
     from ssdlab.lab.lab import Lab
     from ssdlab.results.run_folder import RunFolder, Step
     from ssdlab.results.schema import Point
+
+_AS_TEXT = BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)
+"""TOML writes some settings as numbers."""
+_NOT_IN_STEPS = (
+    *("precondition", "spare", "allow_unwritten", "log_ios", "numa", "save", "library", "meter"),
+    *("size", "destroy", "wipe_signatures", "endurance_cap"),
+)
+"""Options of `ssdlab measure` that have no meaning for a step, or are given to the whole job."""
+_STEP = re.compile(r"^[ \t]*\[\[[ \t]*step[ \t]*\]\]", re.MULTILINE)
+
+
+class BareStep(Frozen):
+    """A step without options."""
+
+
+class FillStep(Frozen):
+    """Options of a fill step."""
+
+    noun: ClassVar[str] = "fill step"
+
+    passes: int = Field(1, ge=1, le=100, description="how often the whole span is written")
+    bs: Bytes = Field(FILL_BLOCK_BYTES, ge=512, description="block size")
+    depth: int = Field(1, ge=1, le=1024, description="I/Os in flight; above 1 by io_uring")
+    unless_written: bool = Field(False, description="leave it out where every byte is known to be written")
+
+
+class IdleStep(Frozen):
+    """Options of an idle step."""
+
+    noun: ClassVar[str] = "idle step"
+
+    seconds: Seconds = Field(ge=0, description="how long: 10, 90s, 5min")
+
+
+class LimitStep(Frozen):
+    """Options of a limit step."""
+
+    noun: ClassVar[str] = "limit step"
+
+    size: Bytes = Field(gt=0, description="bytes from the start of the drive that are used from here on")
+
+
+class NoteStep(Frozen):
+    """Options of a note step."""
+
+    noun: ClassVar[str] = "note step"
+
+    text: str = Field(min_length=1, description="what to put into the record")
+
+
+class PurgeStep(Frozen):
+    """Options of a purge step."""
+
+    noun: ClassVar[str] = "purge step"
+
+    method: PurgeMethodName | None = Field(
+        None, description="how; by default the strongest that the drive has"
+    )
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _known(cls, method: object) -> object:
+        return None if method is None else check_method(str(method))
+
+
+class TrimStep(Frozen):
+    """Options of a trim step."""
+
+    noun: ClassVar[str] = "trim step"
+
+    span: AnySpan = Field(Span(), description="what to discard: 0..25%, 1GiB..2GiB; by default everything")
+
+
+class SettingsStep(Frozen):
+    """Base of `ConditionsStep`."""
+
+    noun: ClassVar[str] = "conditions step"
+
+    @model_validator(mode="after")
+    def _could_be(self) -> Self:
+        for name, wanted in self.model_dump(exclude_none=True).items():
+            check_wanted(name, wanted)
+        return self
+
+
+_SETTINGS: dict[str, Any] = {
+    name: (Annotated[str | None, _AS_TEXT], Field(None, description=what)) for name, what in NAMES.items()
+}
+ConditionsStep = create_model(
+    "ConditionsStep",
+    __base__=SettingsStep,
+    __doc__="Options of a conditions step: every setting that there is, as text or number.",
+    **_SETTINGS,
+)
+_OPTIONS: dict[str, type[Frozen]] = {
+    "conditions": ConditionsStep,
+    "purge": PurgeStep,
+    "fill": FillStep,
+    "idle": IdleStep,
+    "trim": TrimStep,
+    "flush": BareStep,
+    "limit": LimitStep,
+    "note": NoteStep,
+}
+MEASURED = ("run", "precondition")
+"""Steps with a workload of their own."""
+VERBS = (*MEASURED, *_OPTIONS)
+
+
+class JobStep(Frozen):
+    """One `[[step]]` table: what to do, what to call it, and its options."""
+
+    do: str = Field(description="what the step does: " + ", ".join(VERBS))
+    label: str = Field("", description="what reports call it")
+    options: dict[str, JsonValue] = Field({}, description="as those of ssdlab measure, for run steps")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.do not in VERBS:
+            raise unknown("step", self.do, VERBS)
+        if self.do in MEASURED:
+            self.workload()
+            return self
+        known = _OPTIONS[self.do]
+        if odd := next((name for name in self.options if name not in known.model_fields), None):
+            raise unknown(f"option of a {self.do} step", odd, known.model_fields)
+        known.model_validate(self.options)
+        return self
+
+    @property
+    def asked(self) -> Frozen:
+        """The options of a step without a workload, checked."""
+        return _OPTIONS[self.do].model_validate(self.options)
+
+    @property
+    def writes(self) -> bool:
+        """Whether the step changes what is on the drive."""
+        if self.do in MEASURED:
+            return self.workload().changes_data
+        return self.do in ("purge", "fill", "trim") or (
+            self.do == "conditions" and "lba_format" in self.options
+        )
+
+    def workload(self) -> Workload:
+        """Return the workload of a run step; seed and span are the lab's unless the step names them."""
+        return self._made
+
+    @cached_property
+    def _made(self) -> Workload:
+        from ssdlab.model.options import MeasureOptions
+
+        options: dict[str, Any] = dict(self.options)
+        if wrong := next((name for name in options if name in _NOT_IN_STEPS), None):
+            raise UsageError(f"a run step has no {wrong}", "give it to the job, or use a step of its own")
+        asked = MeasureOptions(**options).workload()
+        (stream,) = asked.streams
+        left_out = set() if "span" in options else {"span"}
+        plain = {
+            name: getattr(stream, name) for name in Stream.model_fields if name not in left_out | {"name"}
+        }
+        fields: dict[str, Any] = {"interval_ns": asked.interval_ns, "ramp_ns": asked.ramp_ns}
+        if "seed" in options:
+            fields["seed"] = asked.seed
+        return Workload.of(Stream(**plain), **fields)
+
+
+def step_keys() -> frozenset[str]:
+    """Return every key that a step of some kind may have, beside `do` and `label`."""
+    from ssdlab.model.options import MeasureOptions
+
+    measured = {field.alias or name for name, field in MeasureOptions.model_fields.items()}
+    others = {name for known in _OPTIONS.values() for name in known.model_fields}
+    return frozenset(measured.difference(_NOT_IN_STEPS) | others)
+
+
+def read_steps(text: str, name: str) -> tuple[JobStep, ...]:
+    """Read the steps of a job from TOML text: `[[step]]` tables with `do`, perhaps `label`, and options.
+
+    Raises
+    ------
+    UsageError
+        Not TOML, no steps, an unknown step or option (with the nearest).
+    Refused
+        A step that this version cannot do.
+    """
+    stored = parse_toml(text, name)
+    if other := next((key for key in stored if key != "step"), None):
+        raise unknown("table", other, ("step",), elsewhere="a job is a list of [[step]] tables")
+    listed = stored.get("step")
+    if not isinstance(listed, list) or not listed:
+        raise UsageError(f"{name} has no steps", "add [[step]] tables, each with do = ...")
+    if len(listed) > STEPS:
+        raise UsageError(
+            f"{name} has {len(listed)} steps, more than {STEPS}",
+            "let one step do more, or make several jobs of it",
+            steps=len(listed),
+        )
+    lines = _lines(text, len(listed))
+    steps = []
+    for number, table in enumerate(listed, start=1):
+        if not isinstance(table, dict) or "do" not in table:
+            raise UsageError(
+                f"step {number} of {name}{lines(number)} does not say what to do", 'add a line: do = "run"'
+            )
+        options = {key.replace("-", "_"): v for key, v in table.items() if key not in ("do", "label")}
+        try:
+            steps.append(JobStep(do=table["do"], label=str(table.get("label", "")), options=options))
+        except LabError as error:
+            error.what = f"step {number} of {name}{lines(number)}: {error.what}"
+            error.facts["step"] = number
+            raise
+    return tuple(steps)
+
+
+def _lines(text: str, steps: int) -> Callable[[int], str]:
+    """Return what names the line of a step by its number, where the tables are written one by one."""
+    found, line, seen = [], 1, 0
+    for match in _STEP.finditer(text):
+        line, seen = line + text.count("\n", seen, match.start()), match.start()
+        found.append(line)
+    return lambda number: f" (line {found[number - 1]})" if len(found) == steps else ""
 
 
 class JobParams(Params):

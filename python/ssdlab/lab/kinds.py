@@ -5,13 +5,106 @@ A method names its kind (`Method.result`). Places are texts: reading one kind lo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from operator import not_
+from typing import Any, Literal
+
+from pydantic import Field
 
 from ssdlab.lab import folders
+from ssdlab.model.frozen import Stored, absent
+from ssdlab.results.drive_states import StateCheck
 from ssdlab.results.kind import ResultKind
+from ssdlab.results.points import Load, Qualifier, united
+from ssdlab.results.schema import Point, ResultBase
 
-if TYPE_CHECKING:
-    from ssdlab.lab.suite_result import SuiteResult
+
+class PointsResult(ResultBase):
+    """Measured points and the figures drawn from them: of methods that need no Result of their own."""
+
+    kind: Literal["points"] = "points"
+    points: tuple[Point, ...]
+    checks: tuple[StateCheck, ...] = Field(
+        default=(), description="whether the drive's state held while depths were swept"
+    )
+
+
+class ChildOutcome(Stored):
+    """How one part of a suite ended."""
+
+    part: str
+    run_id: str
+    method: str
+    title: str
+    state: str = Field(description="drive state that it began in")
+    prepared_by: str | None = Field(
+        default=None, description="run that brought the drive into it, where it was forked"
+    )
+    left_out: str | None = Field(default=None, description="why it was not done: there is no run of it")
+    verdict: bool | None = Field(
+        default=None, description="whether it passed; None: its method gives no verdict"
+    )
+
+
+class RepeatedFigure(Stored):
+    """One headline figure over several runs of a part."""
+
+    part: str
+    name: str
+    label: str
+    unit: str
+    better: Literal["higher", "lower"]
+    values: tuple[float, ...] = Field(description="of the runs that have it, in their order")
+    median: float | None = Field(description="null: fewer than two runs have it, or they are `apart`")
+    low: float | None = Field(description="lower end of the median's confidence interval")
+    high: float | None
+    confidence: float | None = Field(
+        description="of that interval, 0 to 1: 0.95 or more from six runs on; null: there is none"
+    )
+    bound: Literal["at least"] | None = Field(
+        default=None, exclude_if=absent, description="of the median, where a run has no more than a bound"
+    )
+    load: Load | None = Field(
+        default=None, exclude_if=absent, description="that all runs chose; absent: none chose one"
+    )
+    apart: str = Field(
+        default="", exclude_if=not_, description="in what its runs are not comparable: it has no median then"
+    )
+    qualified: dict[str, int] = Field(
+        default={}, description="in how many runs it has each qualifier, by code, withheld or not"
+    )
+    withheld: int = Field(default=0, exclude_if=not_, description="runs without a value")
+
+    @property
+    def runs(self) -> int:
+        """How many runs it is of, with a value or without."""
+        return len(self.values) + self.withheld
+
+    @property
+    def state(self) -> str:
+        """Why its runs are apart, and its qualifiers: of each, if not of all runs, in how many it stands."""
+        runs = self.runs
+        counts = [
+            (each.label, self.qualified[each.code])
+            for each in united(Qualifier(code=code) for code in self.qualified)
+        ]
+        labels = (label if count == runs else f"{label} in {count} of {runs} runs" for label, count in counts)
+        return ", ".join(filter(None, (self.apart, *labels)))
+
+
+class SuiteResult(ResultBase):
+    """The runs of a suite; each holds its own result. Of repeated parts, what their figures say together."""
+
+    kind: Literal["suite"] = "suite"
+    outcomes: tuple[ChildOutcome, ...]
+    repeats: int = 1
+    repeated: tuple[RepeatedFigure, ...] = Field(default=(), description="empty unless parts were repeated")
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every part that gives a verdict passed; None where none gives one."""
+        verdicts = [each.verdict for each in self.outcomes if each.verdict is not None]
+        return all(verdicts) if verdicts else None
+
 
 Kind = ResultKind[Any]
 
@@ -21,7 +114,7 @@ _PAGE = "ssdlab.report.sections."
 
 POINTS: Kind = ResultKind(
     "points",
-    "ssdlab.lab.points_result:PointsResult",
+    "ssdlab.lab.kinds:PointsResult",
     section=f"{_PAGE}points:section",
     findings=f"{_SAYS}points:points_findings",
     tables=f"{_SAYS}points:points_tables",
@@ -39,7 +132,7 @@ JOB: Kind = ResultKind(
     findings=f"{_SAYS}points:job_findings",
     tables=f"{_SAYS}points:points_tables",
 )
-SUITE: ResultKind[SuiteResult] = ResultKind("suite", "ssdlab.lab.suite_result:SuiteResult")
+SUITE: ResultKind[SuiteResult] = ResultKind("suite", "ssdlab.lab.kinds:SuiteResult")
 """Shown by its runs, in the terminal and on the page."""
 UNKNOWN: Kind = ResultKind(
     "unknown",

@@ -29,22 +29,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.lab.steps import Finding, Foresighted, LabBase, Rehearsal, Until
-from ssdlab.lab.verbs.back import Back
-from ssdlab.lab.verbs.conditions import Conditions, SettingsFacts
-from ssdlab.lab.verbs.fill import Fill
-from ssdlab.lab.verbs.find import Find
-from ssdlab.lab.verbs.flush import Flush
-from ssdlab.lab.verbs.fork import Fork
-from ssdlab.lab.verbs.health import Health
-from ssdlab.lab.verbs.idle import Idle
-from ssdlab.lab.verbs.limit import Limit
-from ssdlab.lab.verbs.note import Note
-from ssdlab.lab.verbs.precondition import Precondition
-from ssdlab.lab.verbs.purge import Purge
-from ssdlab.lab.verbs.run import Run
-from ssdlab.lab.verbs.stretch import Stretch
-from ssdlab.lab.verbs.trim import Trim
-from ssdlab.lab.verbs.variant import Variant
+from ssdlab.lab.verbs.drive_state import Back, Flush, Fork, Purge, Stretch, Trim
+from ssdlab.lab.verbs.record import Find, Health, Limit, Note
+from ssdlab.lab.verbs.resting import Idle
+from ssdlab.lab.verbs.settings import Conditions, SettingsFacts, Variant
+from ssdlab.lab.verbs.workload import Fill, Precondition, Run
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 from ssdlab.model.workload import FILL_BLOCK_BYTES, Stop, Workload, fill_stream
@@ -302,7 +291,7 @@ class Lab(LabBase):
 
         The facts of the step tell what became of it; `Recording` and `RecordedOps` are made of them.
         """
-        from ssdlab.lab.verbs.trace import Trace
+        from ssdlab.lab.traces.recording import Trace
 
         asked = Trace(
             source=source,

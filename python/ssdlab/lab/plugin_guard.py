@@ -1,26 +1,51 @@
-"""Around every function of another package: what it raises, or gives wrongly, is told as that package's.
+"""Methods of other packages: loaded, guarded in each of their functions, and all that they give looked at.
 
 With file and line; never as a fault of ssdlab, and never as the end of what has nothing to do with it.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import inspect
+import json
+import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint
+from importlib.util import find_spec
+from itertools import islice
+from math import isfinite
 from pathlib import Path
-from types import FrameType
-from typing import ParamSpec, TypeVar
+from types import FrameType, new_class
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
 
 from pydantic import ValidationError
 
+from ssdlab.lab.folders import REGISTRY, is_figure
+from ssdlab.lab.kinds import KINDS
+from ssdlab.lab.method import INTERFACE, Method, Params
 from ssdlab.model.errors import TRACEBACK_VARIABLE, HostError, LabError
-from ssdlab.model.fitting import Unfit
+from ssdlab.model.fitting import Unfit, misfit
+from ssdlab.results.kind import ResultKind, loaded
+from ssdlab.results.qualifiers import CATALOGUE
+from ssdlab.results.schema import Departure, ResultBase, Warned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic import JsonValue
+
+    from ssdlab.lab.kinds import Kind
+    from ssdlab.lab.method import Remarks, RunData, RunFacts
+    from ssdlab.results.points import Metric
+    from ssdlab.results.run_folder import Step
 
 _OURS = Path(__file__).parents[1]
 _P = ParamSpec("_P")
@@ -178,3 +203,401 @@ def heard_signals() -> Iterator[list[int]]:
 def _silent() -> contextlib.AbstractContextManager[object]:
     """Send what is printed to stderr."""
     return contextlib.redirect_stdout(sys.stderr)
+
+
+_SILENT = frozenset({"back", "conditions", "flush", "fork", "idle", "limit", "note", "stretch", "variant"})
+"""Verbs of ours whose steps find nothing out, of which no figure can be."""
+_KEY = re.compile(r"[A-Za-z0-9_.%+-]{1,100}")
+"""Of a headline figure: what rankings and queries go by."""
+
+
+def conclusion_fault(result: ResultBase, kind: Kind | None, steps: Iterable[Step]) -> str | None:
+    """Return why a result that was just concluded could not be read back as it is; None: it could.
+
+    Parameters
+    ----------
+    result
+        As `conclude` gave it.
+    kind
+        What the method names as the kind of its Result.
+    steps
+        Those that the run has.
+    """
+    shows = {step.ordinal: _shows(step) for step in steps}
+    known = kind if kind is not None else KINDS.get(result.kind)
+    if known is None:
+        return f"its kind is {result.kind!r}, and the method names none: Method(result=ResultKind(...))"
+    model = known.loaded_model()
+    if not isinstance(result, model):
+        return f"it is a {type(result).__name__}, and results of the kind {known.name} are {model.__name__}"
+    stored = result.model_dump(mode="json")
+    if place := _endless(stored, ""):
+        return f"{place} is no finite number: use None where there is none"
+    try:
+        again = model.model_validate(json.loads(json.dumps(stored, allow_nan=False)))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return f"read back, {'.'.join(map(str, first['loc']))}: {first['msg']}"
+    if again.model_dump(mode="json") != stored:
+        lost = [name for name, value in stored.items() if again.model_dump(mode="json").get(name) != value]
+        return f"read back, {', '.join(lost) or 'it'} is another"
+    faults = (_evidence_fault(each, shows) or _name_fault(each) for each in result.scalars)
+    return result_fault(result) or next(filter(None, faults), None)
+
+
+def _shows(step: Step) -> bool:
+    """Whether a figure can be of a step: it measured, or found something out as the drive was left alone."""
+    return step.result.measurement is not None or step.result.rest is not None or step.verb not in _SILENT
+
+
+def _name_fault(figure: Metric) -> str | None:
+    """Return that a figure has the name of one of ours, whose ratings it would be held against."""
+    own = next((each.name for each in REGISTRY.values() if is_figure(figure.name, each.figures)), None)
+    return (
+        None
+        if own is None
+        else f"the Metric {figure.name} has the name of a figure of {own}: give it one of its own"
+    )
+
+
+def _evidence_fault(figure: Metric, shows: Mapping[int, bool]) -> str | None:
+    """Return what is wrong with the evidence of a figure, of which nothing can then be known."""
+    if figure.value is not None and not figure.steps:
+        return f"the Metric {figure.name} says no steps: Metric.more(..., steps=(step.ordinal,))"
+    named = {
+        *figure.steps,
+        *figure.chosen_among,
+        *(step for each in figure.qualifiers for step in each.steps),
+    }
+    if foreign := sorted(named.difference(shows)):
+        return f"the Metric {figure.name} names step {foreign[0]}, which the run does not have"
+    if figure.value is not None and not any(shows[step] for step in figure.steps):
+        return f"the Metric {figure.name} is of steps that measured nothing: name those that it is of"
+    if figure.bound is not None and "search-ceiling" not in figure.codes:
+        return f"the Metric {figure.name} is a bound without the qualifier search-ceiling"
+    strange = next((each.code for each in figure.qualifiers if each.code not in CATALOGUE), None)
+    return f"the Metric {figure.name} has an unknown qualifier: {strange}" if strange else None
+
+
+def result_fault(result: ResultBase) -> str | None:
+    """Return what is wrong with what a result says of itself; None: nothing."""
+    fault = misfit(result.passed, bool | None, "passed")
+    for figure in result.scalars:
+        if not _KEY.fullmatch(figure.name):
+            fault = fault or f"the name {figure.name!r} of a Metric is no word of letters, digits and _"
+    return fault
+
+
+def _endless(value: object, place: str) -> str | None:
+    """Return the place of a number that is none, or infinite."""
+    if isinstance(value, float):
+        return None if isfinite(value) else place or "it"
+    if isinstance(value, dict):
+        inner = ((f"{place}.{name}".lstrip("."), each) for name, each in value.items())
+    elif isinstance(value, list):
+        inner = ((f"{place}[{at}]", each) for at, each in enumerate(value))
+    else:
+        return None
+    return next((found for name, each in inner if (found := _endless(each, name))), None)
+
+
+_GONE = ("shows", "unshown", "basis_of", "decided_by", "rated_as", "proofs", "caveats")
+"""What results of interface 1 said of their figures."""
+_COUNT_MAX = 10_000
+"""Findings, tables or cards of one result: more are none, but a loop without an end."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What a function that shows a result has to give: a word for it, its class, and what looks at one.
+
+    The latter two are places, so that nothing is loaded that is not shown.
+    """
+
+    noun: str
+    model: type | str
+    fault_of: Callable[[object], str | None] | str
+
+
+_CLAIM = _Piece("Claim", "ssdlab.results.claim:Claim", "ssdlab.results.kind:claim_fault")
+_TABLE = _Piece("Table", "ssdlab.results.cells:Table", "ssdlab.results.kind:table_fault")
+_SECTION = _Piece("Section", "ssdlab.report.view:Section", "ssdlab.report.showable:section_fault")
+
+
+def naming_failures(method: Method, package: str, module: str) -> Method:
+    """Return a method whose failures name it, those of showing its result too.
+
+    Parameters
+    ----------
+    package
+        Name and version of the package that brings it along.
+    module
+        Where the package has it.
+    """
+    return _Guarded(method, PluginGuard(method.name, package, module)).method()
+
+
+class _GuardedParams(Params):
+    """Stands before the class of parameters of another package."""
+
+    guard: ClassVar[PluginGuard]
+    model: ClassVar[type[Params]]
+
+    @classmethod
+    def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
+        """Make parameters of settings, as the package does."""
+        return cls._checked(super().build)(settings, quick=quick)
+
+    @classmethod
+    def model_validate(cls, obj: object, **how: object) -> Self:
+        """Make parameters of stored ones, as the package does."""
+        make: Callable[..., Self] = super().model_validate
+        return cls._checked(make)(obj, **how)
+
+    @classmethod
+    def _checked(cls, call: Callable[_P, _T]) -> Callable[_P, _T]:
+        def made(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            found = call(*args, **kwargs)
+            if isinstance(found, cls.model):
+                return found
+            raise cls.guard.wrong(
+                cls.model, f"its checks made a {type(found).__name__} of {cls.model.__name__}"
+            )
+
+        return cls.guard.named(made, quiet=True, of=cls.model)
+
+
+class _Guarded:
+    """One method of another package, and what guards it."""
+
+    def __init__(self, method: Method, guard: PluginGuard) -> None:
+        self._method, self._guard = method, guard
+
+    def method(self) -> Method:
+        method, named = self._method, self._guard.named
+        if method.interface > INTERFACE:
+            why = f"it is for version {method.interface} of ssdlab.plugin, and this ssdlab has {INTERFACE}"
+            raise self._guard.wrong(method.conclude, why)
+        kind = method.result
+        return replace(
+            method,
+            package=self._guard.package,
+            params=self._params(),
+            procedure=named(method.procedure),
+            conclude=named(self._conclude, quiet=True, of=method.conclude),
+            writes=named(method.writes, quiet=True),
+            remarks=named(self._remarks, quiet=True, of=method.remarks),
+            result=kind if kind is None or KINDS.get(kind.name) is kind else self._kind(kind),
+        )
+
+    def _params(self) -> type[Params]:
+        """Return the class of its parameters, whose own checks are guarded wherever parameters are made."""
+        model = self._method.params
+        # Of the package's module still, whose docstring is the method's prose.
+        names = {"__module__": model.__module__, "__doc__": model.__doc__}
+        made = new_class(model.__name__, (_GuardedParams, model), exec_body=lambda body: body.update(names))
+        assert issubclass(made, _GuardedParams)
+        made.guard, made.model = self._guard, model
+        return made
+
+    def _conclude(self, data: RunData, params: Any) -> ResultBase:  # noqa: ANN401 - the method's own Params
+        result = self._method.conclude(data, params)
+        if not isinstance(result, ResultBase):
+            why = f"conclude returned a {type(result).__name__}, no Result"
+            raise self._guard.wrong(self._method.conclude, why)
+        self._look_at(type(result))
+        look = self._guard.named(conclusion_fault, pure=True, of=self._method.conclude)
+        if fault := look(result, self._method.result, data.steps):
+            raise self._guard.wrong(self._method.conclude, f"conclude returned what cannot be kept: {fault}")
+        return result
+
+    def _look_at(self, model: type[ResultBase]) -> None:
+        """Refuse a class of results that says of its figures what they say of themselves now."""
+        if gone := next((name for name in _GONE if hasattr(model, name) or name in model.model_fields), None):
+            why = f"{gone} is gone with interface 2: each Metric has steps and qualifiers of its own"
+            raise self._guard.wrong(getattr(model, gone, model), f"{model.__name__}: {why}")
+
+    def _remarks(self, facts: RunFacts, params: Any) -> Remarks:  # noqa: ANN401 - as of `_conclude`
+        from ssdlab.lab.method import Remarks
+
+        made: object = self._method.remarks(facts, params)
+        if not isinstance(made, Remarks):
+            why = f"remarks returned a {type(made).__name__}, no Remarks"
+            raise self._guard.wrong(self._method.remarks, why)
+        fault = misfit(made.departures, tuple[Departure, ...], "departures")
+        if fault := fault or misfit(made.warnings, tuple[Warned, ...], "warnings"):
+            raise self._guard.wrong(self._method.remarks, f"remarks: {fault}")
+        return made
+
+    def _kind(self, kind: Kind) -> Kind:
+        """Return the kind with everything that the package brings for reading and showing it guarded."""
+        terminal = kind.terminal
+        self._look_at(kind.loaded_model())
+        return replace(
+            kind,
+            read=self._guard.named(self._reader(kind), pure=True, quiet=True, of=kind.loaded_model()),
+            findings=self._shower("findings", kind.findings, _CLAIM, many=True),
+            tables=self._shower("tables", kind.tables, _TABLE, many=True),
+            section=self._shower("section", kind.section, _SECTION),
+            terminal=terminal and self._shower("terminal", terminal, None, prints=True),
+        )
+
+    def _reader(self, kind: Kind) -> Callable[[Mapping[str, JsonValue]], ResultBase]:
+        def read(stored: Mapping[str, JsonValue]) -> ResultBase:
+            result: ResultBase = kind.loaded_model().model_validate(stored)
+            if fault := result_fault(result):
+                raise ValueError(fault)
+            return result
+
+        return read
+
+    def _shower(
+        self,
+        part: str,
+        place: Callable[..., Any] | str,
+        piece: _Piece | None,
+        *,
+        many: bool = False,
+        prints: bool = False,
+    ) -> Callable[..., Any] | str:
+        """Return one of the functions that show a result; what it gives is looked at before it is used."""
+        if isinstance(place, str) and place.startswith("ssdlab."):
+            return place
+
+        def show(*args: Any) -> Any:  # noqa: ANN401 - whatever is shown
+            try:
+                call = loaded(place)
+            except (ImportError, AttributeError) as error:
+                raise self._guard.wrong(self._method.conclude, f"{part} is {place}: {error}") from error
+            made = call(*args)
+            if piece is None:
+                return None
+            if many and not isinstance(made, Iterator | Sequence):
+                raise self._guard.wrong(call, f"{part} gave a {type(made).__name__}, and no sequence")
+            found = tuple(islice(made, _COUNT_MAX + 1)) if many else (made,)
+            if len(found) > _COUNT_MAX:
+                raise self._guard.wrong(call, f"{part} gave more than {_COUNT_MAX}, perhaps without an end")
+            model, look = loaded(piece.model), loaded(piece.fault_of)
+            for each in found:
+                if not isinstance(each, model):
+                    raise self._guard.wrong(call, f"{part} gave a {type(each).__name__}, no {piece.noun}")
+                if (fault := look(each)) is not None:
+                    raise self._guard.wrong(call, f"{part}: {fault}")
+            return found if many else made
+
+        of = None if isinstance(place, str) else place
+        return self._guard.named(show, pure=True, quiet=not prints, of=of)
+
+
+PUBLIC = ("ssdlab", "ssdlab.plugin")
+"""Paths that other packages may import from; any other module may move at any time."""
+NAME_CHARACTERS = 60
+"""Of a method: folders of runs are named after it."""
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_PLACE = re.compile(r"[\w.]+:\w+")
+
+
+def load(entry: EntryPoint) -> Method | str:
+    """Return the method of an entry point, or why there is none."""
+    if not _NAME.fullmatch(entry.name) or len(entry.name) > NAME_CHARACTERS:
+        return f"a name is lower-case words and digits with hyphens between them, {NAME_CHARACTERS} at most"
+    with heard_signals() as came, contextlib.redirect_stdout(sys.stderr):
+        try:
+            found = entry.load()
+            _warn_of_private_imports(entry.module)
+            return _fault(entry.name, found) or found
+        except BaseException as error:  # whatever another package does when it is imported
+            if came:
+                raise  # a real signal came meanwhile
+            return f"{reason_of(error)}{_where(error, entry.module)}"
+
+
+def _where(error: BaseException, module: str) -> str:
+    """Return file and line of a failed import, as they follow the reason; nothing where none is known."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({error.filename}:{error.lineno})"
+    place = place_of(error, _source(module), pure=False)
+    return "" if place is None else f" ({place.filename}:{place.lineno})"
+
+
+def _source(module: str) -> Path:
+    """Return where a module's package lies, though its import may have failed."""
+    top = module.partition(".")[0]
+    with contextlib.suppress(ImportError, ValueError):
+        spec = find_spec(top)
+        if spec is not None and spec.origin:
+            origin = Path(spec.origin)
+            return origin.parent if origin.name == "__init__.py" else origin
+    return Path(top)
+
+
+def _warn_of_private_imports(name: str) -> None:
+    """Warn of each import of a plug-in's module that is not from a public path, at its line."""
+    module = sys.modules[name]
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, TypeError, SyntaxError):  # no source: built, or made as it ran
+        return
+    for line, imported in _imports(tree):
+        if imported.startswith("ssdlab.") and imported not in PUBLIC:
+            message = (
+                f"{imported} is not public and may move with any version of ssdlab: import from {PUBLIC[1]}"
+            )
+            warnings.warn_explicit(message, DeprecationWarning, str(module.__file__), line, module=name)
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.lineno, str(node.module)
+
+
+def _fault(name: str, found: object) -> str:
+    """Return what is wrong with what an entry point names; nothing if all is right."""
+    if not isinstance(found, Method):
+        return f"it is a {type(found).__name__}, not a Method"
+    if found.name != name:
+        return f"the method calls itself {found.name}"
+    if not (isinstance(found.params, type) and issubclass(found.params, Params)):
+        return "its params are no class of Params"
+    functions = ("procedure", "conclude", "writes", "remarks")
+    if uncalled := next((name for name in functions if not callable(getattr(found, name))), None):
+        return f"its {uncalled} is a {type(getattr(found, uncalled)).__name__}, no function"
+    for name, field in found.params.model_fields.items():
+        if not isinstance(field.json_schema_extra, dict):
+            return f"its parameter {name} is not made by param(...)"
+    for quick in (False, True):
+        chosen = {each.name: each.quick if quick else each.default for each in found.params.table()}
+        try:
+            found.params.model_validate(chosen)
+        except LabError as error:
+            return f"its {'quick presets' if quick else 'defaults'}: {error.what}; {error.advice}"
+    prose = found.info().prose
+    if not prose:
+        return "the module of its params has no docstring, and the prose of a method is that"
+    return "" if found.result is None else _fault_of_kind(found.result)
+
+
+def _fault_of_kind(kind: object) -> str:
+    """Return what is wrong with the kind of Result that a method names; nothing if all is right."""
+    if not isinstance(kind, ResultKind):
+        return f"its result is a {type(kind).__name__}, not a ResultKind"
+    if KINDS.get(kind.name) is kind:
+        return ""
+    if kind.name in KINDS:
+        return f"results of the kind {kind.name} are ssdlab's own"
+    try:
+        model = kind.loaded_model()
+    except (ImportError, AttributeError) as error:
+        return f"the model of its results: {error}"
+    if not (isinstance(model, type) and issubclass(model, ResultBase)):
+        return "the model of its results is no class of ResultBase"
+    for part in ("findings", "tables", "section", "terminal"):
+        place = getattr(kind, part)
+        named = isinstance(place, str) and _PLACE.fullmatch(place)
+        if not (named or callable(place) or (place is None and part == "terminal")):
+            return f"its {part} is {place!r}: neither a function nor a text 'module:function'"
+    stored = model.model_fields["kind"].default
+    return "" if stored == kind.name else f"its results call their kind {stored}, and it calls it {kind.name}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from ssdlab.lab.declared import Broken
+from ssdlab.lab.folders import Broken
 
 if TYPE_CHECKING:
     from ssdlab.lab.method import Method
@@ -43,8 +43,10 @@ def offered(taken: Collection[str], only: str | None = None) -> Offered:
     wanted = all_there if only is None else all_there.select(name=only)
     found = sorted(wanted, key=lambda entry: (entry.name, _package(entry)))
     if found:
-        from ssdlab.lab.plugin_failures import naming_failures
-        from ssdlab.lab.plugin_loading import load  # what a method is made of; most have no plug-in
+        from ssdlab.lab.plugin_guard import (
+            load,  # what a method is made of; most have no plug-in
+            naming_failures,
+        )
         from ssdlab.model.errors import HostError
 
         for entry in found:

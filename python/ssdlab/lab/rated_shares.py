@@ -19,7 +19,7 @@ from ssdlab.model.units import figure_text
 if TYPE_CHECKING:
     from ssdlab.drives.rated import Rated
     from ssdlab.drives.ratings import MetricName
-    from ssdlab.lab.declared import RatedAs
+    from ssdlab.lab.folders import RatedAs
     from ssdlab.results.points import Metric
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ssdlab.lab.suites.absent import absent_drives
+from ssdlab.lab.suites.suite import absent_drives
 from ssdlab.model.document import Document
 from ssdlab.report.outline import outline
 from ssdlab.report.sections import conclusion, efficiency, specifications, suite

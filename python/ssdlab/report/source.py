@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from ssdlab.lab.suite_result import SuiteResult
+    from ssdlab.lab.kinds import SuiteResult
     from ssdlab.results.schema import Manifest, Note, ResultBase, Warned
 
 
@@ -194,7 +194,7 @@ def read(folder: Path) -> Reported:
     found = RunFolder(folder)
     if not found.manifest.children:
         return _read_run(found)
-    from ssdlab.lab.suite_result import SuiteResult
+    from ssdlab.lab.kinds import SuiteResult
 
     found.verify()
     if found.manifest.several_drives:

@@ -1,7 +1,16 @@
-"""One workload now: opening the drive, filling it if asked, measuring, judging and saving."""
+"""One workload now: opening the drive, filling it if asked, measuring, judging and saving.
+
+The seed of a measurement that is given none.
+
+A command that draws what the one before it drew overwrites together what was written together: superblocks
+then empty as a whole, and the drive seems faster than it is. fio's `randrepeat` is known for it. So whatever
+outlives the command gets another seed each time; a drive made for the command alone keeps one, as nothing of
+it is left for the next.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import os
 import secrets
@@ -15,10 +24,9 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.output_files import OutputFile
 from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
-from ssdlab.model.options import MeasureOptions
+from ssdlab.model.options import DEFAULT_SEED, MeasureOptions
 from ssdlab.model.workload import Workload, fill_workloads
-from ssdlab.runs.seeding import seed_for
-from ssdlab.runs.watcher import Silent, Watcher
+from ssdlab.runs.preparing import Silent, Watcher
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
@@ -27,6 +35,24 @@ if TYPE_CHECKING:
     from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.runs.metering import Metering
     from ssdlab.runs.observe import Observation
+
+_BITS = 32
+"""Few enough digits to type one again; that two commands in turn draw the same is no concern yet."""
+
+
+def seed_for(drive: Drive) -> int:
+    """Return the seed for the next measurement on an open drive, below 2^32.
+
+    One kept in a state file has it from its state, so that the same state gives the same figures; the seed
+    of a device or a file is drawn.
+    """
+    state = drive.state
+    if state is None:
+        return secrets.randbits(_BITS)
+    if not state.lasting:
+        return DEFAULT_SEED
+    return int.from_bytes(hashlib.sha256(state.digest().encode()).digest()[: _BITS // 8], "little")
+
 
 __all__ = ["MeasureOptions", "measure", "numa_cpus", "perform"]
 _OF_A_RUN = "free space where results are kept, then resume"
@@ -115,7 +141,7 @@ def _prepared(
     how = options.precondition
     if how != "one-pass" and how != "analytic":
         return {}
-    from ssdlab.runs.heartbeat import Heartbeat
+    from ssdlab.runs.observe import Heartbeat
     from ssdlab.runs.preparing import prepare
 
     watcher.phase("preconditioning", duration_ns=None, size_bytes=None)
@@ -262,8 +288,7 @@ def _measured(
     metering: Metering,
 ) -> Measurement:
     from ssdlab.model.measurement import Measurement
-    from ssdlab.runs.heartbeat import Heartbeat
-    from ssdlab.runs.observe import Observation
+    from ssdlab.runs.observe import Heartbeat, Observation
     from ssdlab.runs.witness import Witness
 
     unknown = options.precondition == "none" and held.written(0, held.capacity_bytes) is None

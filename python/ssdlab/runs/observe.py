@@ -5,12 +5,44 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.model.closing import Closing
 from ssdlab.model.host_load import HostContext
+from ssdlab.model.summary import MIN_PAUSE_S, PERIOD_S, Gap, Pause, pauses_in
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.model.host_load import Conditions
     from ssdlab.model.summary import Summary
+
+
+class Heartbeat(Closing):
+    """A thread that beats from now on; closed with the run.
+
+    Parameters
+    ----------
+    beats
+        False where a stop changes nothing, as in virtual time: then there are no pauses.
+
+    Raises
+    ------
+    HostError
+        There can be no thread.
+    """
+
+    def __init__(self, *, beats: bool = True) -> None:
+        import ssdlab._core as _core
+
+        self._native = _core.Heartbeat(PERIOD_S, MIN_PAUSE_S) if beats else None
+
+    def pauses(self) -> tuple[Pause, ...]:
+        """Return the pauses since they were last asked for, up to now."""
+        return () if self._native is None else pauses_in(Gap(*each) for each in self._native.gaps())
+
+    def close(self) -> None:
+        """End it; from then on there are none."""
+        if self._native is not None:
+            self._native.close()
+
 
 _DEVICE_READING_S = 0.5
 """The kernel adds a request's time when it completes: over a shorter run the mean in flight is too rough."""
@@ -71,7 +103,7 @@ class Observation:
 
 def _left_on(drive: Drive, conditions: Conditions | None) -> tuple[tuple[str, str], ...]:
     """Return what runs that died have left set on the disk of a real drive, or beneath a file."""
-    from ssdlab.runs.conditions.place import ledger_paths
+    from ssdlab.runs.conditions.ledger import ledger_paths
 
     if conditions is None or not ledger_paths():
         return ()

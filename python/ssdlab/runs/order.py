@@ -14,8 +14,8 @@ from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.parts.one_pass import refuse_before_made
-from ssdlab.lab.verbs.bounds import Bounds
 from ssdlab.lab.verbs.stream_bounds import layout_bounds, simulating_bounds
+from ssdlab.lab.verbs.verb import Bounds
 from ssdlab.model.capabilities import is_made_up, words_of
 from ssdlab.model.errors import Refused, Unsupported
 from ssdlab.model.workload import FILL_BLOCK_BYTES

@@ -47,7 +47,7 @@ def marked(method: Method, meter: MeterText | None) -> Method:
     if meter is None or meter.kind not in RECORDED:
         return method
     from ssdlab.analysis.clock_offset import plan_steps
-    from ssdlab.lab.verbs.marks import PowerMarks
+    from ssdlab.lab.verbs.resting import PowerMarks
 
     unit_s = max(0.5, 2 / meter.rate) if meter.rate else 0.5
     first, last = (PowerMarks(on_and_rest_s=plan_steps(seed, unit_s=unit_s), seed=seed) for seed in _SEEDS)
@@ -217,7 +217,7 @@ def _metered_rest(step: Step, info: MeterInfo, trace: PowerTrace) -> Step:
 def _marks_of(steps: Sequence[Step]) -> tuple[Marks, ...] | None:
     """Return the marks of the ends; None where they are of two boots, whose clocks have nothing in common."""
     from ssdlab.analysis.clock_offset import Marks
-    from ssdlab.lab.verbs.marks import MarksFacts, PowerMarks
+    from ssdlab.lab.verbs.resting import MarksFacts, PowerMarks
 
     found = [step.found(MarksFacts) for step in steps if step.verb == PowerMarks.verb]
     if len({each.boot_id for each in found}) != 1:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ssdlab.results.records import StepResult
     from ssdlab.runs.conditions.keeper import ConditionKeeper
     from ssdlab.runs.drive_state import StateKeeper
-    from ssdlab.runs.heartbeat import Heartbeat
+    from ssdlab.runs.observe import Heartbeat
     from ssdlab.runs.tracking import Tracker
 
 

@@ -21,7 +21,7 @@ from ssdlab.drives.spare import spare_of
 from ssdlab.host.durable import library_errors
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import RunData, RunFacts
-from ssdlab.lab.remarks import departures_of, warnings_of
+from ssdlab.lab.outcome import departures_of, warnings_of
 from ssdlab.model.errors import Refused
 from ssdlab.results.departures import first_bytes, span_of
 from ssdlab.results.evidence import qualified, unprepared
@@ -37,9 +37,9 @@ from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
 from ssdlab.runs.consent_record import Renewal, consented, record_consent
 from ssdlab.runs.drive_state import STATES, check_left, describe_state, discard_states, keeper_of
-from ssdlab.runs.heartbeat import Heartbeat
 from ssdlab.runs.metering import Metering
 from ssdlab.runs.meters import chosen_meter, kept_meter, open_metering, reopened_metering
+from ssdlab.runs.observe import Heartbeat
 from ssdlab.runs.order import Order, check_before_made, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
@@ -47,10 +47,15 @@ from ssdlab.runs.provenance import drive_info, first_manifest, measured_under, m
 from ssdlab.runs.recorded_power import marked
 from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method
 from ssdlab.runs.runner import Rewind, Runner
-from ssdlab.runs.session_record import SessionRecord, nothing_left, resumed_manifest
+from ssdlab.runs.session_record import (
+    SessionRecord,
+    nothing_left,
+    resumed_manifest,
+    voided_writes,
+    written_by_run,
+)
 from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.tracking import Tracker, layout_watch
-from ssdlab.runs.written import voided_writes, written_by_run
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.durable import library_errors
 from ssdlab.lab.traces.recording import in_folder
-from ssdlab.lab.verbs.foreign import done
-from ssdlab.lab.verbs.workload_verb import totals, written_in
+from ssdlab.lab.verbs.table import done
+from ssdlab.lab.verbs.workload import totals, written_in
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.summary import FACT, Summary
@@ -49,9 +49,8 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.base import Drive, Until
     from ssdlab.host.held_folder import HeldFolder
-    from ssdlab.lab.ground import Ground
-    from ssdlab.lab.steps import Request
-    from ssdlab.lab.verbs.context import Tables
+    from ssdlab.lab.steps import Ground, Request
+    from ssdlab.lab.verbs.verb import Tables
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.pattern import Span
     from ssdlab.model.summary import Pause
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     from ssdlab.results.records import PartRecord
     from ssdlab.runs.block_layer import BlockWatch
     from ssdlab.runs.drive_state import StateKeeper
-    from ssdlab.runs.heartbeat import Heartbeat
+    from ssdlab.runs.observe import Heartbeat
     from ssdlab.runs.tracking import Tracker
 
 

@@ -13,10 +13,9 @@ from itertools import accumulate
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from ssdlab.lab.verbs.bounds import NOTHING, Bounds
+from ssdlab.lab.verbs.verb import NOTHING, Bounds
 from ssdlab.runs.pace import known_of
-from ssdlab.runs.past import Past
-from ssdlab.runs.plan import START_MAX_S, overhead_max_s, planned_step
+from ssdlab.runs.plan import START_MAX_S, Past, overhead_max_s, planned_step
 
 if TYPE_CHECKING:
     from ssdlab._core import Snapshot

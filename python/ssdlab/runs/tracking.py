@@ -1,22 +1,34 @@
-"""Works out how far a run is, from the plan and from what the runner tells, and tells the observers."""
+"""Works out how far a run is, from the plan and from what the runner tells, and tells the observers.
+
+Where in its plan a run is.
+
+A plan counts the longest way: points that are taken again where writes have fallen, rounds up to the last
+that are allowed, tries of a search. A run that does without some of them has its later steps under lower
+ordinals than the plan, so its steps are found by what they are.
+
+How long a simulation's work takes by the clock: what the host gives it of its processors.
+
+What a simulation has still to do is known in seconds of a processor, which do not depend on what else the
+host does. By the clock they take as much longer as the processors are shared, and that changes while a run
+goes on.
+"""
 
 from __future__ import annotations
 
+import os
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ssdlab.lab.steps import Request
-from ssdlab.lab.verbs.bounds import Bounds
-from ssdlab.lab.verbs.workload_verb import WorkloadVerb
+from ssdlab.lab.verbs.verb import Bounds
+from ssdlab.lab.verbs.workload import WorkloadVerb
 from ssdlab.model.pattern import Sequential
+from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.results.progress import Progress
-from ssdlab.runs.host_time import HostTime
-from ssdlab.runs.live_rate import LiveRate
-from ssdlab.runs.past import Past
-from ssdlab.runs.plan import Plan, planned_step
+from ssdlab.runs.plan import Past, Plan, planned_step
 from ssdlab.runs.time_left import TimeLeft
-from ssdlab.runs.whereabouts import Whereabouts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +38,147 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
     from ssdlab.runs.plan import PlannedStep
+
+_SHORT_NS = NS_PER_S // 4
+"""Rows shorter than this hold few I/Os: of one of 1.33 ms every rate is a multiple of 750 a second."""
+
+
+class LiveRate:
+    """The rate of the row closed last; where rows are short, that of all I/O over a longer stretch."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[int, int, int]] = deque()
+        self._phase = ""
+
+    def of(self, snapshot: Snapshot) -> tuple[float, float] | None:
+        """Return IOPS and MB/s; None before the first row."""
+        row = snapshot.latest
+        if row is None:
+            return None
+        if row.end_ns - row.start_ns >= _SHORT_NS:
+            return row.iops, row.mb_s
+        now = (snapshot.elapsed_ns, snapshot.ios, snapshot.bytes)
+        if snapshot.phase != self._phase or (self._seen and now < self._seen[-1]):
+            self._seen.clear()
+            self._phase = snapshot.phase
+        self._seen.append(now)
+        while len(self._seen) > 2 and now[0] - self._seen[1][0] >= _SHORT_NS:
+            self._seen.popleft()
+        elapsed, ios, moved = (end - begin for begin, end in zip(self._seen[0], now, strict=True))
+        if elapsed <= 0:
+            return row.iops, row.mb_s
+        return ios * NS_PER_S / elapsed, moved * 1e3 / elapsed
+
+
+class Whereabouts:
+    """Finds the steps of a run, as they come, in the plan.
+
+    Parameters
+    ----------
+    steps
+        Of the plan, in order.
+    """
+
+    def __init__(self, steps: Sequence[PlannedStep]) -> None:
+        self._steps = steps
+        self._found: dict[int, int | None] = {}
+        self.past = 0
+        """So many steps of the plan are begun, or were left out."""
+
+    def restart(self) -> None:
+        """Walk from the first step again."""
+        self._found.clear()
+        self.past = 0
+
+    def find(self, step: Request | Step) -> int | None:
+        """Return the index in the plan of a step that begins or is read back; None of one without a plan."""
+        if step.ordinal not in self._found:
+            at = self._next(step)
+            self._found[step.ordinal] = at
+            if at is not None:
+                self.past = at + 1
+        return self._found[step.ordinal]
+
+    def _next(self, step: Request | Step) -> int | None:
+        for at in range(self.past, len(self._steps)):
+            if self._is(at, step):
+                return at
+            if not _may_be_left_out(self._steps[at]):
+                break
+        if step.ordinal < len(self._steps) and self._is(step.ordinal, step):
+            return step.ordinal
+        # A try of a search, which goes another way than the longest.
+        following = self._steps[self.past : self.past + 1]
+        instead = any(_may_be_left_out(each) and each.verb == step.verb for each in following)
+        return self.past if instead else None
+
+    def _is(self, at: int, step: Request | Step) -> bool:
+        return (self._steps[at].verb, self._steps[at].label) == (step.verb, step.label)
+
+
+def _may_be_left_out(step: PlannedStep) -> bool:
+    return not step.drive_seconds.lower
+
+
+LOOK_S = 0.5
+"""Of the clock, at least, between two looks: shorter ones say how the scheduler takes turns."""
+RECENT_S = 5.0
+"""What is said of now is a mean over so long."""
+MORE_BUSY = 1.5
+"""The host may become so many times busier than it was of late, or in all of the run: nobody foresees it."""
+PLANNED_BUSY = 3.0
+"""Of a host that was measured by, so many times busier: what a plan's upper bounds of a simulation are of."""
+_CPU_MIN_S = 1e-3
+
+
+class HostTime:
+    """Notes how long the work of a simulation takes by the clock."""
+
+    def __init__(self) -> None:
+        self._wall_s = self._cpu_s = 0.0
+        self._recent: deque[tuple[float, float]] = deque()
+        self._queue = self._of_late = _queue_of_host()
+        self._fastest = 1.0
+        self._from: tuple[float, float] | None = time.monotonic(), time.process_time()
+
+    def look(self) -> None:
+        """Note what was used since the last look."""
+        now = time.monotonic(), time.process_time()
+        if self._from is None:
+            self._from = now
+        wall, cpu = (at - before for at, before in zip(now, self._from, strict=True))
+        if wall >= LOOK_S:
+            self._from = now
+            self._note(wall, max(cpu, _CPU_MIN_S))
+
+    def pause(self) -> None:
+        """Forget since when: what follows until the next look is no work of this process."""
+        self._from = None
+
+    @property
+    def stretch(self) -> Bounds:
+        """Seconds of the clock for one of a processor, from here on: of an idle host, and of a busier one."""
+        if not self._wall_s:
+            return Bounds(self._fastest, self._queue)
+        return Bounds(self._fastest, MORE_BUSY * max(1.0, self._of_late, self.usual))
+
+    @property
+    def usual(self) -> float:
+        """Seconds of the clock for one of a processor, until now."""
+        return max(1.0, self._wall_s / self._cpu_s) if self._cpu_s else 1.0
+
+    def _note(self, wall: float, cpu: float) -> None:
+        self._wall_s, self._cpu_s = self._wall_s + wall, self._cpu_s + cpu
+        self._recent.append((wall, cpu))
+        while sum(each[0] for each in self._recent) - self._recent[0][0] >= RECENT_S:
+            self._recent.popleft()
+        self._of_late = sum(each[0] for each in self._recent) / sum(each[1] for each in self._recent)
+        self._fastest = min(self._fastest, self._of_late)
+
+
+def _queue_of_host() -> float:
+    """Return how much busier the host is than a plan allows for: what is known before anything was seen."""
+    return max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)) / PLANNED_BUSY)
 
 
 class Tracker:

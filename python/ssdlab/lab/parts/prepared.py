@@ -19,12 +19,17 @@ from ssdlab.lab.parts.one_pass import (
     judge,
     lay_out,
 )
-from ssdlab.lab.parts.steady import LABEL, SteadyParams, proof, steady_until, write_to_steady_state
+from ssdlab.lab.parts.steady import (
+    LABEL,
+    SteadyParams,
+    proof,
+    steady_until,
+    write_to_steady_state,
+    written_by,
+)
 from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.lab.steps import Finding, Until
-from ssdlab.lab.verbs.one_pass import OnePass
-from ssdlab.lab.verbs.place import Place
-from ssdlab.lab.written import written_by
+from ssdlab.lab.verbs.workload import OnePass, Place
 from ssdlab.model.frozen import Bytes
 from ssdlab.results.drive_states import OnePassProof, PlacedProof, doubts
 from ssdlab.results.evidence import evidence_of, not_proven
@@ -32,7 +37,7 @@ from ssdlab.results.evidence import evidence_of, not_proven
 if TYPE_CHECKING:
     from ssdlab.lab.lab import Lab
     from ssdlab.lab.method import RunData
-    from ssdlab.lab.verbs.context import Tables
+    from ssdlab.lab.verbs.verb import Tables
     from ssdlab.results.drive_states import SteadyProof
 
 Preparation = Literal["full", "one-pass", "analytic"]

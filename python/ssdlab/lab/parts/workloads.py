@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
+from ssdlab.lab.method import Remarks, RunData, RunFacts
 from ssdlab.model.arrival import Bursts, Open
 from ssdlab.model.pattern import Sequential, Span, Uniform
 from ssdlab.model.units import NS_PER_S
+from ssdlab.model.warnings import judge_scale
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload, row_ns
+from ssdlab.results.schema import Warned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ReadOrWrite = Literal["read", "write"]
 Order = Literal["random", "sequential"]
@@ -142,3 +149,34 @@ def _timed(stream: Stream, seconds: float, ramp_seconds: float) -> Workload:
     ramp_ns = -(-round(ramp_seconds * NS_PER_S) // interval_ns) * interval_ns
     timed = stream.model_copy(update={"stop": Stop(time_ns=ramp_ns + time_ns)})
     return Workload.of(timed, ramp_ns=ramp_ns, interval_ns=interval_ns)
+
+
+ParamsT = TypeVar("ParamsT")
+
+
+def scale_of(data: RunData) -> int:
+    """Return how many times smaller than the real drive the measured one was; 1 of a real one.
+
+    A measurement tells it of its drive; of a run that measured nothing it is 1.
+    """
+    measured = (step.summary for step in data.steps if step.summary is not None)
+    scales = (summary.drive.scale for summary in measured if summary.drive is not None)
+    return next((round(scale) for scale in scales if scale is not None), 1)
+
+
+def size_warnings(facts: RunFacts, what: str) -> tuple[Warned, ...]:
+    """Return the warning that `what` is as on a drive of full size, while the drive was made smaller."""
+    warned = judge_scale(what, scale_of(facts.data))
+    return tuple(Warned(code=each.code, what=each.what, advice=each.advice) for each in warned)
+
+
+def remarks_of_size(
+    what: str, beside: Callable[[RunFacts, ParamsT], Remarks] | None = None
+) -> Callable[[RunFacts, ParamsT], Remarks]:
+    """Return the remarks of a method of which `what` is as long or large on any drive, and those beside."""
+
+    def remarks(facts: RunFacts, params: ParamsT) -> Remarks:
+        found = Remarks() if beside is None else beside(facts, params)
+        return replace(found, warnings=(*found.warnings, *size_warnings(facts, what)))
+
+    return remarks

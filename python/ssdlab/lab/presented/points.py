@@ -14,8 +14,8 @@ from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from ssdlab.lab.kinds import PointsResult
     from ssdlab.lab.outcome import UnknownResult
-    from ssdlab.lab.points_result import PointsResult
     from ssdlab.results.points import Metric
     from ssdlab.results.schema import (
         JobResult,

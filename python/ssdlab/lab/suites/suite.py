@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import JsonValue
 
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.lab.found import find_method
 from ssdlab.lab.method import Method, Params
+from ssdlab.model.errors import LabError
 from ssdlab.results.schema import MethodInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ssdlab.model.document import Document
 
 State = Literal["any", "written", "fresh", "random-steady", "sequential-steady"]
 """Drive states that a part can begin in.
@@ -170,3 +177,37 @@ class Suite:
             needs=tuple(f"{part.label}: {part.state}" for part in self.parts),
             conditions=conditions,
         )
+
+
+def absent_drives(review: Document, texts: Iterable[str]) -> tuple[str, ...]:
+    """Name each declared drive that was not run, with the reason where the review gives one.
+
+    A real drive is not known by its declared name: beside one, only what stands in is told, a profile.
+
+    Parameters
+    ----------
+    review
+        What a declaration says of the page; empty: it declares no drives.
+    texts
+        Of the drives that were run, as the user named them.
+    """
+    had = list(texts)
+    profiles = set(_profiles(had))
+    simulated = all(text.startswith(SIMULATED_PREFIX) for text in had)
+    not_run = "not run" if simulated else "not run as its profile"
+    return tuple(
+        f"{each['name']}, {each.get('absent', not_run)}"
+        for each in review.get("drives", ())
+        if each.get("profile") not in profiles
+    )
+
+
+def _profiles(texts: Iterable[str]) -> Iterator[str]:
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    for text in texts:
+        if text.startswith(SIMULATED_PREFIX):
+            try:
+                yield SimulatedText.parse(text).profile
+            except LabError:  # of an ssdlab whose drives say something else
+                continue

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from ssdlab.model.arrival import AsRecorded, Closed
 from ssdlab.model.frozen import Stored
+from ssdlab.model.pattern import Recording
 from ssdlab.model.units import counted, counted_were
+from ssdlab.model.workload import Block, RecordedOps, Stop, Stream, Workload, row_ns
 from ssdlab.results.claim import Claim
 from ssdlab.results.points import Qualifier
 
@@ -72,3 +75,36 @@ def changes_of(source: TraceSource, laid: TraceLaid) -> Iterator[Claim]:
             "size, and what would then cross the end lies in front of it",
             others={"count": counted(laid.wrapped, "I/O"), "were": "was" if laid.wrapped == 1 else "were"},
         )
+
+
+def replay_of(facts: Any, depth: int, arrival: AsRecorded | Closed) -> Workload:  # noqa: ANN401 - as in a step
+    """Return the workload of the recording that the facts of a `trace` step tell of.
+
+    Parameters
+    ----------
+    facts
+        Of the step: its file and what is in it.
+    depth
+        I/Os in flight at most.
+    arrival
+        As timed, or one behind the other.
+    """
+    found = facts["recording"]
+    ops = RecordedOps(**{name: found[name] for name in ("reads", "writes", "trims")})
+    sizes = dict.fromkeys((found["unit_bytes"], found["longest_bytes"]))
+    stream = Stream(
+        ops=ops,
+        block=tuple(Block(bytes=size) for size in sizes),
+        pattern=Recording(
+            file=facts["file"],
+            digest=found["digest"],
+            duration_ns=found["duration_ns"],
+            moved_bytes=found["read_bytes"] + found["write_bytes"],
+            written_bytes=found["write_bytes"],
+        ),
+        depth=depth,
+        engine="uring",
+        arrival=arrival,
+        stop=Stop(ios=ops.reads + ops.writes + ops.trims),
+    )
+    return Workload.of(stream, interval_ns=row_ns(found["duration_ns"]))

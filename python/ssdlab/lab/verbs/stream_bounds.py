@@ -13,7 +13,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.pace import ANY_DRIVE, SLOWEST_RANDOM_IOPS, Load, Pace, Speed
-from ssdlab.lab.verbs.bounds import NOTHING, STEP_MAX_S, Bounds
+from ssdlab.lab.verbs.verb import NOTHING, STEP_MAX_S, Bounds
 from ssdlab.model.arrival import AsRecorded, Bursts, Open, Pulses
 from ssdlab.model.pattern import Recording, Sequential
 from ssdlab.model.units import NS_PER_S

@@ -1,37 +1,45 @@
-"""All verbs of the lab: a new one is a file of this folder and a line here. Loaded when asked for."""
+"""All verbs of the lab, loaded when asked for; and those of other packages, checked where they come in."""
 
 from __future__ import annotations
 
+import json
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
+from ssdlab.lab.verbs.verb import Bounds, Facts, Planned, Planning, Verb
+from ssdlab.model.fitting import Unfit, misfit
+from ssdlab.results.records import StepResult
+
 if TYPE_CHECKING:
-    from ssdlab.lab.verbs.verb import Verb
+    from ssdlab.lab.verbs.verb import StepContext
     from ssdlab.results.run_folder import Step
 
 VERBS = {
-    "run": "ssdlab.lab.verbs.run:Run",
-    "fill": "ssdlab.lab.verbs.fill:Fill",
-    "precondition": "ssdlab.lab.verbs.precondition:Precondition",
-    "one-pass": "ssdlab.lab.verbs.one_pass:OnePass",
-    "place": "ssdlab.lab.verbs.place:Place",
-    "power-features": "ssdlab.lab.verbs.ask_power:AskPower",
-    "rest": "ssdlab.lab.verbs.rest:Rest",
-    "idle": "ssdlab.lab.verbs.idle:Idle",
-    "trim": "ssdlab.lab.verbs.trim:Trim",
-    "flush": "ssdlab.lab.verbs.flush:Flush",
-    "purge": "ssdlab.lab.verbs.purge:Purge",
-    "health": "ssdlab.lab.verbs.health:Health",
-    "conditions": "ssdlab.lab.verbs.conditions:Conditions",
-    "variant": "ssdlab.lab.verbs.variant:Variant",
-    "limit": "ssdlab.lab.verbs.limit:Limit",
-    "note": "ssdlab.lab.verbs.note:Note",
-    "find": "ssdlab.lab.verbs.find:Find",
-    "trace": "ssdlab.lab.verbs.trace:Trace",
-    "stretch": "ssdlab.lab.verbs.stretch:Stretch",
-    "fork": "ssdlab.lab.verbs.fork:Fork",
-    "marks": "ssdlab.lab.verbs.marks:PowerMarks",
-    "back": "ssdlab.lab.verbs.back:Back",
+    "run": "ssdlab.lab.verbs.workload:Run",
+    "fill": "ssdlab.lab.verbs.workload:Fill",
+    "precondition": "ssdlab.lab.verbs.workload:Precondition",
+    "one-pass": "ssdlab.lab.verbs.workload:OnePass",
+    "place": "ssdlab.lab.verbs.workload:Place",
+    "power-features": "ssdlab.lab.verbs.resting:AskPower",
+    "rest": "ssdlab.lab.verbs.resting:Rest",
+    "idle": "ssdlab.lab.verbs.resting:Idle",
+    "trim": "ssdlab.lab.verbs.drive_state:Trim",
+    "flush": "ssdlab.lab.verbs.drive_state:Flush",
+    "purge": "ssdlab.lab.verbs.drive_state:Purge",
+    "health": "ssdlab.lab.verbs.record:Health",
+    "conditions": "ssdlab.lab.verbs.settings:Conditions",
+    "variant": "ssdlab.lab.verbs.settings:Variant",
+    "limit": "ssdlab.lab.verbs.record:Limit",
+    "note": "ssdlab.lab.verbs.record:Note",
+    "find": "ssdlab.lab.verbs.record:Find",
+    "trace": "ssdlab.lab.traces.recording:Trace",
+    "stretch": "ssdlab.lab.verbs.drive_state:Stretch",
+    "fork": "ssdlab.lab.verbs.drive_state:Fork",
+    "marks": "ssdlab.lab.verbs.resting:PowerMarks",
+    "back": "ssdlab.lab.verbs.drive_state:Back",
 }
 """By name: module and class."""
 _MEASURING = frozenset({"run", "fill", "precondition", "one-pass"})
@@ -54,3 +62,87 @@ def describe_step(step: Step) -> str | None:
     """
     verb = None if step.verb in _MEASURING else verb_named(step.verb)
     return None if verb is None else verb.describe(step)
+
+
+_NAME = re.compile(r"[a-z0-9]{1,40}([-_][a-z0-9]{1,40}){0,9}")
+_OURS = "ssdlab."
+
+
+def check_verb(asked: Verb) -> None:
+    """Refuse what is no verb, or cannot be journalled or shown.
+
+    Raises
+    ------
+    Unfit
+        With what is wrong.
+    """
+    if type(asked).__module__.startswith(_OURS):
+        return
+    if not isinstance(asked, Verb):
+        raise Unfit(f"lab.do was given a {type(asked).__name__}, no Verb")
+    name = getattr(asked, "verb", None)
+    kind = type(asked).__name__
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise Unfit(f"{kind} calls its verb {name!r}: a name is lower-case words and digits with hyphens")
+    if name in VERBS and verb_named(name) is not type(asked):
+        raise Unfit(f"{kind} calls its verb {name}, which is one of ssdlab's own: give it another name")
+    effects = asked.effects()
+    if fault := misfit(effects, tuple[str, ...], "effects"):
+        raise Unfit(f"{kind}.{fault}", asked.effects)
+    _check_json(asked.stored(), f"the arguments of {kind}", None)
+
+
+def plan_of(asked: Verb, planning: Planning) -> Planned:
+    """Return what a step will take, by its verb.
+
+    Raises
+    ------
+    Unfit
+        It says something else.
+    """
+    planned = asked.plan(planning)
+    if type(asked).__module__.startswith(_OURS):
+        return planned
+    kind = f"{type(asked).__name__}.plan"
+    fault = misfit(planned, Planned)
+    if fault is None:
+        named = {name: getattr(planned, name) for name in ("seconds", "bytes_written", "simulating")}
+        wrong = (name for name, each in named.items() if not _rising(each))
+        fault = next((f"{name} is {named[name]}, not from low to high" for name in wrong), None)
+    if fault is not None:
+        raise Unfit(f"{kind}: {fault}", asked.plan)
+    return planned
+
+
+def done(asked: Verb, at: StepContext) -> StepResult:
+    """Do a step, and return what it yielded.
+
+    Raises
+    ------
+    Unfit
+        That is something else, or cannot be journalled.
+    """
+    result = asked.do(at)
+    if type(asked).__module__.startswith(_OURS):
+        return result
+    kind = f"{type(asked).__name__}.do"
+    if not isinstance(result, StepResult):
+        raise Unfit(f"{kind} gave a {type(result).__name__}, no StepResult", asked.do)
+    _check_json(result.facts, f"the facts of {kind}", asked)
+    try:
+        Facts.model_validate(result.facts)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise Unfit(f"the facts of {kind}: departures: {first['msg']}", asked.do) from None
+    return result
+
+
+def _rising(bounds: Bounds) -> bool:
+    return 0 <= bounds.lower <= bounds.upper
+
+
+def _check_json(value: object, noun: str, asked: Verb | None) -> None:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise Unfit(f"{noun} cannot be kept as JSON: {error}", None if asked is None else asked.do) from None

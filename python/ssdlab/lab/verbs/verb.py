@@ -8,20 +8,234 @@ to it (`read_back`), and what an interruption of it means (`policy`, `keeps_part
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from ssdlab.lab.verbs.bounds import Planned, Planning
+from ssdlab.analysis.pace import ANY_DRIVE
 from ssdlab.model.frozen import Frozen
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
-    from ssdlab.lab.verbs.context import StepContext
+    from collections.abc import Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from ssdlab.analysis.pace import Pace
+    from ssdlab.drives.base import Drive
+    from ssdlab.drives.base import Until as Ends
+    from ssdlab.model.measurement import Measurement
+    from ssdlab.model.pattern import Span
+    from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.workload import Workload
-    from ssdlab.results.records import Policy
+    from ssdlab.results.records import PartRecord, Policy
     from ssdlab.results.run_folder import Step
+    from ssdlab.results.tables import Columns
+
+STEP_MAX_S = 4.0
+"""A step may take so much longer than its workload: threads start, I/O is drained, records reach the disk."""
+RECORD_MAX_S = 2.0
+"""A step that only reads a setting or writes a record."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Lower and upper bound of a figure."""
+
+    lower: float
+    upper: float
+
+    def __add__(self, other: Bounds) -> Bounds:
+        return Bounds(self.lower + other.lower, self.upper + other.upper)
+
+
+NOTHING = Bounds(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a step will take, as far as that is known before.
+
+    Attributes
+    ----------
+    seconds, bytes_written
+        Bounds of its time, and of the bytes that it writes to the drive.
+    target_bytes
+        Where it stops by bytes: how many.
+    settled_bytes
+        Upper bound of the bytes written on a drive that was written for long; None: that of `bytes_written`.
+    overhead_s
+        What of the upper bound of its time is the host's, and no part of the drive's time.
+    simulating
+        Seconds that a simulation of it takes of the host.
+    facts
+        What of its facts the plan can know, so that the procedure may go on.
+    """
+
+    seconds: Bounds = Bounds(0.0, RECORD_MAX_S)
+    bytes_written: Bounds = NOTHING
+    target_bytes: int | None = None
+    settled_bytes: float | None = None
+    overhead_s: float = RECORD_MAX_S
+    simulating: Bounds = NOTHING
+    facts: dict[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What is known when a step is planned.
+
+    Attributes
+    ----------
+    purges_at_once
+        The drive's capability of that name.
+    purge_max_s
+        A purge by a method (None: the strongest of the drive) takes no longer; None: nobody knows.
+    pace
+        How fast the drive is, as far as that is known.
+    known
+        Of a run that goes on: the result of the step, where it is finished.
+    power_features
+        What the drive has for saving power; None: only the opened drive says it.
+    """
+
+    purges_at_once: bool = False
+    purge_max_s: Callable[[str | None], float | None] = lambda method: None
+    pace: Pace = ANY_DRIVE
+    known: StepResult | None = None
+    power_features: Callable[[], PowerFeatures | None] = lambda: None
+
+
+class Outcome(BaseModel):
+    """What came of one setting: `value` is what `wanted` means here, `after` what was read at the end."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str
+    wanted: str
+    value: str
+    before: str
+    after: str
+    remark: str | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether it is as it should be."""
+        return self.after == self.value
+
+
+class Tables(Protocol):
+    """What the steps so far have measured, row by row; `methods.method.RunData` is one too."""
+
+    @property
+    def rows(self) -> Callable[[Step], Columns]:
+        """Gives the interval rows of a finished step, as `results.tables.SERIES_COLUMNS`."""
+
+    @property
+    def row_buckets(self) -> Callable[[Step], Columns]:
+        """Gives the histogram buckets of each of its rows, as `results.tables.HIST_COLUMNS`."""
+
+
+class Settings(Protocol):
+    """Sets what a step requires, and puts it back when the run ends."""
+
+    def bring_about(self, required: Mapping[str, str], *, firm: bool = False) -> StepResult:
+        """Set what is required and read it back; see `runs.conditions.keeper`."""
+
+    def again(self, outcomes: Iterable[Outcome], *, firm: bool) -> None:
+        """Bring about, in a later session, what a finished step had brought about."""
+
+
+class Forks(Protocol):
+    """Keeps states of the drive to go back to."""
+
+    def fork(self, ordinal: int) -> None:
+        """Keep the state for `back`."""
+
+    def back(self, ordinal: int, *, end: bool) -> None:
+        """Bring the drive back to the state of a fork; with `end` for the last time."""
+
+
+class StepContext(Protocol):
+    """One step that is being done."""
+
+    @property
+    def drive(self) -> Drive:
+        """The drive under test, held by the run."""
+
+    @property
+    def span(self) -> Span:
+        """The part of the drive in use: all of it, in whole MiB, or what `--usable` and `lab.limit` left."""
+
+    @property
+    def ordinal(self) -> int:
+        """Number of the step in its run."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the step, of its own."""
+
+    @property
+    def parts(self) -> Sequence[PartRecord]:
+        """Attempts at the step that were cut short and count."""
+
+    @property
+    def written_by(self) -> str | None:
+        """Run that has written the whole span before, which a device cannot tell."""
+
+    @property
+    def sitting(self) -> int:
+        """How often the drive's state was at the mercy of an interruption: 1, and 1 more after each.
+
+        Always 1 of a drive whose state is kept with the run: it goes on as if nothing had been.
+        """
+
+    @property
+    def settings(self) -> Settings:
+        """What sets the drive and its host."""
+
+    @property
+    def forks(self) -> Forks | None:
+        """What keeps the drive's state; None where it cannot be kept."""
+
+    def look(self, phase: str = "") -> None:
+        """Report how far the step is.
+
+        To be called about every 50 ms; it ends the step, by an exception, if that was asked for.
+        """
+
+    def tables(self) -> Tables:
+        """Return what the steps so far have measured."""
+
+    def new_file(self, name: str) -> AbstractContextManager[Path]:
+        """Make a file of the run folder: whole at the end of the block, or not at all."""
+
+    def run(self, workload: Workload, until: Ends | None) -> Measurement:
+        """Run a workload for the state that it leaves, and keep nothing of it but what the verb keeps.
+
+        Streams without a span of their own get `span`; without a seed of its own it gets the step's. So too
+        `measure`.
+        """
+
+    def rest(self, seconds: float) -> StepResult:
+        """Leave the drive alone for that time of its own clock, and return what it drew meanwhile."""
+
+    def measure(self, workload: Workload, until: Ends | None, *, overload: bool) -> StepResult:
+        """Run a workload, with the parts before it left out, and keep what was measured.
+
+        Parameters
+        ----------
+        workload
+            What is left to do.
+        until
+            Asked at each closed row; True ends the step.
+        overload
+            More may be asked for than the drive can do: no warning about that.
+        """
+
 
 StateRole = Literal["uses", "prepares", "amends", "freshens", "begins"]
 """What a step is to the drive's state: it prepares it, amends what was prepared, makes the drive fresh, or

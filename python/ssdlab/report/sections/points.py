@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.lab.points_result import PointsResult
+from ssdlab.lab.kinds import PointsResult
 from ssdlab.lab.presented.points import points_findings, scalars_table
 from ssdlab.report.charts import Bar, BarsChart, BarsView
 from ssdlab.report.runs import with_result

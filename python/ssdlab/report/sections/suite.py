@@ -13,7 +13,7 @@ from ssdlab.results.store import short_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ssdlab.lab.suite_result import ChildOutcome, RepeatedFigure
+    from ssdlab.lab.kinds import ChildOutcome, RepeatedFigure
     from ssdlab.report.source import SuiteRun
 
 STATES = {

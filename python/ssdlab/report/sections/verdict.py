@@ -17,7 +17,7 @@ from ssdlab.results.schema import ResultBase
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ssdlab.lab.suite_result import RepeatedFigure
+    from ssdlab.lab.kinds import RepeatedFigure
     from ssdlab.report.runs import Shown
     from ssdlab.report.standings import Place, Standing
     from ssdlab.results.points import Metric

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES, PASSING
-from ssdlab.lab.remarks import CONDITION
-from ssdlab.lab.verbs.outcome import Outcome
+from ssdlab.lab.outcome import CONDITION
+from ssdlab.lab.verbs.verb import Outcome
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported
 from ssdlab.model.warnings import Warning
 from ssdlab.results.records import StepResult

@@ -21,7 +21,7 @@ from ssdlab.runs.conditions.variant import Variant
 from ssdlab.runs.consent_record import Given, Renewal, standing_consent
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import RunEnvironment, resume, start
-from ssdlab.runs.written import written_by_run
+from ssdlab.runs.session_record import written_by_run
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -1,30 +1,30 @@
-"""From the words of a command to the runs of a suite, each with its parameters, its seeds and its drive."""
+"""From the words of a command to the runs of a suite, each with its parameters, its seeds and its drive.
+
+The drive state that a part of a suite begins in: what its planned steps bring about before they measure.
+
+A declaration only says what its author means; the steps are what happens.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.lab.parts.one_pass import UNPREPARED
 from ssdlab.lab.suites.suite import Part, Suite
+from ssdlab.lab.verbs.drive_state import Purge
+from ssdlab.lab.verbs.workload import Fill, Precondition, Run
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.units import capacity_text
 from ssdlab.results.schema import Child
 from ssdlab.results.store import new_run_id
-from ssdlab.runs.conditions.variant import Variant, check_fits
+from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, check_fits, on_text
 from ssdlab.runs.order import plan_on
-from ssdlab.runs.suites.beginnings import begins_in, states_before
-from ssdlab.runs.suites.made_drives import (
-    check_span,
-    drive_of_part,
-    has_whole,
-    in_full_size,
-    scale_of,
-    with_write_cache,
-)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,10 +33,107 @@ if TYPE_CHECKING:
     from ssdlab.drives.opening import Look
     from ssdlab.host.identity import Identity
     from ssdlab.lab.method import Method, Params
+    from ssdlab.lab.suites.suite import State
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import DriveInfo, Member
     from ssdlab.runs.order import Order
-    from ssdlab.runs.plan import Plan
+    from ssdlab.runs.plan import Plan, PlannedStep
+
+
+def states_before(steps: Sequence[PlannedStep]) -> tuple[State, ...]:
+    """Return the states that a plan goes through before its first measurement, the last one last.
+
+    A purge undoes what was before it. Preconditioning brings steady state about only where its rule ends it.
+    """
+    found: list[State] = []
+    for step in steps:
+        asked = None if step.request is None else step.request.asked
+        if isinstance(asked, Run):
+            break
+        if isinstance(asked, Purge):
+            found = ["fresh"]
+        elif isinstance(asked, Fill):
+            found.append("written")
+        elif isinstance(asked, Precondition) and asked.until is not None:
+            ordered = all(isinstance(each.pattern, Sequential) for each in asked.workload.streams)
+            found.append("sequential-steady" if ordered else "random-steady")
+    return tuple(found)
+
+
+def begins_in(declared: State, steps: Sequence[PlannedStep]) -> State:
+    """Return the state that a part begins in: what is declared where it is brought about, else what is."""
+    found = states_before(steps)
+    if declared == "any" or declared in found:
+        return declared
+    return found[-1] if found else "any"
+
+
+def scale_of(drive: str) -> int:
+    """Return how many times smaller than the drive it stands for a simulated one is; 1 of any other."""
+    if not drive.startswith(SIMULATED_PREFIX):
+        return 1
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    return SimulatedText.parse(drive).scale
+
+
+def has_whole(part: Part, *, quick: bool) -> bool:
+    """Say whether a part has a simulated drive in its full size: quick presets are small enough for any."""
+    return part.absolute and not quick
+
+
+def in_full_size(drive: str) -> str:
+    """Return a simulated drive in its full size; one that a file keeps has the size that it was made with."""
+    if not drive.startswith(SIMULATED_PREFIX):
+        return drive
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    own = SimulatedText.parse(drive)
+    return drive if own.scale == 1 or own.state is not None else str(replace(own, scale=1))
+
+
+def with_write_cache(drive: str, asked: str | None) -> str:
+    """Return a simulated drive with its write cache so, unless its text says how, or a file keeps it."""
+    if asked is None or not drive.startswith(SIMULATED_PREFIX):
+        return drive
+    from ssdlab.drives.simulated.profiles import check_profile
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    own, cached = SimulatedText.parse(drive), asked == "on"
+    if own.write_cache is not None or own.state is not None:
+        return drive
+    made = check_profile(own.profile, **own.settings())
+    return drive if made["write_cache"] is cached else str(replace(own, write_cache=cached))
+
+
+def drive_of_part(text: str, part: Part, *, quick: bool) -> str:
+    """Return the drive that a part runs on: a simulated one in its full size, where sizes are absolute."""
+    if not text.startswith(SIMULATED_PREFIX) or not (part.absolute or part.variant):
+        return text
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    own = SimulatedText.parse(in_full_size(text) if has_whole(part, quick=quick) else text)
+    if own.scale > 1 and has_whole(part, quick=quick):
+        raise UsageError(
+            "its stimuli have a size of their own, and the state file holds a scaled-down drive",
+            "leave state= or scale= out",
+        )
+    asked = Variant.model_validate(dict(part.variant))
+    if own.state is not None and asked != AS_IT_IS:
+        raise UsageError("the state file holds another drive than the variant", "leave state= out")
+    if asked.usable_bytes is not None:  # of the drive in its full size
+        asked = asked.model_copy(update={"usable_bytes": asked.usable_bytes // own.scale})
+    return on_text(str(own), asked)
+
+
+def check_span(asked: Variant, span_bytes: int | None) -> None:
+    """Refuse a variant that leaves more of a drive than is used of it anyway: it would be the same drive."""
+    if span_bytes is not None and (asked.usable_bytes or 0) > span_bytes:
+        raise UsageError(
+            f"only the first {capacity_text(span_bytes)} of the drive are used, less than the variant leaves",
+            "run it without --quick, or set quick_span to more",
+        )
+
 
 MAX_REPEATS = 99
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.analysis.repeats import median_interval
 from ssdlab.drives.simulated.text import SimulatedText
+from ssdlab.lab.kinds import ChildOutcome, RepeatedFigure, SuiteResult
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.suite_result import ChildOutcome, RepeatedFigure, SuiteResult
 from ssdlab.results.catalogue_row import figure_of, kinship
 from ssdlab.results.departures import first_bytes, span_within
 from ssdlab.results.kin import CHOSEN_UNIT, OF_FIGURES, UNFIT, set_apart, taken_apart

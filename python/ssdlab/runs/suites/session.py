@@ -17,8 +17,8 @@ from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.rated import rated_values
 from ssdlab.lab.found import find_method
-from ssdlab.lab.verbs.bounds import NOTHING
 from ssdlab.lab.verbs.stream_bounds import layout_bounds
+from ssdlab.lab.verbs.verb import NOTHING
 from ssdlab.model.errors import LabError, Refused
 from ssdlab.results.journal import now
 from ssdlab.results.lease import RunLock
@@ -26,32 +26,71 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Manifest
 from ssdlab.results.store import begin_run, new_run_id, run_words
 from ssdlab.runs.conditions.variant import misfit
-from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent
+from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent, standing_consent
 from ssdlab.runs.meters import chosen_meter
 from ssdlab.runs.provenance import identity_info, lasting_text, tool
 from ssdlab.runs.resume_checks import check_attached
 from ssdlab.runs.session_record import first_session, nothing_left, resumed_manifest
 from ssdlab.runs.suites import outcome
-from ssdlab.runs.suites.children import kept_options
+from ssdlab.runs.suites.children import Before, after, is_finished, kept_options, last_given, work_on
 from ssdlab.runs.suites.forks import Forks
-from ssdlab.runs.suites.in_order import one_after_another
 from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder, identity_at, planned_children
 from ssdlab.runs.suites.session_of_runs import SessionOfRuns
 from ssdlab.runs.suites.side_by_side import processes, side_by_side
 from ssdlab.runs.suites.suite_plan import SuitePlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ssdlab.drives.guard.endurance import Rating
     from ssdlab.drives.opening import Look
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.host.identity import Identity
-    from ssdlab.model.errors import LabError
     from ssdlab.results.schema import Child
     from ssdlab.runs.session import RunEnvironment
-    from ssdlab.runs.suites.watching import SuiteObserver
+    from ssdlab.runs.suites.session_of_runs import SuiteObserver
+
+
+def one_after_another(
+    suite: Manifest,
+    folder: HeldFolder,
+    children: Sequence[Child],
+    observer: SuiteObserver,
+    environment: RunEnvironment | None = None,
+    renewal: Renewal | None = None,
+) -> None:
+    """Do each run that is not finished, in order, and tell each whether the span was written before it.
+
+    Raises
+    ------
+    LabError
+        Of the run that stopped; those after it are not begun.
+    """
+    library, before = folder.path.parent, Before()
+    begun_on = standing_consent(folder, suite).given
+    for number, child in enumerate(children, start=1):
+        run = library / child.run_id
+        found = is_finished(run)
+        if not found:
+            observers = observer.began(child, number, len(children))
+            work_on(
+                suite,
+                library,
+                child,
+                observers,
+                environment,
+                before=replace(before, written_by=None) if child.variant else before,
+                begun_on=begun_on,
+                renewal=renewal,
+            )
+        observer.ended(child, number, len(children), already_finished=found)
+        if child.standing:
+            continue  # done at another time: nothing of it is known of the drive as it is now
+        before = after(run, before)
+        if child.variant:
+            before = replace(before, written_by=None)  # perhaps of less than the whole drive
+        begun_on = last_given(begun_on, run)
 
 
 def plan_suite(order: SuiteOrder, library: Path | None = None) -> SuitePlan:

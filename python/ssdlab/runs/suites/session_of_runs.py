@@ -7,8 +7,9 @@ in its manifest how far it came.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ssdlab.host.durable import library_errors
 from ssdlab.model.errors import Interrupted
@@ -20,10 +21,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.results.lease import RunLock
-    from ssdlab.results.schema import Manifest, Status
+    from ssdlab.results.progress import Observer, Progress
+    from ssdlab.results.schema import Child, Manifest, Status
     from ssdlab.runs.consent_record import Renewal
     from ssdlab.runs.session import RunEnvironment
-    from ssdlab.runs.suites.watching import SuiteObserver
+
+
+class SuiteObserver(Protocol):
+    """Observes the runs of a suite; it must not fail them."""
+
+    def began(self, child: Child, number: int, total: int) -> Sequence[Observer]:
+        """Take note that a run starts or is resumed; return its observer if the run is in this process."""
+
+    def look(self, running: Mapping[str, Progress]) -> None:
+        """Take a look at the runs that go on in other processes, by their parts."""
+
+    def ended(self, child: Child, number: int, total: int, *, already_finished: bool) -> None:
+        """Take note that a run is finished, or was found to be."""
+
 
 _READ_ONLY = 0o444
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ssdlab.runs.consent_record import Renewal
     from ssdlab.runs.session import RunEnvironment
     from ssdlab.runs.suites.ordering import SuiteOrder
-    from ssdlab.runs.suites.watching import SuiteObserver
+    from ssdlab.runs.suites.session_of_runs import SuiteObserver
 
 MAX_DRIVES = 32
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ssdlab.results.schema import Child
     from ssdlab.runs.suites.forks import Forks
-    from ssdlab.runs.suites.watching import SuiteObserver
+    from ssdlab.runs.suites.session_of_runs import SuiteObserver
 
 AT_ONCE = 2
 """Each holds a drive in memory and keeps one CPU busy."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.lab.suites.suite import SHARED_BY_FORK
-from ssdlab.lab.verbs.bounds import NOTHING, Bounds
+from ssdlab.lab.verbs.verb import NOTHING, Bounds
 from ssdlab.runs.suites.ordering import groups, shared_steps
 
 if TYPE_CHECKING:

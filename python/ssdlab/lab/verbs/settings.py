@@ -1,23 +1,58 @@
-"""`lab.variant`: the drive made the variant that is under test."""
+"""Settings of drive and host: set, read back, put back when the run ends; and variants made of them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import JsonValue
 
-from ssdlab.lab.verbs.conditions import SettingsFacts, describe_settings
-from ssdlab.lab.verbs.trim import TrimFacts, describe_trim
-from ssdlab.lab.verbs.verb import Verb
+from ssdlab.lab.verbs.drive_state import TrimFacts, describe_trim
+from ssdlab.lab.verbs.verb import Facts, Outcome, Verb
 from ssdlab.model.errors import DriveError
 from ssdlab.model.units import share_text
 from ssdlab.results.schema import Departure, Usable
 
 if TYPE_CHECKING:
-    from ssdlab.lab.verbs.context import StepContext
+    from ssdlab.lab.verbs.verb import StepContext
     from ssdlab.results.records import StepResult
     from ssdlab.results.run_folder import Step
+
+
+class SettingsFacts(Facts):
+    """What became of each setting; after a format, the new geometry too."""
+
+    set: tuple[Outcome, ...] = ()
+    capacity_bytes: int | None = None
+    logical_block_bytes: int | None = None
+
+
+class Conditions(Verb):
+    """Sets what is required, reads it back and records it; what cannot be had becomes a departure."""
+
+    verb: ClassVar[str] = "conditions"
+
+    required: dict[str, str]
+
+    def effects(self) -> tuple[str, ...]:
+        """Return what is set."""
+        return describe_settings(self.required)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Set them."""
+        return at.settings.bring_about(self.required)
+
+    def read_back(self, at: StepContext, result: StepResult) -> None:
+        """Set them again: they were put back when the session ended."""
+        at.settings.again(SettingsFacts.model_validate(result.facts).set, firm=False)
+
+
+def describe_settings(required: Mapping[str, str]) -> tuple[str, ...]:
+    """Return in words what is set; of nothing, that it is read."""
+    if not required:
+        return ("reads the drive's settings",)
+    return tuple(f"sets {name.replace('_', ' ')} to {value}" for name, value in required.items())
 
 
 class Variant(Verb):

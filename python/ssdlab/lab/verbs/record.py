@@ -1,4 +1,4 @@
-"""`lab.find`: something worked out from the tables of finished steps, in mid-run."""
+"""Steps that only read or record: a note, the drive's counters, something worked out from finished steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,37 @@ from ssdlab.lab.verbs.verb import Verb
 from ssdlab.results.records import StepResult
 
 if TYPE_CHECKING:
-    from ssdlab.lab.verbs.context import StepContext
+    from ssdlab.lab.verbs.verb import StepContext
+
+
+class Note(Verb):
+    """Puts a remark into the record."""
+
+    verb: ClassVar[str] = "note"
+
+    text: str
+
+
+class Limit(Verb):
+    """Uses only the first bytes of the drive from here on; the drive knows nothing of it."""
+
+    verb: ClassVar[str] = "limit"
+
+    usable_bytes: int
+
+
+class Health(Verb):
+    """Reads the drive's own health counters."""
+
+    verb: ClassVar[str] = "health"
+
+    def effects(self) -> tuple[str, ...]:
+        """Return what reaches the drive."""
+        return ("reads the drive's health log",)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Read them."""
+        return StepResult(seconds=0.0, facts={"health": at.drive.health()})
 
 
 class Find(Verb):

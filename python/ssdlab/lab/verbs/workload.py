@@ -1,4 +1,4 @@
-"""What all steps that run a workload have in common: `run`, `fill` and `precondition`."""
+"""Steps that run a workload, `run`, `fill` and `precondition`, and two that replace hours of it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,64 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SkipValidation
 
 from ssdlab.analysis.steady_state import WINDOW
-from ssdlab.lab.ground import derived_seed
-from ssdlab.lab.steps import STEADY, Until
-from ssdlab.lab.verbs.bounds import STEP_MAX_S, Bounds, Planned, Planning
+from ssdlab.lab.steps import STEADY, Until, derived_seed
 from ssdlab.lab.verbs.stream_bounds import load_of, speed_of, workload_bounds
-from ssdlab.lab.verbs.stream_words import describe_stream
-from ssdlab.lab.verbs.verb import Facts, Verb
-from ssdlab.model.errors import UsageError
-from ssdlab.model.pattern import Sequential
-from ssdlab.model.units import NS_PER_S
-from ssdlab.model.workload import Workload
+from ssdlab.lab.verbs.verb import STEP_MAX_S, Bounds, Facts, Planned, Planning, StateRole, Verb
+from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.pattern import Segmented, Sequential
+from ssdlab.model.units import NS_PER_S, block_text, bytes_text, counted, duration_text, share_text
+from ssdlab.model.workload import RecordedOps, Workload
+from ssdlab.results.drive_states import PREPARED
 from ssdlab.results.records import StepResult
+from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
     from ssdlab.analysis.pace import Pace
     from ssdlab.drives.base import Until as Ends
-    from ssdlab.lab.verbs.context import StepContext
+    from ssdlab.lab.verbs.verb import StepContext
     from ssdlab.model.summary import Summary
+    from ssdlab.model.workload import Stream
     from ssdlab.results.records import PartRecord, Policy
+    from ssdlab.results.run_folder import Step
+
+
+def describe_stream(stream: Stream) -> str:
+    """Return what a stream does to the drive."""
+    if isinstance(stream.ops, RecordedOps):
+        counts = stream.ops.model_dump().items()
+        counted = ", ".join(f"{count} {name}" for name, count in counts if count)
+        longest = block_text(max(block.bytes for block in stream.block))
+        return f"replays {counted} of up to {longest} in {_where(stream)}"
+    blocks = "/".join(block_text(block.bytes) for block in stream.block)
+    order = "in order" if isinstance(stream.pattern, Sequential) else "at random"
+    if stream.trims:
+        doing = "discards"
+    elif not stream.reads:
+        doing = "writes"
+    else:
+        doing = "reads and writes" if stream.writes else "reads"
+    return f"{doing} {blocks} {order} in {_where(stream)}, {_until(stream)}"
+
+
+def _where(stream: Stream) -> str:
+    start, length = stream.span.start, stream.span.length
+    if not isinstance(start, int) or not isinstance(length, int):
+        return f"{start} to {'the end' if length is None else f'{length} further'}"
+    places = f"bytes {start} to {start + length}"
+    if isinstance(stream.pattern, Segmented):
+        return f"{stream.pattern.count} segments of {block_text(stream.pattern.length_bytes)} of {places}"
+    return places
+
+
+def _until(stream: Stream) -> str:
+    stop = stream.stop
+    ends = [
+        f"for {duration_text(stop.time_ns)}" if stop.time_ns is not None else "",
+        bytes_text(stop.bytes) if stop.bytes is not None else "",
+        counted(stop.ios, "I/O") if stop.ios is not None else "",
+        "once over" if stop.span_once else "",
+    ]
+    return " or ".join(end for end in ends if end) or "until its condition holds"
 
 
 class StoredUntil(BaseModel):
@@ -228,3 +268,129 @@ def _check_continuable(workload: Workload) -> None:
             "declare restart or re-precondition, or use one worker",
             workers=stream.workers,
         )
+
+
+class Run(WorkloadVerb):
+    """Runs a workload and measures it."""
+
+    verb: ClassVar[str] = "run"
+
+    overload: bool = False
+    """More may be asked for than the drive can do, and that is the finding: no warning about it."""
+
+    @property
+    def overloads(self) -> bool:
+        """Whether more may be asked for than the drive can do."""
+        return self.overload
+
+
+class Fill(WorkloadVerb):
+    """Writes the whole span sequentially, with data that does not compress."""
+
+    verb: ClassVar[str] = "fill"
+    policy: ClassVar[Policy] = "continue"
+
+    passes: int
+    """How often."""
+    unless_written: bool = False
+    """Leave it out where the drive can prove that every byte was written."""
+
+    @property
+    def optional(self) -> bool:
+        """Whether the drive may prove that it is not needed."""
+        return self.unless_written
+
+    def do(self, at: StepContext) -> StepResult:
+        """Write what is left, unless all is known to be written."""
+        if not at.parts and self._needless(at):
+            facts: dict[str, JsonValue] = {"already_written": True}
+            if at.written_by is not None:
+                facts["written_by"] = at.written_by
+            return StepResult(seconds=0.0, facts=facts)
+        return super().do(at)
+
+    def redo(self, at: StepContext) -> None:
+        """Write it again, unless all is known to be written."""
+        if not self._needless(at):
+            super().redo(at)
+
+    def _needless(self, at: StepContext) -> bool:
+        if not self.unless_written:
+            return False
+        if at.written_by is not None:
+            return True
+        size = at.drive.capacity_bytes, at.drive.logical_block_bytes
+        spans = [stream.span_bytes(*size) for stream in self.workload.streams]
+        return all(at.drive.written(start, length) is True for start, length in spans)
+
+
+class Precondition(WorkloadVerb):
+    """Brings the drive into the state that the following steps measure; its own figures are kept too."""
+
+    verb: ClassVar[str] = "precondition"
+    state: ClassVar[StateRole] = "prepares"
+
+
+class OnePass(WorkloadVerb):
+    """Prepares steady state by one pass, which is no preconditioning of SNIA's."""
+
+    verb: ClassVar[str] = "one-pass"
+    state: ClassVar[StateRole] = "prepares"
+
+    spare: float
+    """Share of the flash that the pass takes for spare."""
+    spare_from: str
+    """Who says so."""
+
+    @classmethod
+    def laid(cls, workload: Workload, *, spare: float, spare_from: str) -> Self:
+        """Make the step."""
+        facts: dict[str, Any] = {"spare": spare, "spare_from": spare_from}
+        return cls.of(workload, **facts)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Write the pass; that it stands for SNIA's procedure is a departure."""
+        result = super().do(at)
+        departure = Departure(
+            code="one-pass",
+            what=f"steady state was prepared by one random pass, for a spare of {share_text(self.spare)} "
+            f"({self.spare_from}), in place of SNIA's preconditioning",
+            why="it was asked for in place of the full procedure, which writes the drive several times",
+        )
+        return result.model_copy(update={"facts": {**result.facts, "departures": [departure.model_dump()]}})
+
+
+class Place(Verb):
+    """Places the valid shares that theory has of steady state into the map of a simulated drive."""
+
+    verb: ClassVar[str] = "place"
+    state: ClassVar[StateRole] = "prepares"
+
+    spare: float
+    """Effective spare share of the drive."""
+
+    def effects(self) -> tuple[str, ...]:
+        """Return what is done to it."""
+        return ("places the steady state of random writes into a simulated drive, without a write",)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Place it; a real drive refuses."""
+        if at.drive.state is None:
+            raise Refused(
+                "the steady state of a real drive cannot be placed: it has to be written",
+                "write it by one pass, or in full",
+                reason="not-simulated",
+            )
+        at.drive.state.place_steady()
+        departure = Departure(
+            code="analytic",
+            what="steady state was prepared, not written: valid shares of superblocks were placed by theory",
+            why="a simulated drive takes any state; SNIA's preconditioning writes it",
+        )
+        return StepResult(seconds=0.0, facts={"departures": [departure.model_dump()]})
+
+    @classmethod
+    def describe(cls, step: Step) -> str | None:
+        """Return that it was not written."""
+        del step
+        return PREPARED

@@ -1,0 +1,280 @@
+"""Steps for the state that the drive is in: purged, trimmed, flushed, kept in a fork and brought back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from ssdlab.lab.verbs.verb import STEP_MAX_S, Bounds, Facts, Planned, Planning, StateRole, Verb
+from ssdlab.model.errors import DriveError
+from ssdlab.model.units import share_text
+from ssdlab.results.points import Qualifier
+from ssdlab.results.records import StepResult
+from ssdlab.results.schema import Departure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ssdlab.lab.verbs.verb import StepContext
+    from ssdlab.results.run_folder import Step
+
+
+class Fork(Verb):
+    """Keeps the drive's state; where that cannot be, the order of what follows tells."""
+
+    verb: ClassVar[str] = "fork"
+
+    @property
+    def marks(self) -> bool:
+        """It keeps the state for the steps that go back to it."""
+        return True
+
+    def do(self, at: StepContext) -> StepResult:
+        """Keep the state."""
+        if at.forks is None:
+            facts: dict[str, JsonValue] = {"forked": False, "departures": [_order_effects().model_dump()]}
+            return StepResult(seconds=0.0, facts=facts)
+        at.forks.fork(at.ordinal)
+        return StepResult(seconds=0.0, facts={"forked": True})
+
+
+def _order_effects() -> Departure:
+    return Departure(
+        code="order-effects",
+        what="each point began in the state in which the one before had left the drive",
+        why="only a simulated drive can go back to the state that it was in before",
+    )
+
+
+class Back(Verb):
+    """Brings the drive back to the state of a fork, where it can go back."""
+
+    verb: ClassVar[str] = "back"
+
+    to: int
+    end: bool
+
+    @property
+    def returns_to(self) -> int:
+        """Ordinal of the fork."""
+        return self.to
+
+    def do(self, at: StepContext) -> StepResult:
+        """Go back."""
+        if at.forks is None:
+            return StepResult(seconds=0.0, facts={"forked": False})
+        at.forks.back(self.to, end=self.end)
+        return StepResult(seconds=0.0, facts={"forked": True})
+
+
+class StretchFacts(Facts):
+    """In which sitting it began."""
+
+    sitting: int | None = None
+    """Rises with each interruption that let the drive's state change; see `StepContext.sitting`.
+
+    None in a plan, which has no interruptions.
+    """
+
+
+class Stretch(Verb):
+    """Begins a stretch: an interruption of any step of it voids them all, so that none is of both sides."""
+
+    verb: ClassVar[str] = "stretch"
+    state: ClassVar[StateRole] = "begins"
+
+    def do(self, at: StepContext) -> StepResult:
+        """Put on record in which sitting it begins."""
+        return StepResult(seconds=0.0, facts={"sitting": at.sitting})
+
+
+FLUSH_MAX_S = 60.0
+
+
+class Flush(Verb):
+    """Makes everything written durable, the drive's cache included."""
+
+    verb: ClassVar[str] = "flush"
+
+    def plan(self, planning: Planning) -> Planned:
+        """Return bounds of a flush."""
+        del planning
+        return Planned(Bounds(0.0, FLUSH_MAX_S))
+
+    def effects(self) -> tuple[str, ...]:
+        """Return what reaches the drive."""
+        return ("flushes the drive's cache (fsync)",)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Flush."""
+        at.drive.flush()
+        return StepResult(seconds=0.0)
+
+
+TRIM_MAX_S_PER_TB = 120.0
+
+
+class Trimmed(BaseModel):
+    """A trim, as the journal keeps it; `ssdlab.drives.trim.trimming.TrimRecord` says what is in it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    start: int
+    length: int
+    seconds: float
+    reached_device: bool | None = None
+    evidence: str | None = None
+    discards: int | None = None
+    discarded_bytes: int | None = None
+    reads: str | None = None
+    sample_bytes: int = 0
+    blank_before: int = 0
+
+
+class TrimFacts(Facts):
+    """What came of a trim; None in a plan, and of a variant that frees nothing."""
+
+    trim: Trimmed | None = None
+
+
+class Trim(Verb):
+    """Discards a span of the drive, and finds out what came of it."""
+
+    verb: ClassVar[str] = "trim"
+    state: ClassVar[StateRole] = "amends"
+
+    start: int
+    length: int
+
+    def plan(self, planning: Planning) -> Planned:
+        """Return bounds by the length."""
+        del planning
+        max_s = STEP_MAX_S + self.length / 1e12 * TRIM_MAX_S_PER_TB
+        return Planned(Bounds(0.0, max_s), overhead_s=STEP_MAX_S)
+
+    def effects(self) -> tuple[str, ...]:
+        """Return what is discarded."""
+        end = self.start + self.length
+        return (f"discards bytes {self.start} to {end} (BLKDISCARD; punches holes into a file)",)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Trim; one that did not reach the device is a departure."""
+        from ssdlab.drives.trim.trimming import reach_text
+
+        record = at.drive.trim(self.start, self.length, on_share=lambda share: at.look(share_text(share)))
+        facts: dict[str, JsonValue] = {"trim": json.loads(json.dumps(record.as_dict()))}
+        if record.reached_device is False:
+            why = "a driver, a volume or a file system between did not pass it on"
+            lost = Departure(code="trim-not-passed-on", what=reach_text(record), why=why)
+            facts["departures"] = [lost.model_dump()]
+        return StepResult(seconds=0.0, facts=facts)
+
+    @classmethod
+    def describe(cls, step: Step) -> str | None:
+        """Return whether it reached the device, and what is read now."""
+        return describe_trim(step.found(TrimFacts).trim)
+
+
+def describe_trim(trim: Trimmed | None) -> str | None:
+    """Return in words what came of a trim; None where there was none."""
+    if trim is None:
+        return None
+    reached = {
+        True: "reached the device",
+        False: "did not reach the device",
+        None: "not known to have reached it",
+    }
+    reads = "" if trim.reads is None else f", reads {trim.reads}"
+    return f"{reached[trim.reached_device]}{reads}"
+
+
+PURGE_MAX_S = 24 * 3600.0
+"""Where nothing is known: a sanitize that overwrites. A crypto erase takes seconds."""
+QUICK_PURGE_MAX_S = 60.0
+"""Of what is no device: a file has none at all, a simulated drive erases its blocks at once."""
+
+
+class PurgeSampling(BaseModel):
+    """What samples read back after a purge showed."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    marked: int
+
+
+class Purged(BaseModel):
+    """A purge, as the journal keeps it; `ssdlab.drives.purge.PurgeRecord` says what is in it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    method: str
+    substitute: bool = False
+    sampling: PurgeSampling | None = None
+
+
+class PurgeFacts(Facts):
+    """Whether the drive was purged, and how."""
+
+    purged: bool = False
+    record: Purged | None = None
+
+
+def not_fresh(purges: Iterable[Step]) -> tuple[Qualifier, ...]:
+    """Return what stands with figures that begin with these steps; empty where each purged the drive."""
+    missed = any(not step.found(PurgeFacts).purged for step in purges)
+    return (Qualifier(code="not-fresh"),) if missed else ()
+
+
+class Purge(Verb):
+    """Erases the drive to its fresh state, and proves it."""
+
+    verb: ClassVar[str] = "purge"
+    state: ClassVar[StateRole] = "freshens"
+
+    if_able: bool = False
+    """Where the drive has no purge method (a file has none), continue without."""
+    method: str | None = None
+    """One of `drives.purge.METHODS`; by default the strongest that the drive supports."""
+
+    def plan(self, planning: Planning) -> Planned:
+        """Return bounds by what the drive is."""
+        if planning.purges_at_once:
+            return Planned(Bounds(0.0, QUICK_PURGE_MAX_S), overhead_s=QUICK_PURGE_MAX_S)
+        return Planned(Bounds(0.0, planning.purge_max_s(self.method) or PURGE_MAX_S))
+
+    def effects(self) -> tuple[str, ...]:
+        """Return what is erased, and how."""
+        how = self.method or "the strongest method that it supports"
+        return (f"erases the whole drive: {how}",)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Purge; continuing without, or with a substitute, is a departure."""
+        from ssdlab.drives.purge import check_method
+
+        method = None if self.method is None else check_method(self.method)
+        try:
+            record = at.drive.purge(method=method, on_progress=lambda progress: at.look(progress.text))
+        except DriveError as error:
+            if not self.if_able or error.facts.get("reason") != "no-purge":
+                raise
+            missed = Departure(code="not-purged", what="the drive was not purged", why=error.what)
+            return StepResult(seconds=0.0, facts={"purged": False, "departures": [missed.model_dump()]})
+        plain: JsonValue = json.loads(json.dumps(record.as_dict()))
+        facts: dict[str, JsonValue] = {"purged": True, "record": plain}
+        if record.substitute:
+            why = "what the host cannot address is not touched by it"
+            stand_in = Departure(code="purge-substitute", what=f"purged by {record.method}", why=why)
+            facts["departures"] = [stand_in.model_dump()]
+        return StepResult(seconds=0.0, facts=facts)
+
+    @classmethod
+    def describe(cls, step: Step) -> str | None:
+        """Return by which method, and what proves it."""
+        record = step.found(PurgeFacts).record
+        if record is None:
+            return "not purged"
+        marked = None if record.sampling is None else record.sampling.marked
+        proof = "" if marked is None else f", {marked} marks written before, none left"
+        return f"{record.method}{proof}"
