@@ -13,8 +13,8 @@ from ssdlab.cli.figures import stream_text
 from ssdlab.model.options import MeasureOptions
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import panels
+from ssdlab.report.sections.specifications import text
 from ssdlab.report.source import read_run
-from ssdlab.report.tree import text
 
 pytestmark = pytest.mark.usefixtures("wide")
 MEASURE = ["measure", "sim:tiny-test,scale=4", "--seconds", "1"]

@@ -9,7 +9,7 @@ import pytest
 
 from machine import mounts
 from ssdlab.drives import open_drive
-from ssdlab.drives.environment import environment_facts
+from ssdlab.drives.details import environment_facts
 from ssdlab.host import environment
 from ssdlab.host.environment import IoLimit, parse_cpu_list, read_environment, read_limits, read_queues
 from ssdlab.host.identity import block_identity

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from conftest import need_root
-from ssdlab.drives.guard.lease import only_read_elsewhere, probe
+from ssdlab.drives.guard.file_guard import only_read_elsewhere, probe
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_a_lease_that_is_broken_does_not_end_the_process(
             broken.append(asked)
         return answer
 
-    monkeypatch.setattr("ssdlab.drives.guard.lease.fcntl.fcntl", broken_into)
+    monkeypatch.setattr("ssdlab.drives.guard.file_guard.fcntl.fcntl", broken_into)
     assert signal.getsignal(signal.SIGIO) == signal.SIG_DFL, "which would end this process"
     assert probe(descriptor) == "free"
     assert broken == [descriptor]

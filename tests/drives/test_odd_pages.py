@@ -12,14 +12,12 @@ import pytest
 
 from machine.fake_drive import PAGES, patched
 from ssdlab.cli.drive_details import print_details
-from ssdlab.drives.admin import nvme, scsi_pages
-from ssdlab.drives.admin.nvme import logs, ocp
-from ssdlab.drives.admin.plausible import PLAUSIBLE, plausible
+from ssdlab.drives.admin import nvme, scsi
+from ssdlab.drives.admin.fields import PLAUSIBLE, plausible
+from ssdlab.drives.admin.nvme import logs
 from ssdlab.drives.admin.port import NvmeReply, ScsiReply, ToolReply
 from ssdlab.drives.details import read_details
-from ssdlab.drives.telemetry.ata_health import AtaHealth
-from ssdlab.drives.telemetry.hwmon import Hwmon
-from ssdlab.drives.telemetry.nvme_logs import NvmeLogs
+from ssdlab.drives.telemetry.of_device import AtaHealth, Hwmon, NvmeLogs
 from ssdlab.host.identity import Identity
 
 INT64 = 2**63 - 1
@@ -179,7 +177,7 @@ def test_a_broken_smart_page_leaves_the_statistics() -> None:
 @pytest.mark.parametrize(("byte", "temperature"), [(0, None), (1, 1), (127, 127), (128, None), (255, None)])
 def test_a_scsi_temperature(byte: int, temperature: int | None) -> None:
     page = bytes([0x0D, 0, 0, 6, 0, 0, 3, 2, 0, byte])
-    assert scsi_pages.temperature_c(page) == temperature
+    assert scsi.temperature_c(page) == temperature
 
 
 def test_hwmon(host) -> None:
@@ -379,8 +377,8 @@ def nvme_pages() -> dict[str, bytes]:
         "log 02": patched("nvme-health.bin", {1: little(313), 3: b"\x64\x0a\x07"}),
         "log 25": b"\0\0\x01".ljust(512, b"\0"),
         "log 81": (b"\xff\xff\x01\x01" + bytes(4) + b"\xff" * 12).ljust(512, b"\0"),
-        "log c0": ocp_page(ocp._EXTENDED_GUID),
-        "log c3": ocp_page(ocp._LATENCY_GUID),
+        "log c0": ocp_page(logs._EXTENDED_GUID),
+        "log c3": ocp_page(logs._LATENCY_GUID),
     }
 
 

@@ -11,8 +11,8 @@ from machine.fake_drive import FakeAta, FakeNvme, FakeScsi
 from machine.purge_rig import Make
 from ssdlab.drives.purge import PurgeMethodName
 from ssdlab.drives.purge.expected import LOOKS_AT_MARKS, MARGIN_S, longest_of
-from ssdlab.drives.purge.of_device import subject_of
-from ssdlab.drives.trim.samples import SAMPLES
+from ssdlab.drives.purge.purging import subject_of
+from ssdlab.drives.trim.medium import SAMPLES
 from ssdlab.host.identity import Identity
 from ssdlab.lab.found import find_method
 from ssdlab.runs.order import Order, plan_order

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ssdlab.drives.admin import ata, nvme, scsi, scsi_mode, scsi_pages, tcg
+from ssdlab.drives.admin import ata, nvme, scsi, tcg
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import NvmeReply, ScsiReply, ToolReply
 from ssdlab.drives.details import read_details
@@ -52,8 +52,8 @@ def test_a_sas_drive(host) -> None:
     node = host.disk("sdx", device__scsi_level="7")
     found = read_details(identity(), node, FakeScsi())
     assert found.scsi is not None
-    assert found.scsi.characteristics == scsi_pages.Characteristics(True, '2.5"')
-    assert found.scsi.provisioning == scsi_pages.Provisioning(True, False, "zeroes")
+    assert found.scsi.characteristics == scsi.Characteristics(True, '2.5"')
+    assert found.scsi.provisioning == scsi.Provisioning(True, False, "zeroes")
     assert (found.scsi.temperature_c, found.scsi.used_pct) == (41, 7)
     assert found.scsi.write_cache_enabled is True
     assert found.unanswered == ()
@@ -92,9 +92,9 @@ def test_bridges_of_usb_are_not_asked(host) -> None:
 
 
 def test_no_temperature_is_none_and_a_hard_disk_is_told() -> None:
-    assert scsi_pages.temperature_c(TEMPERATURE[:9] + b"\xff" + TEMPERATURE[10:]) is None
-    assert scsi_pages.characteristics(B1[:4] + b"\x1c\x20" + B1[6:]).solid_state is False
-    assert scsi_pages.characteristics(B1[:4] + bytes(2) + B1[6:]).solid_state is None
+    assert scsi.temperature_c(TEMPERATURE[:9] + b"\xff" + TEMPERATURE[10:]) is None
+    assert scsi.characteristics(B1[:4] + b"\x1c\x20" + B1[6:]).solid_state is False
+    assert scsi.characteristics(B1[:4] + bytes(2) + B1[6:]).solid_state is None
 
 
 def test_the_link_of_a_wide_port(host) -> None:
@@ -168,11 +168,11 @@ def test_nonsense_is_recorded_and_never_ends_the_look(host, kind: str) -> None:
         nvme.health,
         nvme.sanitize_status,
         ata.device,
-        scsi_pages.characteristics,
-        scsi_pages.provisioning,
-        scsi_pages.temperature_c,
-        scsi_pages.used_pct,
-        scsi_mode.caching_page,
+        scsi.characteristics,
+        scsi.provisioning,
+        scsi.temperature_c,
+        scsi.used_pct,
+        scsi.caching_page,
         scsi.sense,
         tcg.locking,
     ],

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from machine.fake_drive import INVALID_FIELD, FakeAta, FakeNvme
-from ssdlab.drives.admin import nvme, scsi_mode
+from ssdlab.drives.admin import nvme, scsi
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import NvmeReply, ScsiReply
 from ssdlab.drives.settings import NAMES, DriveSettings
-from ssdlab.drives.settings.governor import Governor
 from ssdlab.drives.settings.nvme_power import strongest, watts
+from ssdlab.drives.settings.queue import Governor
 from ssdlab.host.identity import block_identity
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported, UsageError
 
@@ -212,7 +212,7 @@ def test_scsi_cache_refused_or_without_a_page(host) -> None:
 @pytest.mark.parametrize("reply", [b"", bytes(8), bytes([0, 20, 0, 0, 0, 0, 0, 0, 0x0A, 2, 0, 0])])
 def test_a_mode_reply_that_is_none(reply: bytes) -> None:
     with pytest.raises(Malformed):
-        scsi_mode.caching_page(reply)
+        scsi.caching_page(reply)
 
 
 # --- power state ---

@@ -11,8 +11,8 @@ import pytest
 
 from machine import tracing
 from ssdlab.drives import open_drive
-from ssdlab.drives.trim.samples import places
-from ssdlab.drives.trim.witness import DiscardWitness, Seen, seen_in
+from ssdlab.drives.trim.medium import places
+from ssdlab.drives.trim.trimming import DiscardWitness, Seen, seen_in
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import DriveError, Refused, UsageError
 

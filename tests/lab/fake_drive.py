@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ssdlab.drives.purge import SUBSTITUTES, PurgeMethodName, PurgeRecord
-from ssdlab.drives.telemetry.protocol import Silent
+from ssdlab.drives.telemetry.sampler import Silent
 from ssdlab.drives.trim.trimming import TrimRecord
 from ssdlab.host.identity import Identity
 from ssdlab.model.capabilities import Capabilities

@@ -14,8 +14,7 @@ import pytest
 from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
 from ssdlab.drives.purge.ledger import Ledger
 from ssdlab.drives.purge.method import Sibling
-from ssdlab.drives.purge.of_device import subject_of
-from ssdlab.drives.purge.purging import Purging
+from ssdlab.drives.purge.purging import Purging, subject_of
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import Interrupted, LabError
 

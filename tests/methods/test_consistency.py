@@ -11,8 +11,8 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab.analysis.consistency import stretch
+from ssdlab.drives.drive_record import Spare
 from ssdlab.drives.simulated.profiles import check_profile
-from ssdlab.drives.spare import Spare
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import RunData, RunFacts
 from ssdlab.lab.outcome import read_result

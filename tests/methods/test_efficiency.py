@@ -12,7 +12,7 @@ from methods.on_simulated import run
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.cli import main
 from ssdlab.cli.showing_figures import rating_json, rating_text
-from ssdlab.drives.rated import Rated, rated_values
+from ssdlab.drives.ratings import Rated, rated_values
 from ssdlab.lab.found import find_method
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.rated_shares import other_ratings, rated_shares

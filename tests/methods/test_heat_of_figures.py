@@ -10,7 +10,7 @@ import pytest
 
 from methods.on_simulated import rateable, run
 from report.planted_scenes import Change, hot, planted
-from ssdlab.drives.rated import Rated
+from ssdlab.drives.ratings import Rated
 from ssdlab.lab.kinds import PointsResult
 from ssdlab.lab.outcome import marked, read_result
 from ssdlab.lab.rated_shares import rated_shares

@@ -13,7 +13,7 @@ from power.test_metered_runs import JOB, job
 from ssdlab.cli import main
 from ssdlab.drives.admin.port import NvmeReply
 from ssdlab.drives.base import RealDrive
-from ssdlab.drives.telemetry.nvme_logs import NvmeLogs
+from ssdlab.drives.telemetry.of_device import NvmeLogs
 from ssdlab.drives.telemetry.sampler import HostTelemetry
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder

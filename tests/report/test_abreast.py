@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ssdlab.report.abreast import full_width, on_paper
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Chart, RunStyle, XyChart
+from ssdlab.report.pictures import full_width, on_paper
 from ssdlab.report.view import Figure
 
 SHORT, LONG = (

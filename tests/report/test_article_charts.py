@@ -28,8 +28,8 @@ from ssdlab.report.charts import (
     Track,
     XyChart,
     XyView,
+    pack,
 )
-from ssdlab.report.packing import pack
 from ssdlab.report.pictures import Painter, Pressed, as_opened
 from ssdlab.report.view import Buttons, Figure
 

@@ -30,9 +30,9 @@ from ssdlab.report.charts import (
     Track,
     XyChart,
     XyView,
+    pack,
     plain,
 )
-from ssdlab.report.packing import pack
 from ssdlab.report.pictures import Painter, theme
 
 BARE = Head("", (), "")

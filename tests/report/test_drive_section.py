@@ -10,7 +10,7 @@ import pytest
 from report.browser import Browser
 from ssdlab.cli import main
 from ssdlab.report import page, source
-from ssdlab.report.packing import unpack
+from ssdlab.report.charts import unpack
 from ssdlab.report.sections import drive as drive_section
 from telemetry.test_simulated import ABOVE_C, CAP_W, hot_text  # noqa: F401 - a fixture
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdlab.model import units
-from ssdlab.report.packing import pack, unpack
+from ssdlab.report.charts import pack, unpack
 
 WEB = Path(__file__).parents[2] / "web"
 

@@ -21,8 +21,7 @@ from ssdlab.report.charts import (
     MarksView,
     RunStyle,
 )
-from ssdlab.report.heads import _named
-from ssdlab.report.minded import notes_of
+from ssdlab.report.heads import _named, notes_of
 from ssdlab.report.pictures import Painter, Pressed
 from ssdlab.results.drive_states import StateCheck
 from ssdlab.results.points import Metric, Qualifier

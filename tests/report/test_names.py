@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdlab.report.names import LONGEST, short_names
+from ssdlab.report.runs import LONGEST, short_names
 
 SERIES = [f"Northwind Enterprise Data Centre Series NX{4100 + 17 * n}" for n in range(8)]
 

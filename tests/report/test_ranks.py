@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from ssdlab.analysis.places import places
-from ssdlab.drives.rated import Rated
-from ssdlab.drives.ratings import MetricName
+from ssdlab.drives.ratings import MetricName, Rated
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim

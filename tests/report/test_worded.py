@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from report.test_ranks import swept
-from ssdlab.drives.rated import Rated
+from ssdlab.drives.ratings import Rated
 from ssdlab.model.telemetry import COUNTED
 from ssdlab.model.workload import Mix
 from ssdlab.report.runs import shown

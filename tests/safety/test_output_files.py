@@ -154,7 +154,7 @@ WRITERS = {
     "cli/streams.py": "the null device",
     "drives/guard/mark.py": "our own record",
     "drives/settings/setting.py": "a setting of the kernel",
-    "drives/trim/witness.py": "a tracing instance of the kernel",
+    "drives/trim/trimming.py": "a tracing instance of the kernel",
     "host/output_files.py": "the one place",
     "host/tracefs.py": "a tracing instance of the kernel",
     "lab/traces/recording.py": "within a run folder",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from machine.fake_drive import patched
 from ssdlab.drives.admin.port import NvmeReply
-from ssdlab.drives.telemetry.nvme_logs import NvmeLogs
+from ssdlab.drives.telemetry.of_device import NvmeLogs
 from ssdlab.drives.telemetry.sampler import HostTelemetry
 from ssdlab.drives.telemetry.sources import HostCpu, KernelLog, Link
 

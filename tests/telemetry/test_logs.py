@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from machine.fake_drive import patched
-from ssdlab.drives.admin import ata_smart, nvme
+from ssdlab.drives.admin import ata, nvme
 from ssdlab.drives.admin.fields import Malformed
-from ssdlab.drives.admin.nvme import ocp
+from ssdlab.drives.admin.nvme import logs
 from ssdlab.drives.admin.port import NvmeReply, ScsiReply
-from ssdlab.drives.telemetry.ata_health import AtaHealth
-from ssdlab.drives.telemetry.nvme_logs import NvmeLogs
+from ssdlab.drives.telemetry.of_device import AtaHealth, NvmeLogs
 
 EXTENDED_GUID = bytes.fromhex("c5af1028eabff2a49c4f6f7cc914d5af")
 LATENCY_GUID = bytes.fromhex("927ac08cd0846c9c7043e6d4585ed485")
@@ -63,14 +62,14 @@ def test_the_physical_media_units_give_write_amplification() -> None:
     told = NvmeLogs(Drive({2: health_log(), 0xC0: EXTENDED})).reading()
     assert (told.nand_written_bytes, told.link_retrains, told.link_errors) == (5 << 40, 4, 9)
     assert told.throttle_events == 2, "by OCP's count, as NVMe's own says none"
-    assert ocp.extended(EXTENDED).throttled_now
+    assert logs.extended(EXTENDED).throttled_now
 
 
 def test_the_latency_monitor_counts_slow_commands() -> None:
     """Dwords of a bucket: reserved, trims, writes, reads; thresholds in units of 5 ms, from 0."""
     counts = {32: number(0, 4) + number(1, 4) + number(2, 4) + number(30, 4), 48 + 12: number(4, 4)}
     page = made({0: b"\x01", 6: b"\x00\x03\x07\x0f", **counts}, LATENCY_GUID)
-    told = ocp.latency_monitor(page)
+    told = logs.latency_monitor(page)
     assert [each.above_ms for each in told.buckets] == [5, 20, 40, 80]
     assert (told.buckets[0].reads, told.buckets[0].writes, told.buckets[0].trims) == (30, 2, 1)
     assert NvmeLogs(Drive({2: health_log(), 0xC3: page})).reading().slow_commands == 37
@@ -81,7 +80,7 @@ def test_the_latency_monitor_counts_slow_commands() -> None:
 def test_another_makers_log_under_that_number_is_not_believed() -> None:
     other = made({0: number(5 << 40, 16)}, bytes(range(16)))
     with pytest.raises(Malformed, match="GUID"):
-        ocp.extended(other)
+        logs.extended(other)
     assert NvmeLogs(Drive({2: health_log(), 0xC0: other})).reading().nand_written_bytes is None
 
 
@@ -218,4 +217,4 @@ def test_smart_data_with_a_wrong_checksum_are_not_used() -> None:
     page = bytearray(smart_data((194, 30)))
     page[7] += 1
     with pytest.raises(Malformed, match="checksum"):
-        ata_smart.attributes(bytes(page))
+        ata.attributes(bytes(page))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import ssdlab._core as _core
     from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
     from ssdlab.drives.settings import Setting
-    from ssdlab.drives.telemetry.protocol import Telemetry
+    from ssdlab.drives.telemetry.sampler import Telemetry
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
     from ssdlab.host.sysfs import HostFiles
     from ssdlab.model.capabilities import Capabilities

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
     from ssdlab.drives.purge.method import Sibling
     from ssdlab.drives.settings import DriveSettings, Setting
-    from ssdlab.drives.telemetry.protocol import Telemetry
+    from ssdlab.drives.telemetry.sampler import Telemetry
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.workload import Workload
@@ -133,7 +133,7 @@ class BlockDrive(RealDrive):
         on_progress: Callable[[PurgeProgress], object] | None = None,
     ) -> PurgeRecord:
         """Purge the drive; see `Drive.purge`."""
-        from ssdlab.drives.purge.of_device import purge_device, subject_of
+        from ssdlab.drives.purge.purging import purge_device, subject_of
 
         self._before_writing(trims=True)
         self._purged = True
@@ -152,7 +152,7 @@ class BlockDrive(RealDrive):
         if self._target.closed:
             return
         if self._purged:
-            from ssdlab.drives.purge.of_device import read_partitions_again
+            from ssdlab.drives.purge.purging import read_partitions_again
 
             self._purged = False
             read_partitions_again(self._descriptor)

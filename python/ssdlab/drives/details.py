@@ -10,15 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ssdlab.drives.admin import ata, ata_smart, nvme, scsi_mode, scsi_pages, tcg
+from ssdlab.drives.admin import ata, nvme, scsi, tcg
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.host.attributes import disk_of, sas_link_of, zone_model_of
+from ssdlab.host.environment import read_environment
 from ssdlab.host.identity import Identity
 from ssdlab.host.sysfs import number, there
 from ssdlab.model.errors import DriveError
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive
 
 T = TypeVar("T")
 
@@ -50,8 +54,8 @@ class AtaDetails:
 class ScsiDetails:
     """Answers of a SCSI drive (SAS and others), and its link as the kernel shows it."""
 
-    characteristics: scsi_pages.Characteristics | None = None
-    provisioning: scsi_pages.Provisioning | None = None
+    characteristics: scsi.Characteristics | None = None
+    provisioning: scsi.Provisioning | None = None
     write_cache_enabled: bool | None = None
     temperature_c: int | None = None
     used_pct: int | None = None
@@ -194,36 +198,51 @@ def _ask_ata(queries: _Queries) -> AtaDetails:
     statistics = ata.statistics(pages, device.logical_block_bytes) if pages else None
     heat = None if statistics is None else statistics.temperature_c
     if heat is None and device.smart:
-        found = queries.ask("attributes", lambda: ata_smart.attributes(read(ata_smart.data_cdb())))
-        heat = ata_smart.temperature_c(found or {})
+        found = queries.ask("attributes", lambda: ata.attributes(read(ata.data_cdb())))
+        heat = ata.temperature_c(found or {})
     return AtaDetails(device, statistics, heat)
 
 
 def _ask_scsi(queries: _Queries, disk: Path) -> ScsiDetails:
     def read(cdb: bytes) -> bytes:
-        reply = queries.port.scsi(cdb, read_bytes=scsi_pages.REPLY_BYTES)
+        reply = queries.port.scsi(cdb, read_bytes=scsi.REPLY_BYTES)
         if reply.status or reply.transport:
             raise Malformed("the drive refused the command")
         return reply.data
 
     def vpd(page: int) -> bytes:
-        return read(scsi_pages.vpd_cdb(page))
+        return read(scsi.vpd_cdb(page))
 
     def log(page: int) -> bytes:
-        return read(scsi_pages.log_cdb(page))
+        return read(scsi.log_cdb(page))
 
     def cache() -> bool:
-        return scsi_mode.caching_page(read(scsi_mode.caching_page_cdb())).write_cache
+        return scsi.caching_page(read(scsi.caching_page_cdb())).write_cache
 
-    shape = partial(vpd, scsi_pages.CHARACTERISTICS)
-    supply = partial(vpd, scsi_pages.PROVISIONING)
+    shape = partial(vpd, scsi.CHARACTERISTICS)
+    supply = partial(vpd, scsi.PROVISIONING)
     return ScsiDetails(
-        characteristics=queries.ask("characteristics", lambda: scsi_pages.characteristics(shape())),
-        provisioning=queries.ask("provisioning", lambda: scsi_pages.provisioning(supply())),
+        characteristics=queries.ask("characteristics", lambda: scsi.characteristics(shape())),
+        provisioning=queries.ask("provisioning", lambda: scsi.provisioning(supply())),
         write_cache_enabled=queries.ask("write cache", cache),
-        temperature_c=queries.ask(
-            "temperature", lambda: scsi_pages.temperature_c(log(scsi_pages.TEMPERATURE))
-        ),
-        used_pct=queries.ask("wear", lambda: scsi_pages.used_pct(log(scsi_pages.SOLID_STATE))),
+        temperature_c=queries.ask("temperature", lambda: scsi.temperature_c(log(scsi.TEMPERATURE))),
+        used_pct=queries.ask("wear", lambda: scsi.used_pct(log(scsi.SOLID_STATE))),
         link=sas_link_of(disk),
     )
+
+
+def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
+    """Return the environment of an open drive as JSON can hold it.
+
+    With the test platform by its rig file, and what a person noted of the drive in its record.
+    """
+    from ssdlab.drives.drive_record import find_record
+    from ssdlab.host.platform import read_platform
+
+    platform_facts = read_platform(rig=rig, identity=drive.identity).as_dict()
+    record = find_record(drive.identity.model, drive.identity.serial)
+    return {
+        **read_environment(drive.identity).as_dict(),
+        "platform": platform_facts,
+        "drive_record": None if record is None else record.model_dump(mode="json", exclude_none=True),
+    }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ssdlab.drives.admin import ata, nvme
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.settings import nvme_pages
-from ssdlab.drives.settings.saving_power import APST, LINK_POWER, apst_table
+from ssdlab.drives.settings.nvme_power import APST, LINK_POWER, apst_table
 from ssdlab.model.errors import DriveError, LabError, Unsupported
 from ssdlab.model.power_features import SAVING_OFF, PowerFeatures, PowerState
 

@@ -11,9 +11,9 @@ from ssdlab.drives.opening import look, open_drive, resolved
 from ssdlab.drives.purge import nvme
 from ssdlab.drives.purge.choice import Choice, choose, methods_of
 from ssdlab.drives.purge.method import Subject
-from ssdlab.drives.purge.of_device import subject_of
+from ssdlab.drives.purge.purging import subject_of
 from ssdlab.drives.purge.record import PurgeMethodName
-from ssdlab.drives.trim.samples import SAMPLE_BYTES, SAMPLES
+from ssdlab.drives.trim.medium import SAMPLE_BYTES, SAMPLES
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import DriveError, LabError, Refused, UsageError
 

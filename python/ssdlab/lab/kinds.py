@@ -122,13 +122,13 @@ POINTS: Kind = ResultKind(
 MEASURE: Kind = ResultKind(
     "measure",
     f"{_SCHEMA}MeasureResult",
-    section=f"{_PAGE}measure:measured",
+    section=f"{_PAGE}points:measured",
     terminal="ssdlab.cli.figures:print_result",
 )
 JOB: Kind = ResultKind(
     "job",
     f"{_SCHEMA}JobResult",
-    section=f"{_PAGE}job:section",
+    section=f"{_PAGE}points:job_section",
     findings=f"{_SAYS}points:job_findings",
     tables=f"{_SAYS}points:points_tables",
 )

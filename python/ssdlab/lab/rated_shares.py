@@ -17,8 +17,7 @@ from ssdlab.lab.folders import rated_as
 from ssdlab.model.units import figure_text
 
 if TYPE_CHECKING:
-    from ssdlab.drives.rated import Rated
-    from ssdlab.drives.ratings import MetricName
+    from ssdlab.drives.ratings import MetricName, Rated
     from ssdlab.lab.folders import RatedAs
     from ssdlab.results.points import Metric
 

@@ -1,7 +1,7 @@
 """What `ssdlab.plugin` has, and from where: the one list of it."""
 
+from ssdlab.drives.drive_record import usable_bytes as usable_bytes
 from ssdlab.drives.simulated.commands import commands_held as commands_held
-from ssdlab.drives.spare import usable_bytes as usable_bytes
 from ssdlab.lab.folders import IOPS_OF_MB_S as IOPS_OF_MB_S
 from ssdlab.lab.folders import MAX_READ_W as MAX_READ_W
 from ssdlab.lab.folders import MAX_WRITE_W as MAX_WRITE_W
@@ -186,8 +186,10 @@ from ssdlab.report.sections import ratings as ratings
 from ssdlab.report.sections import steady as steady
 from ssdlab.report.sections.efficiency import Worked as Worked
 from ssdlab.report.sections.header import file_system as file_system
+from ssdlab.report.sections.specifications import fact as fact
 from ssdlab.report.sections.specifications import interface as interface
 from ssdlab.report.sections.specifications import medium as medium
+from ssdlab.report.sections.specifications import text as text
 from ssdlab.report.together import each_of as each_of
 from ssdlab.report.together import joined as joined
 from ssdlab.report.together import lead as lead
@@ -195,8 +197,6 @@ from ssdlab.report.together import leads as leads
 from ssdlab.report.together import named as named
 from ssdlab.report.together import texts_of as texts_of
 from ssdlab.report.together import together as together
-from ssdlab.report.tree import fact as fact
-from ssdlab.report.tree import text as text
 from ssdlab.report.view import Buttons as Buttons
 from ssdlab.report.view import Exhibit as Exhibit
 from ssdlab.report.view import Figure as Figure

@@ -4,16 +4,171 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.lab.presented.points import OF_POWER
+from ssdlab.lab.presented.steady import check_claim
 from ssdlab.model.units import block_text, ends_text
-from ssdlab.report.charts import Head, HeadNote, HeadPart
-from ssdlab.report.minded import notes_of, runs_of_views
+from ssdlab.report.charts import (
+    BarsChart,
+    Head,
+    HeadNote,
+    HeadPart,
+    HeatChart,
+    MarksChart,
+    SeriesChart,
+    TimelineChart,
+    XyChart,
+)
 from ssdlab.report.source import is_unended
+from ssdlab.results.claim import sentence
+from ssdlab.results.drive_states import moved
+from ssdlab.results.evidence import qualified
+from ssdlab.results.points import Metric, united
+from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from ssdlab.report.charts import Axis, Chart
     from ssdlab.report.runs import Shown
     from ssdlab.report.view import Figure, Section
+    from ssdlab.results.drive_states import StateCheck
+    from ssdlab.results.points import Qualifier
+
+_OF_QUANTITY: dict[str, tuple[str, ...]] = {
+    "iops": ("IOPS", "MB/s"),
+    "mb_s": ("IOPS", "MB/s"),
+    "ns": ("ns",),
+}
+"""Units of the figures that an axis of a quantity shows."""
+_NAMED_FIGURES = 2
+"""So many figures of a run are named that something is the matter with; of more their count."""
+
+
+def notes_of(
+    chart: Chart, runs: Sequence[Shown], *, all_drawn: bool, steps: Sequence[tuple[int, int]] = ()
+) -> tuple[HeadNote, ...]:
+    """Return what is to be minded of the runs that a chart draws, each text once, then whom it leaves out.
+
+    Parameters
+    ----------
+    chart
+        What is drawn.
+    runs
+        Those of its section.
+    all_drawn
+        Whether each of them belongs into the chart, so that one that is not there is missed.
+    steps
+        What it draws, by run and ordinal; empty: of each run all.
+    """
+    units = _units(chart)
+    drawn = _drawn(chart)
+    of: dict[str, list[int]] = {}
+    for one in runs:
+        if one.index in drawn and (text := _minded(one, _figures(one, units, steps))):
+            of.setdefault(text, []).append(one.index)
+    notes = [HeadNote(tuple(at), text) for text, at in of.items()]
+    if all_drawn:
+        notes += [
+            HeadNote(
+                (),
+                f"Not shown: {one.label}: {_minded(one, one.run.result.scalars) or 'it has no such figure'}",
+            )
+            for one in runs
+            if one.index not in drawn
+        ]
+    return tuple(notes)
+
+
+def _units(chart: Chart) -> frozenset[str]:
+    """Return the units of the figures that a chart draws; empty: it may be any."""
+    match chart:
+        case XyChart(views):
+            axes = [axis for view in views for axis in (view.x, view.y)]
+        case BarsChart(views):
+            axes = [view.axis for view in views]
+        case MarksChart(axis=axis):
+            axes = [axis]
+        case _:
+            axes = []
+    return frozenset(unit for axis in axes for unit in _OF_QUANTITY.get(axis.quantity, _of_title(axis)))
+
+
+def _of_title(axis: Axis) -> tuple[str, ...]:
+    """Return the unit that the title of an axis ends with, where that is of power."""
+    unit = axis.title.rpartition(", ")[2]
+    return (unit,) if unit in OF_POWER else ()
+
+
+def _figures(one: Shown, units: frozenset[str], steps: Sequence[tuple[int, int]]) -> Sequence[Metric]:
+    """Return the figures of a run that a chart draws, as far as its axes and its steps tell."""
+    figures = one.run.result.scalars
+    own = {ordinal for run, ordinal in steps if run == one.index}
+    if own:
+        figures = tuple(each for each in figures if own.intersection((*each.steps, *each.chosen_among)))
+    of_unit = tuple(each for each in figures if each.unit in units)
+    return of_unit or figures or one.run.result.scalars
+
+
+def _minded(one: Shown, figures: Sequence[Metric]) -> str:
+    """Return what is the matter with figures of a run, and with which, unless it is all of them."""
+    if not figures:
+        return "; ".join(_words(one, each) for each in _without_figures(one))
+    found = united(each for figure in figures for each in figure.qualifiers)
+    of = {each.code: [figure.label for figure in figures if each.code in figure.codes] for each in found}
+    return "; ".join(_words(one, each, _which(of[each.code], len(figures))) for each in found)
+
+
+def _which(named: Sequence[str], of: int) -> str:
+    if len(named) == of:
+        return ""
+    return f" ({', '.join(named) if len(named) <= _NAMED_FIGURES else f'{len(named)} of {of} figures'})"
+
+
+def _words(one: Shown, found: Qualifier, which: str = "") -> str:
+    """Return a label with its reason, for which a picture has no other place, as a page has."""
+    why = (found.why or next(iter(_what_shows(one, (found,))), "")).rstrip(".")
+    return f"{found.label}{which}{f': {why}' if why else ''}"
+
+
+def _what_shows(shown: Shown, found: Sequence[Qualifier]) -> tuple[str, ...]:
+    """Return the checks of a drive's state that did not hold, of those that qualifiers are of."""
+    steps = {ordinal for each in found for ordinal in each.steps}
+    checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
+    if not {each.code for each in found} & {each.code for each in moved(checks)}:
+        return ()  # they are the reason of no other code
+    unheld = (each for each in checks if not each.held and steps.intersection(each.ordinals))
+    return tuple(sentence(check_claim(each)) for each in unheld)
+
+
+def _without_figures(shown: Shown) -> tuple[Qualifier, ...]:
+    """Return what is the matter with a run that has no figure to say it: as with one of all its steps."""
+    checks: tuple[StateCheck, ...] = getattr(shown.run.result, "checks", ())
+    whole = Metric.more("", "", None, "", qualifiers=moved(checks))
+    found = qualified(ResultBase(kind="", quick=False, scalars=(whole,)), shown.run.steps)
+    return found.scalars[0].qualifiers
+
+
+def _drawn(chart: Chart) -> set[int]:
+    """Return the runs that any view of a chart draws."""
+    return set().union(*runs_of_views(chart))
+
+
+def runs_of_views(chart: Chart) -> list[set[int]]:
+    """Return the runs that each view of a chart draws."""
+    match chart:
+        case XyChart(views):
+            return [{line.run for line in view.lines if line.points} for view in views]
+        case BarsChart(views):
+            return [{bar.run for group in view.groups for bar in group.bars} for view in views]
+        case MarksChart(views=views):
+            return [{row.run for row in view.rows} for view in views]
+        case HeatChart(views=views):
+            return [{view.run} for view in views]
+        case TimelineChart(views=views):
+            return [{track.run for track in view.tracks} for view in views]
+        case SeriesChart(choices=choices):
+            return [{track.run for track in choice.tracks} for choice in choices]
+
 
 _NAMED_RUNS = 3
 """So many runs are named in full in a footer; more by the end of their names, which finds them too."""

@@ -1,4 +1,10 @@
-"""Assembles the page: sections into one self-contained HTML file that makes no request."""
+"""Assembles the page: sections into one self-contained HTML file that makes no request.
+
+What a page has charts of: its runs with their looks, the section of each method, and that of the drives.
+
+A page waits longest for its pictures, and all of them are of these: each section is handed on as soon as it
+is there, to be drawn while the next is made and while `arranging` finds what leads to them.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +12,271 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from ssdlab.host.output_files import OutputFile
+from ssdlab.lab.kinds import KINDS
+from ssdlab.lab.outcome import shown_by
+from ssdlab.lab.suites.suite import absent_drives
+from ssdlab.model.document import Document
+from ssdlab.model.errors import UsageError
 from ssdlab.model.units import counted
-from ssdlab.report.abreast import full_width
-from ssdlab.report.body import body_of, placed_of, single_runs
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
-from ssdlab.report.pictures import Stills, views
+from ssdlab.report.outline import outline
+from ssdlab.report.pictures import Stills, full_width, pressings, views
 from ssdlab.report.runs import Shown, entries, shown
-
-_CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
-"""What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
-_GENERATOR = b'<meta name="generator" content="ssdlab">'
+from ssdlab.report.sections import conclusion, drive, efficiency, specifications, suite
+from ssdlab.report.sections.header import header
+from ssdlab.report.sections.provenance import AsBefore
+from ssdlab.report.sections.verdict import Median
+from ssdlab.report.source import Comparison, Run, SuiteRun
+from ssdlab.results.kind import loaded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from ssdlab.model.document import Document
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.outline import Outline
     from ssdlab.report.sections.claims import Judged
     from ssdlab.report.sections.header import Header
+    from ssdlab.report.sections.provenance import Panel, PanelTable
     from ssdlab.report.source import Reported
-    from ssdlab.report.view import Section
+    from ssdlab.report.view import Figure, Section
+    from ssdlab.results.cells import Table
+
+
+@dataclass(frozen=True)
+class Body:
+    """The sections of a page that have charts."""
+
+    placed: tuple[Shown, ...]
+    methods: tuple[tuple[Section, tuple[Shown, ...]], ...]
+    """The section of each method with its runs, in the order of the page."""
+    drives: Section | None
+
+
+def placed_of(runs: Sequence[Reported]) -> tuple[Shown, ...]:
+    """Return the runs of a page with their looks; those of a suite or a comparison one by one.
+
+    Raises
+    ------
+    UsageError
+        When there is no run, or the same run twice.
+    """
+    single = single_runs(runs)
+    if not single:
+        raise UsageError("there is no run to report", "name one or more runs")
+    ids = [run.manifest.run_id for run in single]
+    if twice := next((run_id for run_id in ids if ids.count(run_id) > 1), None):
+        raise UsageError(f"run {twice} is named twice", "name each run once", run=twice)
+    return shown(single)
+
+
+def single_runs(runs: Sequence[Reported]) -> list[Run]:
+    """Return the runs of a page one by one, those of its suites among them."""
+    return [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
+
+
+def body_of(placed: tuple[Shown, ...], found: Callable[[Section], object] = lambda _: None) -> Body:
+    """Return the sections that have charts; `found` is told of each as soon as there is one."""
+    methods = []
+    for section, own in _of_methods(placed):
+        found(section)
+        methods.append((section, own))
+    if drives := drive.section(placed):
+        found(drives)
+    return Body(placed, tuple(methods), drives)
+
+
+def _of_methods(placed: Sequence[Shown]) -> Iterator[tuple[Section, tuple[Shown, ...]]]:
+    """Yield one section for each method with its runs, in the order of the page."""
+    for kind in dict.fromkeys([*KINDS, *(one.run.result.kind for one in placed)]):
+        methods: dict[str, list[Shown]] = {}
+        for one in placed:
+            if one.run.result.kind == kind:
+                methods.setdefault(one.run.manifest.method.name, []).append(one)
+        for name, group in methods.items():
+            yield loaded(shown_by(group[0].run.result, name).section)(group), tuple(group)
+
+
+def arranged(
+    runs: Sequence[Reported], body: Body, claims: Sequence[UserClaim] = ()
+) -> tuple[Header, Outline]:
+    """Return the head of a page and what stands where on it."""
+    suites = [suite for each in runs for suite in _suites(each)]
+    placed = body.placed
+    head = header(placed)
+    review = _review(runs)
+    measured = efficiency.not_metered([section for section, _ in body.methods], placed)
+    behind = (
+        body.drives,
+        conclusion.section(placed),
+        specifications.section(
+            placed,
+            review.get("drives", ()),
+            absent_drives(review, [one.run.manifest.drive.text for one in placed]),
+        ),
+        suite.section(suites),
+    )
+    order = outline(
+        [(_filled(section), own) for section, (_, own) in zip(measured, body.methods, strict=True)],
+        [each for each in behind if each is not None],
+        placed,
+        review,
+        claims,
+        [
+            Median(each, suite.manifest.drive.name if len(suites) > 1 else "")
+            for suite in suites
+            for each in suite.result.repeated
+        ],
+    )
+    if suites and not any(isinstance(each, Run) for each in runs):
+        titles = ", ".join(dict.fromkeys(each.manifest.method.title for each in suites))
+        # What somebody declared has its own title; a suite of ours is named after the drive it was of.
+        head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
+    return head, order
+
+
+def _filled(section: Section) -> Section:
+    """Return a section without tables of headings alone, as of a run that ended before it measured."""
+    exhibits = (
+        replace(each, tables=tuple(table for table in each.tables if table.rows)) for each in section.exhibits
+    )
+    had = [bool(each.tables) for each in section.exhibits]
+    kept = [each for each, any_table in zip(exhibits, had, strict=True) if each.tables or not any_table]
+    if kept or section.figures or section.lead or not section.exhibits:
+        return replace(section, exhibits=tuple(kept))
+    return replace(section, exhibits=(), lead=("Nothing was measured: the run ended before that.",))
+
+
+def _review(runs: Sequence[Reported]) -> Document:
+    """Return what a declaration says of the page, where all of it is of one review."""
+    found = [one.manifest.review for one in runs]
+    return found[0] if found and all(each == found[0] for each in found) else {}
+
+
+def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
+    if isinstance(reported, Comparison):
+        return reported.suites
+    return (reported,) if isinstance(reported, SuiteRun) else ()
+
+
+FEW_RUNS = 4
+"""So many runs have open on a screen, and whole on paper, what was done in them."""
+MAX_ROWS = 100
+"""Rows of a table on paper: two sheets, and as many again for each of its parts."""
+MAX_ROWS_OF_MANY = 24
+"""Of many runs: half a sheet. Three methods on five drives had 100 sheets of rows behind their charts."""
+MAX_VIEWS_OF_MANY = 45
+"""Pictures of the views of a chart, of many runs: three sheets."""
+_WHERE = "in the page on a screen"
+_SHARE = 0.5
+"""Of rows, beyond which two tables are one with differences; fewer in common are chance, as of two lists of
+steps."""
+
+
+def on_paper(order: Outline, runs: int) -> Outline:
+    """Return what stands where on paper: a table that stood before is referred to, a long one told of."""
+    chapters = tuple(
+        replace(chapter, sections=tuple(_section(section, runs) for section in chapter.sections))
+        for chapter in order.chapters
+    )
+    return replace(order, chapters=chapters, more=() if runs > FEW_RUNS else order.more)
+
+
+def _section(section: Section, runs: int) -> Section:
+    before: list[tuple[Table, str]] = []
+    return replace(section, figures=tuple(_figure(figure, before, runs) for figure in section.figures))
+
+
+def _figure(figure: Figure, before: list[tuple[Table, str]], runs: int) -> Figure:
+    """Return a figure with the tables that stand on paper, and add these to those before."""
+    most = MAX_ROWS if runs <= FEW_RUNS else MAX_ROWS_OF_MANY
+    kept: list[Table] = []
+    left: list[str] = []
+    for table in figure.tables:
+        where = next((title for other, title in before if other == table), None)
+        if len(table.rows) > most:
+            left.append(f"{table.caption}: {counted(len(table.rows), 'row')}, {_WHERE}.")
+        elif where is not None:
+            left.append(f"{table.caption}: as under {where}.")
+        else:
+            kept.append(table)
+            before.append((table, figure.title))
+    beyond = len(list(pressings(figure.chart))) - MAX_VIEWS_OF_MANY
+    if runs > FEW_RUNS and beyond > 0:
+        left.append(f"{counted(beyond, 'more view')}: {_WHERE}.")
+    return replace(figure, tables=tuple(kept), left=tuple(left))
+
+
+def shortened(panels: Sequence[Panel]) -> tuple[Panel, ...]:
+    """Return of each of many runs what was done in it and by which parameters."""
+    return tuple(_brief(panel) for panel in panels) if len(panels) > FEW_RUNS else tuple(panels)
+
+
+def _brief(panel: Panel) -> Panel:
+    kept = tuple(table for table in panel.tables if table.kept)
+    own = [table.name for table in panel.tables if not table.kept]
+    left = (AsBefore(f"{'; '.join(own)}: {_WHERE}.", kept=True),) if own else ()
+    return replace(panel, tables=kept, as_before=(*(each for each in panel.as_before if each.kept), *left))
+
+
+def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
+    """Leave out prose and rows of tables that an earlier panel has, and say of which run they are as."""
+    kept: list[Panel] = []
+    for panel in panels:
+        tables: list[PanelTable] = []
+        as_before: list[AsBefore] = []
+        prose = panel.prose
+        if same := next((each for each in panels[: len(kept)] if each.prose == prose), None):
+            prose = ""
+            as_before.append(AsBefore(f"The method in full: as of {_name(same)}.", kept=True))
+        for table in panel.tables:
+            found = _like(table, panels[: len(kept)])
+            if found is None:
+                tables.append(table)
+                continue
+            of, like = found
+            rows = tuple(row for row in table.rows if row not in like.rows)
+            if rows:
+                caption = f"{table.caption}, where it differs from that of {_name(of)}"
+                tables.append(replace(table, caption=caption, rows=rows))
+            else:
+                as_before.append(AsBefore(f"{table.caption}: as of {_name(of)}.", table.kept))
+        kept.append(replace(panel, prose=prose, tables=tuple(tables), as_before=tuple(as_before)))
+    return tuple(kept)
+
+
+def _like(table: Table, before: Sequence[Panel]) -> tuple[Panel, Table] | None:
+    """Return the earlier table of the same lines of which most are equal, with its panel."""
+    for panel in before:
+        for other in panel.tables:
+            if (other.caption, other.head) != (table.caption, table.head):
+                continue
+            equal = sum(row in other.rows for row in table.rows)
+            if _lines(other) == _lines(table) and equal > _SHARE * len(table.rows):
+                return panel, other
+    return None
+
+
+def _lines(table: Table) -> list[str]:
+    """Return what the rows of a table are called; where that differs, a row left out would not be known."""
+    return [row[0].text for row in table.rows]
+
+
+def _name(panel: Panel) -> str:
+    return f"{panel.label}: {panel.method}"
+
+
+_CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
+"""What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
+_GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 
 def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printed: bool = False) -> str:
@@ -60,7 +302,6 @@ def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printe
     placed = placed_of(runs)
     pictures = Stills(placed)
     body = body_of(placed) if printed else body_of(placed, pictures.begin)
-    from ssdlab.report.arranging import arranged  # what is loaded from here on is while they are drawn
 
     head, order = arranged(runs, body, claims)
     html = assembled(head, placed, order, pictures, complete=True, printed=printed)
@@ -77,13 +318,6 @@ def assembled(
     printed: bool = False,
 ) -> str:
     """Put a page together: head and sections, if `complete` how each run was measured and all of the run."""
-    from ssdlab.report.on_paper import (
-        FEW_RUNS,
-        MAX_VIEWS_OF_MANY,
-        on_paper,
-        shortened,
-        without_repetition,
-    )
     from ssdlab.report.sections.provenance import of_all, panels
     from ssdlab.report.templating import template
 
@@ -126,8 +360,6 @@ def assembled(
 
 def contents(runs: Sequence[Reported]) -> tuple[tuple[Shown, ...], list[Section]]:
     """Return the runs of a page with their looks, and its sections; raises as `render` does."""
-    from ssdlab.report.arranging import arranged
-
     placed = placed_of(runs)
     _, order = arranged(runs, body_of(placed))
     return placed, order.sections

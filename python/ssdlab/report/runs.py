@@ -1,25 +1,288 @@
-"""The runs of one page: their order, their labels, and the look that each keeps in every chart."""
+"""The runs of one page: their order, their labels, and the look that each keeps in every chart.
+
+Short names of what is compared: what all have in common is left out, what differs never is.
+
+A label is a drive, then behind commas and dots what makes it a variant (scale, spare, power) or another run
+of it (engine, date). Two labels that differ have short forms that differ.
+
+Which runs of a page are one column of it, and what a reader knows each column by.
+
+The parts of a review of one drive are one column, whenever each of them began. A run that was not part of a
+review is a column of its own; those of one drive in several methods have one name and one look all the same.
+"""
 
 from __future__ import annotations
 
 import re
+import zlib
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.model.errors import LabError
 from ssdlab.report.charts import RunStyle
-from ssdlab.report.columns import Column, Subject, columns_of, labels_of
 from ssdlab.report.links import link_of
-from ssdlab.report.looks import further_shapes, looks_of
-from ssdlab.report.names import short_names
 from ssdlab.results.schema import ResultBase
+from ssdlab.results.store import short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from ssdlab.report.charts import Shape
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo, Manifest
+
+LONGEST = 26
+"""Letters beyond which a short name loses what its words begin with in common: half the width of a phone."""
+_PARTS = re.compile(r", | · ")
+_WORDS = re.compile(r"[^\s\-_/]+")
+
+
+def short_names(labels: Sequence[str]) -> tuple[str, ...]:
+    """Abbreviate labels to what tells them apart; a label that stands alone stays as it is."""
+    different = list(dict.fromkeys(labels))
+    if len(different) < 2:
+        return tuple(labels)
+    parts = [_PARTS.split(label) for label in different]
+    drives = [part[0] for part in parts]
+    plain = any(len(part) == 1 for part in parts)
+    names = dict(zip(drives, drives if plain and len(set(drives)) == 1 else _names(drives), strict=True))
+    common = set.intersection(*(set(part[1:]) for part in parts))
+    found = [
+        " · ".join(filter(None, (names[drive], *(part for part in rest if part not in common))))
+        for drive, *rest in parts
+    ]
+    counts = Counter(found)
+    whole = [
+        short if short and counts[short] == 1 else label
+        for short, label in zip(found, different, strict=True)
+    ]
+    by_label = dict(zip(different, _cut(whole), strict=True))
+    return tuple(by_label[label] for label in labels)
+
+
+def _names(drives: Sequence[str]) -> list[str]:
+    """Leave out the words that stand in every name; of one drive alone all of them."""
+    words = [_WORDS.findall(drive) for drive in drives]
+    if len(set(drives)) == 1:
+        return [""] * len(drives)
+    common = set.intersection(*({word.lower() for word in each} for each in words))
+    return [_without(drive, common) or drive for drive in drives]
+
+
+def _without(name: str, common: set[str]) -> str:
+    """Return a name without some words; of those that stay, neighbours keep what is between them."""
+    kept = ""
+    gap = ""
+    for match in re.finditer(r"([^\s\-_/]+)([\s\-_/]*)", name):
+        word, behind = match.groups()
+        if word.lower() in common:
+            gap = " " if kept else ""
+            continue
+        kept += gap + word
+        gap = behind
+    return kept
+
+
+def _cut(names: list[str]) -> list[str]:
+    """Where names are long and begin alike, put an ellipsis in the place of their beginning."""
+    if max(map(len, names)) <= LONGEST:
+        return names
+    shared = 0
+    while len({name[: shared + 1] for name in names}) == 1 and all(len(name) > shared + 1 for name in names):
+        shared += 1
+    return [f"…{name[shared:]}" for name in names] if shared > 2 else names
+
+
+COLOURS = 8
+"""Of the palette; any two of them are told apart by readers who do not see all colours (`page.css`)."""
+SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
+NEAR = frozenset(
+    {
+        *((0, 2), (0, 3), (0, 4), (0, 7), (1, 2), (1, 5), (1, 6), (2, 3), (2, 4)),
+        *((2, 5), (2, 7), (3, 4), (3, 5), (3, 6), (3, 7), (5, 6), (5, 7), (6, 7)),
+    }
+)
+"""Pairs of colours that small markers do not tell apart at a glance: less than 20 (CIEDE2000) to somebody."""
+_SHADED = COLOURS
+"""So many drives have a colour each; of more, near colours cannot all have markers of their own."""
+
+
+def looks_of(names: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Derive colour and marker of entries from their ids, each from bits of its own, the same on every page.
+
+    Where a colour is taken, the next free one; where all are, the next free pair: 32 drives have looks that
+    differ by colour or by marker. Of up to eight, no two of near colours have one marker.
+    """
+    colours: dict[str, int] = {}
+    drawn: dict[str, int] = {}
+    for name in sorted(set(names)):
+        bits = zlib.crc32(name.encode())
+        colour = bits % COLOURS
+        used = Counter(colours.values())
+        while used[colour] > min(used[each] for each in range(COLOURS)):
+            colour = (colour + 1) % COLOURS
+        colours[name], drawn[name] = colour, (bits >> 8) % len(SHAPES)
+    order = list(colours)
+    first = _apart([(colours[name], drawn[name]) for name in order[:_SHADED]])
+    taken = {name: (colours[name], shape) for name, shape in zip(order, first, strict=False)}
+    for name in order[_SHADED:]:
+        taken[name] = colours[name], _free(colours[name], drawn[name], taken)
+    return taken
+
+
+def further_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Shape]:
+    """Return the markers of further runs of an entry, its own first: none that another of its colour has."""
+    colour, first = looks[entry]
+    taken = {shape for other, (of, shape) in looks.items() if of == colour and other != entry}
+    turned = [(first + by) % len(SHAPES) for by in range(len(SHAPES))]
+    return [SHAPES[shape] for shape in turned if shape == first or shape not in taken]
+
+
+def near(one: int, other: int) -> bool:
+    """Say whether two colours need markers that differ."""
+    return (min(one, other), max(one, other)) in NEAR
+
+
+def _apart(wanted: Sequence[tuple[int, int]], shapes: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """Return a marker for each colour, the drawn one where it can be; () where those so far leave none."""
+    if len(shapes) == len(wanted):
+        return shapes
+    colour, drawn = wanted[len(shapes)]
+    for by in range(len(SHAPES)):
+        shape = (drawn + by) % len(SHAPES)
+        if any(own == shape and near(colour, of) for (of, _), own in zip(wanted, shapes, strict=False)):
+            continue
+        if found := _apart(wanted, (*shapes, shape)):
+            return found
+    return ()
+
+
+def _free(colour: int, drawn: int, taken: Mapping[str, tuple[int, int]]) -> int:
+    """Return the next marker that none of a colour has, or the drawn one where all are taken."""
+    turned = [(drawn + by) % len(SHAPES) for by in range(len(SHAPES))]
+    return next((shape for shape in turned if (colour, shape) not in taken.values()), drawn)
+
+
+_RUN_ID = re.compile(r"(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})-(.+)-[0-9a-z]{6}")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a run is of.
+
+    Attributes
+    ----------
+    entry
+        What has one look through the page: a drive in one variant.
+    drive
+        Its identifier.
+    words
+        What its label begins with: the drive, and how I/O was issued where that differs.
+    """
+
+    entry: str
+    drive: str
+    words: tuple[str, ...]
+
+
+@dataclass
+class Column:
+    """Runs that a reader sees as one.
+
+    Attributes
+    ----------
+    review
+        Run id of the review or suite that they are of; empty: none.
+    repeat
+        From 0: how many runs of their method on that drive the review has before them.
+    runs
+        Places of its runs.
+    """
+
+    review: str
+    subject: Subject
+    repeat: int
+    runs: list[int]
+
+
+def columns_of(runs: Sequence[Run], subjects: Sequence[Subject]) -> list[Column]:
+    """Gather runs into columns, in the order of their first runs."""
+    found: dict[tuple[object, ...], Column] = {}
+    seen: Counter[tuple[object, ...]] = Counter()
+    for at, (run, subject) in enumerate(zip(runs, subjects, strict=True)):
+        review, method = review_of(run), run.manifest.method.name
+        repeat = seen[review, subject, method]
+        seen[review, subject, method] += 1
+        key = (review, subject, repeat, "" if review else method)
+        found.setdefault(key, Column(review, subject, repeat, [])).runs.append(at)
+    return list(found.values())
+
+
+def review_of(run: Run) -> str:
+    """Return the run id of the review or suite that a run is of, the outermost; empty: of none."""
+    return run.review or ("" if run.manifest.member is None else run.manifest.member.suite)
+
+
+def labels_of(runs: Sequence[Run], columns: Sequence[Column]) -> list[str]:
+    """Name columns; add what tells drives apart, and runs of one method, that would have one name."""
+    parts = [list(column.subject.words) for column in columns]
+    firsts = [runs[column.runs[0]] for column in columns]
+    methods = [{runs[at].manifest.method.name for at in column.runs} for column in columns]
+    for number, more in enumerate(_FURTHER):
+        alike: dict[tuple[str, ...], list[int]] = {}
+        for at, words in enumerate(parts):
+            alike.setdefault(tuple(words), []).append(at)
+        for own in alike.values():
+            counts = Counter(method for at in own for method in methods[at])
+            # Two drives are two whatever their methods; of one drive its runs of several methods are one.
+            clashing = [at for at in own if not number or any(counts[method] > 1 for method in methods[at])]
+            extra = {at: more(columns[at], firsts[at]) for at in clashing}
+            if len(set(extra.values())) > 1:
+                for at, text in extra.items():
+                    parts[at] += [text] if text else []
+    return [" · ".join(words) for words in parts]
+
+
+def _repeat(column: Column, first: Run) -> str:
+    """Return which repeat a column is of, or which part of a review that has its method several times."""
+    member = first.manifest.member
+    if member is None or not column.review:
+        return ""
+    name, _, number = member.part.partition(" #")
+    return f"repeat {number}" if number else name if column.repeat else ""
+
+
+def _name(column: Column, first: Run) -> str:
+    """Return the name of the review."""
+    del first
+    found = _RUN_ID.fullmatch(column.review)
+    return found[6] if found else column.review
+
+
+def _begun(column: Column, first: Run) -> tuple[str, str]:
+    """Return date and time at which the review began, or the run."""
+    found = _RUN_ID.fullmatch(column.review)
+    if found is None:
+        return first.manifest.created[:10], first.manifest.created[11:16]
+    return "-".join(found.groups()[:3]), f"{found[4]}:{found[5]}"
+
+
+def _id(column: Column, first: Run) -> str:
+    return column.review or first.manifest.run_id
+
+
+_FURTHER: tuple[Callable[[Column, Run], str], ...] = (
+    lambda column, _: column.subject.drive,
+    _repeat,
+    _name,
+    lambda _, first: "quick" if first.manifest.quick else "",
+    lambda column, first: _begun(column, first)[0],
+    lambda column, first: _begun(column, first)[1],
+    lambda column, first: short_id(_id(column, first)),
+    _id,
+)
+"""What tells columns apart, the more telling first; what is the same of all of them is not said."""
 
 
 R = TypeVar("R", bound=ResultBase)

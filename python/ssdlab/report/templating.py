@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import suppress
+from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from ssdlab.report import paper_tables
+from ssdlab.report import templating
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from jinja2 import Template
     from jinja2.bccache import Bucket
 
     from ssdlab.report.runs import Entry, Shown
-    from ssdlab.results.cells import Table
+    from ssdlab.results.cells import Cell, Table
 
 FOLDER = Path(__file__).parent / "templates"
 _FIGURE = re.compile(r"(?<=\d)([kMG]?) (?=[%°µA-Za-z])")
@@ -93,8 +95,8 @@ def in_parts(
     """Return a table as it stands on the page: whole, or on paper in parts that fit on a sheet."""
     if not printed:
         return (table,)
-    sheet = paper_tables.SHEET_SMALL if small else paper_tables.SHEET
-    return paper_tables.parts(table, [one.style.short for one in named], sheet)
+    sheet = templating.SHEET_SMALL if small else templating.SHEET
+    return templating.parts(table, [one.style.short for one in named], sheet)
 
 
 def _environment() -> Environment:
@@ -106,5 +108,111 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         bytecode_cache=Compiled(),
     )
-    made.filters |= {"tied": tied, "coded": coded, "in_parts": in_parts, "long_word": paper_tables.long_word}
+    made.filters |= {"tied": tied, "coded": coded, "in_parts": in_parts, "long_word": templating.long_word}
     return made
+
+
+SHEET = 96
+"""Letters that stand side by side on a sheet of A4, in the size of its tables and a wide typeface."""
+SHEET_SMALL = 116
+"""In the size of what lies behind charts and of how runs were measured."""
+LONG_WORD = 24
+"""Letters of a word that is broken where it has no room: a digest is longer, hardly a name."""
+_EASY = 20
+"""Letters of a text that a column has room for: in less, each of its lines is a word."""
+_MARKER = 4
+"""Letters in whose place the marker of a run stands."""
+_BETWEEN = 1
+_OF_KEYS = 2 / 3
+"""Share of a sheet that the columns may take that name its rows."""
+
+
+def parts(table: Table, names: Sequence[str], sheet: int = SHEET) -> tuple[Table, ...]:
+    """Return a table in parts whose columns fit on a sheet; the columns that name its rows are in each.
+
+    Parameters
+    ----------
+    table
+        As it stands on the page.
+    names
+        Of every run, as a cell names it on paper.
+    sheet
+        Letters that there is room for.
+    """
+    rows = [_spread(row, len(table.head)) for row in table.rows]
+    widths = [_width(table.head[at], [row[at] for row in rows], names) for at in range(len(table.head))]
+    if sum(widths) <= sheet:
+        return (table,)
+    keys = _keys(rows, widths, sheet)
+    groups = [(*range(keys), *group) for group in _groups(widths, keys, sheet)]
+    return tuple(
+        replace(
+            table,
+            caption=f"{table.caption}, part {at} of {len(groups)}" if len(groups) > 1 else table.caption,
+            head=tuple(table.head[column] for column in group),
+            rows=tuple(_gathered([row[column] for column in group]) for row in rows),
+            brief=(),
+        )
+        for at, group in enumerate(groups, 1)
+    )
+
+
+def long_word(text: str) -> bool:
+    """Say whether a text has a word that is broken on paper."""
+    return max(map(len, text.split()), default=0) > LONG_WORD
+
+
+def _spread(row: Sequence[Cell], columns: int) -> list[Cell]:
+    """Return a row with a cell for each column: what stands across several is in each of them."""
+    cells = [cell for cell in row for _ in range(cell.span)]
+    return cells[:columns]
+
+
+def _gathered(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """Return a row whose cells stand across their columns again."""
+    found: list[Cell] = []
+    last: Cell | None = None
+    for cell in cells:
+        if cell.span > 1 and cell is last:
+            found[-1] = replace(found[-1], span=found[-1].span + 1)
+        else:
+            found.append(replace(cell, span=1))
+        last = cell
+    return tuple(found)
+
+
+def _width(title: str, cells: Sequence[Cell], names: Sequence[str]) -> int:
+    """Return the letters that a column has room for if it is to be read with ease."""
+    own = [_MARKER + len(names[cell.run]) for cell in cells if cell.run is not None]
+    texts = [cell.text for cell in cells if cell.run is None and cell.span == 1]
+    whole = [len(cell.text) for cell in cells if cell.numeric and cell.span == 1]
+    words = [min(len(word), LONG_WORD) for text in (title, *texts) for word in text.split()]
+    easy = min(_EASY, max(map(len, texts), default=0))
+    return max(easy, *own, *whole, *words, 0) + _BETWEEN
+
+
+def _keys(rows: Sequence[Sequence[Cell]], widths: Sequence[int], sheet: int) -> int:
+    """Return how many of the first columns tell each row from all others; one, if those leave no room."""
+    for count in range(1, len(widths)):
+        if sum(widths[:count]) > sheet * _OF_KEYS:
+            break
+        if len({tuple((cell.text, cell.run) for cell in row[:count]) for row in rows}) == len(rows):
+            return count
+    return 1
+
+
+def _groups(widths: Sequence[int], keys: int, sheet: int) -> Iterator[tuple[int, ...]]:
+    """Yield the other columns in groups that fit, about alike in width."""
+    room = max(1, sheet - sum(widths[:keys]))
+    even = sum(widths[keys:]) / ceil(sum(widths[keys:]) / room)
+    group: list[int] = []
+    used = 0
+    for column in range(keys, len(widths)):
+        own = widths[column]
+        if group and (used + own > room or used + own / 2 > even):
+            yield tuple(group)
+            group, used = [], 0
+        group.append(column)
+        used += own
+    if group:
+        yield tuple(group)

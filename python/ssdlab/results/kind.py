@@ -27,7 +27,7 @@ HEADLINES = "ssdlab.lab.presented.points:headline_findings"
 """A finding for each headline figure."""
 SCALARS = "ssdlab.lab.presented.points:scalars_tables"
 """A table of the headline figures."""
-PLAIN = "ssdlab.report.sections.plain:section"
+PLAIN = "ssdlab.report.sections.points:plain_section"
 """A section of findings and tables, without charts."""
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, field_validator
 
-from ssdlab.drives.rated import Rated
+from ssdlab.drives.ratings import Rated
 from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of, words_of
 from ssdlab.model.frozen import Stored
 from ssdlab.model.summary import Direction, Summary

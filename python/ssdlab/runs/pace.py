@@ -20,15 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.pace import ANY_DRIVE, FASTEST_BYTES_S, Filling, Known, Load, Pace
-from ssdlab.drives.planned_power import planned_features
-from ssdlab.drives.rated import rated_values
-from ssdlab.drives.spare import spare_of
+from ssdlab.drives.drive_record import spare_of
+from ssdlab.drives.power_features import COMPARED_LINK_POLICIES
+from ssdlab.drives.ratings import rated_values
+from ssdlab.drives.settings.nvme_power import LINK_POWER
 from ssdlab.host.identity import Identity, link_bytes_s
 from ssdlab.lab.verbs.stream_bounds import load_of
 from ssdlab.lab.verbs.verb import Planning
 from ssdlab.model.arrival import Closed
 from ssdlab.model.errors import LabError
 from ssdlab.model.pattern import Recording
+from ssdlab.model.power_features import SAVING_OFF, PowerFeatures
 from ssdlab.model.units import significant
 from ssdlab.model.workload import FILL_BLOCK_BYTES, Mix
 from ssdlab.results.run_folder import RunFolder
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ssdlab.drives.base import Drive
-    from ssdlab.drives.rated import Rated
+    from ssdlab.drives.ratings import Rated
     from ssdlab.model.document import Document
     from ssdlab.results.run_folder import Step
 
@@ -395,7 +397,7 @@ def _purge_max_s(identity: Identity, pace: Pace, method: str | None) -> float | 
         return None
     from ssdlab.drives.purge import check_method
     from ssdlab.drives.purge.expected import longest_s
-    from ssdlab.drives.trim.samples import SAMPLE_BYTES
+    from ssdlab.drives.trim.medium import SAMPLE_BYTES
 
     zeroes = pace.of(Load(writes=True, random=False, block_bytes=1 << 20, in_flight=1)).low
     command_s = max(
@@ -404,3 +406,17 @@ def _purge_max_s(identity: Identity, pace: Pace, method: str | None) -> float | 
     )
     named = None if method is None else check_method(method)
     return longest_s(identity, named, zeroes, command_s, discard_bytes_s=pace.discard_bytes_s)
+
+
+def planned_features(identity: Identity) -> PowerFeatures | None:
+    """Return what a drive has that is not opened: of a simulated one all, of SATA what its link has."""
+    if identity.capabilities.made_to_order:
+        from ssdlab.drives.simulated.profiles import check_profile
+        from ssdlab.drives.simulated.saving import features_of_profile
+        from ssdlab.drives.simulated.text import SimulatedText
+
+        return features_of_profile(check_profile(SimulatedText.parse(identity.path).profile)["profile"])
+    if identity.transport == "sata":
+        values = (SAVING_OFF[LINK_POWER], *COMPARED_LINK_POLICIES)
+        return PowerFeatures(protocol="sata", saving=LINK_POWER, values=values, found=values[0])
+    return None

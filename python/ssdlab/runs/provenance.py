@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ssdlab.drives.rated import rated_values
+from ssdlab.drives.ratings import rated_values
 from ssdlab.results.journal import now
 from ssdlab.results.schema import DriveInfo, Manifest
 from ssdlab.results.store import new_run_id
@@ -122,6 +122,6 @@ def tool() -> dict[str, JsonValue]:
 
 def host_context(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
     """Return the facts of host, kernel and drive settings that the figures depend on."""
-    from ssdlab.drives.environment import environment_facts
+    from ssdlab.drives.details import environment_facts
 
     return environment_facts(drive, rig)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.drives.base import Drive
-    from ssdlab.drives.telemetry.protocol import Watch
+    from ssdlab.drives.telemetry.sampler import Watch
     from ssdlab.model.telemetry import Sample
 
 

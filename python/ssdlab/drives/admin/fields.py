@@ -1,12 +1,72 @@
-"""Numbers and texts at byte offsets of an admin page."""
+"""Numbers and texts at byte offsets of an admin page.
+
+What a figure of a drive can be. Outside of it the field is "not told", and its neighbours stay.
+
+One table for NVMe, ATA, SCSI and hwmon. A bound is a specification's, or so far out that no drive gets there;
+drives fill what they do not know with zeroes, ones, or what lay in their memory (smartmontools issues 537 and
+609, lm-sensors 574, CrystalDiskInfo 186, beszel 1686).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeVar
 
-from ssdlab.drives.admin.plausible import plausible
 from ssdlab.host.fillers import is_filler
 from ssdlab.host.sysfs import plain_name
+
+Number = TypeVar("Number", int, float)
+
+_LIFE_H = 30 * 8766
+"""A drive of 30 years: there are solid state drives with such counters since about 2005."""
+
+
+class Range(NamedTuple):
+    """Lowest and highest, both possible, and where they come from."""
+
+    low: float
+    high: float
+    source: str
+
+
+PLAUSIBLE: Final = {
+    "temperature_c": Range(-40, 127, "industrial drives work from -40 C on; smartctl takes 1 to 127"),
+    "warnings": Range(0, 0x7F, "NVMe figure 207: bits, of which the highest is reserved"),
+    "spare_pct": Range(0, 100, "NVMe Base 2.0c figure 207: a normalised percentage"),
+    "used_pct": Range(0, 255, "NVMe figure 207, ACS-5 9.5.11, SBC-4 table 229: 255 is 255 % or more"),
+    "power_on_h": Range(0, _LIFE_H, "30 years"),
+    "minutes": Range(0, _LIFE_H * 60, "30 years"),
+    "seconds": Range(0, _LIFE_H * 3600, "30 years"),
+    "events": Range(0, _LIFE_H * 3600, "one a second for 30 years: cycles, errors, throttling"),
+    "commands": Range(0, _LIFE_H * 3600 * 10**7, "10 million a second for 30 years, as no drive does"),
+    "moved_bytes": Range(0, _LIFE_H * 3600 * 8 * 10**9, "8 GB/s, the mean of PCIe 4 x4, for 30 years"),
+    "energy_wh": Range(0, _LIFE_H * 100, "the most power for 30 years"),
+    "power_w": Range(0.0001, 100, "EDSFF (SFF-TA-1006 to 1008) goes up to 70 W; the unit is 0.1 mW"),
+    "latency_us": Range(0, 60 * 10**6, "a drive is given up for dead after some 30 s (nvme_core.io_timeout)"),
+    "erase_s": Range(0, 60 * 86_400, "ACS-5 words 89 and 90 end at 45 days"),
+    "capacity_bytes": Range(1, 10**17, "100 PB: 400 times the largest drive of 2025"),
+    "block_bytes": Range(512, 65_536, "NVMe and SCSI begin at 512; Linux takes 64 KiB at most"),
+    "metadata_bytes": Range(0, 4096, "a block's own size: drives have 8 to 128"),
+    "power_states": Range(0, 31, "NVMe figure 275: NPSS counts from 0, and there are 32 at most"),
+    "lba_formats": Range(0, 63, "NVM Command Set figure 97: NLBAF counts from 0, and there are 64 at most"),
+    "version": Range(0, 9, "each part of it: NVMe goes from 1.0 to 2.3"),
+}
+"""By field, or by what it is measured in."""
+
+
+def plausible(field: str, value: Number | None) -> Number | None:
+    """Return a figure; None where it cannot be, or none was given.
+
+    A temperature of 0 C means that there is no sensor: SATA drives without one say so (Starosdev/scrutiny
+    issue 587), SCSI writes it for all below too, and NVMe has no other way to say it in Celsius.
+
+    >>> plausible("temperature_c", 35), plausible("temperature_c", -93), plausible("temperature_c", 0)
+    (35, None, None)
+    """
+    low, high, _ = PLAUSIBLE[field]
+    if value is None or not low <= value <= high or (field == "temperature_c" and value == 0):
+        return None
+    return value
 
 
 class Malformed(ValueError):

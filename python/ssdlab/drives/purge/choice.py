@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from ssdlab.drives.purge import ata, host, nvme, scsi
+from ssdlab.drives.purge import ata, method, nvme, scsi
 from ssdlab.drives.purge.method import PurgeMethod, Sibling, Subject
 from ssdlab.drives.purge.record import PurgeMethodName
 from ssdlab.host.attributes import disk_of
@@ -39,7 +39,7 @@ def methods_of(subject: Subject) -> tuple[PurgeMethod, ...]:
     A partition has only the substitutes: the drive's own commands would erase its neighbours.
     """
     if subject.identity.kind == "partition":
-        return host.purge_methods(subject)
+        return method.purge_methods(subject)
     if subject.details.nvme is not None:
         own = nvme.purge_methods(subject)
     elif subject.details.ata is not None:
@@ -49,7 +49,7 @@ def methods_of(subject: Subject) -> tuple[PurgeMethod, ...]:
     else:
         own = _scsi_methods(subject)
     in_order = sorted(own, key=lambda candidate: candidate.name == "nvme-sanitize-overwrite")
-    return (*in_order, *host.purge_methods(subject))
+    return (*in_order, *method.purge_methods(subject))
 
 
 def choose(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ssdlab.drives.purge.choice import choose
 from ssdlab.drives.purge.method import PurgeMethod, Subject
-from ssdlab.drives.purge.of_device import subject_of
+from ssdlab.drives.purge.purging import subject_of
 from ssdlab.drives.purge.record import PurgeMethodName
-from ssdlab.drives.trim.samples import SAMPLES
+from ssdlab.drives.trim.medium import SAMPLES
 from ssdlab.host.identity import Identity
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import LabError

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ssdlab.drives.admin import nvme
 from ssdlab.drives.admin.fields import Malformed
-from ssdlab.drives.admin.nvme import erase
+from ssdlab.drives.admin.nvme import commands
 from ssdlab.drives.purge.method import (
     PurgeMethod,
     PurgeRejected,
@@ -23,13 +23,13 @@ from ssdlab.host.consent import consent_id
 from ssdlab.model.errors import DriveError
 
 SANITIZES: dict[PurgeMethodName, int] = {
-    "nvme-sanitize-block": erase.BLOCK_ERASE,
-    "nvme-sanitize-crypto": erase.CRYPTO_ERASE,
-    "nvme-sanitize-overwrite": erase.OVERWRITE,
+    "nvme-sanitize-block": commands.BLOCK_ERASE,
+    "nvme-sanitize-crypto": commands.CRYPTO_ERASE,
+    "nvme-sanitize-overwrite": commands.OVERWRITE,
 }
 FORMATS: dict[PurgeMethodName, int] = {
-    "nvme-format-crypto": erase.ERASE_CRYPTO,
-    "nvme-format-user-data": erase.ERASE_USER_DATA,
+    "nvme-format-crypto": commands.ERASE_CRYPTO,
+    "nvme-format-user-data": commands.ERASE_USER_DATA,
 }
 _ACTION_BITS = 0x7
 _BUSY_S = 300.0
@@ -66,7 +66,7 @@ def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
         )
     hits = others if controller.format_all or controller.erase_all else ()
     for method, setting in FORMATS.items():
-        missing = not controller.format or (setting == erase.ERASE_CRYPTO and not controller.erase_crypto)
+        missing = not controller.format or (setting == commands.ERASE_CRYPTO and not controller.erase_crypto)
         found.append(
             PurgeMethod(
                 method,
@@ -120,7 +120,7 @@ def sanitize(work: Work) -> str:
     """Begin a sanitize and follow it to its end; return what the drive's log says."""
     action = SANITIZES[work.method.name]
     work.sent.append(_sanitize_text(work.subject, action))
-    reply = work.subject.port.nvme(nvme.SANITIZE, cdw=erase.sanitize_words(action))
+    reply = work.subject.port.nvme(nvme.SANITIZE, cdw=commands.sanitize_words(action))
     if reply.status:
         raise PurgeRejected(f"the drive answered {nvme.status_text(reply.status)}")
     return follow(work)
@@ -135,7 +135,7 @@ def follow(work: Work) -> str:
     drive_log = _log_text(now)
     if now.state == "failed":
         work.sent.append("sanitize, action 1 (exit failure mode)")
-        subject.port.nvme(nvme.SANITIZE, cdw=erase.sanitize_words(erase.EXIT_FAILURE))
+        subject.port.nvme(nvme.SANITIZE, cdw=commands.sanitize_words(commands.EXIT_FAILURE))
         raise DriveError(
             f"{work.method.name} of {subject.identity.path} failed: {drive_log}",
             "the drive was told to leave that state; try another method (--method), or replace the drive",
@@ -161,7 +161,7 @@ def format_namespace(work: Work) -> str:
     work.sent.append(_format_text(subject, setting))
     try:
         page = _identify(subject, nsid)
-        words, tells = erase.format_words(page, setting), erase.format_share(page) is not None
+        words, tells = commands.format_words(page, setting), commands.format_share(page) is not None
     except Malformed as error:
         raise PurgeRejected(f"its LBA format is not known: {error}") from error
     limit_s = min(work.watch.left_s, _KERNEL_MAX_S)
@@ -196,7 +196,7 @@ def _identify(subject: Subject, nsid: int) -> bytes:
 
 def _share(subject: Subject, nsid: int) -> float | None:
     try:
-        return erase.format_share(_identify(subject, nsid))
+        return commands.format_share(_identify(subject, nsid))
     except (Malformed, DriveError):
         return None  # many drives answer nothing while they format
 
@@ -216,7 +216,7 @@ def _siblings(subject: Subject, active: tuple[int, ...]) -> tuple[Sibling, ...]:
 
 
 def _sanitize_text(subject: Subject, action: int) -> str:
-    word = erase.sanitize_words(action)[0]
+    word = commands.sanitize_words(action)[0]
     return f"NVMe Sanitize (84h) to the controller of {subject.identity.path}, dword 10 {word:#x}"
 
 

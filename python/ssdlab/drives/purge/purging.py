@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import fcntl
 import secrets
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ssdlab.drives.admin.port import AdminPort, KernelPort
 from ssdlab.drives.details import read_details
-from ssdlab.drives.purge import ata, host, nvme, scsi
+from ssdlab.drives.purge import ata, method, nvme, scsi
 from ssdlab.drives.purge.choice import Choice, choose
-from ssdlab.drives.purge.ledger import Ledger, Page
-from ssdlab.drives.purge.marks import Marks, mark, read_back
-from ssdlab.drives.purge.method import PurgeMethod, PurgeRejected, Sibling, Subject, Work
+from ssdlab.drives.purge.ledger import Ledger, Marks, Page, mark, read_back
+from ssdlab.drives.purge.method import Clock, PurgeMethod, PurgeRejected, Sibling, Subject, Watch, Work
 from ssdlab.drives.purge.record import SUBSTITUTES, PurgeMethodName, PurgeProgress, PurgeRecord, Sampling
-from ssdlab.drives.purge.watch import Clock, Watch
-from ssdlab.drives.trim.medium import Medium
-from ssdlab.drives.trim.samples import places, unit_of
+from ssdlab.drives.trim.medium import DeviceMedium, Medium, places, unit_of
+from ssdlab.host.identity import Identity
+from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import DriveError, HostError, LabError
+
+if TYPE_CHECKING:
+    import ssdlab._core as _core
 
 _ERASERS: dict[PurgeMethodName, Callable[[Work], str | None]] = {
     **dict.fromkeys(nvme.SANITIZES, nvme.sanitize),
     **dict.fromkeys(nvme.FORMATS, nvme.format_namespace),
     **dict.fromkeys(ata.OPTIONS, ata.erase),
     **dict.fromkeys(scsi.METHODS, scsi.erase),
-    "discard": host.discard,
-    "zero-fill": host.zero_fill,
+    "discard": method.discard,
+    "zero-fill": method.zero_fill,
 }
 _NO_MARKS = 0
 
@@ -207,3 +213,60 @@ def _refuted(work: Work, record: PurgeRecord, sampling: Sampling) -> NotPurged:
         method=work.method.name,
         record=record.as_dict(),
     )
+
+
+_BLKRRPART = 0x125F
+"""`_IO(0x12, 95)` of linux/fs.h."""
+
+
+def read_partitions_again(descriptor: int) -> None:
+    """Let the kernel read the partition table of a device that is held, claimed or not.
+
+    What holds no partitions, or has one in use, is left as it is.
+    """
+    with suppress(OSError):
+        fcntl.ioctl(descriptor, _BLKRRPART)
+
+
+def subject_of(identity: Identity, files: HostFiles, node: Path, port: AdminPort | None = None) -> Subject:
+    """Ask a block device what it can do; nothing is changed.
+
+    Parameters
+    ----------
+    identity, files, node
+        Who it is, the host, and its folder in sysfs.
+    port
+        Where commands are sent; another for tests.
+    """
+    port = port or KernelPort.of(Path(identity.path), node)
+    return Subject(identity, files, node, port, read_details(identity, node, port))
+
+
+def purge_device(
+    target: _core.Target,
+    subject: Subject,
+    *,
+    hold: Callable[[Sibling], AbstractContextManager[object]],
+    method: PurgeMethodName | None,
+    consents: Collection[str],
+    limit_s: float | None,
+    on_progress: Callable[[PurgeProgress], object] | None,
+) -> PurgeRecord:
+    """Purge a block device that is held for writing, with consent; see `Drive.purge`.
+
+    Parameters
+    ----------
+    target
+        Held, and claimed, until it is done.
+    subject
+        The same device.
+    hold
+        Claims another namespace, after the guard has found nothing against it.
+    method, consents, limit_s, on_progress
+        As for `Drive.purge`.
+    """
+    given = tuple(dict.fromkeys((subject.identity.consent_id, *consents)))
+    with DeviceMedium(target) as medium:
+        return Purging(subject, medium, given, hold=hold, on_progress=on_progress, limit_s=limit_s).purge(
+            method
+        )

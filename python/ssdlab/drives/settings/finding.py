@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssdlab.drives.admin.port import AdminPort, KernelPort
-from ssdlab.drives.settings import lba_format, nvme_power, saving_power, write_cache
-from ssdlab.drives.settings.governor import Governor
+from ssdlab.drives.settings import lba_format, nvme_power, write_cache
 from ssdlab.drives.settings.lba_format import LbaFormat
-from ssdlab.drives.settings.nvme_power import NvmePowerState, NvmeRestState
-from ssdlab.drives.settings.queue import LargestIo, QueueNumber, Scheduler, whole
-from ssdlab.drives.settings.saving_power import Apst, LinkPower
+from ssdlab.drives.settings.nvme_power import Apst, LinkPower, NvmePowerState, NvmeRestState
+from ssdlab.drives.settings.queue import Governor, LargestIo, QueueNumber, Scheduler, whole
 from ssdlab.drives.settings.setting import Checked, Setting, no_such
 from ssdlab.drives.settings.write_cache import AtaCache, CacheControl, NvmeCache, ScsiCache, WriteCache
 from ssdlab.host.attributes import disk_of
@@ -143,9 +141,9 @@ def check_wanted(name: str, wanted: str) -> None:
         case "rest_state":
             nvme_power.check_rest_state(wanted)
         case "apst":
-            saving_power.check_apst(wanted)
+            nvme_power.check_apst(wanted)
         case "link_power":
-            saving_power.check_link_power(wanted)
+            nvme_power.check_link_power(wanted)
         case "lba_format" | "max_io_bytes":
             parse_bytes(wanted)
         case _ if name in _NUMBERS:
@@ -189,7 +187,7 @@ def _rest_state(of: DriveSettings) -> Setting:
 
 def _apst(of: DriveSettings) -> Setting:
     if not of.is_nvme:
-        raise no_such(saving_power.APST, of.disk.name, "only NVMe drives have it", "leave it out")
+        raise no_such(nvme_power.APST, of.disk.name, "only NVMe drives have it", "leave it out")
     return Apst(of.port, of.disk, of.files)
 
 

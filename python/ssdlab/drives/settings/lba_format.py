@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ssdlab.drives.admin import nvme
-from ssdlab.drives.admin.plausible import plausible
+from ssdlab.drives.admin.fields import plausible
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.drives.settings import nvme_pages
 from ssdlab.drives.settings.setting import no_such, refused_by_drive

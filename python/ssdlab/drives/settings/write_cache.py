@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from ssdlab.drives.admin import ata, nvme, scsi_mode
+from ssdlab.drives.admin import ata, nvme, scsi
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.drives.settings import nvme_pages
@@ -172,16 +172,16 @@ class ScsiCache:
     def enable(self, *, on: bool) -> None:
         """Send the page back with the bit changed, and nothing else."""
         parameters = self._page().with_write_cache(on=on)
-        reply = self.port.scsi(scsi_mode.mode_select_cdb(len(parameters)), data=parameters)
+        reply = self.port.scsi(scsi.mode_select_cdb(len(parameters)), data=parameters)
         if reply.status or reply.transport:
             raise refused_by_drive(NAME, self.target, "it does not let that mode page be changed")
 
-    def _page(self) -> scsi_mode.CachingPage:
-        reply = self.port.scsi(scsi_mode.caching_page_cdb(), read_bytes=scsi_mode.MODE_BYTES)
+    def _page(self) -> scsi.CachingPage:
+        reply = self.port.scsi(scsi.caching_page_cdb(), read_bytes=scsi.MODE_BYTES)
         if reply.status or reply.transport:
             raise no_such(NAME, self.target, "it has no Caching mode page", "leave it out")
         try:
-            return scsi_mode.caching_page(reply.data)
+            return scsi.caching_page(reply.data)
         except Malformed as error:
             raise _unread(self.target, str(error)) from error
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives.prefix import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.commands import commands_held
-from ssdlab.drives.simulated.power import Heat, Power
 from ssdlab.drives.simulated.profiles import check_profile, naming, profile_text, profiles
 from ssdlab.drives.simulated.state import KeepableState, StateFile
-from ssdlab.drives.simulated.telemetry import SimulatedTelemetry, samples_of
+from ssdlab.drives.simulated.telemetry import Heat, Power, SimulatedTelemetry, samples_of
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.host.cpus import check_cpus
 from ssdlab.host.identity import Identity

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.power_features import COMPARED_LINK_POLICIES
-from ssdlab.drives.settings.nvme_power import REST_STATE
-from ssdlab.drives.settings.saving_power import APST, LINK_POWER, check_apst, check_link_power
+from ssdlab.drives.settings.nvme_power import APST, LINK_POWER, REST_STATE, check_apst, check_link_power
 from ssdlab.drives.settings.setting import no_such
 from ssdlab.model.document import Document
 from ssdlab.model.power_features import SAVING_OFF, PowerFeatures, PowerState

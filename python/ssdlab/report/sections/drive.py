@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssdlab.model.units import and_listed, capacity_text
-from ssdlab.report.charts import Axis, Measure, PackedColumn, Part, Spell, TimelineChart, TimelineView, Track
-from ssdlab.report.packing import pack
+from ssdlab.report.charts import (
+    Axis,
+    Measure,
+    PackedColumn,
+    Part,
+    Spell,
+    TimelineChart,
+    TimelineView,
+    Track,
+    pack,
+)
 from ssdlab.report.sections.over_time import spell_of
 from ssdlab.report.together import alike, with_numbers, words_of
 from ssdlab.report.view import Buttons, Exhibit, Figure, Finding, Section

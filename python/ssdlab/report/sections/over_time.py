@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssdlab.model.units import counted
-from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Spell, Track
-from ssdlab.report.packing import pack
+from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Spell, Track, pack
 from ssdlab.report.view import Buttons, Figure
 from ssdlab.results import cells
 from ssdlab.results.cells import Table

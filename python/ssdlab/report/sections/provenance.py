@@ -23,7 +23,7 @@ from ssdlab.model.errors import LabError
 from ssdlab.model.options import MEASURE, option_text
 from ssdlab.model.units import block_text, capacity_text, counted, ends_text, significant, span_text
 from ssdlab.model.workload import Mix, Ratio, RecordedOps, Workload
-from ssdlab.report.tree import flat, text
+from ssdlab.report.sections.specifications import flat, text
 from ssdlab.results.cells import NOTHING, Cell, Table, count, seconds, words
 from ssdlab.results.claim import as_sentence
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.units import and_listed, counted, ends_text, share_text
 from ssdlab.report.chart_links import ChartLink
-from ssdlab.report.drive_count import among
 from ssdlab.report.runs import entries
-from ssdlab.report.standings import UNLIKE, ordinal, percent, withheld
+from ssdlab.report.standings import UNLIKE, among, ordinal, percent, withheld
 from ssdlab.results import cells
 from ssdlab.results.points import labelled, labels
 from ssdlab.results.schema import ResultBase

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.drives import list_drives, open_drive
 from ssdlab.drives.admin.port import KernelPort
 from ssdlab.drives.settings.finding import HOST_WIDE, DriveSettings
-from ssdlab.drives.settings.governor import Governor
+from ssdlab.drives.settings.queue import Governor
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.consent import consent_ids
 from ssdlab.host.identity import block_identity

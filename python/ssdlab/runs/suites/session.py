@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from ssdlab.drives import look
 from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.prefix import SIMULATED_PREFIX
-from ssdlab.drives.rated import rated_values
+from ssdlab.drives.ratings import rated_values
 from ssdlab.lab.found import find_method
 from ssdlab.lab.verbs.stream_bounds import layout_bounds
 from ssdlab.lab.verbs.verb import NOTHING

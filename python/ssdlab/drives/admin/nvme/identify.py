@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ssdlab.drives.admin.fields import Page, kelvin
+from ssdlab.drives.admin.fields import Page, kelvin, plausible
 from ssdlab.drives.admin.nvme.commands import PAGE_BYTES
-from ssdlab.drives.admin.plausible import plausible
 
 
 @dataclass(frozen=True, slots=True)
