@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import failures
-from ssdlab.cli.streams import ReaderGone
+from ssdlab.cli.output import ReaderGone
 from ssdlab.host.ending_signals import TAKEN, EndingSignals
 from ssdlab.model.errors import UsageError
 

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.cli.fio_names import _ELSEWHERE, _LEAVE_OUT, _USE, of_fio
-from ssdlab.cli.own_options import options_of
+from ssdlab.cli.parser_errors import _ELSEWHERE, _LEAVE_OUT, _USE, of_fio, options_of
 from ssdlab.model.errors import nearest
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ssdlab
-from ssdlab.cli.live import PlainWatcher, rates_text
+from ssdlab.cli.measure import PlainWatcher, rates_text
 
 S = 10**9
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.cli.figures import stream_text
+from ssdlab.cli.measure import stream_text
 from ssdlab.model.options import MeasureOptions
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import panels
@@ -59,7 +59,7 @@ def test_a_saved_measurement_is_shown_as_it_was_made(
 def test_a_measurement_without_its_workload_is_shown_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ssdlab.cli.figures import print_result
+    from ssdlab.cli.measure import print_result
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import MeasureResult
 

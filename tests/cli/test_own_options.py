@@ -14,7 +14,7 @@ import pytest
 import ssdlab
 from ssdlab.cli import build_app, main
 from ssdlab.cli.commands import COMMANDS
-from ssdlab.cli.own_options import choices_of, command_of, in_own_words, options_of
+from ssdlab.cli.parser_errors import choices_of, command_of, in_own_words, options_of
 
 PACKAGE = Path(ssdlab.__file__).parent
 OTHERS = {

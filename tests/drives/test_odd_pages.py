@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from machine.fake_drive import PAGES, patched
-from ssdlab.cli.drive_details import print_details
+from ssdlab.cli.drives import print_details
 from ssdlab.drives.admin import nvme, scsi
 from ssdlab.drives.admin.fields import PLAUSIBLE, plausible
 from ssdlab.drives.admin.nvme import logs

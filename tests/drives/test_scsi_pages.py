@@ -147,7 +147,7 @@ class Nonsense:
 def test_nonsense_is_recorded_and_never_ends_the_look(host, kind: str) -> None:
     from dataclasses import asdict
 
-    from ssdlab.cli.drive_details import print_details
+    from ssdlab.cli.drives import print_details
 
     node = host.disk("sdx", device__scsi_level="7", **({"nsid": "1"} if kind == "nvme" else {}))
     who = identity("pcie" if kind == "nvme" else kind)

@@ -16,7 +16,7 @@ import pytest
 import ssdlab.fleet
 from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.fleet.fleet_plan import read_plan
-from ssdlab.fleet.holds import hold
+from ssdlab.fleet.local import hold
 
 pytestmark = pytest.mark.long
 

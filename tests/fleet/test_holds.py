@@ -16,8 +16,7 @@ import pytest
 
 from ssdlab.fleet.fleet_folder import Attempt, FleetFolder, find_fleet
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, read_plan
-from ssdlab.fleet.holds import NO_CPU, Hold, hold, holder
-from ssdlab.fleet.local import Local
+from ssdlab.fleet.local import NO_CPU, Hold, Local, hold, holder
 from ssdlab.fleet.slurm import _options
 from ssdlab.model.errors import LabError
 from ssdlab.results.lease import host_name

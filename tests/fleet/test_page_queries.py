@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from library.made import run
-from ssdlab.fleet.drift import drifts
-from ssdlab.fleet.population import model_of, populations, without_figures
-from ssdlab.fleet.series import POINTS_MAX, rate_over_time
+from ssdlab.fleet.drawing import POINTS_MAX, rate_over_time
+from ssdlab.fleet.population import drifts, model_of, populations, without_figures
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.library.choosing import Choice
 from ssdlab.library.index import Index

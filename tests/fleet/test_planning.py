@@ -15,7 +15,7 @@ from ssdlab.fleet.fleet_plan import read_plan
 from ssdlab.fleet.inventory import FleetDrive, Inventory, plain_identity, read_inventories, take
 from ssdlab.fleet.planning import plan_fleet
 from ssdlab.fleet.selection import parse_selection
-from ssdlab.fleet.slurm_lines import gres_lines, node_line
+from ssdlab.fleet.slurm_files import gres_lines, node_line
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.results.seal import seal_document

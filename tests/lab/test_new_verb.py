@@ -12,7 +12,7 @@ import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab import plugin
-from ssdlab.cli import dry_run
+from ssdlab.cli import plan
 from ssdlab.drives import open_drive
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params, RunData
@@ -108,9 +108,9 @@ def test_it_is_planned() -> None:
 
 def test_a_dry_run_says_what_reaches_the_drive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     order = Order(METHOD, NoParams(), str(tmp_path / "new.img"), size_bytes=8 << 20)
-    dry_run.dry_run(order, json=False)
+    plan.dry_run(order, json=False)
     assert "   1 reads the drive's temperature until it is below 40 C\n" in capsys.readouterr().out
-    dry_run.dry_run(order, json=True)
+    plan.dry_run(order, json=True)
     shown = json.loads(capsys.readouterr().out)["steps"][0]
     assert (shown["verb"], shown["label"]) == ("pause-for-temperature", "cool down")
     assert plan_order(order).steps[0].hash

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.library.choosing import Choice
-from ssdlab.library.listing import list_runs
+from ssdlab.library.choosing import Choice, list_runs
 
 pytestmark = pytest.mark.long
 

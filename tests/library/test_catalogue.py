@@ -15,9 +15,8 @@ from lab.synthetic import edited, make_finished_run
 from library.made import run
 from ssdlab.cli import main
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.library.choosing import Choice
+from ssdlab.library.choosing import Choice, list_runs
 from ssdlab.library.index import RUN_COLUMNS, Index
-from ssdlab.library.listing import list_runs
 from ssdlab.model.errors import Refused
 from ssdlab.results import catalogue, tables
 from ssdlab.results.catalogue_row import COLUMNS, FIGURE_COLUMNS, Row

@@ -150,8 +150,8 @@ def test_links_of_our_own_are_followed_to_their_end(tmp_path: Path) -> None:
 
 
 WRITERS = {
-    "cli/fleet_report.py": "`page.write_text`, which goes through output_files",
-    "cli/streams.py": "the null device",
+    "cli/fleet.py": "`page.write_text`, which goes through output_files",
+    "cli/output.py": "the null device",
     "drives/guard/mark.py": "our own record",
     "drives/settings/setting.py": "a setting of the kernel",
     "drives/trim/trimming.py": "a tracing instance of the kernel",

@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.cli.drives_named import in_library
+from ssdlab.cli.suites import in_library
 from ssdlab.cli.watch import _changes, _suite_lines
 from ssdlab.lab.suites import find_suite
 from ssdlab.lab.suites.suite import absent_drives
-from ssdlab.library.choosing import Choice
-from ssdlab.library.listing import list_runs
+from ssdlab.library.choosing import Choice, list_runs
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder, read_manifest
 from ssdlab.results.store import actual_status, find_run, run_folders

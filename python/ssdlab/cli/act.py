@@ -1,30 +1,35 @@
-"""`ssdlab act`: configuration files of Aerospike ACT, a run as its log, and results in a terminal."""
+"""`ssdlab act`: ACT's configuration files, a run as ACT's log, results in a terminal, a bundle to publish."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from hashlib import sha256
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ssdlab.analysis.act import LIMITS
 from ssdlab.cli.completers import RunName
-from ssdlab.cli.kinds import RunText, Settings, Times
-from ssdlab.cli.output import print_json, print_line, say
+from ssdlab.cli.flags import RunText, Settings, Times
+from ssdlab.cli.output import print_json, print_line, say, table
 from ssdlab.formats.act import IndexConfig, StorageConfig, derived, options
 from ssdlab.formats.act_files import act_log, changed, config_of, echo, power_counts, write_config
 from ssdlab.host.output_files import write_new
 from ssdlab.model.errors import UsageError
+from ssdlab.model.units import ends_text, fixed_share_text, share_text, span_text
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from ssdlab.formats.act import ActConfig
-    from ssdlab.methods.act.result import ActResult
+    from ssdlab.methods.act.result import ActResult, ActTry, ActVerdict
+    from ssdlab.results.records import AnyRecord
     from ssdlab.results.run_folder import RunFolder
-
 
 SCHEMA = "ssdlab.act-config/1"
 STORAGE = {
@@ -233,3 +238,224 @@ def _counts(
             edges = (buckets["low_ns"][mine], buckets["high_ns"][mine], buckets["count"][mine])
             found[name.format(device=drive.text)] = power_counts(buckets["row"][mine], edges, rows)
     return found
+
+
+BUNDLE_SCHEMA = "ssdlab.act-bundle/2"
+"""2: a verdict is in words, and `passed` is said of a day alone; who tested, and when."""
+UNKNOWN = "unknown"
+
+
+def bundle(
+    run: RunName,
+    /,
+    *,
+    output: Path,
+    device: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
+    tester: Annotated[str | None, Parameter(metavar="NAME")] = None,
+    redact: bool = False,
+    library: Path | None = None,
+) -> None:
+    """Write what is published of a run of act, act-index or act-certify: a folder with ACT's own files.
+
+    A summary to read (summary.txt), the configuration (act.conf), the log by ACT's clock (act.log), both
+    verdicts with and without the delivery test (verdicts.json), the host and the drive (host.json), and the
+    digests of these files and of the run (SHA256SUMS, and the seal in verdicts.json). A test of less than
+    24 h, or with an hour without reads, is a trial, which passes nothing.
+
+    Parameters
+    ----------
+    run
+        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+    output
+        Folder to make; none that exists is touched.
+    device
+        Drive that the configuration names, which ACT will overwrite. May be given several times.
+    tester
+        Who tested: a name, and whose lab it is; by default `tested_by` of the run's platform.
+    redact
+        Leave serial numbers and host names out, as `library pack --redact` does.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    """
+    folder, result = act_run(run, library)
+    config = changed(config_of_run(result), {}, devices=device)
+    verdicts = _verdicts(folder, result, tester) | {"redacted": redact}
+    content: dict[str, object] = {
+        "summary.txt": "\n".join(_summary(folder, result, verdicts)) + "\n",
+        "act.conf": write_config(config),
+        "act.log": "\n".join(log_lines(folder, result, "service")) + "\n",
+        "verdicts.json": verdicts,
+        "host.json": _host(folder),
+    }
+    if redact:
+        from ssdlab.library.redacting import Redaction
+
+        content = Redaction(secrets.token_bytes(16)).redacted(folder, content)
+    files = {name: each if isinstance(each, str) else _json(each) for name, each in content.items()}
+    sums = (f"{sha256(text.encode()).hexdigest()}  {name}" for name, text in files.items())
+    files["SHA256SUMS"] = "\n".join(sums) + "\n"
+    try:
+        output.mkdir()
+    except OSError as error:
+        why = f"{output} cannot be made: {error.strerror}"
+        raise UsageError(why, "name a folder that does not exist") from error
+    for name, text in files.items():
+        write_new(output / name, text)
+    tell_of_no_drive(config)
+    print_line(f"written: {output}: {', '.join(files)}")
+
+
+def _verdicts(folder: RunFolder, result: ActResult, tester: str | None) -> dict[str, Any]:
+    manifest = folder.manifest
+    platform = manifest.environment.get("platform")
+    noted = platform.get("tested_by") if isinstance(platform, dict) else None
+    return {
+        "schema": BUNDLE_SCHEMA,
+        "run": manifest.run_id,
+        "sealed": manifest.model_dump(mode="json")["sealed"],
+        "tester": tester or noted,
+        "begin": manifest.sessions[0].started,
+        "end": manifest.sessions[-1].ended,
+        "simulated": manifest.drive.capabilities.virtual_time,
+        "tests": _times(folder.journal(), result.ordinal),
+        "program": f"{result.program} {result.act_version}",
+        "load": result.load or None,
+        "load_words": result.load_text,
+        "changed": dict(result.changed),
+        "arrivals": result.arrivals,
+        "service_threads": result.service_threads,
+        "quick": result.quick,
+        "asked_s": result.asked_s,
+        "ran_s": result.ran_s,
+        "trial": bool(result.trial),
+        "why_trial": result.trial,
+        "judged": result.judged,
+        "completed": result.completed,
+        "stopped": result.stopped,
+        "delivery": None if result.delivery is None else result.delivery.model_dump(mode="json"),
+        "verdicts": [_verdict(result, each) for each in result.verdicts],
+        "stress_completed": result.stress_completed,
+        "stress_stopped": result.stress_stopped,
+        "certified": result.certified,
+        "search": [_tried(each) for each in result.tries],
+    }
+
+
+def _times(journal: list[AnyRecord], first: int) -> list[dict[str, str | None]]:
+    """Return when each test began and ended, by the host's clock: that at the load, and those after."""
+    begun = {each.ordinal: each for each in journal if each.t == "begin" and each.ordinal >= first}
+    ended = {each.ordinal: each.at for each in journal if each.t == "end"}
+    return [
+        {"test": each.label, "begin": each.at, "end": ended.get(ordinal)}
+        for ordinal, each in begun.items()
+        if each.verb == "run"
+    ]
+
+
+def _verdict(result: ActResult, verdict: ActVerdict) -> dict[str, object]:
+    """Return what a rule says: that a drive passed it says of a day alone."""
+    kept = verdict.passed
+    delivered = result.delivery is None or result.delivery.delivered is not False
+    return {
+        "rule": verdict.rule,
+        "verdict": _word(result, verdict),
+        "passed": kept if not result.trial else False if kept is False and result.judged else None,
+        "limits_kept": kept,
+        "limits_kept_and_delivered": kept and delivered,
+        "worst": verdict.worst,
+        "why": verdict.why,
+    }
+
+
+def _word(result: ActResult, verdict: ActVerdict) -> str:
+    if verdict.passed is None:
+        return "trial, not judged" if result.trial else "not judged"
+    if result.trial:
+        return f"trial, limits {'kept' if verdict.passed else 'not kept'}"
+    return "passed" if verdict.passed else "failed"
+
+
+def _tried(tried: ActTry) -> dict[str, object]:
+    """Return a load of the search, whose hours pass nothing."""
+    found = tried.model_dump(mode="json")
+    return {("limits_kept" if name == "passed" else name): value for name, value in found.items()}
+
+
+def _summary(folder: RunFolder, result: ActResult, verdicts: dict[str, Any]) -> Iterator[str]:
+    """Yield what the other files say, to read."""
+    manifest = folder.manifest
+    yield f"{_title(result)}: {result.load_text}, {verdicts['program']}, {manifest.drive_names}"
+    yield ""
+    rows = [
+        ("tested by", verdicts["tester"] or UNKNOWN),
+        ("begin", _stamp(verdicts["begin"])),
+        ("end", _stamp(verdicts["end"])),
+        *(
+            (each["test"], ends_text(_stamp(each["begin"]), _stamp(each["end"])))
+            for each in verdicts["tests"]
+        ),
+        ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
+        ("drive", f"{manifest.drive_names}, {manifest.drive.capacity_bytes} bytes"),
+        ("simulated", "a model, whose hours are not the host's" if verdicts["simulated"] else ""),
+        ("arrivals", f"{result.arrivals}, {result.service_threads} service threads"),
+        ("run", f"{manifest.run_id}, ssdlab {manifest.tool.get('version', UNKNOWN)}"),
+        ("journal seal", "" if manifest.sealed is None else manifest.sealed.journal_seal),
+    ]
+    yield from table([row for row in rows if row[1]])
+    yield ""
+    for each in result.verdicts:
+        why = f": {each.why}" if each.why else ""
+        yield f"By the rule of {each.rule}: {_word(result, each)}{why}"
+    delivered = {None: "not judged", True: "yes", False: "no"}
+    if result.delivery is not None:
+        why = f": {result.delivery.why}" if result.delivery.why else ""
+        yield f"Load delivered (no rule of ACT's): {delivered[result.delivery.delivered]}{why}"
+    if result.stress_completed is not None:
+        why = f": {result.stress_stopped}" if result.stress_stopped else ""
+        yield f"Twice the load ran to its end: {delivered[result.stress_completed]}{why}"
+    if result.trial:
+        yield f"A trial, no certificate: {result.trial}"
+    yield ""
+    yield from _slices(result)
+
+
+def _title(result: ActResult) -> str:
+    if result.certified:
+        return f"ACT certificate by the rule of {result.rule}"
+    return "ACT trial" if result.trial else "ACT test, no certificate"
+
+
+def _slices(result: ActResult) -> Iterator[str]:
+    """Yield the shares of slow reads in each slice by both rules, and the limits."""
+    yield f"% of reads that took the column's time or longer, in slices of {span_text(result.slice_s)}"
+    heads = ["slice", *(f"{rule}: {ms} ms" for rule in ("2019", "6.x") for ms in LIMITS), "reads/s", "done"]
+    rows = [
+        (
+            str(each.number),
+            *(f"{100 * over[str(ms)]:.2f}" for over in (each.response, each.service) for ms in LIMITS),
+            f"{each.rates[result.rule]:.1f}",
+            share_text(each.done_share),
+        )
+        for each in result.slices
+    ]
+    rows.append(("under", *(fixed_share_text(limit) for _ in range(2) for limit in LIMITS.values()), "", ""))
+    yield from table(rows, heads, right=range(len(heads)))
+
+
+def _stamp(at: str | None) -> str:
+    return UNKNOWN if at is None else f"{at[:10]} {at[11:19]} UTC"
+
+
+def _host(folder: RunFolder) -> dict[str, Any]:
+    manifest = folder.manifest
+    return {
+        "drive": manifest.drive.model_dump(mode="json"),
+        "environment": manifest.environment,
+        "tool": manifest.tool,
+        "seed": manifest.seed,
+        "created": manifest.created,
+    }
+
+
+def _json(value: object) -> str:
+    return dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ssdlab.cli.fitting import print_text
-from ssdlab.cli.kinds import RunText
+from ssdlab.cli.flags import RunText
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.cli.rank import left_out_json, print_left_out

@@ -31,15 +31,15 @@ COMMANDS: dict[str, Command] = {
     "measure": Command("ssdlab.cli.measure:measure", "one workload now, like a fio line"),
     "job": Command("ssdlab.cli.job:job", "run a sequence of steps of your own from a TOML file"),
     "purge": Command("ssdlab.cli.purge:purge", "erase a drive to its fresh state, and prove it"),
-    "show": Command("ssdlab.cli.show:show", "the result of a run"),
+    "show": Command("ssdlab.cli.runs:show", "the result of a run"),
     "runs": Command("ssdlab.cli.runs:runs", "the runs of the library, newest first"),
-    "last": Command("ssdlab.cli.last:last", "the folder of the run that was begun last"),
+    "last": Command("ssdlab.cli.runs:last", "the folder of the run that was begun last"),
     "rank": Command("ssdlab.cli.rank:rank", "drives by one figure, among runs that are alike"),
     "compare": Command("ssdlab.cli.compare:compare", "two sets of runs, figure by figure; a gate for CI"),
     "changes": Command("ssdlab.cli.changes:changes", "where a figure changed in a series of runs"),
     "tag": Command("ssdlab.cli.tag:tag", "give a run words to be found by"),
-    "rm": Command("ssdlab.cli.rm:rm", "move runs to the library's trash, or bring them back"),
-    "note": Command("ssdlab.cli.note:note", "add a dated note to a run"),
+    "rm": Command("ssdlab.cli.library:rm", "move runs to the library's trash, or bring them back"),
+    "note": Command("ssdlab.cli.tag:note", "add a dated note to a run"),
     "report": Command("ssdlab.cli.report:report", "write the report page of one or more runs"),
     "figures": Command("ssdlab.cli.pictures:figures", "the charts of runs as PNG, SVG or PDF files"),
     "sim list": Command("ssdlab.cli.sim:list_profiles", "the profiles of simulated drives"),
@@ -50,28 +50,28 @@ COMMANDS: dict[str, Command] = {
     "conditions restore": Command(
         "ssdlab.cli.conditions:restore", "put back what runs that died have left set"
     ),
-    "act bundle": Command("ssdlab.cli.act_bundle:bundle", "what is published of a certificate"),
+    "act bundle": Command("ssdlab.cli.act:bundle", "what is published of a certificate"),
     "act config": Command("ssdlab.cli.act:config", "write a configuration file for the original ACT"),
     "act log": Command("ssdlab.cli.act:log", "a run as the log that ACT would have printed of it"),
     "act show": Command("ssdlab.cli.act:show", "what a configuration file of ACT means: options and load"),
     "trace show": Command("ssdlab.cli.trace:show", "what is in a trace: I/Os, devices, times, bad lines"),
     "trace record": Command("ssdlab.cli.trace:record", "record what is asked of a block device"),
     "fleet inventory": Command(
-        "ssdlab.cli.fleet_inventory:inventory", "write what drives this host has, for the fleet and Slurm"
+        "ssdlab.cli.fleet_host:inventory", "write what drives this host has, for the fleet and Slurm"
     ),
     "fleet plan": Command("ssdlab.cli.fleet:plan", "what many drives are to do, sealed; touches nothing"),
     "fleet run": Command("ssdlab.cli.fleet:run", "carry a fleet's plan out, here or on Slurm"),
-    "fleet status": Command("ssdlab.cli.fleet_status:status", "where each job of a plan is"),
-    "fleet watch": Command("ssdlab.cli.fleet_status:watch", "follow a plan until its jobs have ended"),
+    "fleet status": Command("ssdlab.cli.fleet:status", "where each job of a plan is"),
+    "fleet watch": Command("ssdlab.cli.fleet:watch", "follow a plan until its jobs have ended"),
     "fleet resume": Command("ssdlab.cli.fleet:resume", "continue a plan where it stopped"),
     "fleet cancel": Command("ssdlab.cli.fleet:cancel", "end the jobs of a plan; they can be resumed"),
     "fleet report": Command(
-        "ssdlab.cli.fleet_report:report", "the drives of one model beside each other, and which are unlike"
+        "ssdlab.cli.fleet:report", "the drives of one model beside each other, and which are unlike"
     ),
     "fleet check": Command(
-        "ssdlab.cli.fleet_check:check", "whether this host's drives are as its inventory says"
+        "ssdlab.cli.fleet_host:check", "whether this host's drives are as its inventory says"
     ),
-    "fleet job": Command("ssdlab.cli.fleet_job:job", "do one job of a plan on this host; for back ends"),
+    "fleet job": Command("ssdlab.cli.fleet_host:job", "do one job of a plan on this host; for back ends"),
     "completion": Command("ssdlab.cli.completion:completion", "completion for bash, zsh or fish"),
     "library rebuild": Command(
         "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"

@@ -1,4 +1,4 @@
-"""`ssdlab compare`: two sets of runs, and the gate."""
+"""`ssdlab compare`: two sets of runs, and the gate; and `ssdlab run --beside`, which makes both in turn."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from ssdlab.cli.completers import RunName
 from ssdlab.cli.fitting import print_facts, print_parted, print_text
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import print_json, print_line
+from ssdlab.cli.output import print_json, print_line, say
+from ssdlab.cli.progress import RunProgress
+from ssdlab.model.errors import UsageError
 from ssdlab.model.printable import in_markdown
 from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ssdlab.library.comparing import Compared, Comparison
+    from ssdlab.results.progress import Observer
+    from ssdlab.runs.order import Order
 
 SCHEMA = "ssdlab.compare/1"
 _TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "could have shown")
@@ -211,3 +217,61 @@ def _cells(each: Compared, letters: Letters) -> tuple[object, ...]:
 
 def _signed(share: float) -> str:
     return change_text(share)
+
+
+Beside = Annotated[
+    str | None,
+    Parameter(
+        metavar="RUN",
+        help="Run in turn with it the method and drive of an earlier run, as often, and compare the two: a "
+        "run, a suite of repeats, or tag:WORD. Five repeats at least can be judged.",
+    ),
+]
+FailIf = Annotated[
+    tuple[str, ...],
+    Parameter(
+        metavar="RULE",
+        negative=(),
+        help="With --beside, the gate of `ssdlab compare`: 'p99 > +5%'. May be given several times.",
+    ),
+]
+
+
+def run_beside(
+    text: str, new: Order, repeats: int, library: Path, rules: Sequence[str], *, json: bool
+) -> int:
+    """Run a method in turn with an earlier run's, print how they compare, and return the exit status."""
+    from ssdlab.library.comparing import compare, rule_of
+    from ssdlab.runs.beside import in_turn, run_in_turn
+    from ssdlab.runs.suites.ordering import check_repeat
+
+    check_repeat(repeats)
+    judged_by = [rule_of(rule) for rule in rules]
+    asked = in_turn(text, library, new, repeats)
+    say(f"runs of {text} get the tag {asked.base_tag}, new ones {asked.new_tag}")
+
+    def begins(side: str, number: int) -> Sequence[Observer]:
+        say(f"({number}/{repeats}) {side} begins")
+        return [progress]
+
+    with RunProgress() as progress:
+        run_in_turn(asked, library, begins)
+    found = compare(library, f"tag:{asked.base_tag}", f"tag:{asked.new_tag}", judged_by)
+    print_comparison(found, json=json)
+    return found.exit_status
+
+
+def check_beside(beside: str | None, rules: Sequence[str], *, dry_run: bool, suite: bool) -> None:
+    """Refuse options that say nothing together.
+
+    Raises
+    ------
+    UsageError
+        With the ones that do not fit.
+    """
+    if rules and beside is None:
+        raise UsageError("--fail-if needs a run to compare with", "add --beside RUN, or use ssdlab compare")
+    if beside is not None and dry_run:
+        raise UsageError("--beside cannot be a dry run", "see each side by itself: leave --beside out")
+    if beside is not None and suite:
+        raise UsageError("--beside runs a method, not a suite", "name a method: see ssdlab methods")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.kinds import Identifier
+from ssdlab.cli.flags import Identifier
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 
 from cyclopts import Parameter
 
-from ssdlab.cli.kinds import DriveText, Identifier
+from ssdlab.cli.flags import DriveText, Identifier
 from ssdlab.cli.ordering import library_of, order
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.cli.progress import RunProgress

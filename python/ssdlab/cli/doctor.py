@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import paint, print_fields, print_json, print_line
-from ssdlab.cli.own_options import in_own_words
+from ssdlab.cli.parser_errors import in_own_words
 from ssdlab.model.printable import advice_text
 from ssdlab.model.units import latency_text
 

@@ -8,13 +8,199 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table
 from ssdlab.model.errors import Refused
-from ssdlab.model.units import block_text, capacity_text
+from ssdlab.model.units import block_text, capacity_text, share_text
 
 if TYPE_CHECKING:
     from ssdlab.drives import Look
+    from ssdlab.drives.admin.ata import AtaDevice, Security
+    from ssdlab.drives.admin.nvme import Controller, Health, Namespace, PowerState
+    from ssdlab.drives.admin.tcg import Locking
+    from ssdlab.drives.details import AtaDetails, Details, NvmeDetails, ScsiDetails
+    from ssdlab.drives.drive_record import DriveRecord
     from ssdlab.drives.guard.judge import Refusal
     from ssdlab.host.environment import Storage
     from ssdlab.model.host_load import Conditions
+
+Fields = list[tuple[str, object]]
+
+
+def print_details(details: Details | None, record: DriveRecord | None, capacity_bytes: int) -> None:
+    """Print what is known; nothing where nothing is."""
+    if details is not None:
+        if details.nvme is not None:
+            _print_part("what the drive says", _nvme_fields(details.nvme))
+        if details.ata is not None and details.ata.device is not None:
+            _print_part("what the drive says", _ata_fields(details.ata.device, details.ata))
+        if details.scsi is not None:
+            _print_part("what the drive says", _scsi_fields(details.scsi))
+        _print_part("not answered", list(details.unanswered))
+    if record is not None:
+        _print_part("from its record", _record_fields(record, capacity_bytes))
+
+
+def _print_part(title: str, fields: Fields) -> None:
+    if any(value not in (None, "", ()) for _, value in fields):
+        print_line()
+        print_line(title, "dim")
+        print_fields(fields, indent=2)
+
+
+def _nvme_fields(found: NvmeDetails) -> Fields:
+    fields: Fields = []
+    if (reported := found.controller) is not None:
+        fields += _controller_fields(reported)
+    if (space := found.namespace) is not None:
+        fields += _namespace_fields(space)
+    if len(found.active_namespaces) > 1:
+        fields += [("namespaces", ", ".join(map(str, found.active_namespaces)))]
+    if found.write_cache_enabled is not None:
+        fields += [("write cache", "on" if found.write_cache_enabled else "off")]
+    if found.power_state is not None:
+        fields += [("power state", found.power_state)]
+    if found.security is not None:
+        fields += [("locking", _locking_text(found.security))]
+    if found.sanitize is not None:
+        fields += [("last sanitize", found.sanitize.state)]
+    if found.health is not None:
+        fields += _health_fields(found.health)
+    return fields
+
+
+def _controller_fields(reported: Controller) -> Fields:
+    methods = [name for name in ("block", "crypto", "overwrite") if getattr(reported.sanitize, name)]
+    formats = ["user data", *(["crypto"] if reported.erase_crypto else [])] if reported.format else []
+    reach = " (of all namespaces at once)" if reported.erase_all and formats else ""
+    return [
+        ("vendor", f"{reported.vendor_id:04x}h, OUI {reported.ieee_oui}"),
+        ("NVMe version", reported.version),
+        ("NVM in all", _capacity(reported.total_bytes)),
+        ("sanitize", ", ".join(methods) or "no"),
+        ("format", (", ".join(formats) or "no") + reach),
+        ("security", "yes" if reported.security else "no"),
+        ("TRIM", "yes" if reported.deallocate else "no"),
+        ("write zeroes", "yes" if reported.write_zeroes else "no"),
+        ("cache", "volatile" if reported.write_cache else "none that is volatile"),
+        ("power states", "; ".join(_power_text(state) for state in reported.power_states)),
+        ("warns at", _with("{} C", reported.warning_c)),
+    ]
+
+
+def _power_text(state: PowerState) -> str:
+    power = "?" if state.max_w is None else f"{state.max_w:g}"
+    return f"{state.index}: {power} W{'' if state.operational else ' idle'}"
+
+
+def _namespace_fields(space: Namespace) -> Fields:
+    shown = [
+        f"{block_text(form.data_bytes)}{f'+{form.metadata_bytes}' if form.metadata_bytes else ''}"
+        f"{' (in use)' if form.index == space.format else ''}"
+        for form in space.formats
+    ]
+    return [
+        ("LBA formats", ", ".join(shown)),
+        ("EUI-64", space.eui64),
+        ("NGUID", space.nguid),
+        ("trimmed reads", space.deallocated_reads or "not said"),
+    ]
+
+
+def _health_fields(health: Health) -> Fields:
+    return [
+        ("warnings", ", ".join(health.warnings)),
+        ("temperature", _with("{} C", health.temperature_c)),
+        ("wear", _joined(_worn(health.used_pct), _with("{} % spare left", health.spare_pct))),
+        ("host wrote", _capacity(health.written_bytes)),
+        ("host read", _capacity(health.read_bytes)),
+        ("power on", _joined(_with("{} h", health.power_on_hours), _with("{} cycles", health.power_cycles))),
+        ("unsafe shutdowns", health.unsafe_shutdowns),
+        ("media errors", health.media_errors),
+    ]
+
+
+def _ata_fields(device: AtaDevice, found: AtaDetails) -> Fields:
+    fields: Fields = [
+        ("WWN", device.wwn),
+        ("form factor", device.form_factor),
+        ("link", f"{device.link or '?'} of {device.link_most}" if device.link_most else device.link),
+        ("security", _security_text(device.security)),
+        ("sanitize", "yes" if device.sanitize else "no"),
+        ("TRIM", "yes" if device.trim else "no"),
+        ("trimmed reads", device.trimmed_reads or "not said"),
+        ("write cache", ("on" if device.write_cache_enabled else "off") if device.write_cache else "none"),
+    ]
+    fields += [("temperature", _with("{} C", found.temperature_c))]
+    if (statistics := found.statistics) is not None:
+        fields += [
+            ("wear", _worn(statistics.used_pct)),
+            ("host wrote", _capacity(statistics.written_bytes)),
+            ("power on", _with("{} h", statistics.power_on_hours)),
+        ]
+    return fields
+
+
+def _with(words: str, value: int | None) -> str | None:
+    return None if value is None else words.format(value)
+
+
+def _worn(used_pct: int | None) -> str | None:
+    return _with("{} % of rated endurance used", used_pct)
+
+
+def _capacity(found_bytes: int | None) -> str | None:
+    return None if found_bytes is None else capacity_text(found_bytes)
+
+
+def _joined(*parts: str | None) -> str:
+    return ", ".join(part for part in parts if part is not None)
+
+
+def _locking_text(reported: Locking) -> str:
+    if not reported.supported:
+        return "none"
+    states = ["locked" if reported.locked else "set up, unlocked" if reported.enabled else "not set up"]
+    states += ["a shadow stands in for its data"] if reported.shadow else []
+    return ", ".join([*reported.rules, *states])
+
+
+def _scsi_fields(reported: ScsiDetails) -> Fields:
+    shape, supply = reported.characteristics, reported.provisioning
+    cache = {True: "on", False: "off", None: None}[reported.write_cache_enabled]
+    return [
+        (
+            "medium",
+            {True: "solid state", False: "rotating", None: None}[shape.solid_state] if shape else None,
+        ),
+        ("form factor", shape.form_factor if shape else None),
+        ("link", reported.link),
+        ("TRIM", ("yes" if supply.unmap or supply.write_same_unmap else "no") if supply else None),
+        ("trimmed reads", (supply.unmapped_reads or "not said") if supply else None),
+        ("write cache", cache),
+        ("temperature", _with("{} C", reported.temperature_c)),
+        ("wear", _worn(reported.used_pct)),
+    ]
+
+
+def _security_text(security: Security) -> str:
+    if not security.supported:
+        return "no"
+    states = ("enabled", "locked", "frozen", "attempts_exhausted")
+    held = [name.replace("_", " ") for name in states if getattr(security, name)]
+    return ", ".join(["supported", *held, *(["enhanced erase"] if security.enhanced else [])])
+
+
+def _record_fields(record: DriveRecord, capacity_bytes: int) -> Fields:
+    noted = record.model_dump(exclude_none=True, exclude={"model", "serial"})
+    fields: Fields = [(name.replace("_", " "), value) for name, value in noted.items()]
+    spare, endurance, energy = (
+        record.spare_share(capacity_bytes), record.endurance_bytes(capacity_bytes), record.hold_up_j()
+    )  # fmt: skip
+    if spare is not None:
+        fields.append(("spare", share_text(spare)))
+    if endurance is not None:
+        fields.append(("rated endurance", capacity_text(endurance)))
+    if energy is not None:
+        fields.append(("hold-up energy", f"{energy:g} J"))
+    return fields
 
 
 _THERE = "name a drive or a file that is there; ssdlab drives lists the drives"
@@ -69,7 +255,6 @@ def _print_not_seen(unseen: tuple[str, ...]) -> None:
 
 
 def _tell(drive: str, *, as_json: bool) -> None:
-    from ssdlab.cli.drive_details import print_details
     from ssdlab.drives import look, tell
     from ssdlab.host.environment import read_environment
     from ssdlab.host.platform import read_platform

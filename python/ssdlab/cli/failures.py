@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab.cli.output import print_json
-from ssdlab.cli.streams import ReaderGone, prepare
+from ssdlab.cli.output import ReaderGone, prepare, print_json
 from ssdlab.host.ending_signals import EndingSignals
 from ssdlab.model.errors import STOPPED_ADVICE, TRACEBACK_VARIABLE, HostError, LabError, of_python, stopped
 from ssdlab.model.printable import advice_text, styled
@@ -86,12 +85,12 @@ def guarded(
 def _end_with(failure: LabError, cause: BaseException, *, as_json: bool, words: Sequence[str]) -> int:
     """Show an error in the words of the command that was called, and return its exit status."""
     if failure.advice == STOPPED_ADVICE:
-        from ssdlab.cli.own_options import command_of
+        from ssdlab.cli.parser_errors import command_of
 
         if command_of(words) not in _MAKES_RUNS:
             failure.advice = "run it again"
     if "--" in failure.advice:
-        from ssdlab.cli.own_options import in_own_words
+        from ssdlab.cli.parser_errors import in_own_words
 
         failure.advice = in_own_words(words, failure.advice)
     return show(failure, cause, as_json=as_json)

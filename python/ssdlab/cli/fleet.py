@@ -1,23 +1,28 @@
-"""`ssdlab fleet plan`, `run`, `resume` and `cancel`: one plan, and what carries it out."""
+"""`ssdlab fleet`: one plan, what carries it out, where its jobs are, and the page of all drives."""
 
 from __future__ import annotations
 
+import sys
+import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ssdlab.cli.kinds import Amount, DriveTexts
+from ssdlab.cli.flags import Amount, DriveTexts, Serials
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say
-from ssdlab.cli.progress import bytes_text, range_text
-from ssdlab.model.units import counted, ends_text, share_text
+from ssdlab.cli.output import on_terminal, print_fields, print_json, print_line, print_table, say
+from ssdlab.cli.progress import bytes_text, display, range_text, status_lines
+from ssdlab.cli.runs import Moment, Part, Word
+from ssdlab.model.units import capacity_text, counted, ends_text, share_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ssdlab.fleet.fleet_folder import FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
+    from ssdlab.fleet.status import JobStatus
 
 _SHOWN = 40
 BackendOption = Literal["local", "slurm"] | None
@@ -232,7 +237,6 @@ def _share(job: FleetJob) -> str:
 
 
 def _ended(folder: FleetFolder, *, json: bool) -> int:
-    from ssdlab.cli.fleet_status import show
     from ssdlab.fleet.status import status_of
 
     found = status_of(folder)
@@ -240,3 +244,185 @@ def _ended(folder: FleetFolder, *, json: bool) -> int:
     if any(each.state in {"failed", "refused"} for each in found):
         return 3
     return 130 if any(each.state in {"interrupted", "cancelled"} for each in found) else 0
+
+
+SCHEMA = "ssdlab.fleet-status/1"
+_LOOK_EVERY_S = 2.0
+_LOOK_SHARE = 0.01
+"""Of one processor: what following a plan may take at most, since the runs need them. Of large plans it
+looks less often."""
+_LIVE_LINES = 12
+
+
+def status(plan: str = "last", /, *, library: Path | None = None, json: bool = False) -> None:
+    """Show where each job of a plan is: drive, host, progress, attempts, and why it waits or was refused.
+
+    Parameters
+    ----------
+    plan
+        The plan: its file, its id or the beginning of it, or `last`.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print it as JSON, schema ssdlab.fleet-status/1.
+    """
+    from ssdlab.fleet.fleet_folder import find_fleet
+    from ssdlab.fleet.status import status_of
+
+    folder = find_fleet(plan, library_of(library))
+    found = status_of(folder)
+    show(folder, found, json=json)
+
+
+def watch(plan: str = "last", /, *, library: Path | None = None) -> None:
+    """Follow a plan until all its jobs have ended. Changes nothing, and may be ended at any time.
+
+    Parameters
+    ----------
+    plan
+        The plan: its file, its id or the beginning of it, or `last`.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    """
+    from ssdlab.fleet.fleet_folder import find_fleet
+    from ssdlab.fleet.status import status_of
+
+    folder = find_fleet(plan, library_of(library))
+    shown, first = display(), True
+    try:
+        while True:
+            before = time.process_time()
+            found = status_of(folder)
+            if not any(each.state in {"running", "waiting", "held"} for each in found):
+                break
+            if first and not on_terminal(sys.stderr):
+                say(f"{folder.plan.plan_id}: {_counts(found)}")  # the next line may be a minute away
+            first = False
+            shown.update((_counts(found), *_live_lines(found)))
+            time.sleep(max(_LOOK_EVERY_S, (time.process_time() - before) / _LOOK_SHARE))
+    finally:
+        shown.close()
+    print_status(folder, found)
+
+
+def show(folder: FleetFolder, found: Sequence[JobStatus], *, json: bool) -> None:
+    """Print the state of a plan, for readers or as JSON."""
+    if json:
+        print_json(status_json(folder, found))
+    else:
+        print_status(folder, found)
+
+
+def print_status(folder: FleetFolder, found: Sequence[JobStatus]) -> None:
+    """Print a line for each job, and the counts."""
+    rows = [
+        (
+            each.job.name,
+            each.host,
+            each.job.serial,
+            each.job.task.run,
+            each.state,
+            _progress(each),
+            each.attempts or "",
+            each.reason,
+        )
+        for each in found
+    ]
+    print_table(
+        rows, ("job", "host", "serial", "work", "state", "progress", "attempts", "reason"), right=(6,)
+    )
+    print_line(f"{folder.plan.plan_id}: {_counts(found)}")
+
+
+def status_json(folder: FleetFolder, found: Sequence[JobStatus]) -> dict[str, object]:
+    """Return the state of a plan as JSON holds it."""
+    return {
+        "schema": SCHEMA,
+        "plan": folder.plan.plan_id,
+        "library": str(folder.library),
+        "cancelled": folder.cancelled,
+        "counts": dict(Counter(each.state for each in found)),
+        "jobs": [each.as_dict() for each in found],
+    }
+
+
+def _counts(found: Sequence[JobStatus]) -> str:
+    counts = Counter(each.state for each in found)
+    return f"{counted(len(found), 'job')}: " + ", ".join(
+        f"{count} {state}" for state, count in counts.most_common()
+    )
+
+
+def _progress(each: JobStatus) -> str:
+    return "" if each.live is None else status_lines(each.live)[0].strip()
+
+
+def _live_lines(found: Sequence[JobStatus]) -> list[str]:
+    running = [each for each in found if each.live is not None]
+    lines = [f"{each.job.serial} on {each.host}: {_progress(each)}" for each in running[:_LIVE_LINES]]
+    return lines + ([f"and {len(running) - _LIVE_LINES} more"] if len(running) > _LIVE_LINES else [])
+
+
+PAGE_SCHEMA = "ssdlab.fleet-report/1"
+
+
+def report(
+    *,
+    output: Annotated[Path, Parameter(name=("--output", "-o"))],
+    model: Part = None,
+    method: Word = None,
+    since: Moment = None,
+    tag: Word = None,
+    series: Serials = (),
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Write a page of all drives of one model: their spread, which are unlike the rest, and the likely why.
+
+    Made of the library's catalogue: of each drive the median of its runs that are alike. By host and rack
+    where `ssdlab fleet inventory` was taken.
+
+    Parameters
+    ----------
+    output
+        The HTML file to write. An older page of ssdlab is replaced, and nothing else.
+    model
+        The model, or a part of its name; may be left out where there is one.
+    method
+        Only runs of this method.
+    since
+        Only runs begun then or later: 2026-11-01, 7d, 36h.
+    tag
+        Only runs with this tag.
+    series
+        Serial of a drive, as the inventories have it, whose interval rows are drawn too. May be repeated.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the drives that are unlike the rest as JSON, schema ssdlab.fleet-report/1.
+    """
+    from dataclasses import asdict
+
+    from ssdlab.fleet.page import NO_REASON, fleet_page
+    from ssdlab.library.choosing import Choice, since_of
+    from ssdlab.library.index import Index
+    from ssdlab.report import page
+
+    page.place(output).close()  # before anything is read
+    choice = Choice(None, method, tag, None if since is None else since_of(since), "finished")
+    with Index(library_of(library)) as index:
+        found = fleet_page(index, choice, model, series)
+    size_bytes = page.write_text(found.html(), output)
+    if json:
+        named = [asdict(each) for each in found.named]
+        judged = {"figures": found.figures, "judged": found.judged}
+        summary = {"path": str(output.absolute()), "bytes": size_bytes, "model": found.model}
+        print_json({"schema": PAGE_SCHEMA, **summary, "drives": found.count, **judged, "unlike": named})
+        return
+    print_line(found.verdict, "warn" if found.named else None)
+    rows = [
+        (each.name, each.host, each.unlike[0], "; ".join(each.reasons) or NO_REASON) for each in found.named
+    ]
+    if rows:
+        print_table(rows, ("drive", "host", "in what", "likely reason"))
+    print_line(f"{output}: {capacity_text(size_bytes)}")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ssdlab.cli.dry_run import dry_run as show_effects
 from ssdlab.cli.flags import chosen, takes
-from ssdlab.cli.order_options import OrderOptions
-from ssdlab.cli.ordering import library_of, of_order, ordered_with, print_run
+from ssdlab.cli.ordering import OrderOptions, library_of, of_order, ordered_with, print_run
+from ssdlab.cli.plan import dry_run as show_effects
 from ssdlab.cli.progress import RunProgress
 from ssdlab.model.options import DriveOptions
 from ssdlab.runs.conditions.variant import Variant

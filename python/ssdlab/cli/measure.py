@@ -2,19 +2,350 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cli.fitting import print_parted, print_text
 from ssdlab.cli.flags import chosen, takes
-from ssdlab.cli.live import TerminalWatcher, watcher
-from ssdlab.cli.output import print_json, say
+from ssdlab.cli.output import on_terminal, paint, print_json, print_line, say
+from ssdlab.model.capabilities import capabilities_of
 from ssdlab.model.errors import LabError
 from ssdlab.model.measurement import Measurement
 from ssdlab.model.options import MeasureOptions
+from ssdlab.model.pattern import Bands, Zipf, pattern_text
+from ssdlab.model.printable import advice_text
+from ssdlab.model.summary import Cpu
+from ssdlab.model.units import (
+    NS_PER_S,
+    block_text,
+    capacity_text,
+    count_text,
+    counted,
+    duration_text,
+    latency_text,
+    rate_text,
+    share_text,
+    significant,
+    span_text,
+    throughput_text,
+)
 from ssdlab.model.workload import Workload
 from ssdlab.runs.measure import perform
 
 if TYPE_CHECKING:
-    from ssdlab.model.summary import Summary
+    from rich.progress import Progress, TaskID
+
+    import ssdlab._core as _core
+    from ssdlab.model.document import Document
+    from ssdlab.model.summary import Direction, MeasuredDrive, Side, Summary, SummaryWarning
+    from ssdlab.model.workload import Stream
+    from ssdlab.results.schema import MeasureResult
+    from ssdlab.runs.preparing import Watcher
+
+_LINE_EVERY_NS = 10 * NS_PER_S
+_SHOW_AFTER_NS = 300_000_000
+"""The bar's library is loaded only in a phase that lasts."""
+
+
+def watcher(*, quiet: bool) -> Watcher:
+    """Return who shows the progress of a measurement: on stderr, so that stdout is data only."""
+    from ssdlab.runs.preparing import Silent
+
+    if on_terminal(sys.stderr):
+        return TerminalWatcher()
+    return Silent() if quiet else PlainWatcher()
+
+
+class PlainWatcher:
+    """A line at the beginning of each phase that lasts, and one every ten seconds."""
+
+    def __init__(self) -> None:
+        self._phase = ""
+        self._announced = False
+        self._next_ns = _LINE_EVERY_NS
+
+    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
+        """Take note of a phase; it is announced when it is still there at the first look."""
+        length = f" for {span_text(duration_ns / NS_PER_S)}" if duration_ns else ""
+        self._phase = f"{name}{length}"
+        self._announced = False
+        self._next_ns = _LINE_EVERY_NS
+
+    def tick(self, snapshot: _core.Snapshot) -> None:
+        """Show a line if it is time for one."""
+        with suppress(OSError):
+            if not self._announced:
+                self._announced = True
+                say(f"{self._phase} ...")
+            if snapshot.elapsed_ns >= self._next_ns:
+                # A phase that begins in mid-run finds its clock well on.
+                self._next_ns = (snapshot.elapsed_ns // _LINE_EVERY_NS + 1) * _LINE_EVERY_NS
+                say(f"{snapshot.elapsed_ns // NS_PER_S:>5} s  {rates_text(snapshot)}")
+
+
+class TerminalWatcher:
+    """A bar that goes away when its phase is over."""
+
+    def __init__(self) -> None:
+        self._phase = ""
+        self._total = 0
+        self._by_time = True
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
+        """Take away the bar of the phase before."""
+        self.close()
+        self._phase = name
+        self._by_time = duration_ns is not None
+        self._total = duration_ns or size_bytes or 0
+
+    def tick(self, snapshot: _core.Snapshot) -> None:
+        """Move the bar."""
+        if snapshot.elapsed_ns < _SHOW_AFTER_NS:
+            return
+        with suppress(OSError):
+            if self._progress is None:
+                self._open()
+            assert self._progress is not None
+            assert self._task is not None
+            done = snapshot.elapsed_ns if self._by_time else snapshot.bytes
+            phase = self._phase if snapshot.phase == "measuring" else f"{self._phase} ({snapshot.phase})"
+            self._progress.update(self._task, completed=done, description=phase, rates=rates_text(snapshot))
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._progress is not None:
+            with suppress(OSError):
+                self._progress.stop()
+        self._progress = self._task = None
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[rates]}"),
+            TimeRemainingColumn(),
+        )
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._progress.add_task(self._phase, total=self._total or None, rates="")
+        self._progress.start()
+
+
+def rates_text(snapshot: _core.Snapshot) -> str:
+    """Return what the last interval row did: IOPS, throughput, p99 of its response times."""
+    row = snapshot.latest
+    if row is None:
+        seconds = snapshot.elapsed_ns / NS_PER_S or 1.0
+        rates = (snapshot.ios / seconds, snapshot.bytes / seconds / 1e6)
+        return f"{count_text(rates[0])} IOPS  {throughput_text(rates[1])}"
+    tail_ns = max((cell.latency("response")["p99_ns"] for cell in row.cells), default=0)
+    p99 = f"  p99 {latency_text(tail_ns)}" if tail_ns else ""
+    failed = f"  {snapshot.failed} failed" if snapshot.failed else ""
+    return f"{count_text(row.iops)} IOPS  {throughput_text(row.mb_s)}{p99}{failed}"
+
+
+_COLUMNS = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
+_INDENT = "  "
+
+
+def print_measurement(summary: Summary, workload: Workload | None = None) -> None:
+    """Print the totals of a measurement, its warnings last.
+
+    Parameters
+    ----------
+    summary
+        `Measurement.summary()`.
+    workload
+        What was asked for, if that is to be printed.
+    """
+    if summary.drive is not None:
+        print_line(drive_text(summary.drive), "bold")  # a path is one word, to be copied
+    for stream in workload.streams if workload else ():
+        print_text(f"{stream_text(stream)}, seed {summary.seed}", "dim", _INDENT)
+    print_line()
+    for direction, side in summary.sides.items():
+        _print_direction(direction, side, summary, _closed(workload))
+    if model := model_text(summary):
+        print_text(f"{_INDENT}{model}", "dim", _INDENT * 2)
+    print_text(f"{_INDENT}{self_text(summary, workload)}", "dim", _INDENT * 2)
+    print_warnings(summary.warnings or ())
+
+
+def print_result(result: MeasureResult) -> None:
+    """Print the saved result of `measure`."""
+    print_line()
+    summary = result.summary
+    print_measurement(summary, None if summary.workload is None else _workload_of(summary.workload))
+
+
+def _workload_of(stored: Document) -> Workload | None:
+    """Return the workload of a saved measurement; None where an ssdlab wrote it that has others."""
+    from ssdlab.model.workload import Workload
+
+    try:
+        return Workload.model_validate(stored)
+    except (LabError, ValueError):
+        return None
+
+
+def print_warnings(warnings: Sequence[SummaryWarning]) -> None:
+    """Print warnings with what to do about each."""
+    if warnings:
+        print_line()
+    for warning in warnings:
+        print_text(f"{paint('warning:', 'warn')} {warning.what}", indent=" " * 9)
+        if advice := warning.advice:
+            print_text(f"{'':9}{advice_text(advice)}", "dim", " " * 9)
+
+
+def drive_text(drive: MeasuredDrive) -> str:
+    """Return a drive in one line: path, model, what it is, capacity."""
+    capacity = capacity_text(drive.capacity_bytes)
+    if capabilities_of(drive.kind).on_file_system:
+        beneath = f" on {drive.backing}" if drive.backing else ""
+        return f"{drive.path}  file{beneath}, {capacity}"
+    known = " ".join(part for part in (drive.model, drive.serial) if part)
+    return "  ".join(part for part in (drive.path, known, capacity) if part)
+
+
+def stream_text(stream: Stream) -> str:
+    """Return what a stream asks for in one line."""
+    sizes = stream.block
+    total = sum(block.weight for block in sizes)
+    blocks = block_text(sizes[0].bytes)
+    if len(sizes) > 1:
+        blocks = ", ".join(f"{block_text(each.bytes)} {share_text(each.weight / total)}" for each in sizes)
+    threads = f"{stream.workers} thread{'s' if stream.workers > 1 else ''}"
+    depth = f" x depth {stream.depth}" if stream.engine == "uring" else ""
+    parts = [_ops_text(stream), blocks, f"{threads}{depth} ({stream.engine})", _arrival_text(stream)]
+    return ", ".join([*parts, *_what_is_special(stream)])
+
+
+def _what_is_special(stream: Stream) -> Iterator[str]:
+    """Yield what was asked for and is otherwise by default, as it could be typed."""
+    if isinstance(stream.pattern, Zipf | Bands):
+        yield f"pattern {pattern_text(stream.pattern)}"
+    if stream.span.start or stream.span.length is not None:
+        yield f"span {stream.span.text}"
+    if stream.batch is not None:
+        yield f"batch {stream.batch}"
+    if stream.compressible_pct:
+        yield f"compressible {stream.compressible_pct}%"
+    if stream.dsync:
+        yield "dsync"
+    if stream.flush_every is not None:
+        yield f"a flush after every {counted(stream.flush_every, 'write')}"
+    if stream.cpus:
+        yield f"CPUs {','.join(map(str, stream.cpus))}"
+
+
+def self_text(summary: Summary, workload: Workload | None) -> str:
+    """Return what the tool says of itself: I/Os in flight, CPU time per I/O."""
+    closed = workload is not None and _closed(workload)
+    asked = sum(stream.in_flight for stream in workload.streams) if workload and closed else None
+    reached = "unknown" if summary.in_flight is None else _in_flight_text(summary.in_flight)
+    in_flight = f"in flight {reached}" + (f" of {asked}" if asked else "")
+    cpu = summary.cpu or Cpu()
+    per_io = "" if cpu.per_io_ns is None else f"CPU {latency_text(cpu.per_io_ns)} per I/O, "
+    times = f"user {significant(cpu.user_s)} s, system {significant(cpu.sys_s)} s"
+    return f"{in_flight}; {per_io}{times}; measured for {span_text(summary.elapsed_s)}"
+
+
+def _in_flight_text(mean: float) -> str:
+    # Whole from a thousand on: three digits of 4096 would be more than was asked for.
+    return f"{mean:.0f}" if mean >= 1000 else significant(mean)
+
+
+def model_text(summary: Summary) -> str:
+    """Return what a simulated drive says of its inside; nothing for a real one."""
+    drive, power = summary.drive, summary.power
+    if drive is None or drive.scale is None:
+        return ""
+    size = f"at 1/{drive.scale} of its size" if drive.scale > 1 else "at scale 1"
+    text = [f"simulated {size}"]
+    if drive.effective_spare is not None:
+        text.append(f"effective spare {share_text(drive.effective_spare)}")
+    else:
+        text.append("effective spare not judged: not all of the medium was written since it was erased")
+    if drive.write_amplification is not None:
+        text.append(f"write amplification {significant(drive.write_amplification)}")
+    if power is not None:
+        text.append(f"{significant(power.mean_w)} W, {significant(power.energy_j or 0.0)} J by its model")
+    if drive.temperature_c is not None:
+        text.append(f"{drive.temperature_c:.1f} °C at the end")
+    return "; ".join(text)
+
+
+def _print_direction(direction: Direction, side: Side, summary: Summary, closed: bool) -> None:
+    iops, mb_s = summary.iops_of(direction), summary.mb_s_of(direction)
+    rates = f"{count_text(iops)} IOPS  {throughput_text(mb_s)}"
+    print_text(
+        f"{_INDENT}{paint(f'{direction:<5}', 'accent')}  {paint(rates, 'bold')}  {_counts_text(side)}",
+        indent=_INDENT * 2,
+    )
+    clocks = {"service": side.service_ns, "response": side.response_ns}
+    shown = {"latency": side.response_ns} if closed else clocks
+    rows = [
+        [f"{_INDENT * 2}{name}", *(_latency(times[key]) for key in _COLUMNS)] for name, times in shown.items()
+    ]
+    print_parted(rows, ["", *_COLUMNS], right=range(1, 10))
+
+
+def _counts_text(side: Side) -> str:
+    counts = {"failed": side.failed, "dropped": side.dropped, "late": side.late}
+    text = [counted(side.ios, "I/O")]
+    text += [f"{count} {name}" for name, count in counts.items() if count]
+    return ", ".join(text)
+
+
+def _latency(latency_ns: float | None) -> str:
+    return "-" if latency_ns is None else latency_text(latency_ns)
+
+
+def _closed(workload: Workload | None) -> bool:
+    """Whether response is service everywhere, so that it is printed once."""
+    from ssdlab.model.workload import Closed, Pulses
+
+    arrivals = [stream.arrival for stream in workload.streams] if workload else []
+    return bool(arrivals) and all(
+        isinstance(each, Pulses) or (isinstance(each, Closed) and each.think_ns == 0) for each in arrivals
+    )
+
+
+def _ops_text(stream: Stream) -> str:
+    from ssdlab.model.workload import Mix, Ratio
+
+    if stream.pattern.kind == "recorded":
+        return "recorded I/O"
+    order = "sequential" if stream.pattern.kind == "sequential" else "random"
+    if isinstance(stream.ops, str):
+        return f"{order} trim"
+    if isinstance(stream.ops, Ratio):
+        return f"{order} {stream.ops.read_weight}:{stream.ops.write_weight} read:write"
+    assert isinstance(stream.ops, Mix)
+    share = stream.ops.read_pct
+    return f"{order} " + {100: "read", 0: "write"}.get(share, f"{share} % read, {100 - share} % write")
+
+
+def _arrival_text(stream: Stream) -> str:
+    from ssdlab.model.workload import AsRecorded, Closed, Open, Pulses
+
+    arrival = stream.arrival
+    if isinstance(arrival, Closed):
+        return f"closed loop, think {duration_text(arrival.think_ns)}" if arrival.think_ns else "closed loop"
+    if isinstance(arrival, Open):
+        return f"{arrival.process} arrivals at {rate_text(arrival.rate)} IOPS"
+    if isinstance(arrival, AsRecorded):
+        return "at its own times"
+    if isinstance(arrival, Pulses):
+        return f"closed loop, {duration_text(arrival.on_ns)} of every {duration_text(arrival.every_ns)}"
+    return f"bursts of {block_text(arrival.bytes)} every {duration_text(arrival.every_ns)}"
 
 
 @takes(MeasureOptions)
@@ -58,6 +389,5 @@ def measure(
 
 
 def _print(summary: Summary) -> None:
-    from ssdlab.cli.figures import print_measurement
 
     print_measurement(summary, Workload.model_validate(summary.workload))

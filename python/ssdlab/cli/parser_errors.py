@@ -1,20 +1,224 @@
-"""What the parser of the command line (cyclopts) finds wrong, in our two lines: by class, not by wording."""
+"""What the parser of the command line (cyclopts) finds wrong, in our two lines: by class, not by wording.
+
+Advice in the words of the command that is running: options by its own definition, or by who has them.
+
+An error is raised far below and names the option that is usual: `--rate` of `measure`. The same error may end
+another command, which says it otherwise (a job's step has the key `rate`, a method the parameter `--set
+rate=`) or not at all; then the commands that have the option are named. So they are where a command has the
+option and not the value: `--precondition full` is of methods, `--precondition fill` of `measure`.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Sequence
 from enum import Enum
+from functools import cache
+from importlib import import_module
 from inspect import Parameter, signature
 from itertools import pairwise
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from cyclopts import exceptions
 
 from ssdlab.cli.commands import COMMANDS
-from ssdlab.cli.fio_names import of_fio
 from ssdlab.model.errors import UsageError, excerpt, nearest, unknown
 from ssdlab.model.units import and_listed
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_USE = {
+    "readwrite": "--rw",
+    "blocksize": "--bs",
+    "bssplit": "--bs with weights, such as 4k:70,128k:30",
+    "numjobs": "--threads",
+    "iodepth": "--depth, with --engine uring",
+    "iodepth_batch": "--batch, with --engine uring",
+    "iodepth_batch_submit": "--batch, with --engine uring",
+    "ioengine": "--engine: sync or uring",
+    "rwmixread": "--read-pct",
+    "rwmixwrite": "--read-pct, which is the share of reads: 100 less that of writes",
+    "runtime": "--seconds",
+    "timeout": "--seconds",
+    "ramp_time": "--ramp",
+    "io_size": "--bytes",
+    "number_ios": "--bytes, as many times the block",
+    "offset": "--span, such as 25%..50%",
+    "random_distribution": "--pattern",
+    "rate_iops": "--rate",
+    "rate_process": "--arrival, with --rate",
+    "thinktime": "--think, in seconds: fio's 100 is written 100us",
+    "randseed": "--seed",
+    "sync": "--dsync",
+    "fsync": "--dsync, by which each write is durable before it completes",
+    "fdatasync": "--dsync, by which each write is durable before it completes",
+    "cpus_allowed": "--cpus",
+    "numa_cpu_nodes": "--numa",
+    "buffer_compress_percentage": "--compressible",
+    "filesize": "--size, for a file that is made",
+    "output_format": "--json",
+}
+_LEAVE_OUT = {
+    "direct": "I/O is always direct",
+    "buffered": "I/O is always direct",
+    "invalidate": "I/O is always direct",
+    "norandommap": "random I/O never keeps a map of what it has visited",
+    "randrepeat": "a drive that is kept gets other draws each time; --seed repeats them",
+    "time_based": "it is always measured for --seconds, or until --bytes",
+    "group_reporting": "threads are always told together",
+    "name": "there is one workload, and it needs no name",
+    "refill_buffers": "what is written never repeats; --compressible makes part of it compress",
+}
+_FIO_ELSEWHERE = {
+    "filename": "name the drive or the file as a word: ssdlab measure DRIVE",
+    "directory": "name the file as a word: ssdlab measure FILE --size 4GiB",
+    "verify": "measure checks no data; ssdlab run trim-validation reads back what a trim leaves",
+    "write_lat_log": "--log-ios keeps a record of every I/O",
+    "write_iops_log": "--json has the intervals, and --log-ios keeps a record of every I/O",
+    "write_bw_log": "--json has the intervals, and --log-ios keeps a record of every I/O",
+}
+
+
+def of_fio(option: str) -> str | None:
+    """Return what to do instead of an option of fio's name such as ``--numjobs``; None: it has none."""
+    name = option.lstrip("-").replace("-", "_")
+    if name in _USE:
+        use, _, more = _USE[name].partition(",")
+        return f"use {use} (fio's {name}){',' + more if more else ''}"
+    if name in _LEAVE_OUT:
+        return f"leave it out: {_LEAVE_OUT[name]}"
+    return _FIO_ELSEWHERE.get(name)
+
+
+_OPTION = re.compile(r"(?<![\w-])--(?P<name>[a-z][a-z0-9_-]*)(?: (?P<set>[a-z_]+)=(?P<space> ?))?")
+_VALUE = re.compile(r" (?P<value>[a-z][a-z-]*)")
+_ELSEWHERE = re.compile(r"ssdlab (?P<command>[a-z]+(?: [a-z]+)?)[^;:`]*$")
+
+
+@cache
+def options_of(command: str) -> frozenset[str]:
+    """Return the options of a command without their hyphens in front, from its definition."""
+    module, _, function = COMMANDS[command].place.partition(":")
+    parameters = inspect.signature(getattr(import_module(module), function)).parameters.values()
+    own = {each.name.replace("_", "-") for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
+    return frozenset({*own, "help"})
+
+
+@cache
+def choices_of(command: str, option: str) -> frozenset[str]:
+    """Return the values that an option of a command takes, where they are a list; else nothing."""
+    module, _, function = COMMANDS[command].place.partition(":")
+    found = inspect.signature(getattr(import_module(module), function), eval_str=True)
+    annotation: object = found.parameters[option.replace("-", "_")].annotation
+    if command == "measure":  # its options are the fields of a model
+        from ssdlab.model.options import MeasureOptions
+
+        field = MeasureOptions.model_fields.get(option.replace("-", "_"))
+        annotation = None if field is None else field.annotation
+    return frozenset(_literals(annotation))
+
+
+def _literals(annotation: object) -> Iterator[str]:
+    """Yield the texts of every Literal in an annotation."""
+    if get_origin(annotation) is Literal:
+        yield from (each for each in get_args(annotation) if isinstance(each, str))
+    else:
+        for part in get_args(annotation):
+            yield from _literals(part)
+
+
+def command_of(words: Sequence[str]) -> str | None:
+    """Return the command that the words of a command line call; None where they call none."""
+    known = (name for name in COMMANDS if tuple(words[: name.count(" ") + 1]) == tuple(name.split()))
+    return next(known, None)
+
+
+def in_own_words(words: Sequence[str], advice: str) -> str:
+    """Return advice as the command that was called can take it.
+
+    Parameters
+    ----------
+    words
+        Of the command line.
+    advice
+        May name options, and other commands with theirs: those stay.
+    """
+    command = command_of(words)
+    if command is None or "--" not in advice:
+        return advice
+    lacking: list[str] = []
+
+    def own(found: re.Match[str]) -> str:
+        name, parameter = found["name"], found["set"]
+        if _elsewhere(advice[: found.start()]):
+            return found.group()
+        if name in options_of(command):
+            value = _VALUE.match(advice, found.end())
+            if value is not None and not _takes(command, name, value["value"]):
+                lacking.append(f"{name} {value['value']}")
+            return found.group()
+        if name == "set" and parameter is not None and parameter in options_of(command):
+            return f"--{parameter} "
+        if name == "set" and parameter is not None and command == "job":
+            return f"{parameter}="
+        if name.replace("-", "_") in _parameters(command, words):
+            key = name.replace("-", "_")
+            return key if command == "job" else f"--set {key}"
+        if name not in lacking and any(name in options_of(other) for other in COMMANDS):
+            lacking.append(name)
+        return found.group()
+
+    text = _OPTION.sub(own, advice)
+    having: dict[str, list[str]] = {}
+    for name in lacking:
+        having.setdefault(_who_has(name), []).append(f"--{name}")
+    return "; ".join([text, *(_options_of(names, who) for who, names in having.items())])
+
+
+def _elsewhere(before: str) -> bool:
+    """Whether what stands before an option names the command that it is of."""
+    named = _ELSEWHERE.search(before)
+    return named is not None and command_of(named["command"].split()) is not None
+
+
+def _parameters(command: str, words: Sequence[str]) -> Collection[str]:
+    """Return what is set by name: keys of a job's steps, parameters of the method that is run."""
+    from ssdlab.model.errors import LabError
+
+    if command == "job":
+        from ssdlab.lab.job import step_keys
+
+        return step_keys()
+    if "set" not in options_of(command) or len(words) < 2:
+        return ()
+    from ssdlab.lab.found import find_method
+
+    try:
+        return find_method(words[1]).params.model_fields
+    except LabError:
+        return ()  # a suite, or no method at all
+
+
+def _takes(command: str, name: str, value: str) -> bool:
+    """Whether a command takes a word behind an option: any, or one of its list; a word of no list is none."""
+    listed = choices_of(command, name)
+    of_others = any(value in choices_of(each, name) for each in COMMANDS if name in options_of(each))
+    return not listed or value in listed or not of_others
+
+
+def _who_has(text: str) -> str:
+    name, _, value = text.partition(" ")
+    having = [command for command in COMMANDS if name in options_of(command)]
+    having = [command for command in having if not value or value in choices_of(command, name)]
+    return and_listed([f"ssdlab {command}" for command in having])
+
+
+def _options_of(names: Sequence[str], who: str) -> str:
+    are = "is an option" if len(names) == 1 else "are options"
+    return f"{and_listed(names)} {are} of {who}"
+
 
 _NEVER_GUESSED = ("-destroy", "-wipe-signatures")
 """Ends of options, negative forms among them: who meant another must not be led to the loss of data."""

@@ -1,4 +1,10 @@
-"""`ssdlab plan`: what a run would do."""
+"""`ssdlab plan`: what a run would do.
+
+`--dry-run` of `run` and `job`: every command and write that would reach the drive, and nothing done.
+
+It says what `ssdlab plan` says, and step by step what reaches the drive. It ends as the run would begin: with
+the refusal, if it would be refused, which as JSON is part of the plan.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +13,121 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.completers import DriveText, MethodName
+from ssdlab.cli.failures import InDocument
 from ssdlab.cli.flags import takes
 from ssdlab.cli.leftovers import left_set
-from ssdlab.cli.order_options import Precondition, Quick, Repeat, Set
-from ssdlab.cli.ordering import library_of, of_order, order, preconditioned
-from ssdlab.cli.output import print_fields, print_json, print_table, warn
-from ssdlab.cli.plan_lines import lines_of
-from ssdlab.cli.plan_texts import (
+from ssdlab.cli.ordering import Precondition, Quick, Repeat, Set, library_of, of_order, order, preconditioned
+from ssdlab.cli.output import print_fields, print_json, print_line, print_table, warn
+from ssdlab.cli.plan_lines import (
+    PLAN_SCHEMA,
     endurance_text,
     known_by_text,
+    lines_of,
+    print_suite_effects,
+    print_suite_plan,
     seconds_text,
     steady_text,
+    suite_plan_as_json,
     times_of,
     writes_text,
 )
+from ssdlab.lab.verbs.verb import NOTHING, Bounds
 from ssdlab.model import units
-from ssdlab.model.errors import UsageError
+from ssdlab.model.errors import UsageError, of_drive
 from ssdlab.model.options import DriveOptions
+from ssdlab.model.units import bytes_text
 from ssdlab.runs.conditions.variant import Variant
+from ssdlab.runs.suites.session import plan_suite
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.model.errors import LabError
     from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Plan
     from ssdlab.runs.suites.ordering import SuiteOrder
+    from ssdlab.runs.suites.suite_plan import SuitePlan
+
+Planned = tuple["SuiteOrder", "SuitePlan"]
+
+
+def plan_several(orders: Sequence[SuiteOrder], library: Path, *, json: bool) -> None:
+    """Print what a suite does on each drive, and on all of them together."""
+    plans = _plans(orders, library)
+    if json:
+        print_json(_as_json(plans))
+        return
+    _print(plans, effects=False)
+    for asked, planned in plans:
+        if (objection := planned.objection) is not None:
+            warn(f"as things stand {asked.drive} would be refused: {objection.what}", objection.advice)
+
+
+def show_several_effects(orders: Sequence[SuiteOrder], library: Path, *, json: bool) -> None:
+    """Print what would be done to each drive, and raise what would stop it.
+
+    Raises
+    ------
+    UsageError, Refused
+        As the run itself would.
+    """
+    plans = _plans(orders, library)
+    if json:
+        print_json(_as_json(plans))
+    else:
+        _print(plans, effects=True)
+    for asked, planned in plans:
+        if planned.objection is not None:
+            with of_drive(asked.drive, plans):
+                raise planned.objection
+
+
+def _plans(orders: Sequence[SuiteOrder], library: Path) -> list[Planned]:
+    found = []
+    for asked in orders:
+        with of_drive(asked.drive, orders):
+            found.append((asked, plan_suite(asked, library)))
+    return found
+
+
+def _print(plans: Sequence[Planned], *, effects: bool) -> None:
+    for asked, planned in plans:
+        print_line(asked.drive, "bold")
+        print_suite_plan(asked, planned)
+        if effects:
+            print_suite_effects(planned)
+        print_line()
+    seconds, real_seconds, written = _totals(plans)
+    keeps_time = any(planned.keeps_time for _, planned in plans)
+    print_fields(
+        [
+            ("drives", len(plans)),
+            ("drive time of all" if keeps_time else "time of all", seconds_text(seconds)),
+            ("real time of all", seconds_text(real_seconds) if keeps_time else None),
+            ("writes of all", writes_text(written) or "nothing"),
+        ]
+    )
+
+
+def _totals(plans: Sequence[Planned]) -> tuple[Bounds, Bounds, Bounds]:
+    """Return seconds, by the drives' clocks and by ours, and bytes written of all drives together."""
+    seconds = sum((planned.seconds for _, planned in plans), NOTHING)
+    real_seconds = sum((planned.real_seconds for _, planned in plans), NOTHING)
+    return seconds, real_seconds, sum((planned.bytes_written for _, planned in plans), NOTHING)
+
+
+def _as_json(plans: Sequence[Planned]) -> dict[str, object]:
+    seconds, real_seconds, written = _totals(plans)
+    return {
+        "schema": PLAN_SCHEMA,
+        "suite": plans[0][0].suite.name,
+        "drives": [suite_plan_as_json(order, planned) for order, planned in plans],
+        "seconds": [seconds.lower, seconds.upper],
+        "real_seconds": [real_seconds.lower, real_seconds.upper],
+        "bytes_written": [written.lower, written.upper],
+        "left_set": left_set(),
+    }
+
 
 SCHEMA = "ssdlab.plan/1"
 
@@ -70,8 +168,7 @@ def plan(
         Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]: `seconds` of the
         drive's time, `real_seconds` of the host's. They differ for a simulated drive.
     """
-    from ssdlab.cli.drives_named import in_library, one_consent, one_drive, orders
-    from ssdlab.cli.suites import suite_order
+    from ssdlab.cli.suites import in_library, one_consent, one_drive, orders, suite_order
     from ssdlab.runs.order import plan_order
 
     consents = options.pop("destroy", ())
@@ -79,8 +176,6 @@ def plan(
     if len(drives) > 1 or (
         len(drives) == 1 and in_library(drives[0], library_of(library), options.get("size"))
     ):
-        from ssdlab.cli.planning_several import plan_several
-
         _check_no_probe(probe)
         given = {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents}
         made = orders(name, drives, set, library_of(library), **given)
@@ -110,7 +205,7 @@ def _check_no_probe(probe: bool) -> None:
 
 def _plan_suite(several: SuiteOrder, library: Path, *, json: bool) -> None:
     """Plan a suite, or a method several times."""
-    from ssdlab.cli.suite_plan import print_suite_plan, suite_plan_as_json
+    from ssdlab.cli.plan_lines import print_suite_plan, suite_plan_as_json
     from ssdlab.runs.suites.session import plan_suite
 
     planned = plan_suite(several, library)
@@ -185,3 +280,63 @@ def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
         "objection": None if planned.objection is None else planned.objection.as_dict(),
         "left_set": left_set(),
     }
+
+
+def dry_run(order: Order, *, json: bool) -> None:
+    """Print what a run would do, and raise what would stop it.
+
+    Raises
+    ------
+    UsageError, Refused
+        As the run itself would.
+    InDocument
+        Likewise, where the JSON that was printed says so.
+    """
+    from ssdlab.runs.order import plan_order
+
+    planned = plan_order(order)
+    if json:
+        print_json(plan_as_json(order, planned))
+    else:
+        print_plan(planned)
+        _print_effects(order, planned)
+    _end_as_it_would(planned.objection, json=json)
+
+
+def dry_run_of_suite(several: SuiteOrder, *, json: bool) -> None:
+    """Print what each run of a suite would do, and raise what would stop it.
+
+    Raises
+    ------
+    UsageError, Refused, InDocument
+        As of `dry_run`.
+    """
+    from ssdlab.cli.plan_lines import print_suite_effects, print_suite_plan, suite_plan_as_json
+    from ssdlab.runs.suites.session import plan_suite
+
+    planned = plan_suite(several)
+    if json:
+        print_json(suite_plan_as_json(several, planned))
+    else:
+        print_suite_plan(several, planned)
+        print_suite_effects(planned)
+    _end_as_it_would(planned.objection, json=json)
+
+
+def _end_as_it_would(objection: LabError | None, *, json: bool) -> None:
+    if objection is not None:
+        raise InDocument(objection) if json else objection
+
+
+def _print_effects(order: Order, planned: Plan) -> None:
+    print_line()
+    print_line("what reaches the drive", "dim")
+    print_line(f"     claims {order.drive} for as long as the run lasts")
+    if planned.preparation_bytes:
+        print_line(f"     makes the file and writes all of its {bytes_text(planned.preparation_bytes)}")
+    for found in planned.signatures:
+        print_line(f"     wipes {found.words}: {bytes_text(found.length)} at byte {found.offset}")
+    for step in planned.steps:
+        for effect in step.effects:
+            number = step.ordinal + 1 - planned.own_steps
+            print_line(f"{number if number > 0 else '':>4} {effect}")

@@ -1,4 +1,4 @@
-"""The lines of a plan: a round in one, whatever the number of its cells, and the tries of a search in one."""
+"""A plan in lines and as JSON: a round in one line, the tries of a search in one, a suite with its sums."""
 
 from __future__ import annotations
 
@@ -7,13 +7,76 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise, takewhile
 from typing import TYPE_CHECKING
 
+from ssdlab.cli.leftovers import left_set
+from ssdlab.cli.output import print_fields, print_line, print_table
+from ssdlab.cli.progress import bytes_text, range_text
 from ssdlab.lab.verbs.drive_state import Stretch
 from ssdlab.lab.verbs.verb import NOTHING, Bounds
+from ssdlab.model import units
+from ssdlab.results.store import short_id
+from ssdlab.runs.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ssdlab.runs.plan import PlannedStep
+    from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder
+    from ssdlab.runs.suites.suite_plan import SuitePlan
+
+_TO_STEADY = "precondition"
+
+
+def seconds_text(bounds: Bounds) -> str:
+    """Return a range of time."""
+    return range_text(bounds.lower, bounds.upper)
+
+
+def writes_text(bounds: Bounds) -> str:
+    """Return a range of bytes written; nothing for none."""
+    return bytes_text(bounds.lower, bounds.upper)
+
+
+def times_of(planned: Plan | SuitePlan, beside: int = 1) -> Iterator[tuple[str, str]]:
+    """Yield how long it takes, of a simulated drive in its time and in ours; `beside`: parts at a time."""
+    if planned.keeps_time:
+        yield "drive time", seconds_text(planned.seconds)
+        together = f", {beside} parts at a time" if beside > 1 else ""
+        yield "real time", seconds_text(planned.real_seconds) + together
+    else:
+        yield "time", seconds_text(planned.seconds)
+
+
+def steady_text(planned: Plan | SuitePlan) -> str:
+    """Return what of the upper bounds is writing to steady state, whose end no plan knows; empty for none."""
+    plans = (planned,) if isinstance(planned, Plan) else planned.plans
+    steps = [step for plan in plans for step in plan.steps if step.verb == _TO_STEADY]
+    longest = sum(step.seconds.upper for step in steps if step.seconds.lower < step.seconds.upper / 2)
+    if not longest:
+        return ""
+    return f"up to {units.span_text(longest)} of the time is writing to it, and ends once a drive gets there"
+
+
+def known_by_text(sources: Sequence[str]) -> str:
+    """Return by what the bounds are known."""
+    return ", ".join(sources) or "nothing: bounds are those of any drive"
+
+
+def endurance_text(planned: Plan | SuitePlan) -> str:
+    """Return what share of the rated endurance is written, or what is done where none is on record."""
+    written, rated = planned.bytes_written, planned.endurance_bytes
+    if rated is None and planned.keeps_time:
+        return "of no account: the drive is simulated"
+    if rated is None:
+        unknown = "share not known: the drive's rating is not on record"
+        if planned.cap_bytes is None:
+            return f"{unknown}, and nothing ends the run for it"
+        if written.upper <= planned.cap_bytes:
+            return unknown
+        cap = units.capacity_text(planned.cap_bytes)
+        return f"{unknown}; the run ends after {cap} unless --endurance-cap says more, such as 200TB"
+    shares = units.ends_text(units.share_text(written.lower / rated), units.share_text(written.upper / rated))
+    return f"{shares} of the rated {units.capacity_text(rated)}"
+
 
 STEPS_OF_A_TRY = 4
 """A rest or a fill, the load, the verdict."""
@@ -125,3 +188,94 @@ def _line(steps: Sequence[PlannedStep], label: str) -> PlanLine:
         sum((step.drive_seconds for step in steps), NOTHING),
         sum((step.bytes_written for step in steps), NOTHING),
     )
+
+
+PLAN_SCHEMA = "ssdlab.plan/1"
+
+
+def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
+    """Print what each run of a suite will do, a line for each, and the sums."""
+    rows = [_row(each, several.drive, keeps_time=planned.keeps_time) for each in planned.children]
+    times = ("drive time", "real time") if planned.keeps_time else ("time",)
+    print_table(rows, ("part", "begins", "steps", *times, "writes", ""), right=(2,))
+    layout = f"{units.capacity_text(planned.preparation_bytes)}, the file is made and written"
+    print_fields(
+        [
+            ("layout", layout if planned.preparation_bytes else None),
+            *times_of(planned, planned.at_once),
+            ("known by", known_by_text(planned.known_by)),
+            ("writes", writes_text(planned.bytes_written) or "nothing"),
+            ("steady state", steady_text(planned)),
+            ("endurance", endurance_text(planned)),
+        ]
+    )
+
+
+def _row(each: PlannedChild, drive: str, *, keeps_time: bool) -> tuple[object, ...]:
+    blank = ("",) * (2 if keeps_time else 1)
+    if each.plan is None:
+        stands = f"stands in the library: {short_id(each.child.run_id)}"
+        why = stands if each.child.standing else f"left out: {each.child.left_out}"
+        return (each.child.part, each.child.state, "", *blank, "", why)
+    plan = each.plan
+    times = (plan.seconds, plan.real_seconds) if keeps_time else (plan.seconds,)
+    return (
+        each.child.part,
+        each.child.state,
+        len(plan.steps),
+        *(seconds_text(each) for each in times),
+        writes_text(plan.bytes_written),
+        "" if each.child.drive == drive else f"on {each.child.drive}",
+    )
+
+
+def print_suite_effects(planned: SuitePlan) -> None:
+    """Print what reaches the drive in each run."""
+    for each in planned.children:
+        print_line()
+        print_line(f"what reaches the drive in {each.child.part}", "dim")
+        for step in () if each.plan is None else each.plan.steps:
+            for effect in step.effects:
+                print_line(f"{step.ordinal + 1:>4} {effect}")
+
+
+def suite_plan_as_json(several: SuiteOrder, planned: SuitePlan) -> dict[str, object]:
+    """Return a suite's plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]."""
+    written, rated = planned.bytes_written, planned.endurance_bytes
+    shares = None if rated is None else [written.lower / rated, written.upper / rated]
+    return {
+        "schema": PLAN_SCHEMA,
+        "suite": several.suite.name,
+        "drive": several.drive,
+        "parts": [_part_as_json(each) for each in planned.children],
+        "layout": {
+            "bytes": planned.preparation_bytes,
+            "seconds": [planned.preparation.lower, planned.preparation.upper],
+        },
+        "seconds": [planned.seconds.lower, planned.seconds.upper],
+        "real_seconds": [planned.real_seconds.lower, planned.real_seconds.upper],
+        "known_by": list(planned.known_by),
+        "bytes_written": [written.lower, written.upper],
+        "endurance_bytes": rated,
+        "endurance_share": shares,
+        "objection": None if planned.objection is None else planned.objection.as_dict(),
+        "left_set": left_set(),
+    }
+
+
+def _part_as_json(each: PlannedChild) -> dict[str, object]:
+    plan = each.plan
+    return {
+        "part": each.child.part,
+        "method": each.child.method,
+        "state": each.child.state,
+        "drive": each.child.drive,
+        "left_out": each.child.left_out,
+        "standing": each.child.run_id if each.child.standing else None,
+        "steps": 0 if plan is None else len(plan.steps),
+        "lines": [] if plan is None else [line.as_dict() for line in lines_of(plan.steps)],
+        "effects": [] if plan is None else [effect for step in plan.steps for effect in step.effects],
+        "seconds": None if plan is None else [plan.seconds.lower, plan.seconds.upper],
+        "real_seconds": None if plan is None else [plan.real_seconds.lower, plan.real_seconds.upper],
+        "bytes_written": None if plan is None else [plan.bytes_written.lower, plan.bytes_written.upper],
+    }

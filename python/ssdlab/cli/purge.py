@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ssdlab.cli.kinds import Identifiers, Time
-from ssdlab.cli.naming import of_option
+from ssdlab.cli.flags import Identifiers, Time, of_option
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
 from ssdlab.cli.progress import display
 from ssdlab.model import units

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.fitting import fitted, line_width, print_text, short_drive
-from ssdlab.cli.kinds import Count, RunText
+from ssdlab.cli.flags import Count, RunText
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import one_line, print_json, print_line, print_table, say

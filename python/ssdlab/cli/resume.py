@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ssdlab.cli.completers import RunName
-from ssdlab.cli.kinds import Identifier, Share
+from ssdlab.cli.flags import Identifier, Share
 from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.output import warn
 from ssdlab.cli.progress import RunProgress

@@ -5,12 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ssdlab.cli.beside import Beside, FailIf, check_beside, run_beside
+from ssdlab.cli.compare import Beside, FailIf, check_beside, run_beside
 from ssdlab.cli.completers import DriveText, MethodName
-from ssdlab.cli.dry_run import dry_run, dry_run_of_suite
 from ssdlab.cli.flags import chosen, takes
-from ssdlab.cli.order_options import OrderOptions, Precondition, Quick, Repeat, Set
-from ssdlab.cli.ordering import library_of, of_order, order, preconditioned, print_run
+from ssdlab.cli.ordering import (
+    OrderOptions,
+    Precondition,
+    Quick,
+    Repeat,
+    Set,
+    library_of,
+    of_order,
+    order,
+    preconditioned,
+    print_run,
+)
+from ssdlab.cli.plan import dry_run, dry_run_of_suite
 from ssdlab.cli.progress import RunProgress
 from ssdlab.model.options import DriveOptions
 from ssdlab.runs.conditions.variant import Variant
@@ -49,8 +59,7 @@ def run(
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
-    from ssdlab.cli.drives_named import in_library, one_consent, one_drive
-    from ssdlab.cli.suites import SuiteProgress, suite_order
+    from ssdlab.cli.suites import SuiteProgress, in_library, one_consent, one_drive, suite_order
     from ssdlab.runs.session import start
     from ssdlab.runs.suites.session import start_suite
 
@@ -106,9 +115,8 @@ def _run_several(
     require_steady: bool,
 ) -> int:
     """Run a suite on several drives, or on one of which parts stand in the library."""
-    from ssdlab.cli.drives_named import orders
-    from ssdlab.cli.planning_several import show_several_effects
-    from ssdlab.cli.suites import SuiteProgress
+    from ssdlab.cli.plan import show_several_effects
+    from ssdlab.cli.suites import SuiteProgress, orders
     from ssdlab.runs.suites.session import start_suite
     from ssdlab.runs.suites.several import start_several
 

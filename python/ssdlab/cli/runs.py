@@ -1,4 +1,4 @@
-"""`ssdlab runs`: the runs of the library."""
+"""`ssdlab runs`, `last` and `show`: the runs of the library, the newest of them, and the result of one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ssdlab.cli.kinds import Count
-from ssdlab.cli.ordering import library_of
+from ssdlab.cli.completers import RunName
+from ssdlab.cli.flags import Count
+from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.output import on_terminal, one_line, print_json, print_line, print_table, say, warn
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ def runs(
     json
         Print them as JSON, schema ssdlab.runs/1.
     """
-    from ssdlab.library.choosing import Choice, since_of
-    from ssdlab.library.listing import list_runs
+    from ssdlab.library.choosing import Choice, list_runs, since_of
     from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
 
     folder = library_of(library)
@@ -132,3 +132,57 @@ def _cells(line: Columns) -> tuple[str, ...]:
         line["drive_id"],
         tags,
     )
+
+
+LAST_SCHEMA = "ssdlab.last/1"
+
+
+def last(*, library: Path | None = None, json: bool = False) -> None:
+    """Print the folder of the run that was begun last; of a suite that of the suite.
+
+    The word `last` means the same wherever a run is named: `ssdlab show last`.
+
+    Parameters
+    ----------
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print what it is as JSON, schema ssdlab.last/1.
+    """
+    from ssdlab.results.run_folder import read_manifest
+    from ssdlab.results.store import LAST, actual_status, find_run
+
+    folder = find_run(LAST, library_of(library))
+    if not json:
+        print_line(str(folder))
+        return
+    manifest = read_manifest(folder)
+    print_json(
+        {
+            "schema": LAST_SCHEMA,
+            "folder": str(folder),
+            "run_id": manifest.run_id,
+            "method": manifest.method.name,
+            "drive": manifest.drive.name,
+            "created": manifest.created,
+            "status": actual_status(folder, manifest),
+        }
+    )
+
+
+def show(run: RunName, /, *, library: Path | None = None, json: bool = False) -> None:
+    """Show the result of a run, or how far it came.
+
+    Parameters
+    ----------
+    run
+        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print it as JSON, schema ssdlab.show/1: the manifest with the typed result, steps, voided attempts,
+        notes.
+    """
+    from ssdlab.results.store import find_run
+
+    print_run(find_run(run, library_of(library)), json=json)

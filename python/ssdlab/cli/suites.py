@@ -1,20 +1,24 @@
-"""Suites on the command line: from words to an order, and while they run."""
+"""From the words of a command to the orders of suites, and of several drives; and how they are followed."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.ordering import order, settings
 from ssdlab.cli.output import say
 from ssdlab.cli.progress import RunProgress, display, status_lines
+from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.model import units
+from ssdlab.model.errors import UsageError, of_drive
 
 if TYPE_CHECKING:
     from ssdlab.cli.progress import Display
     from ssdlab.results.progress import Observer, Progress
-    from ssdlab.results.schema import Child
+    from ssdlab.results.schema import Child, DriveInfo
     from ssdlab.runs.suites.ordering import SuiteOrder
 
 
@@ -95,3 +99,142 @@ def suite_lines(running: Mapping[str, Progress]) -> tuple[str, ...]:
     return tuple(
         f"{part}: {line.strip()}" for part, progress in running.items() for line in status_lines(progress)[:1]
     )
+
+
+def in_library(drive: str, library: Path, size: object) -> DriveInfo | None:
+    """Return a drive that is named by an identifier of the library, and not as something attached.
+
+    An NVMe drive's has a slash within: its serial number, and the number of the namespace.
+    """
+    if drive.startswith((SIMULATED_PREFIX, "/", ".", "~")) or size is not None or Path(drive).exists():
+        return None
+    from ssdlab.runs.suites.standing import drive_in_library
+
+    return drive_in_library(library, drive)
+
+
+def orders(
+    name: str,
+    drives: Sequence[str],
+    words: Sequence[str],
+    library: Path,
+    *,
+    quick: bool,
+    repeat: int,
+    destroy: Sequence[str] = (),
+    **options: Any,  # noqa: ANN401 - those of `order`
+) -> list[SuiteOrder]:
+    """Return an order of a suite for each drive; a single method counts as a suite of itself.
+
+    Raises
+    ------
+    UsageError
+        A value does not fit, or consent names none of the drives.
+    """
+    consents = _consents(drives, destroy)
+    found = []
+    for number, drive in enumerate(drives):
+        own = {**options, "destroy": consents.get(drive)}
+        known = in_library(drive, library, options.get("size_bytes"))
+        text = drive if known is None else known.text
+        attached = None if known is None else _attached(known)
+        if attached is not None:
+            text = attached
+        with of_drive(drive, drives):
+            made = suite_order(name, text, words, quick=quick, repeat=repeat, as_suite=True, **own)
+            assert made is not None  # `as_suite`
+            made = replace(made, subject=number == 0)
+            found.append(made if known is None else _standing(made, known, library, attached is not None))
+    return found
+
+
+def _standing(order: SuiteOrder, known: DriveInfo, library: Path, attached: bool) -> SuiteOrder:
+    """Return an order with what stands in the library of its drive, and say what is missing."""
+    from ssdlab.runs.suites.standing import standing_parts
+
+    found = standing_parts(
+        library, known, order.suite, order.params, quick=order.like.quick, subject=order.subject
+    )
+    missing = [part.label for part in order.parts if part.label not in found]
+    if missing:
+        what = "is run now" if attached else "is left out: the drive is not attached"
+        stand = f"{len(found)} of {len(order.parts)} parts stand in the library"
+        say(f"{known.name}: {stand}; {', '.join(missing)} {what}")
+    if not found and not attached:
+        raise UsageError(
+            f"nothing of {order.suite.name} stands in the library of {known.id}, and it is not attached",
+            "attach it and name it by its path, or leave it out",
+            drive=known.id,
+        )
+    return replace(order, standing=found, known=None if attached and missing else known)
+
+
+def _attached(known: DriveInfo) -> str | None:
+    """Return by what path a drive is attached now; None if it is not."""
+    from ssdlab.drives.opening import list_drives
+
+    if known.capabilities.made_to_order:
+        return known.text
+    if known.capabilities.on_file_system:
+        return known.id if Path(known.id).exists() else None
+    for found in list_drives():
+        if found.identity is not None and found.identity.consent_id == known.id:
+            return found.identity.path
+    return None
+
+
+def _consents(drives: Sequence[str], given: Sequence[str]) -> Mapping[str, str]:
+    """Return for each drive the consent that names it.
+
+    Raises
+    ------
+    UsageError
+        One names none of them.
+    """
+    if not given:
+        return {}
+    if len(drives) == len(given) == 1:
+        return {drives[0]: given[0]}
+    from ssdlab.drives import look
+
+    names: dict[str, str] = {}
+    for drive in drives:
+        with of_drive(drive, drives):
+            identity = look(drive).identity
+        names[drive if identity is None else identity.consent_id] = drive
+        names.setdefault(drive, drive)
+    found = {}
+    for consent in given:
+        if consent not in names:
+            raise UsageError(
+                f"--destroy {consent} is the identifier of none of the drives that are named",
+                "give the identifier of each drive that may be overwritten: see ssdlab drives",
+            )
+        found[names[consent]] = consent
+    return found
+
+
+def one_drive(drives: Sequence[str]) -> str:
+    """Return the one drive that was named.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    if not drives:
+        raise UsageError("no drive is named", "name one, such as /dev/nvme0n1: see ssdlab drives")
+    return drives[0]
+
+
+def one_consent(given: Sequence[str]) -> str | None:
+    """Return the consent to losing the data of one drive.
+
+    Raises
+    ------
+    UsageError
+        There are several.
+    """
+    if len(given) > 1:
+        raise UsageError("--destroy is given twice, and there is one drive", "give its identifier alone")
+    return given[0] if given else None

@@ -1,4 +1,4 @@
-"""`ssdlab tag`: words by which runs are found."""
+"""`ssdlab tag` and `ssdlab note`: words beside a run."""
 
 from __future__ import annotations
 
@@ -62,3 +62,33 @@ def tag(
         print_json({"schema": SCHEMA, "run": folder.name, "tags": tags})
     else:
         print_line(f"{folder.name}: {' '.join(tags) or 'no tags'}")
+
+
+NOTE_SCHEMA = "ssdlab.note/1"
+
+
+def note(run: RunName, text: str, /, *, library: Path | None = None, json: bool = False) -> None:
+    """Put a dated note beside a run: a correction, "superseded by". The run itself is not changed.
+
+    Parameters
+    ----------
+    run
+        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+    text
+        The note.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the note as JSON, schema ssdlab.note/1.
+    """
+    from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.store import add_note, find_run
+    from ssdlab.results.verifying import check_run
+
+    folder = find_run(run, library_of(library))
+    check_run(RunFolder(folder))
+    added = add_note(folder, text)
+    if json:
+        print_json({"schema": NOTE_SCHEMA, "run": folder.name, **added.model_dump()})
+    else:
+        print_line(f"{added.at}  {added.text}")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from ssdlab.cli.kinds import Name, Time
-from ssdlab.cli.naming import of_option
+from ssdlab.cli.flags import Name, Time, of_option
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
 from ssdlab.model.units import (
     NS_PER_S,

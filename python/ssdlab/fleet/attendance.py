@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ssdlab.drives import list_drives
 from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.fleet.drive_faults import drive_fault
+from ssdlab.fleet.fleet_plan import cap_words
 from ssdlab.fleet.inventory import (
     SHARED_WITHIN_S,
     TOKEN,
@@ -25,7 +26,6 @@ from ssdlab.fleet.inventory import (
     own_version,
 )
 from ssdlab.fleet.private import private_folder, read_private
-from ssdlab.fleet.task import cap_words
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused, excerpt
 from ssdlab.results.lease import host_name

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from ssdlab.analysis.outliers import VALUES_MIN
-from ssdlab.fleet.drawing import Line, Strip, lines, strips
-from ssdlab.fleet.drift import drifts
+from ssdlab.fleet.drawing import Line, Strip, lines, rate_over_time, strips
 from ssdlab.fleet.facts import Facts, facts_of, likely_reasons
 from ssdlab.fleet.inventory import inventories_in
-from ssdlab.fleet.population import FALSE_ALARMS, MIN_SIGMA, model_of, populations, without_figures
-from ssdlab.fleet.series import rate_over_time
+from ssdlab.fleet.population import FALSE_ALARMS, MIN_SIGMA, drifts, model_of, populations, without_figures
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.units import (
     change_text,
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from ssdlab.fleet.drift import Drift
-    from ssdlab.fleet.population import Population, Sample, Without
+    from ssdlab.fleet.population import Drift, Population, Sample, Without
     from ssdlab.library.choosing import Choice
     from ssdlab.library.index import Index
 

@@ -123,7 +123,7 @@ MEASURE: Kind = ResultKind(
     "measure",
     f"{_SCHEMA}MeasureResult",
     section=f"{_PAGE}points:measured",
-    terminal="ssdlab.cli.figures:print_result",
+    terminal="ssdlab.cli.measure:print_result",
 )
 JOB: Kind = ResultKind(
     "job",

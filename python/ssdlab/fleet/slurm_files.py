@@ -1,4 +1,6 @@
-"""The scripts that Slurm runs on a host beside its jobs: health check, prolog and epilog.
+"""What Slurm reads of a fleet: lines of its configuration, and scripts beside its jobs.
+
+The scripts that Slurm runs on a host beside its jobs: health check, prolog and epilog.
 
 All three look at the host's drives and keep what they find. The prolog besides ends a job whose drive is not
 as it should be, before its script begins: the fleet's own with a sentence that `ssdlab fleet status` shows,
@@ -23,11 +25,53 @@ from ssdlab.fleet.status import REFUSED_STATUS
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.programs import own_module
-from ssdlab.model.errors import LabError
+from ssdlab.model.errors import LabError, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from ssdlab.fleet.inventory import Inventory
+
+
+def gres_lines(inventory: Inventory) -> list[str]:
+    """Return the lines of gres.conf: each drive that may be written, its serial as the type.
+
+    They name the devices, unless a simulated drive is among them, which has none.
+
+    Raises
+    ------
+    Refused
+        Two serials are the same as types.
+    """
+    _check_types(inventory)
+    # slurmd does not start where some lines of one GRES name a file and others do not.
+    devices = all(drive.who.capabilities.block_device for drive in inventory.drives)
+    return [
+        f"NodeName={inventory.host} Name={GRES} Type={gres_type(drive.serial)} "
+        + (f"File={drive.who.path}" if devices else "Count=1")
+        for drive in inventory.drives
+    ]
+
+
+def node_line(inventory: Inventory) -> str:
+    """Return the line of slurm.conf for the host."""
+    gres = ",".join(f"{GRES}:{gres_type(drive.serial)}:1" for drive in inventory.drives)
+    listed = f" Gres={gres}" if gres else ""
+    memory = f" RealMemory={inventory.memory_mib}" if inventory.memory_mib else ""
+    return f"NodeName={inventory.host} CPUs={inventory.cpus}{memory}{listed} State=UNKNOWN"
+
+
+def _check_types(inventory: Inventory) -> None:
+    seen: dict[str, str] = {}
+    for drive in inventory.drives:
+        kind = gres_type(drive.serial).lower()
+        if (other := seen.setdefault(kind, drive.serial)) != drive.serial:
+            raise Refused(
+                f"the serials {other} and {drive.serial} are one type for Slurm: {kind}",
+                "leave one of the two out of Slurm",
+            )
+
 
 SCRIPTS = {"health-check": "HealthCheckProgram", "prolog": "Prolog", "epilog": "Epilog"}
 """By file, the name in slurm.conf."""

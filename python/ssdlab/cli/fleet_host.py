@@ -1,0 +1,160 @@
+"""`ssdlab fleet check`, `inventory` and `job`: what is done on the host of a drive."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from ssdlab.cli.flags import DriveTexts, Host, Identifier, Name, Rack
+from ssdlab.cli.ordering import library_of
+from ssdlab.cli.output import print_json, print_line, print_table, say
+from ssdlab.model.units import capacity_text, counted
+
+
+def check(*, host: Host = None, job: Name | None = None, library: Path | None = None) -> int:
+    """Look whether this host's drives are as its inventory says: none mounted, missing or in another slot.
+
+    Ends with 3 if one is not. What was found is kept for `ssdlab fleet status`. Touches no drive.
+
+    Parameters
+    ----------
+    host
+        What the host is called [default: the name of its Slurm node, else its own].
+    job
+        A job of Slurm that is to be ended if it is one of its drives; for the prolog.
+    library
+        The library that all hosts share; by default ssdlab/runs in the XDG data folder.
+    """
+    from ssdlab.fleet.drive_faults import host_faults, note_health
+    from ssdlab.fleet.slurm_files import end_job
+    from ssdlab.model.errors import HostError
+    from ssdlab.results.lease import host_name
+
+    shared, name = library_of(library), host or host_name()
+    faults = host_faults(shared, name)
+    for what in faults.values():
+        print_line(what, "warn")
+    ended = "" if job is None else end_job(shared, job, faults)
+    if ended:
+        say(f"job {job} was ended: {ended}")
+    note_health(shared, name, faults)
+    if not faults:
+        say(f"{name}: its drives are as its inventory says")
+    return HostError.exit_status if faults else 0
+
+
+def inventory(
+    *,
+    simulated: DriveTexts = (),
+    host: Host = None,
+    rack: Rack = "",
+    slurm: bool = False,
+    scripts: Path | None = None,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Write what drives this host has into the shared library; run it on each host of a fleet.
+
+    Parameters
+    ----------
+    simulated
+        A simulated drive that counts as one of this host; its text says serial=. May be given several times.
+    host
+        What the host is called [default: the name of its Slurm node, else its own].
+    rack
+        Where the host stands, as the fleet's page is to group its drives.
+    slurm
+        Print the lines for gres.conf and slurm.conf; drives that the guard keeps from writing are left out.
+    scripts
+        Folder to write Slurm's health check, prolog and epilog to; prints their lines for slurm.conf.
+    library
+        The library that all hosts share; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the inventory as JSON, schema ssdlab.inventory/1.
+    """
+    from ssdlab.fleet.inventory import take
+    from ssdlab.fleet.slurm_files import gres_lines, node_line
+
+    taken = take(library_of(library), simulated, host, rack)
+    if json:
+        print_json(taken.model_dump(mode="json", by_alias=True))
+        return
+    if slurm:
+        print_line("# gres.conf")
+        for line in gres_lines(taken):
+            print_line(line)
+        print_line("# slurm.conf: GresTypes=drive, and")
+        print_line(node_line(taken))
+    if scripts is not None:
+        from ssdlab.fleet.slurm_files import write_scripts
+
+        for line in write_scripts(scripts, library_of(library), taken.host):
+            print_line(line)
+    if slurm or scripts is not None:
+        return
+    rows = [(d.serial, d.model, d.text, capacity_text(d.who.capacity_bytes)) for d in taken.drives]
+    print_table(rows, ("serial", "model", "drive", "capacity"), right=(3,))
+    for why in taken.left_out.values():
+        print_line(f"left out: {why}", "dim")
+    say(f"{taken.host}: {counted(len(taken.drives), 'drive')} in the fleet's inventory")
+
+
+def job(
+    folder: Path, name: str, /, *, plan: Name, destroy: Identifier = None, wipe_signatures: bool = False
+) -> int:
+    """Do one job of a plan on this host: see that all is as planned, then run or resume. For back ends.
+
+    Parameters
+    ----------
+    folder
+        The folder of the plan in the library.
+    name
+        The job's name in the plan.
+    plan
+        SHA-256 of the plan: the one in the folder must be the one that was begun.
+    destroy
+        Consent: the serial of the drive whose data will be lost. No file gives it.
+    wipe_signatures
+        Let that cover a file system, partition table or array member on the drive.
+    """
+    from ssdlab.cli import dispatch
+    from ssdlab.cli.failures import as_lab_error
+    from ssdlab.fleet.attendance import attend, command_of, consent_words
+    from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
+    from ssdlab.host.documents import user_path
+    from ssdlab.results.lease import host_name
+
+    os.umask(os.umask(0) | 0o022)  # runs that it begins are resumed only if nobody else can change them
+    fleet = FleetFolder(user_path(folder).absolute())
+    fleet.check_plan(plan)
+    fleet.check_private()
+    planned = fleet.plan.job(name)
+    consent = consent_words(planned, destroy, wipe_signatures=wipe_signatures)
+    attempt = Attempt(
+        job=name,
+        number=fleet.next_attempt(name),
+        host=host_name(),
+        pid=os.getpid(),
+        backend_job=os.environ.get("SLURM_JOB_ID", ""),
+        began=time.time(),
+    )
+    fleet.write_attempt(attempt)
+    status, sentence = 70, ""
+    try:
+        if fleet.cancelled:
+            status, sentence = 130, "the plan was cancelled before it began"
+            return status
+        command = command_of(fleet, planned, attend(fleet, planned), consent)
+        say(f"job {name} on {attempt.host}: ssdlab {' '.join(command.words) or '(its run is finished)'}")
+        status = dispatch(list(command.words)) if command.words else 0
+    except BaseException as error:
+        failure = as_lab_error(error)
+        if failure is not None:
+            status, sentence = failure.exit_status, failure.what
+        raise
+    finally:
+        cpu_s = sum(os.times()[:4])
+        ended = {"ended": time.time(), "exit_status": status, "sentence": sentence, "cpu_s": cpu_s}
+        fleet.write_attempt(attempt.model_copy(update=ended))
+    return status
