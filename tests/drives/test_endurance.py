@@ -19,8 +19,8 @@ from ssdlab.model.options import endurance_cap
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
 from ssdlab.runs.order import Order
+from ssdlab.runs.provenance import written_by_run
 from ssdlab.runs.session import resume, start
-from ssdlab.runs.session_record import written_by_run
 from ssdlab.runs.suites.children import Before, after
 from ssdlab.runs.suites.session import start_suite
 from suites.made import BRIEF, Watcher, children, suite, suite_order

@@ -11,8 +11,7 @@ import pytest
 from conftest import need_root
 from ssdlab.drives.guard.device_facts import device_tables
 from ssdlab.drives.guard.judge import Intent, judge_device
-from ssdlab.drives.guard.usage import read_tables, servers_of
-from ssdlab.host.exports import exports, hidden_servers
+from ssdlab.drives.guard.usage import exports, hidden_servers, read_tables, servers_of
 
 NVMET = "sys/kernel/config/nvmet/subsystems/nqn.lab"
 

@@ -12,7 +12,7 @@ import pytest
 
 from ssdlab.host import extents
 from ssdlab.host.extents import Gap, gaps
-from ssdlab.host.statx import allocate, file_details
+from ssdlab.host.held_folder import allocate, file_details
 
 KIB, MIB = 1 << 10, 1 << 20
 

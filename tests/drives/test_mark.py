@@ -12,7 +12,7 @@ import pytest
 
 from ssdlab.drives.guard import mark
 from ssdlab.drives.guard.mark import mark_of, ownership, read_mark, write_mark
-from ssdlab.host.statx import FileDetails
+from ssdlab.host.held_folder import FileDetails
 
 MIB = 1 << 20
 

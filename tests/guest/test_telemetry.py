@@ -12,7 +12,7 @@ import pytest
 from methods.on_simulated import findings_of
 from ssdlab.lab.outcome import parse_result
 from ssdlab.results.claim import as_sentence
-from ssdlab.results.departures import gathered_departures
+from ssdlab.results.remarks import gathered_departures
 from ssdlab.results.schema import Manifest
 
 RESTING = """
@@ -20,7 +20,7 @@ RESTING = """
 import json, sys, time
 from ssdlab.drives import open_drive
 from ssdlab.model.options import MeasureOptions
-from ssdlab.runs.witness import Witness
+from ssdlab.runs.observe import Witness
 
 workload = MeasureOptions(rw="randread", seconds=3).workload(())
 with open_drive(sys.argv[1]) as drive:

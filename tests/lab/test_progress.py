@@ -30,8 +30,7 @@ from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.progress import LiveFile, Progress, read_live
 from ssdlab.results.schema import JobResult, Status
 from ssdlab.runs.plan import Plan, Recorder, planned_step
-from ssdlab.runs.time_left import TimeLeft
-from ssdlab.runs.tracking import LiveRate, Tracker
+from ssdlab.runs.tracking import LiveRate, TimeLeft, Tracker
 
 AT = Progress(
     ordinal=2,

@@ -8,8 +8,8 @@ from ssdlab.lab import outcome
 from ssdlab.lab.found import find_method
 from ssdlab.lab.kinds import KINDS
 from ssdlab.results.claim import sentence
-from ssdlab.results.departures import gathered_departures
 from ssdlab.results.drive_states import SteadyProof
+from ssdlab.results.remarks import gathered_departures
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start

@@ -22,11 +22,11 @@ from ssdlab.report.runs import shown
 from ssdlab.report.sections.cards import cards
 from ssdlab.report.sections.provenance import what_was_done
 from ssdlab.report.source import Run, read_run
-from ssdlab.report.view import Section
+from ssdlab.report.together import Section
 from ssdlab.results.claim import Claim, sentence
-from ssdlab.results.departures import departure_text, gathered_departures, label_of
 from ssdlab.results.drive_states import PREPARED
 from ssdlab.results.kind import loaded
+from ssdlab.results.remarks import departure_text, gathered_departures, label_of
 from ssdlab.results.run_folder import RunFolder, Step
 
 NOT_CLAIMED = re.compile(

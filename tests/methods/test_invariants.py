@@ -15,7 +15,7 @@ from ssdlab.cli import main
 from ssdlab.lab.kinds import KINDS
 from ssdlab.lab.outcome import read_result
 from ssdlab.model.units import NS_PER_S
-from ssdlab.results.departures import label_of
+from ssdlab.results.remarks import label_of
 from ssdlab.results.run_folder import RunFolder, Step
 
 DIRECTIONS = ("read", "write", "trim")

@@ -11,7 +11,7 @@ from methods.quick_runs import QuickResult
 from ssdlab.lab.found import find_method
 from ssdlab.methods.paced_burst.result import BURST_BYTES, SPAN_BYTES, PacedBurstResult
 from ssdlab.methods.trim_validation.result import quick_reason
-from ssdlab.results.departures import is_shortened
+from ssdlab.results.remarks import is_shortened
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start

@@ -12,7 +12,7 @@ from ssdlab.lab.found import find_method
 from ssdlab.lab.method import Params
 from ssdlab.methods.whole_drive_fill.result import FillResult, findings
 from ssdlab.results.claim import sentence
-from ssdlab.results.departures import gathered_departures, is_shortened, label_of
+from ssdlab.results.remarks import gathered_departures, is_shortened, label_of
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure, Manifest
 from ssdlab.runs.order import Order

@@ -22,8 +22,8 @@ from ssdlab.model.errors import Interrupted
 from ssdlab.results.run_folder import RunFolder, step_logs
 from ssdlab.runs import side_by_side
 from ssdlab.runs.order import Order
+from ssdlab.runs.provenance import written_by_run
 from ssdlab.runs.session import resume, start
-from ssdlab.runs.session_record import written_by_run
 from ssdlab.runs.side_by_side import SideBySide
 
 BRIEF = {

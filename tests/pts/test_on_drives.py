@@ -16,7 +16,7 @@ from ssdlab.methods.pts.iops import BLOCKS, MIXES
 from ssdlab.methods.pts.result import PtsResult
 from ssdlab.report.source import read_run
 from ssdlab.results import compaction
-from ssdlab.results.departures import departure_text, gathered_departures
+from ssdlab.results.remarks import departure_text, gathered_departures
 from ssdlab.results.run_folder import RunFolder
 
 pytestmark = pytest.mark.long

@@ -24,7 +24,7 @@ from ssdlab.report.page import without_repetition
 from ssdlab.report.pictures import pressings
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import AsBefore, Panel, PanelTable
-from ssdlab.report.view import Figure, Section
+from ssdlab.report.together import Figure, Section
 from ssdlab.results.cells import Table, words
 
 

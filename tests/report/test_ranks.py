@@ -16,8 +16,7 @@ from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion, verdict
-from ssdlab.report.sections.cards import Line, cards, tiles
-from ssdlab.report.sections.claims import judged
+from ssdlab.report.sections.cards import Line, cards, judged, tiles
 from ssdlab.report.source import Run
 from ssdlab.report.standings import UNLIKE, standings
 from ssdlab.results import drive_states

@@ -49,10 +49,10 @@ from ssdlab.report.standings import UNLIKE
 from ssdlab.report.together import words_of
 from ssdlab.results import evidence, kin
 from ssdlab.results.catalogue import FOLDER
-from ssdlab.results.departures import gathered_departures
 from ssdlab.results.points import Metric, Qualifier
 from ssdlab.results.qualifiers import ALL_USES, CATALOGUE, Kind, Use
 from ssdlab.results.records import StepResult
+from ssdlab.results.remarks import gathered_departures
 from ssdlab.results.run_folder import RunFolder
 
 pytestmark = pytest.mark.long

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ssdlab.report.sections.drive import _names
-from ssdlab.report.together import texts_of
-from ssdlab.report.view import Buttons
+from ssdlab.report.together import Buttons, texts_of
 
 
 def shown(label: str, title: str) -> Any:

@@ -19,7 +19,7 @@ from ssdlab.report.sections import ratings
 from ssdlab.report.sections.drive import _COUNTERS
 from ssdlab.report.sections.provenance import _together
 from ssdlab.report.sections.specifications import _capacity, _noted, nand_text
-from ssdlab.results.departures import label_of
+from ssdlab.results.remarks import label_of
 
 
 @pytest.mark.parametrize(

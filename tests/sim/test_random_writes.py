@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sim.flash_drives import FLASH, NS, SMALL_BYTES, fresh, settled, slow_but, write
-from ssdlab.analysis.write_amplification import steady_amplification
+from ssdlab.analysis.one_pass import steady_amplification
 from ssdlab.analysis.write_cliff import PIECES, cliff_begins, fresh_amplification
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.runs.rating_check import scale_for

@@ -8,7 +8,7 @@ from copy import deepcopy
 import pytest
 
 from ssdlab.drives.simulated.profiles import check_profile
-from ssdlab.model.document import Document
+from ssdlab.host.documents import Document
 from ssdlab.runs.rating_limits import UNIT_BYTES, Parts, part_times
 
 MIB = 2**20

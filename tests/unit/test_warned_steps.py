@@ -7,9 +7,9 @@ from typing import Any
 
 from ssdlab.lab.outcome import warned_of, warnings_of
 from ssdlab.results.records import EndRecord, StepResult
+from ssdlab.results.remarks import label_in_job, warned_steps
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Warned
-from ssdlab.results.warned_steps import label_in_job, warned_steps
 
 HOT, HOTTER = ("throttled itself: 70.1 °C", "throttled itself: 70.2 °C")
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ssdlab.cli.parser_errors import options_of
-from ssdlab.drives.simulated.commands import commands_held
+from ssdlab.drives.simulated.drive import commands_held
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.model import warnings
 from ssdlab.model.host_load import Conditions, HostContext

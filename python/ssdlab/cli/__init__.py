@@ -61,7 +61,7 @@ def build_app(asked: str = "") -> App:
     """
     from cyclopts import App, Parameter
 
-    from ssdlab.cli.version import version
+    from ssdlab.cli.commands import version
 
     app = App(
         name="ssdlab",

@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
+def version() -> str:
+    """Return version and build profile of the native part: `0.2.0 (release)`."""
+    import ssdlab._core as _core
+
+    build = _core.build_info()
+    return f"{build['version']} ({build['profile']})"
+
+
 class Command(NamedTuple):
     """Where a command is, and its line in the list of commands."""
 

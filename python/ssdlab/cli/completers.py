@@ -32,8 +32,8 @@ def methods(_: CompletionContext) -> Mapping[str, str]:
 
 def drives(context: CompletionContext) -> list[str]:
     """Offer simulated drives; to bash, for which a colon ends a word, the rest of their names."""
-    from ssdlab.drives.prefix import SIMULATED_PREFIX
     from ssdlab.drives.simulated.profiles import profiles
+    from ssdlab.model.capabilities import SIMULATED_PREFIX
 
     before = [token.value for token in context.argument.tokens]
     typed = "".join((*before[-2:], context.incomplete)) if ":" in (*before[-1:], context.incomplete) else ""

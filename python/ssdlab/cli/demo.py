@@ -15,8 +15,8 @@ from ssdlab.cli.ordering import library_of, order
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
 from ssdlab.drives import look
-from ssdlab.drives.prefix import SIMULATED_PREFIX as PREFIX
 from ssdlab.model import units
+from ssdlab.model.capabilities import SIMULATED_PREFIX as PREFIX
 from ssdlab.model.errors import HostError, Interrupted
 
 SCHEMA = "ssdlab.demo/1"

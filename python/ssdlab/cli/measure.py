@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     import ssdlab._core as _core
-    from ssdlab.model.document import Document
+    from ssdlab.host.documents import Document
     from ssdlab.model.summary import Direction, MeasuredDrive, Side, Summary, SummaryWarning
     from ssdlab.model.workload import Stream
     from ssdlab.results.schema import MeasureResult

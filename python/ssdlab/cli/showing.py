@@ -22,13 +22,12 @@ from ssdlab.lab.presented.points import of_points, scalars_table
 from ssdlab.lab.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
-from ssdlab.results.departures import departure_text, gathered_departures
 from ssdlab.results.kind import loaded
 from ssdlab.results.metered import energy_words, limit_words, meter_words
+from ssdlab.results.remarks import departure_text, gathered_departures, warned_steps
 from ssdlab.results.store import actual_status, run_words, short_id
 from ssdlab.results.time_line import changes_of, drive_findings
 from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
-from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -22,15 +22,14 @@ from ssdlab.cli.showing_figures import (
     shown_of,
     shown_repeated,
 )
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.lab.outcome import findings_of, read_result, shown_by, warned_of
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.units import counted
 from ssdlab.results.claim import sentence
-from ssdlab.results.departures import departure_text, gathered_departures
 from ssdlab.results.qualifiers import ORDER, UNKNOWN
+from ssdlab.results.remarks import departure_text, gathered_departures, warned_steps
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status, short_id
-from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

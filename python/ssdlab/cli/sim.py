@@ -50,10 +50,10 @@ def show(profile: str, /, *, json: bool = False, toml: bool = False) -> None:
     toml
         Print the profile's own text as it is.
     """
-    from ssdlab.drives.prefix import SIMULATED_PREFIX as PREFIX
     from ssdlab.drives.simulated.energy import OperationEnergy
     from ssdlab.drives.simulated.profiles import check_profile, profile_text
     from ssdlab.drives.simulated.text import SimulatedText
+    from ssdlab.model.capabilities import SIMULATED_PREFIX as PREFIX
 
     text = SimulatedText.parse(PREFIX + profile.removeprefix(PREFIX))
     if toml:

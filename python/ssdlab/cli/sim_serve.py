@@ -192,8 +192,8 @@ def serve(
         Print what was served as JSON, schema ssdlab.serve/1.
     """
     import ssdlab._core as _core
-    from ssdlab.drives.prefix import SIMULATED_PREFIX
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
+    from ssdlab.model.capabilities import SIMULATED_PREFIX
     from ssdlab.runs.observe import Heartbeat
 
     if socket is not None and tcp is not None:

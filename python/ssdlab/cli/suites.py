@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.ordering import order, settings
 from ssdlab.cli.output import say
 from ssdlab.cli.progress import RunProgress, display, status_lines
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.model import units
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError, of_drive
 
 if TYPE_CHECKING:

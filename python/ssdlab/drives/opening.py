@@ -14,10 +14,10 @@ from ssdlab.drives.guard.file_guard import file_facts, judge_file
 from ssdlab.drives.guard.judge import Intent, Refusal, judge_device
 from ssdlab.drives.guard.signatures import Signature
 from ssdlab.drives.guard.usage import Seen, look_around
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.host.identity import Identity, block_identity
 from ssdlab.host.reach import Pin, Place, find
 from ssdlab.host.sysfs import HostFiles, device_number, names, number
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.printable import quoted
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.drives.admin import ata, nvme
 from ssdlab.drives.admin.fields import Malformed
-from ssdlab.drives.settings import nvme_pages
+from ssdlab.drives.settings import setting
 from ssdlab.drives.settings.nvme_power import APST, LINK_POWER, apst_table
 from ssdlab.model.errors import DriveError, LabError, Unsupported
 from ssdlab.model.power_features import SAVING_OFF, PowerFeatures, PowerState
@@ -53,12 +53,11 @@ def no_features(target: str, why: str) -> Unsupported:
 
 def nvme_features(of: DriveSettings) -> PowerFeatures:
     """Ask an NVMe drive: its states, and where APST takes it."""
-    controller = nvme_pages.controller(of.port, _NAME, of.disk.name)
+    controller = setting.controller(of.port, _NAME, of.disk.name)
     after, lacks = dict[int, float](), []
     saving = None
     if controller.apst:
-        setting = of.find(APST)
-        saving, found = APST, setting.read()
+        saving, found = APST, of.find(APST).read()
         after = apst_table(of.port, of.disk.name)
     else:
         found = None

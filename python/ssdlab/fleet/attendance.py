@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.drives import list_drives
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.fleet.drive_faults import drive_fault
 from ssdlab.fleet.fleet_plan import cap_words
 from ssdlab.fleet.inventory import (
@@ -27,6 +26,7 @@ from ssdlab.fleet.inventory import (
 )
 from ssdlab.fleet.private import private_folder, read_private
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused, excerpt
 from ssdlab.results.lease import host_name
 from ssdlab.results.run_folder import MANIFEST, RunFolder

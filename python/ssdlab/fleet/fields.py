@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from ssdlab.drives.prefix import SIMULATED_PREFIX
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError, excerpt
 from ssdlab.model.meter_text import MeterText
 from ssdlab.results.store import check_run_id

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from ssdlab.drives import list_drives, look
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.fleet.fields import DriveText, HostName, Line, Serial, misfit_text
 from ssdlab.fleet.private import private_folder, read_private
 from ssdlab.host.consent import has_own_name
@@ -29,6 +28,7 @@ from ssdlab.host.identity import Identity
 from ssdlab.host.platform import pci_device_of
 from ssdlab.host.state_folder import library_words
 from ssdlab.host.sysfs import there
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused, UsageError, check_schema, excerpt
 from ssdlab.model.frozen import Stored
 from ssdlab.results.journal import boot_id

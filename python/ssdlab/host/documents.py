@@ -11,12 +11,16 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
 from ssdlab.model.errors import LabError, UsageError, excerpt, of_os
 from ssdlab.model.limits import DOCUMENT_BYTES, LINE_CHARACTERS, NESTING, PATH_BYTES
+
+Document = Mapping[str, Any]
+"""A table of it: its values are of whatever kind the document has; who reads it says what it expects."""
+
 
 _KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DEEP_KEY = re.compile(rf"""(?<![\w-]){_KEY}(?:[ \t]*\.[ \t]*{_KEY}){{{NESTING}}}""")

@@ -20,7 +20,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.host import environment
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.mounts import devices_of, mount_of, mounts
 from ssdlab.host.queue_settings import read_conditions
@@ -277,7 +276,7 @@ class Environment:
     cpu: Cpu
     numa: tuple[NumaNode, ...]
     machine: Machine
-    limits: environment.Limits
+    limits: Limits
     storage: Storage | None
     tool: dict[str, str]
 
@@ -303,7 +302,7 @@ def read_environment(identity: Identity | None = None, *, files: HostFiles | Non
         cpu=_cpu(files, allowed),
         numa=_numa(files),
         machine=_machine(files),
-        limits=environment.read_limits(files),
+        limits=read_limits(files),
         storage=None if identity is None else _storage(files, identity, allowed),
         tool=tool_facts(),
     )

@@ -49,7 +49,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from ssdlab.host import platform
 from ssdlab.host.attributes import controller_of, disk_of, model_of
 from ssdlab.host.documents import read_toml, user_path, with_name
 from ssdlab.host.fillers import known
@@ -439,7 +438,7 @@ def _memory(files: HostFiles) -> str | None:
             )
             if word
         )
-        for one in platform.memory_modules(table)
+        for one in memory_modules(table)
     )
     if modules:
         return "; ".join(f"{count} x {what}" for what, count in modules.items())
@@ -511,7 +510,7 @@ def _attachment(files: HostFiles, identity: Identity | None) -> dict[str, str | 
 def _slot(files: HostFiles, device: Path) -> str:
     """Return the slot of a PCI device or of the bridge above it, its address, and its link."""
     table = raw_bytes(files.sys / "firmware/dmi/tables/DMI") or b""
-    of_address = {slot.address: slot.name for slot in platform.slots(table)}
+    of_address = {slot.address: slot.name for slot in slots(table)}
     root = files.sys / "bus" / "pci" / "slots"
     of_address |= {
         address: f"slot {name}" for name in names(root) if (address := text(root / name / "address"))

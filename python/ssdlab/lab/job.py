@@ -36,8 +36,8 @@ from ssdlab.model.frozen import Bytes, Frozen
 from ssdlab.model.limits import STEPS
 from ssdlab.model.pattern import AnySpan, Span
 from ssdlab.model.workload import FILL_BLOCK_BYTES, Stream, Workload
+from ssdlab.results.remarks import label_in_job
 from ssdlab.results.schema import JobResult
-from ssdlab.results.warned_steps import label_in_job
 
 if TYPE_CHECKING:
     from ssdlab.lab.lab import Lab

@@ -98,3 +98,7 @@ def is_made_up(transport: object, name: object) -> bool:
 def _made_of(transport: object, name: object) -> tuple[str, str]:
     found = re.match(r"[a-z]*", str(name or ""))
     return str(transport), found.group() if found else ""
+
+
+SIMULATED_PREFIX = "sim:"
+"""What the text of a simulated drive begins with; here, so that who only asks loads no drive."""

@@ -1,7 +1,7 @@
 """What `ssdlab.plugin` has, and from where: the one list of it."""
 
 from ssdlab.drives.drive_record import usable_bytes as usable_bytes
-from ssdlab.drives.simulated.commands import commands_held as commands_held
+from ssdlab.drives.simulated.drive import commands_held as commands_held
 from ssdlab.lab.folders import IOPS_OF_MB_S as IOPS_OF_MB_S
 from ssdlab.lab.folders import MAX_READ_W as MAX_READ_W
 from ssdlab.lab.folders import MAX_WRITE_W as MAX_WRITE_W
@@ -38,13 +38,13 @@ from ssdlab.lab.parts.prepared import proof_of_state as proof_of_state
 from ssdlab.lab.parts.search import SHARE_DONE as SHARE_DONE
 from ssdlab.lab.parts.search import search_highest as search_highest
 from ssdlab.lab.parts.search import step_to_highest as step_to_highest
-from ssdlab.lab.parts.state_checks import Taken as Taken
-from ssdlab.lab.parts.state_checks import Unit as Unit
-from ssdlab.lab.parts.state_checks import checks_of as checks_of
-from ssdlab.lab.parts.state_checks import heat_check as heat_check
-from ssdlab.lab.parts.state_checks import repeat_if_fallen as repeat_if_fallen
 from ssdlab.lab.parts.steady import SteadyParams as SteadyParams
+from ssdlab.lab.parts.steady import Taken as Taken
+from ssdlab.lab.parts.steady import Unit as Unit
+from ssdlab.lab.parts.steady import checks_of as checks_of
+from ssdlab.lab.parts.steady import heat_check as heat_check
 from ssdlab.lab.parts.steady import proof as proof
+from ssdlab.lab.parts.steady import repeat_if_fallen as repeat_if_fallen
 from ssdlab.lab.parts.steady import write_to_steady_state as write_to_steady_state
 from ssdlab.lab.parts.steady import written_by as written_by
 from ssdlab.lab.parts.workloads import Order as Order
@@ -62,9 +62,9 @@ from ssdlab.lab.presented.steady import moves as moves
 from ssdlab.lab.presented.steady import state_claims as state_claims
 from ssdlab.lab.steps import Finding as Finding
 from ssdlab.lab.steps import Until as Until
-from ssdlab.lab.traces.mapping import AT_ONCE as AT_ONCE
-from ssdlab.lab.traces.mapping import Speed as Speed
-from ssdlab.lab.traces.mapping import TraceMapping as TraceMapping
+from ssdlab.lab.traces.recording import AT_ONCE as AT_ONCE
+from ssdlab.lab.traces.recording import Speed as Speed
+from ssdlab.lab.traces.recording import TraceMapping as TraceMapping
 from ssdlab.lab.traces.source import EXAMPLE as EXAMPLE
 from ssdlab.lab.traces.source import TraceLaid as TraceLaid
 from ssdlab.lab.traces.source import TraceSource as TraceSource
@@ -190,6 +190,11 @@ from ssdlab.report.sections.specifications import fact as fact
 from ssdlab.report.sections.specifications import interface as interface
 from ssdlab.report.sections.specifications import medium as medium
 from ssdlab.report.sections.specifications import text as text
+from ssdlab.report.together import Buttons as Buttons
+from ssdlab.report.together import Exhibit as Exhibit
+from ssdlab.report.together import Figure as Figure
+from ssdlab.report.together import Section as Section
+from ssdlab.report.together import Sheet as Sheet
 from ssdlab.report.together import each_of as each_of
 from ssdlab.report.together import joined as joined
 from ssdlab.report.together import lead as lead
@@ -197,11 +202,6 @@ from ssdlab.report.together import leads as leads
 from ssdlab.report.together import named as named
 from ssdlab.report.together import texts_of as texts_of
 from ssdlab.report.together import together as together
-from ssdlab.report.view import Buttons as Buttons
-from ssdlab.report.view import Exhibit as Exhibit
-from ssdlab.report.view import Figure as Figure
-from ssdlab.report.view import Section as Section
-from ssdlab.report.view import Sheet as Sheet
 from ssdlab.results import cells as cells
 from ssdlab.results.cells import NOTHING as NOTHING
 from ssdlab.results.cells import Cell as Cell
@@ -215,7 +215,6 @@ from ssdlab.results.claim import Claim as Claim
 from ssdlab.results.claim import Evidence as Evidence
 from ssdlab.results.claim import clause as clause
 from ssdlab.results.claim import sentence as sentence
-from ssdlab.results.departures import departure_text as departure_text
 from ssdlab.results.drive_states import AnyProof as AnyProof
 from ssdlab.results.drive_states import Doubted as Doubted
 from ssdlab.results.drive_states import StateCheck as StateCheck
@@ -245,6 +244,8 @@ from ssdlab.results.points import of_writing as of_writing
 from ssdlab.results.qualifiers import CATALOGUE as CATALOGUE
 from ssdlab.results.records import StepResult as StepResult
 from ssdlab.results.records import Tried as Tried
+from ssdlab.results.remarks import departure_text as departure_text
+from ssdlab.results.remarks import heat_after as heat_after
 from ssdlab.results.run_folder import Step as Step
 from ssdlab.results.schema import Attribution as Attribution
 from ssdlab.results.schema import Departure as Departure
@@ -257,4 +258,3 @@ from ssdlab.results.schema import Qd1Result as Qd1Result
 from ssdlab.results.schema import ResultBase as ResultBase
 from ssdlab.results.schema import Warned as Warned
 from ssdlab.results.tables import Columns as Columns
-from ssdlab.results.warned_steps import heat_after as heat_after

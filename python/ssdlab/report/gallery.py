@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ssdlab.report.source import Reported
-    from ssdlab.report.view import Figure
+    from ssdlab.report.together import Figure
 
 Format = Literal["png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.charts import Axis, Chart
     from ssdlab.report.runs import Shown
-    from ssdlab.report.view import Figure, Section
+    from ssdlab.report.together import Figure, Section
     from ssdlab.results.drive_states import StateCheck
     from ssdlab.results.points import Qualifier
 

@@ -15,7 +15,7 @@ from ssdlab.model.errors import LabError
 from ssdlab.model.units import throughput_text
 
 if TYPE_CHECKING:
-    from ssdlab.model.document import Document
+    from ssdlab.host.documents import Document
     from ssdlab.results.schema import Attribution, DriveInfo, Point
 
 LIMIT_SHARE = 0.9

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from ssdlab.host.documents import Document
 from ssdlab.host.output_files import OutputFile
 from ssdlab.lab.kinds import KINDS
 from ssdlab.lab.outcome import shown_by
 from ssdlab.lab.suites.suite import absent_drives
-from ssdlab.model.document import Document
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import counted
 from ssdlab.report.charts import Page, plain
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.outline import Outline
-    from ssdlab.report.sections.claims import Judged
+    from ssdlab.report.sections.cards import Judged
     from ssdlab.report.sections.header import Header
     from ssdlab.report.sections.provenance import Panel, PanelTable
     from ssdlab.report.source import Reported
-    from ssdlab.report.view import Figure, Section
+    from ssdlab.report.together import Figure, Section
     from ssdlab.results.cells import Table
 
 
@@ -403,7 +403,7 @@ def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judge
     UsageError
         A claim is of a figure that no method has, or its bound of another unit.
     """
-    from ssdlab.report.sections.claims import judged
+    from ssdlab.report.sections.cards import judged
 
     return judged(claims, shown(single_runs(runs)), {}) if claims else ()
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.charts import Chart, Track
     from ssdlab.report.runs import Shown
-    from ssdlab.report.view import Figure, Section
+    from ssdlab.report.together import Figure, Section
 
 _MANY_BARS = 8
 """More bars than these are a column as high as the screen."""

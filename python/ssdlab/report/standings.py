@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.analysis.places import LEVEL
 from ssdlab.analysis.places import places as places_of
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.lab.presented.points import figure_words
 from ssdlab.lab.rated_shares import other_ratings, rated_shares
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import and_listed, counted, share_text, significant
 from ssdlab.report.runs import drive_name

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from ssdlab.report import templating
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -95,8 +93,8 @@ def in_parts(
     """Return a table as it stands on the page: whole, or on paper in parts that fit on a sheet."""
     if not printed:
         return (table,)
-    sheet = templating.SHEET_SMALL if small else templating.SHEET
-    return templating.parts(table, [one.style.short for one in named], sheet)
+    sheet = SHEET_SMALL if small else SHEET
+    return parts(table, [one.style.short for one in named], sheet)
 
 
 def _environment() -> Environment:
@@ -108,7 +106,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         bytecode_cache=Compiled(),
     )
-    made.filters |= {"tied": tied, "coded": coded, "in_parts": in_parts, "long_word": templating.long_word}
+    made.filters |= {"tied": tied, "coded": coded, "in_parts": in_parts, "long_word": long_word}
     return made
 
 

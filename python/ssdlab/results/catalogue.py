@@ -40,10 +40,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.host.documents import Document
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.closing import Closing
-from ssdlab.model.document import Document
 from ssdlab.model.errors import LabError, Refused, check_schema, raise_shortage
 from ssdlab.results.catalogue_row import (
     COLUMNS,

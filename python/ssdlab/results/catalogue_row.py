@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ssdlab.drives.prefix import SIMULATED_PREFIX
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.frozen import Stored, absent
 from ssdlab.model.options import MEASURE, load_options
-from ssdlab.results.departures import FIRST_BYTES, span_of
 from ssdlab.results.kin import MARKS, OF_FIGURES, VARIES, unfit_of
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.metered import meter_of, of_watts
 from ssdlab.results.points import varies_by
+from ssdlab.results.remarks import FIRST_BYTES, span_of
 from ssdlab.results.run_folder import MANIFEST
 from ssdlab.results.schema import Metric, SealState
 from ssdlab.results.tags import read_tags
 
 if TYPE_CHECKING:
-    from ssdlab.model.document import Document
+    from ssdlab.host.documents import Document
     from ssdlab.results.metered import MeterRecord
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ssdlab.model.document import Document
+    from ssdlab.host.documents import Document
 
 _CODES = {
     "failed I/O": "failed-io",

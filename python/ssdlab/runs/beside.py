@@ -10,13 +10,13 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.library.comparing import side_of
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused
 from ssdlab.results import catalogue
-from ssdlab.results.departures import span_of
 from ssdlab.results.kin import Incomparable
+from ssdlab.results.remarks import span_of
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.tags import change_tags
 from ssdlab.runs.resume_checks import resumable_method

@@ -18,7 +18,6 @@ from ssdlab.formats.traces.capture import LOOK_S, SETTLED_NS, traced_device
 from ssdlab.host.sysfs import is_folder
 from ssdlab.host.tracefs import Tracing
 from ssdlab.model.errors import LabError
-from ssdlab.model.pattern import Recording
 from ssdlab.model.summary import BlockTimes
 from ssdlab.model.units import bytes_text
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.base import Drive
     from ssdlab.host.tracefs import Raw
-    from ssdlab.model.workload import Workload
 
 ISSUED, DONE = "block_rq_issue", "block_rq_complete"
 """Of a device with queues of its own, as any drive has ..."""
@@ -41,12 +39,8 @@ _READ, _WRITTEN = "R", "W"
 
 
 @contextmanager
-def watching(drive: Drive, workload: Workload) -> Iterator[BlockWatch | None]:
-    """Watch the requests of a replay; None of what is no replay, or no block device."""
-    replayed = any(isinstance(stream.pattern, Recording) for stream in workload.streams)
-    if not replayed or not drive.capabilities.block_device:
-        yield None
-        return
+def watching(drive: Drive) -> Iterator[BlockWatch]:
+    """Watch the requests of a block device."""
     watch = BlockWatch(drive.identity.path)
     try:
         yield watch

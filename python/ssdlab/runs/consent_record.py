@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, JsonValue
 
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.host.chain import Layer, chain_of
 from ssdlab.host.consent import has_own_name, is_sealed, seal
 from ssdlab.host.durable import library_errors
 from ssdlab.host.sysfs import HostFiles, there
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused
 from ssdlab.model.frozen import Stored
 from ssdlab.results.journal import boot_id, now

@@ -288,8 +288,7 @@ def _measured(
     metering: Metering,
 ) -> Measurement:
     from ssdlab.model.measurement import Measurement
-    from ssdlab.runs.observe import Heartbeat, Observation
-    from ssdlab.runs.witness import Witness
+    from ssdlab.runs.observe import Heartbeat, Observation, Witness
 
     unknown = options.precondition == "none" and held.written(0, held.capacity_bytes) is None
     observation = Observation(held, allow_unwritten=options.allow_unwritten, written_unknown=unknown)

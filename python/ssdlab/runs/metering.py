@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ssdlab.results.records import RestRecord
     from ssdlab.results.run_folder import Step
     from ssdlab.results.step_log import StepPower
-    from ssdlab.runs.witness import Watched
+    from ssdlab.runs.observe import Watched
 
 _MODEL_BINS = 1000
 """Of a simulated step that measures nothing: enough to draw it."""

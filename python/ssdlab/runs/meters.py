@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.warnings import Warning
     from ssdlab.results.schema import Manifest
-    from ssdlab.runs.witness import Watched
+    from ssdlab.runs.observe import Watched
 
 _RAIL = "drive"
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.base import Drive
     from ssdlab.drives.ratings import Rated
-    from ssdlab.model.document import Document
+    from ssdlab.host.documents import Document
     from ssdlab.results.run_folder import Step
 
 _UNITS = FILL_BLOCK_BYTES / UNIT_BYTES

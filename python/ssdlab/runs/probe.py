@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.analysis.pace import Filling, Known, Load, Pace
 from ssdlab.drives import open_drive
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.lab.parts.workloads import closed_loop
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Interrupted, LabError
 from ssdlab.model.pattern import SPAN_UNIT_BYTES
 from ssdlab.model.summary import NO_WORKERS

@@ -17,8 +17,7 @@ from zlib import crc32
 from ssdlab.drives.ratings import Judged, Rating, Ratings, Unmeasured, judge
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profile_text
 from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
-from ssdlab.host.documents import read_document, user_path
-from ssdlab.model.document import Document
+from ssdlab.host.documents import Document, read_document, user_path
 from ssdlab.model.errors import LabError, UsageError
 from ssdlab.model.pattern import Sequential, Span, Uniform
 from ssdlab.model.summary import NO_SIDE

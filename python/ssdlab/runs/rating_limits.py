@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 
-from ssdlab.analysis.write_amplification import steady_amplification
+from ssdlab.analysis.one_pass import steady_amplification
 from ssdlab.drives.ratings import Judged, Rating
-from ssdlab.model.document import Document
+from ssdlab.host.documents import Document
 from ssdlab.model.units import fixed_share_text
 
 UNIT_BYTES = 4096

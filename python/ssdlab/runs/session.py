@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any, cast
 from ssdlab import drives
 from ssdlab.drives.drive_record import spare_of
 from ssdlab.drives.guard.endurance import cap_of
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.host.durable import library_errors
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import RunData, RunFacts
 from ssdlab.lab.outcome import departures_of, warnings_of
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused
-from ssdlab.results.departures import first_bytes, span_of
 from ssdlab.results.evidence import qualified, unprepared
 from ssdlab.results.finishing import explaining_stops
 from ssdlab.results.journal import Journal
 from ssdlab.results.lease import RunLock
 from ssdlab.results.metered import meter_of, with_errors
 from ssdlab.results.progress import LiveFile
+from ssdlab.results.remarks import first_bytes, span_of
 from ssdlab.results.run_folder import STEPS, RunFolder, step_logs
 from ssdlab.results.schema import Departure, Manifest, Warned
 from ssdlab.results.store import begin_run, hold_library, run_words
@@ -43,17 +43,21 @@ from ssdlab.runs.observe import Heartbeat
 from ssdlab.runs.order import Order, check_before_made, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
-from ssdlab.runs.provenance import drive_info, first_manifest, measured_under, metered_by, on_error_of
-from ssdlab.runs.recorded_power import marked
-from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method
-from ssdlab.runs.runner import Rewind, Runner
-from ssdlab.runs.session_record import (
+from ssdlab.runs.provenance import (
     SessionRecord,
+    drive_info,
+    first_manifest,
+    measured_under,
+    metered_by,
     nothing_left,
+    on_error_of,
     resumed_manifest,
     voided_writes,
     written_by_run,
 )
+from ssdlab.runs.recorded_power import marked
+from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method
+from ssdlab.runs.runner import Rewind, Runner
 from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.tracking import Tracker, layout_watch
 

@@ -1,6 +1,6 @@
 """What the verbs have at hand when a step is done: drive, run folder, observers; measures their workloads.
 
-What a step does is its verb's (`methods.verbs`); the journal and the policies are the `Runner`'s.
+What a step does is its verb's (`lab.verbs`); the journal and the policies are the `Runner`'s.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.durable import library_errors
-from ssdlab.lab.traces.recording import in_folder
 from ssdlab.lab.verbs.table import done
 from ssdlab.lab.verbs.workload import totals, written_in
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
+from ssdlab.model.pattern import Recording
 from ssdlab.model.summary import FACT, Summary
 from ssdlab.model.warnings import Warning, judge, judge_pauses, judge_telemetry
 from ssdlab.results.records import StepResult
@@ -36,13 +36,11 @@ from ssdlab.results.step_log import (
     write_samples,
 )
 from ssdlab.results.store import run_words
-from ssdlab.runs import block_layer
 from ssdlab.runs.conditions.keeper import ConditionKeeper
 from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.metering import Metering
-from ssdlab.runs.observe import Observation
+from ssdlab.runs.observe import Observation, Witness
 from ssdlab.runs.side_by_side import SideBySide
-from ssdlab.runs.witness import Witness
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -163,6 +161,15 @@ class StepExecutor:
         rest, found = self.metering.rested(start_ns, clock())
         return StepResult(seconds=0.0, rest=rest, warnings=_kept(step.ordinal, found))
 
+    def _requests(self, workload: Workload) -> AbstractContextManager[BlockWatch | None]:
+        """Return what watches the block layer's requests: of a replay on a device, and of nothing else."""
+        replayed = any(isinstance(stream.pattern, Recording) for stream in workload.streams)
+        if not replayed or not self.drive.capabilities.block_device:
+            return nullcontext()
+        from ssdlab.runs.block_layer import watching  # which other runs do not load
+
+        return watching(self.drive)
+
     def measure(
         self, step: _StepAtWork, workload: Workload, until: Until | None, *, overload: bool
     ) -> StepResult:
@@ -176,7 +183,7 @@ class StepExecutor:
             self.folder.by_name(),
             kept_as_taken(self._steps, kept) as keep,
             self._witness.watching(keep) as watched,
-            block_layer.watching(self.drive, workload) as block,
+            self._requests(workload) as block,
         ):
             name = log_name(step.ordinal, step.attempt)
             measured = None if until else self._ahead.measured(step.ordinal, workload, name)
@@ -219,7 +226,7 @@ class StepExecutor:
 
     def _placed(self, workload: Workload) -> Workload:
         """Return the workload with its files of records where they are, in the held folder."""
-        return in_folder(workload, self.folder.existing_path)
+        return _in_folder(workload, self.folder.existing_path)
 
     def look(self, phase: str = "") -> None:
         """Report on a step that has no workload; `phase` says how far it is."""
@@ -264,7 +271,7 @@ class StepExecutor:
 
 @dataclass(frozen=True)
 class _StepAtWork:
-    """One attempt at a step, as its verb sees it; see `methods.verbs.context.StepContext`."""
+    """One attempt at a step, as its verb sees it; see `lab.verbs.verb.StepContext`."""
 
     executor: StepExecutor
     request: Request
@@ -383,3 +390,19 @@ def _kept(ordinal: int, found: Sequence[Warning], *, simulated: bool = False) ->
         Warned(code=each.code, what=each.what, advice=each.in_step(simulated=simulated), ordinal=ordinal)
         for each in found
     )
+
+
+def _in_folder(workload: Workload, place: Callable[[str], Path]) -> Workload:
+    """Return the workload with its files of records at their places; `place` tells that of a name.
+
+    In a journal they stand without it, so that a run is the same run wherever its folder lies.
+    """
+    streams = tuple(
+        stream.model_copy(
+            update={"pattern": stream.pattern.model_copy(update={"file": str(place(stream.pattern.file))})}
+        )
+        if isinstance(stream.pattern, Recording)
+        else stream
+        for stream in workload.streams
+    )
+    return workload.model_copy(update={"streams": streams})

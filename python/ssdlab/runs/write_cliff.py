@@ -13,7 +13,7 @@ from ssdlab.runs.rating_check import scale_for
 from ssdlab.runs.rating_limits import Parts, random_writes
 
 if TYPE_CHECKING:
-    from ssdlab.model.document import Document
+    from ssdlab.host.documents import Document
     from ssdlab.runs.rating_limits import Limit
 
 _BLOCK_BYTES = 4096

@@ -22,9 +22,9 @@ from ssdlab.drives.guard.file_guard import FileFacts, file_facts, free_bytes, ju
 from ssdlab.drives.guard.mark import mark_of, read_mark, write_mark
 from ssdlab.host.counters import IoCounters, read_counters
 from ssdlab.host.extents import gaps
+from ssdlab.host.held_folder import file_details
 from ssdlab.host.identity import Identity, block_identity
 from ssdlab.host.queue_settings import read_conditions
-from ssdlab.host.statx import file_details
 from ssdlab.host.sysfs import HostFiles, device_number
 from ssdlab.model.errors import DriveError, HostError, Refused
 from ssdlab.model.host_load import Conditions

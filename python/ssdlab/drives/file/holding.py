@@ -17,8 +17,8 @@ from pathlib import Path
 from ssdlab.drives.guard.file_guard import FileFacts, file_facts, judge_file
 from ssdlab.drives.guard.judge import Intent, Refusal
 from ssdlab.drives.guard.mark import mark_of, read_mark, write_mark
+from ssdlab.host.held_folder import allocate
 from ssdlab.host.reach import Pin, Place
-from ssdlab.host.statx import allocate
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError, excerpt, of_os
 from ssdlab.model.units import bytes_text

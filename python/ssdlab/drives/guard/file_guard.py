@@ -24,7 +24,7 @@ from typing import Literal
 from ssdlab.drives.guard import usage
 from ssdlab.drives.guard.judge import Intent, Refusal, unseen
 from ssdlab.drives.guard.mark import Ownership, ownership, read_mark
-from ssdlab.host.exports import Export
+from ssdlab.drives.guard.usage import Export
 from ssdlab.host.openers import Opener
 from ssdlab.host.rights import Unseen
 from ssdlab.host.sysfs import HostFiles

@@ -46,9 +46,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ssdlab.host.extents import gaps
-from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, file_details
 from ssdlab.host.state_folder import state_folder
-from ssdlab.host.statx import file_details
 from ssdlab.host.sysfs import device_number
 from ssdlab.model.errors import Refused
 

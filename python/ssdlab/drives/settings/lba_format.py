@@ -14,7 +14,7 @@ from pathlib import Path
 from ssdlab.drives.admin import nvme
 from ssdlab.drives.admin.fields import plausible
 from ssdlab.drives.admin.port import AdminPort
-from ssdlab.drives.settings import nvme_pages
+from ssdlab.drives.settings import setting
 from ssdlab.drives.settings.setting import no_such, refused_by_drive
 from ssdlab.host.identity import Identity
 from ssdlab.host.sysfs import number
@@ -82,7 +82,7 @@ class LbaFormat:
 
     def _check_alone(self) -> None:
         try:
-            hits_all = nvme_pages.controller(self.port, NAME, self.disk.name).format_all
+            hits_all = setting.controller(self.port, NAME, self.disk.name).format_all
         except DriveError:
             hits_all = True  # a drive that does not say may do so
         others = ", ".join(self.siblings)
@@ -108,7 +108,7 @@ class LbaFormat:
             time.sleep(0.05)
 
     def _namespace(self) -> nvme.Namespace:
-        return nvme_pages.namespace(self.port, self.nsid, NAME, self.disk.name)
+        return setting.namespace(self.port, self.nsid, NAME, self.disk.name)
 
 
 def sized(identity: Identity, port: AdminPort) -> Identity:
@@ -121,7 +121,7 @@ def sized(identity: Identity, port: AdminPort) -> Identity:
     """
     if identity.capacity_bytes:
         return identity
-    space = nvme_pages.namespace(port, identity.nsid or 1, NAME, identity.name)
+    space = setting.namespace(port, identity.nsid or 1, NAME, identity.name)
     block = next((form.data_bytes for form in space.formats if form.index == space.format), None)
     size = plausible("capacity_bytes", space.size_blocks * (block or 512))
     if size is None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.drives.admin import nvme
 from ssdlab.drives.admin.port import AdminPort
-from ssdlab.drives.settings import nvme_pages
+from ssdlab.drives.settings import setting
 from ssdlab.drives.settings.setting import no_such, read_file, refused_by_drive, write_file
 from ssdlab.host.attributes import controller_of
 from ssdlab.host.sysfs import text
@@ -82,7 +82,7 @@ class NvmePowerState:
 
     def known(self) -> tuple[nvme.PowerState, ...]:
         """Return all of its power states."""
-        return nvme_pages.controller(self.port, NAME, self.target).power_states
+        return setting.controller(self.port, NAME, self.target).power_states
 
 
 @dataclass(frozen=True, slots=True)

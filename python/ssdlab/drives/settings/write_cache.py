@@ -18,7 +18,7 @@ from typing import ClassVar, Protocol
 from ssdlab.drives.admin import ata, nvme, scsi
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
-from ssdlab.drives.settings import nvme_pages
+from ssdlab.drives.settings import setting
 from ssdlab.drives.settings.setting import no_such, refused_by_drive
 from ssdlab.host.sysfs import text
 from ssdlab.model.errors import DriveError, UsageError
@@ -103,7 +103,7 @@ class NvmeCache:
 
     def present(self) -> bool:
         """Read the VWC bit of Identify Controller."""
-        return nvme_pages.controller(self.port, NAME, self.target).write_cache
+        return setting.controller(self.port, NAME, self.target).write_cache
 
     def enabled(self) -> bool:
         """Get the feature."""

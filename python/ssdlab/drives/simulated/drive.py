@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.drives.prefix import SIMULATED_PREFIX as PREFIX
-from ssdlab.drives.simulated.commands import commands_held
 from ssdlab.drives.simulated.profiles import check_profile, naming, profile_text, profiles
 from ssdlab.drives.simulated.state import KeepableState, StateFile
 from ssdlab.drives.simulated.telemetry import Heat, Power, SimulatedTelemetry, samples_of
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.host.cpus import check_cpus
 from ssdlab.host.identity import Identity
+from ssdlab.model.capabilities import SIMULATED_PREFIX as PREFIX
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import LabError, Refused, Unsupported
 
@@ -34,6 +34,17 @@ if TYPE_CHECKING:
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.workload import Workload
+
+SLOTS_OF_AHCI = 32
+"""Commands of a port (AHCI 1.3.1, 3.1.1), and tags of native command queuing (Serial ATA 3.1, 13.6)."""
+
+
+def commands_held(profile: Mapping[str, Any]) -> int | None:
+    """Return how many commands a drive of this profile holds at once; None where nothing bounds them."""
+    if (own := profile["controller"].get("commands")) is not None:
+        return int(own["value"])
+    return None if profile["link"]["protocol"]["value"] == "nvme" else SLOTS_OF_AHCI
+
 
 __all__ = ["ENGINE", "PREFIX", "SimulatedDrive", "SimulatedText", "identity_of", "profile_text", "profiles"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ssdlab.model.document import Document
+    from ssdlab.host.documents import Document
 
 _UNIT_KIB = 4
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ssdlab.drives.power_features import COMPARED_LINK_POLICIES
 from ssdlab.drives.settings.nvme_power import APST, LINK_POWER, REST_STATE, check_apst, check_link_power
 from ssdlab.drives.settings.setting import no_such
-from ssdlab.model.document import Document
+from ssdlab.host.documents import Document
 from ssdlab.model.power_features import SAVING_OFF, PowerFeatures, PowerState
 
 if TYPE_CHECKING:

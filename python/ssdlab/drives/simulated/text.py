@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from ssdlab.drives.prefix import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.profiles import is_path, profile_text
 from ssdlab.host.documents import parse_toml, user_path
+from ssdlab.model.capabilities import SIMULATED_PREFIX as PREFIX
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.units import fixed_share_text, parse_percent
 

@@ -27,8 +27,8 @@ from ssdlab.analysis.one_pass import (
     speeds_over_bytes,
 )
 from ssdlab.analysis.steady_state import ROUND_SHARE, WINDOW, first_steady
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.lab.parts.workloads import closed_loop
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.pattern import OnePass
 from ssdlab.model.units import NS_PER_S

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import JsonValue
 
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.lab.found import find_method
 from ssdlab.lab.method import Method, Params
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError
 from ssdlab.results.schema import MethodInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ssdlab.model.document import Document
+    from ssdlab.host.documents import Document
 
 State = Literal["any", "written", "fresh", "random-steady", "sequential-steady"]
 """Drive states that a part can begin in.

@@ -128,7 +128,7 @@ class Outcome(BaseModel):
 
 
 class Tables(Protocol):
-    """What the steps so far have measured, row by row; `methods.method.RunData` is one too."""
+    """What the steps so far have measured, row by row; `lab.method.RunData` is one too."""
 
     @property
     def rows(self) -> Callable[[Step], Columns]:

@@ -12,7 +12,7 @@ from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
 from ssdlab.report.sections.verdict import no_value, not_ranked, unranked_beyond
 from ssdlab.report.standings import standings, withheld
-from ssdlab.report.view import Finding, Section
+from ssdlab.report.together import Finding, Section
 from ssdlab.results import cells
 from ssdlab.results.points import labels, spread_of
 

@@ -21,12 +21,11 @@ from ssdlab.report.together import alike, with_numbers, words_of
 from ssdlab.results.catalogue_row import kinship, size_of
 from ssdlab.results.cells import NOTHING, Table, words
 from ssdlab.results.claim import as_sentence
-from ssdlab.results.departures import gathered_departures, is_shortened
 from ssdlab.results.kin import OF_AN_ENTRY, apart
 from ssdlab.results.metered import energy_words, limit_words, meter_of, meter_words
 from ssdlab.results.points import united
+from ssdlab.results.remarks import gathered_departures, is_shortened, warned_steps
 from ssdlab.results.schema import Manifest
-from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from ssdlab.report.charts import RunStyle
     from ssdlab.report.runs import Entry, Shown
     from ssdlab.results.points import Metric
-    from ssdlab.results.warned_steps import WarnedSteps
+    from ssdlab.results.remarks import WarnedSteps
 
 Kind = Literal["mark", "departure", "warning", "note"]
 _TITLES: dict[Kind, str] = {

@@ -12,8 +12,7 @@ from ssdlab.report.charts import Bar, BarsChart, BarsView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
 from ssdlab.report.sections.specifications import flat
-from ssdlab.report.together import joined, lead, leads, together
-from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.report.together import Buttons, Exhibit, Figure, Section, joined, lead, leads, together
 from ssdlab.results import cells
 from ssdlab.results.cells import Cell, Table
 from ssdlab.results.kind import loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.lab.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
-from ssdlab.report.view import Exhibit, Section
+from ssdlab.report.together import Exhibit, Section
 from ssdlab.results import cells
 from ssdlab.results.cells import Table, of_unit, words
 

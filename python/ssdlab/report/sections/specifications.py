@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.ratings import METRICS
-from ssdlab.model.document import Document
+from ssdlab.host.documents import Document
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import and_listed, capacity_text, ends_text, figure_text, significant
 from ssdlab.report.links import link_of, profile_of
 from ssdlab.report.runs import entries
-from ssdlab.report.view import Exhibit, Section
+from ssdlab.report.together import Exhibit, Section
 from ssdlab.results.cells import NOTHING, Table, words
 
 if TYPE_CHECKING:

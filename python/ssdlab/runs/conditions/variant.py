@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from ssdlab.drives.drive_record import usable_bytes
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.settings.nvme_power import watts
 from ssdlab.model import units
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.model.frozen import Bytes, Metavar, NamedOptions
 from ssdlab.model.options import Share

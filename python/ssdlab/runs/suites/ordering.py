@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.lab.parts.one_pass import UNPREPARED
 from ssdlab.lab.suites.suite import Part, Suite
 from ssdlab.lab.verbs.drive_state import Purge
 from ssdlab.lab.verbs.workload import Fill, Precondition, Run
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import capacity_text

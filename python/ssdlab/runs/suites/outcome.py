@@ -12,9 +12,9 @@ from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.lab.kinds import ChildOutcome, RepeatedFigure, SuiteResult
 from ssdlab.lab.outcome import read_result
 from ssdlab.results.catalogue_row import figure_of, kinship
-from ssdlab.results.departures import first_bytes, span_within
 from ssdlab.results.kin import CHOSEN_UNIT, OF_FIGURES, UNFIT, set_apart, taken_apart
 from ssdlab.results.metered import ENERGY, MeterRecord, drawn_by_all, meter_of
+from ssdlab.results.remarks import first_bytes, span_within
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, cast
 
 from ssdlab.drives import look
 from ssdlab.drives.guard.endurance import cap_of, rating_of
-from ssdlab.drives.prefix import SIMULATED_PREFIX
 from ssdlab.drives.ratings import rated_values
 from ssdlab.lab.found import find_method
 from ssdlab.lab.verbs.stream_bounds import layout_bounds
 from ssdlab.lab.verbs.verb import NOTHING
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError, Refused
 from ssdlab.results.journal import now
 from ssdlab.results.lease import RunLock
@@ -28,14 +28,27 @@ from ssdlab.results.store import begin_run, new_run_id, run_words
 from ssdlab.runs.conditions.variant import misfit
 from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent, standing_consent
 from ssdlab.runs.meters import chosen_meter
-from ssdlab.runs.provenance import identity_info, lasting_text, tool
+from ssdlab.runs.provenance import (
+    first_session,
+    identity_info,
+    lasting_text,
+    nothing_left,
+    resumed_manifest,
+    tool,
+)
 from ssdlab.runs.resume_checks import check_attached
-from ssdlab.runs.session_record import first_session, nothing_left, resumed_manifest
 from ssdlab.runs.suites import outcome
-from ssdlab.runs.suites.children import Before, after, is_finished, kept_options, last_given, work_on
+from ssdlab.runs.suites.children import (
+    Before,
+    SessionOfRuns,
+    after,
+    is_finished,
+    kept_options,
+    last_given,
+    work_on,
+)
 from ssdlab.runs.suites.forks import Forks
 from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder, identity_at, planned_children
-from ssdlab.runs.suites.session_of_runs import SessionOfRuns
 from ssdlab.runs.suites.side_by_side import processes, side_by_side
 from ssdlab.runs.suites.suite_plan import SuitePlan
 
@@ -49,7 +62,7 @@ if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
     from ssdlab.results.schema import Child
     from ssdlab.runs.session import RunEnvironment
-    from ssdlab.runs.suites.session_of_runs import SuiteObserver
+    from ssdlab.runs.suites.children import SuiteObserver
 
 
 def one_after_another(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.library.index import Index
-from ssdlab.results.departures import span_of, span_within
 from ssdlab.results.journal import now
+from ssdlab.results.remarks import span_of, span_within
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.runs.conditions.variant import Variant
 
