@@ -7,18 +7,18 @@ import re
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.cli.parser_errors import _ELSEWHERE, _LEAVE_OUT, _USE, of_fio, options_of
+from ssdlab.cli.parser_errors import _FIO_ELSEWHERE, _LEAVE_OUT, _USE, of_fio, options_of
 from ssdlab.model.errors import nearest
 
 
-@pytest.mark.parametrize("name", [*_USE, *_LEAVE_OUT, *_ELSEWHERE])
+@pytest.mark.parametrize("name", [*_USE, *_LEAVE_OUT, *_FIO_ELSEWHERE])
 def test_an_option_of_fio_leads_to_options_that_there_are(name: str) -> None:
     assert name.replace("_", "-") not in options_of("measure")
     for text in (f"--{name}", f"--{name.replace('_', '-')}"):
         advice = of_fio(text)
         assert advice is not None
         named = re.findall(r"--([a-z-]+)", advice)
-        assert named or name in (*_LEAVE_OUT, *_ELSEWHERE)
+        assert named or name in (*_LEAVE_OUT, *_FIO_ELSEWHERE)
         assert set(named) <= options_of("measure")
 
 

@@ -10,8 +10,14 @@ import pytest
 from machine import mounts
 from ssdlab.drives import open_drive
 from ssdlab.drives.details import environment_facts
-from ssdlab.host import environment
-from ssdlab.host.environment import IoLimit, parse_cpu_list, read_environment, read_limits, read_queues
+from ssdlab.host.environment import (
+    CgroupLimits,
+    IoLimit,
+    parse_cpu_list,
+    read_environment,
+    read_limits,
+    read_queues,
+)
 from ssdlab.host.identity import block_identity
 from ssdlab.host.queue_settings import read_conditions
 
@@ -102,7 +108,7 @@ def test_an_empty_machine_is_unknown_and_not_guessed(host) -> None:
     assert (cpu.governors, environment.numa) == ((), ())
     machine = environment.machine
     assert (machine.memory_bytes, machine.load_average, machine.hypervisor) == (None, None, None)
-    assert environment.limits == environment.Limits(None, None, None, ())
+    assert environment.limits == CgroupLimits(None, None, None, ())
 
 
 @pytest.mark.parametrize(
@@ -200,7 +206,7 @@ def test_limits_of_version_2_are_the_tightest_on_the_way_up(host) -> None:
         {"cpu.max": "max 100000", "memory.max": "max", "io.max": "259:0 rbps=max wiops=500", "pids.max": "9"},
     )
     host.write(group.parent, {"cpu.max": "150000 100000", "memory.max": "1048576"})
-    assert read_limits(host.files) == environment.Limits(1.5, 1048576, 9, (IoLimit("259:0", "wiops 500"),))
+    assert read_limits(host.files) == CgroupLimits(1.5, 1048576, 9, (IoLimit("259:0", "wiops 500"),))
 
 
 def test_limits_of_version_1(host) -> None:
@@ -217,9 +223,7 @@ def test_limits_of_version_1(host) -> None:
     host.write(root / "cpu,cpuacct/a", {"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"})
     host.write(root / "blkio", {"blkio.throttle.read_iops_device": "253:1 2000"})
     host.write(root / "memory/m", {"memory.limit_in_bytes": "9223372036854771712"})
-    assert read_limits(host.files) == environment.Limits(
-        0.5, None, None, (IoLimit("253:1", "read_iops 2000"),)
-    )
+    assert read_limits(host.files) == CgroupLimits(0.5, None, None, (IoLimit("253:1", "read_iops 2000"),))
 
 
 @pytest.mark.parametrize(

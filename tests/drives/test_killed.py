@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from ssdlab.drives import open_drive
-from ssdlab.drives.guard.mark import only_drawn, read_mark
+from ssdlab.drives.guard.fingerprint import only_drawn
+from ssdlab.drives.guard.mark import read_mark
 from ssdlab.model.errors import Refused
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 

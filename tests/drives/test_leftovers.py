@@ -9,8 +9,9 @@ import pytest
 
 from machine.killed_settings import MEASURED, killed_at, moments, run_job, setting
 from ssdlab.cli import main
+from ssdlab.host.state_folder import conditions_folder
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.conditions.ledger import Ledger, host_folder, ledgers
+from ssdlab.runs.conditions.ledger import Ledger, ledgers
 from ssdlab.runs.doctor import _left
 
 JOB = setting(scheduler="none", nomerges=2, nr_requests=2)
@@ -92,7 +93,7 @@ def test_killed_at_twenty_moments(
         for words in kinds if left == 1 and found else [kinds[number % len(kinds)]]:
             check_named(words, device, found, capsys)
         assert main(["conditions", "restore"]) == 0
-        assert queue(device) == BEFORE and not list(host_folder().glob("*")), point
+        assert queue(device) == BEFORE and not list(conditions_folder().glob("*")), point
         assert _left() == ()
     assert left > KILLS // 2, "most kills came when nothing was set"
 
@@ -144,7 +145,7 @@ def test_what_somebody_set_since_is_theirs_and_a_damaged_account_hides_nothing(
     killed_at(every // 2, lambda: run(device, scratch / "killed"))
     settings = Path("/sys/block") / device.name / "queue"
     (settings / "nomerges").write_text("0")
-    (host_folder() / "0-damaged.json").write_text("{")
+    (conditions_folder() / "0-damaged.json").write_text("{")
     said = [what for what, _ in _left()]
     assert any("nr requests" in line for line in said) and not any("nomerges" in line for line in said)
     assert any("0-damaged.json cannot be read" in line for line in said)

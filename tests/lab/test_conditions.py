@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
+from ssdlab.host.state_folder import conditions_folder
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params
 from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.model.errors import DriveError, Interrupted, LabError, Refused, Unsupported, UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult
-from ssdlab.runs.conditions.ledger import LEDGER, Ledger, host_folder, ledgers
+from ssdlab.runs.conditions.ledger import LEDGER, Ledger, ledgers
 from ssdlab.runs.conditions.variant import Variant, on_text, usable_of
 from ssdlab.runs.order import Order, plan_on
 from ssdlab.runs.session import start
@@ -61,7 +62,7 @@ class NoParams(Params):
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return host_folder()
+    return conditions_folder()
 
 
 def procedure(lab: Lab, p: NoParams) -> None:

@@ -21,8 +21,8 @@ from ssdlab.formats.traces.capture import capture
 from ssdlab.host import consent, plain_files
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.identity import Identity
+from ssdlab.host.state_folder import ledger_paths
 from ssdlab.model.errors import Refused
-from ssdlab.runs.conditions.ledger import ledger_paths
 
 MEASURE = ("measure", "sim:tiny-test", "--seconds", "10ms", "--save", "--library", "LINK")
 WAYS = {

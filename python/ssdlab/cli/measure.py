@@ -32,7 +32,6 @@ from ssdlab.model.units import (
     throughput_text,
 )
 from ssdlab.model.workload import Workload
-from ssdlab.runs.measure import perform
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from ssdlab.model.summary import Direction, MeasuredDrive, Side, Summary, SummaryWarning
     from ssdlab.model.workload import Stream
     from ssdlab.results.schema import MeasureResult
-    from ssdlab.runs.preparing import Watcher
+    from ssdlab.runs.observe import Watcher
 
 _LINE_EVERY_NS = 10 * NS_PER_S
 _SHOW_AFTER_NS = 300_000_000
@@ -51,7 +50,7 @@ _SHOW_AFTER_NS = 300_000_000
 
 def watcher(*, quiet: bool) -> Watcher:
     """Return who shows the progress of a measurement: on stderr, so that stdout is data only."""
-    from ssdlab.runs.preparing import Silent
+    from ssdlab.runs.observe import Silent
 
     if on_terminal(sys.stderr):
         return TerminalWatcher()
@@ -368,6 +367,8 @@ def measure(
     json
         Print the result as JSON, schema ssdlab.measurement/1.
     """
+    from ssdlab.runs.measure import perform
+
     asked = chosen(MeasureOptions, options)
     looker = watcher(quiet=json)
     try:

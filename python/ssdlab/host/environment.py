@@ -44,7 +44,7 @@ class IoLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CgroupLimits:
     """What the groups of this process allow; None is "no limit"."""
 
     cpus: float | None
@@ -53,7 +53,7 @@ class Limits:
     io: tuple[IoLimit, ...]
 
 
-def read_limits(files: HostFiles) -> Limits:
+def read_limits(files: HostFiles) -> CgroupLimits:
     """Read the limits of the groups that this process is in."""
     unified = list(_groups(files, ""))
     cpus = [*map(_cpus_v2, unified), *map(_cpus_v1, _groups(files, "cpu"))]
@@ -62,7 +62,7 @@ def read_limits(files: HostFiles) -> Limits:
     tasks = [number(group / "pids.max") for group in [*unified, *_groups(files, "pids")]]
     io = [limit for group in unified for limit in _io_v2(group)]
     io += [limit for group in _groups(files, "blkio") for limit in _io_v1(group)]
-    return Limits(
+    return CgroupLimits(
         cpus=min((value for value in cpus if value is not None), default=None),
         memory_bytes=min((value for value in memory if value is not None), default=None),
         tasks=min((value for value in tasks if value is not None), default=None),
@@ -276,7 +276,7 @@ class Environment:
     cpu: Cpu
     numa: tuple[NumaNode, ...]
     machine: Machine
-    limits: Limits
+    limits: CgroupLimits
     storage: Storage | None
     tool: dict[str, str]
 

@@ -79,7 +79,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Broken:
+class BrokenMethod:
     """A method that cannot be used: one that a package brings along, or a folder of ours."""
 
     name: str
@@ -102,7 +102,7 @@ class _Folders(NamedTuple):
 
     methods: dict[str, Declared]
     kinds: tuple[ResultKind[Any], ...]
-    broken: tuple[Broken, ...]
+    broken: tuple[BrokenMethod, ...]
 
 
 def _read(package: str) -> _Folders:
@@ -120,9 +120,9 @@ def _read(package: str) -> _Folders:
     return _Folders(methods, tuple(kind for _, _, kinds in found for kind in kinds), tuple(broken))
 
 
-def broken_by(name: str, error: Exception) -> Broken:
+def broken_by(name: str, error: Exception) -> BrokenMethod:
     """Return a method of ours that an error keeps from use."""
-    return Broken(name, "ssdlab", f"{type(error).__name__}: {error}")
+    return BrokenMethod(name, "ssdlab", f"{type(error).__name__}: {error}")
 
 
 _FOLDERS = _read("ssdlab.methods")

@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.lab.folders import BROKEN, REGISTRY, Broken, Declared, broken_by
+from ssdlab.lab.folders import BROKEN, REGISTRY, BrokenMethod, Declared, broken_by
 from ssdlab.model.errors import Unsupported, UsageError, unknown
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Offered:
     """What other packages bring along."""
 
     methods: dict[str, Method]
-    broken: tuple[Broken, ...]
+    broken: tuple[BrokenMethod, ...]
 
 
 def offered(taken: Collection[str], only: str | None = None) -> Offered:
@@ -65,7 +65,7 @@ def offered(taken: Collection[str], only: str | None = None) -> Offered:
                     continue
                 except HostError as error:
                     method = error.what
-            broken.append(Broken(entry.name, _package(entry), method))
+            broken.append(BrokenMethod(entry.name, _package(entry), method))
     return Offered(methods, tuple(broken))
 
 
@@ -151,7 +151,7 @@ def find_method(name: str) -> Method:
     place = REGISTRY[name].place if name in REGISTRY else _UNLISTED.get(name)
     if place is not None:
         found = _load(name, place)
-        if isinstance(found, Broken):
+        if isinstance(found, BrokenMethod):
             raise _unusable(found)
         return found
     if own := next((each for each in BROKEN if each.name == name), None):
@@ -167,7 +167,7 @@ def find_method(name: str) -> Method:
     raise unknown("method", name, [*REGISTRY, *names()], elsewhere="see ssdlab methods")
 
 
-def _load(name: str, place: str) -> Method | Broken:
+def _load(name: str, place: str) -> Method | BrokenMethod:
     try:
         found: Method = import_module(place).METHOD
     except Exception as error:  # as of a package: whatever is wrong with one method, the others work
@@ -175,7 +175,7 @@ def _load(name: str, place: str) -> Method | Broken:
     return found
 
 
-def _unusable(found: Broken) -> Unsupported:
+def _unusable(found: BrokenMethod) -> Unsupported:
     return Unsupported(found.what, "update that package, or ask those who made it", method=found.name)
 
 
@@ -191,15 +191,15 @@ def not_a_declaration(name: str) -> UsageError:
 
 def all_methods() -> list[Method]:
     """Return every method of ssdlab itself that can be used, in the order a review prints them."""
-    return [each for each in _loaded() if not isinstance(each, Broken)]
+    return [each for each in _loaded() if not isinstance(each, BrokenMethod)]
 
 
-def broken_methods() -> list[Broken]:
+def broken_methods() -> list[BrokenMethod]:
     """Return every method of ssdlab itself that cannot be used."""
-    return [*BROKEN, *(each for each in _loaded() if isinstance(each, Broken))]
+    return [*BROKEN, *(each for each in _loaded() if isinstance(each, BrokenMethod))]
 
 
-def _loaded() -> list[Method | Broken]:
+def _loaded() -> list[Method | BrokenMethod]:
     return [_load(name, each.place) for name, each in REGISTRY.items()]
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ssdlab.results.points import Metric, Qualifier
     from ssdlab.results.run_folder import RunFolder, Step
 
-CONDITION = "condition-"
+CONDITION_CODE = "condition-"
 """What the code of a departure begins with that is a setting other than the method asks for."""
 
 
@@ -42,7 +42,7 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
 
     A setting that is a departure is not warned of as well: that would be one fact reported twice.
     """
-    departed = {departure.code.removeprefix(CONDITION) for departure in departures_of(steps)}
+    departed = {departure.code.removeprefix(CONDITION_CODE) for departure in departures_of(steps)}
     found: dict[tuple[str, str], list[Warned]] = {}
     for step in steps:
         for warned in step.result.warnings:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 
 SCHEMA = "ssdlab.measurement/1"
-PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
-"""Keys of the percentiles in a summary; null where fewer than 10 samples lie beyond."""
 
 Clock = Literal["service", "response"]
 """Where a latency begins: *service* at submission, *response* at the intended start."""

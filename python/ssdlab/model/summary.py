@@ -42,9 +42,10 @@ DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 """In the order that summaries, tables and pages have them."""
 
 
-FACT = "block_layer"
+BLOCK_TIMES_FACT = "block_layer"
 """Under which a step has them."""
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
+"""Keys of the percentiles in a summary; null where fewer than 10 samples lie beyond."""
 
 
 class BlockTimes(Stored):

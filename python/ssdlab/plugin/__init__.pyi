@@ -119,8 +119,8 @@ from ssdlab.model.power_features import PowerFeatures as PowerFeatures
 from ssdlab.model.power_features import PowerState as PowerState
 from ssdlab.model.power_features import Resting as Resting
 from ssdlab.model.power_features import saving_words as saving_words
+from ssdlab.model.summary import BLOCK_TIMES_FACT as BLOCK_TIMES_FACT
 from ssdlab.model.summary import DIRECTIONS as DIRECTIONS
-from ssdlab.model.summary import FACT as FACT
 from ssdlab.model.summary import NO_SIDE as NO_SIDE
 from ssdlab.model.summary import BlockTimes as BlockTimes
 from ssdlab.model.summary import Direction as Direction

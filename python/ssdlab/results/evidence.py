@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.model.host_load import HostLoad
-from ssdlab.model.summary import FACT, BlockTimes
+from ssdlab.model.summary import BLOCK_TIMES_FACT, BlockTimes
 from ssdlab.model.units import NS_PER_S, counted, fixed_share_text, share_text, span_text
 from ssdlab.results.claim import Claim, Evidence
 from ssdlab.results.points import Qualifier
@@ -206,7 +206,7 @@ def evidence_of(step: Step) -> StepEvidence:
 
 
 def _by_host(step: Step) -> str:
-    if BlockTimes.model_validate(step.result.facts.get(FACT, {})).used:
+    if BlockTimes.model_validate(step.result.facts.get(BLOCK_TIMES_FACT, {})).used:
         return ""  # stamped where requests begin and end, whatever the program had to wait for
     judged = attribute(step.result.host)
     return "; ".join(judged.reasons) if judged.limit == "host" else ""

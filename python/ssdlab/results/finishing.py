@@ -14,7 +14,7 @@ from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
 from ssdlab.model.errors import HostError, Interrupted, Refused, error_of
 from ssdlab.results.metered import LIMIT_S, drawn
 from ssdlab.results.run_folder import read_manifest
-from ssdlab.results.step_log import SUFFIX, StepPower, power_name, read_power
+from ssdlab.results.step_log import POWER_SUFFIX, StepPower, power_name, read_power
 from ssdlab.results.unwritten_tables import continue_words
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def energy_of(folder: HeldFolder, steps: Iterable[Step]) -> dict[str, JsonValue]
 
     Where no step is as long it is the highest of whole steps. Empty where nothing was metered.
     """
-    there = {name for name in folder.names() if name.endswith(SUFFIX)}
+    there = {name for name in folder.names() if name.endswith(POWER_SUFFIX)}
     energy_j, metered_s = 0.0, 0.0
     highest = (0.0, 0.0)
     for step in steps:

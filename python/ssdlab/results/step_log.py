@@ -208,7 +208,7 @@ def _line(sample: Sample) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
-SUFFIX = ".power"
+POWER_SUFFIX = ".power"
 _HEAD = ("rails", "samples", "sha256")
 
 
@@ -223,7 +223,7 @@ class StepPower(NamedTuple):
 
 def power_name(ordinal: int, attempt: int) -> str:
     """Return the file name of an attempt's power samples."""
-    return f"{ordinal:04d}-{attempt}{SUFFIX}"
+    return f"{ordinal:04d}-{attempt}{POWER_SUFFIX}"
 
 
 def write_power(steps: HeldFolder, name: str, power: StepPower) -> None:
@@ -273,9 +273,9 @@ def power_columns(steps: HeldFolder) -> list[tables.Columns]:
     """Return the lines of the power table, a part for each rail of each attempt."""
     parts = []
     for name in steps.names():
-        if not name.endswith(SUFFIX):
+        if not name.endswith(POWER_SUFFIX):
             continue
-        ordinal, _, attempt = name.removesuffix(SUFFIX).partition("-")
+        ordinal, _, attempt = name.removesuffix(POWER_SUFFIX).partition("-")
         power = read_power(steps, name)
         count = len(power.start_ns)
         for at, rail in enumerate(power.rails):

@@ -26,7 +26,7 @@ from ssdlab.host.output_files import OutputFile
 from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
 from ssdlab.model.options import DEFAULT_SEED, MeasureOptions
 from ssdlab.model.workload import Workload, fill_workloads
-from ssdlab.runs.preparing import Silent, Watcher
+from ssdlab.runs.observe import Silent, Watcher
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive

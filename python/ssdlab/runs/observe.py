@@ -1,6 +1,4 @@
-"""The state of the host during a measurement, for `ssdlab.model.warnings.judge`.
-
-Watches the drive while steps are measured, and asks it between them: the same for every drive.
+"""What is watched beside a measurement: the host, the drive's telemetry, and whether ssdlab stood still.
 
 Nothing is sent in a step in which the drive is left alone, nor before the step that follows has begun: the
 drive is asked once a second from one second on, and at the end of what was measured.
@@ -11,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab.drives.telemetry.marks import marks_of
 from ssdlab.model.closing import Closing
@@ -22,6 +20,7 @@ from ssdlab.model.telemetry import StepTelemetry, changes_between
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import ssdlab._core as _core
     from ssdlab.drives.base import Drive
     from ssdlab.drives.telemetry.sampler import Watch
     from ssdlab.model.host_load import Conditions
@@ -190,10 +189,30 @@ class Observation:
 
 def _left_on(drive: Drive, conditions: Conditions | None) -> tuple[tuple[str, str], ...]:
     """Return what runs that died have left set on the disk of a real drive, or beneath a file."""
-    from ssdlab.runs.conditions.ledger import ledger_paths
+    from ssdlab.host.state_folder import ledger_paths
 
     if conditions is None or not ledger_paths():
         return ()
     from ssdlab.runs.conditions.leftovers import describe_leftovers, leftovers
 
     return describe_leftovers(*leftovers(conditions.device))
+
+
+class Watcher(Protocol):
+    """Observes a measurement."""
+
+    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
+        """Take note that a phase begins, and of its length or its bytes where they are known."""
+
+    def tick(self, snapshot: _core.Snapshot) -> None:
+        """Take note of how far it is; about every 50 ms."""
+
+
+class Silent:
+    """Observes and says nothing."""
+
+    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
+        """Say nothing."""
+
+    def tick(self, snapshot: _core.Snapshot) -> None:
+        """Say nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.drives.drive_record import spare_of
 from ssdlab.lab.parts.one_pass import Advice, AfterPass, Judged, Pass, judge, lay_out, refuse_before_made
@@ -12,29 +12,9 @@ from ssdlab.model.pattern import span_unit_bytes
 from ssdlab.model.units import NS_PER_S, duration_text
 
 if TYPE_CHECKING:
-    import ssdlab._core as _core
     from ssdlab.drives.base import Drive
     from ssdlab.model.measurement import Columns, Measurement
-
-
-class Watcher(Protocol):
-    """Observes a measurement."""
-
-    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Take note that a phase begins, and of its length or its bytes where they are known."""
-
-    def tick(self, snapshot: _core.Snapshot) -> None:
-        """Take note of how far it is; about every 50 ms."""
-
-
-class Silent:
-    """Observes and says nothing."""
-
-    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Say nothing."""
-
-    def tick(self, snapshot: _core.Snapshot) -> None:
-        """Say nothing."""
+    from ssdlab.runs.observe import Watcher
 
 
 BLOCK_BYTES = 4096

@@ -21,7 +21,7 @@ from ssdlab.lab.verbs.workload import totals, written_in
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.pattern import Recording
-from ssdlab.model.summary import FACT, Summary
+from ssdlab.model.summary import BLOCK_TIMES_FACT, Summary
 from ssdlab.model.warnings import Warning, judge, judge_pauses, judge_telemetry
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
@@ -356,7 +356,7 @@ class _StepAtWork:
 
 def _times_of(block: BlockWatch, measured: Measurement) -> dict[str, JsonValue]:
     """Return the facts of a replay that the block layer tells."""
-    return {FACT: block.ended(measured.summary().moved_bytes).model_dump(mode="json")}
+    return {BLOCK_TIMES_FACT: block.ended(measured.summary().moved_bytes).model_dump(mode="json")}
 
 
 def _written(parts: Sequence[PartRecord], workload: Workload, measured: Measurement) -> int | None:

@@ -14,20 +14,6 @@ Where the file system has no extended attributes, a record in the XDG state fold
 lies beside the file, not in it, and an inode number is used again at once when a file is deleted; so it
 counts only together with the birth time of the file, and where the file system keeps none the file stays
 foreign.
-
-Whether a file holds nothing but what ssdlab wrote: asked after a kill, when nobody knows who wrote last.
-
-All data that the engine writes is drawn by SplitMix64, which can be run backwards: from one word of 64 bits
-its state is known, and with that every word after it. So a block tells by itself whether it was drawn, with
-any seed, and no copy of it need have been kept. Each stretch of 512 bytes is one such sequence, filled up
-with zeroes where data was to be compressible; its first word may be a stamp. What was never written, or was
-trimmed, reads as zeroes. Of data with more than 95 % zeroes too little is left to tell.
-
-Looked at are both ends of the file, where file systems, partition tables, arrays and archives put what they
-are known by, and blocks spread over what lies between: a file system made in the file is always found, a few
-blocks that somebody changed somewhere may not be.
-
-Sources: Steele, Lea, Flood 2014 (SplitMix64); `fill` in crates/engine/src/buffers.rs.
 """
 
 from __future__ import annotations
@@ -36,93 +22,16 @@ import errno
 import hashlib
 import json
 import os
-import random
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
+from typing import Literal
 
 from ssdlab.host.extents import gaps
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, file_details
 from ssdlab.host.state_folder import state_folder
 from ssdlab.host.sysfs import device_number
 from ssdlab.model.errors import Refused
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-_UNIT_BYTES = 512
-_END_BYTES = 1 << 20
-"""At either end: backup headers of GPT, md and ZFS lie within the last 512 KiB, those in front earlier."""
-_BLOCK_BYTES = 4096
-_BLOCKS = 256
-_GAMMA = 0x9E3779B97F4A7C15
-_FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-"""Factors of the mixing function."""
-_BACK_FIRST, _BACK_SECOND = pow(_FIRST, -1, 1 << 64), pow(_SECOND, -1, 1 << 64)
-
-
-def only_drawn(descriptor: int, size_bytes: int) -> bool:
-    """Say whether all samples of an open file are the engine's own, or empty."""
-    for start, length in _places(size_bytes):
-        content = os.pread(descriptor, length, start)
-        if not _all_drawn(content):
-            return False
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)  # nothing of it shall be in the cache later
-    return True
-
-
-def _places(size_bytes: int) -> Iterator[tuple[int, int]]:
-    """Yield start and length of each sample, in order."""
-    if size_bytes <= 2 * _END_BYTES:
-        yield 0, size_bytes
-        return
-    yield 0, _END_BYTES
-    between = range(_END_BYTES, size_bytes - _END_BYTES - _BLOCK_BYTES, _BLOCK_BYTES)
-    drawn = random.Random(size_bytes)  # any: there is no need for other places each time
-    for at in sorted(drawn.sample(between, min(_BLOCKS, len(between)))):
-        yield at, _BLOCK_BYTES
-    yield size_bytes - _END_BYTES, _END_BYTES
-
-
-def _all_drawn(content: bytes) -> bool:
-    whole = len(content) // _UNIT_BYTES * _UNIT_BYTES
-    if any(content[whole:]):
-        return False  # shorter than a unit: cannot be judged
-    units = np.frombuffer(content[:whole], dtype="<u8").reshape(-1, _UNIT_BYTES // 8)
-    units = units[units.any(axis=1)]
-    if len(units) == 0:
-        return True
-    body = units[:, 1:].astype(np.uint64)  # behind the stamp
-    counts = np.arange(body.shape[1], dtype=np.uint64) * np.uint64(_GAMMA)
-    expected = _mixed(_unmixed(body[:, 0])[:, None] + counts)
-    drawn = np.logical_and.accumulate(body == expected, axis=1)
-    # One word follows from nothing; from the second on it is proof.
-    return bool(drawn[:, 1].all() and (drawn | (body == 0)).all())
-
-
-def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    state = _folded(state, 30) * np.uint64(_FIRST)
-    return _folded(_folded(state, 27) * np.uint64(_SECOND), 31)
-
-
-def _unmixed(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    word = _unfolded(word, 31) * np.uint64(_BACK_SECOND)
-    return _unfolded(_unfolded(word, 27) * np.uint64(_BACK_FIRST), 30)
-
-
-def _folded(word: NDArray[np.uint64], shift: int) -> NDArray[np.uint64]:
-    return word ^ (word >> np.uint64(shift))
-
-
-def _unfolded(word: NDArray[np.uint64], shift: int) -> NDArray[np.uint64]:
-    """Undo `_folded`; three times the shift is more than the word has."""
-    twice: NDArray[np.uint64] = word >> np.uint64(2 * shift)
-    return word ^ (word >> np.uint64(shift)) ^ twice
-
 
 ATTRIBUTE = "user.ssdlab.made"
 """Name of the extended attribute."""
@@ -270,6 +179,7 @@ def _as_we_left_it(descriptor: int, mark: Mark, token: str | None) -> bool:
         return False
     if sum(each.length for each in missing) == mark.size_bytes:
         return True  # nothing was written into it yet, by anybody
+    from ssdlab.drives.guard.fingerprint import only_drawn  # with numpy, which is seldom needed here
 
     return only_drawn(descriptor, mark.size_bytes)
 

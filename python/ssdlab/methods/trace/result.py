@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field
 
 from ssdlab.plugin import (
+    BLOCK_TIMES_FACT,
     DIRECTIONS,
     EXAMPLE,
-    FACT,
     NS_PER_S,
     Amount,
     Attribution,
@@ -101,7 +101,7 @@ class Replayed(Stored):
         sides = {name: side for name in DIRECTIONS if (side := summary.side(name)) is not None}
         ios = sum(side.ios for side in sides.values())
         waited_ns = sum(side.service_mean_ns * side.ios for side in sides.values() if side.ios)
-        block = BlockTimes.model_validate(step.result.facts.get(FACT, {}))
+        block = BlockTimes.model_validate(step.result.facts.get(BLOCK_TIMES_FACT, {}))
         used = block.used
         busy_ns = block.busy_ns if used else (summary.workers or Workers()).busy_ns
         busy_s = busy_ns / NS_PER_S

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES, PASSING
-from ssdlab.lab.outcome import CONDITION
+from ssdlab.lab.outcome import CONDITION_CODE
 from ssdlab.lab.verbs.verb import Outcome
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported
 from ssdlab.model.warnings import Warning
@@ -137,7 +137,7 @@ class ConditionKeeper:
                 state = "cannot be read" if now is None else f"is {now}"
                 found.append(
                     Departure(
-                        code=f"{CONDITION}lost-{change.name}",
+                        code=f"{CONDITION_CODE}lost-{change.name}",
                         what=f"{_words(change.name)} was set to {change.found} and {state} at the end",
                         why="something else has set it in mid-run, or a reset of the drive",
                     )
@@ -244,7 +244,7 @@ class ConditionKeeper:
             return []
         state = "not known" if actual is None else str(actual)
         what = f"{_words(name)} is {state}; asked for: {wanted}"
-        return [Departure(code=f"{CONDITION}{name}", what=what, why=error.what)]
+        return [Departure(code=f"{CONDITION_CODE}{name}", what=what, why=error.what)]
 
     def _conditions_before(self) -> JsonValue:
         found = self._drive.conditions()
@@ -313,7 +313,7 @@ def _departure(outcome: Outcome, firm: str | None) -> Departure:
     if firm is not None:
         why = f"{firm} makes the drive the variant that is under test"
     return Departure(
-        code=f"{CONDITION}{outcome.name}",
+        code=f"{CONDITION_CODE}{outcome.name}",
         what=f"{_words(outcome.name)} is {outcome.after}; asked for: {outcome.wanted}",
         why=why,
     )

@@ -7,7 +7,6 @@ drive is set as it is. The second is gone once nothing is left to put back.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,31 +16,12 @@ from pydantic import Field
 
 from ssdlab.host.durable import library_errors, replace
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
-from ssdlab.host.state_folder import state_folder
+from ssdlab.host.state_folder import conditions_folder, ledger_paths
 from ssdlab.model.errors import Refused
 from ssdlab.model.frozen import Stored
 from ssdlab.results.journal import boot_id, now
 from ssdlab.results.run_folder import CONDITIONS, CONDITIONS_SCHEMA
 from ssdlab.results.seal import read_document, seal_document
-
-
-def host_folder() -> Path:
-    """Return the folder; it need not be there."""
-    return state_folder() / "conditions"
-
-
-def ledger_paths(folder: Path | None = None) -> list[Path]:
-    """Return the ledgers that lie there, of runs that go on too; cheap, as every command asks."""
-    folder = folder or host_folder()
-    try:
-        # What somebody else has put there says nothing: under sudo HOME may be another user's, and a folder
-        # may be open to a group.
-        if folder.stat().st_uid != os.geteuid():
-            return []
-        return sorted(path for path in folder.glob("*.json") if path.lstat().st_uid == os.geteuid())
-    except OSError:
-        return []
-
 
 LEDGER = CONDITIONS
 """Its name in a run folder."""
@@ -125,7 +105,7 @@ class Ledger:
     def __init__(self, folder: Path | HeldFolder, host: Path | None = None) -> None:
         self._run = folder
         path = folder if isinstance(folder, Path) else folder.path
-        self._copy = (host or host_folder()) / f"{path.name}.json"
+        self._copy = (host or conditions_folder()) / f"{path.name}.json"
         self._content = LedgerContent(run=path.name, folder=str(path.absolute()))
         with suppress(FileNotFoundError):
             self._content = self._of_this_host(read_ledger(path / LEDGER))
