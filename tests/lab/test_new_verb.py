@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
+from methods.foreign import fenced
 from ssdlab import plugin
 from ssdlab.cli import plan
 from ssdlab.drives import open_drive
@@ -165,8 +165,7 @@ def test_a_verb_that_nobody_knows_is_read_without_it(tmp_path: Path) -> None:
 
 
 def test_the_verb_of_the_document_works() -> None:
-    text = (Path(__file__).parents[2] / "docs/writing-a-method.md").read_text()
-    (code,) = re.findall(r"^```py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    code = fenced("py", "A verb of its own")
     names: dict[str, Any] = {name: getattr(plugin, name) for name in plugin.__all__} | {"ClassVar": ClassVar}
     exec(code, names)
     settle = names["Settle"](every_s=1)

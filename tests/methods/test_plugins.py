@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from methods.foreign import DOCUMENT, fenced, install, with_own_result
+from methods.foreign import DOCUMENT, fenced, install, whole_method, with_own_result
 from report.reading import Page
 from ssdlab import plugin
 from ssdlab.cli import main
@@ -35,16 +35,16 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.long
 def test_the_method_of_the_document_works_as_it_says(site: Path, scratch: Path) -> None:
-    text = fenced("python")
+    text = whole_method()
     code = text.partition('"""\n\n')[2]
     assert len([line for line in code.splitlines() if line]) <= 40
-    package = fenced("toml")
+    package = fenced("toml", "The package")
     entry = re.search(r"^(after-writes) = \"(.*)\"$", package, re.MULTILINE)
     assert entry is not None
     install(site, "after-writes", {entry[1]: entry[2]}, after_writes=text)
     environment = {**os.environ, "PYTHONPATH": str(site), "XDG_DATA_HOME": str(scratch / "data")}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    commands = [line[2:] for line in fenced("console").splitlines()]
+    commands = [line[2:] for line in fenced("console", "The package").splitlines()]
     assert len(commands) == 4
     for command in commands:
         done = subprocess.run(
@@ -74,9 +74,9 @@ from ssdlab.results.schema import Metric
 
 
 def test_a_method_with_private_imports_works_and_is_warned_of(site: Path) -> None:
-    new = re.search(r"^(from ssdlab\.plugin import .*\n)+", fenced("python"), re.MULTILINE)
+    new = re.search(r"^(from ssdlab\.plugin import .*\n)+", whole_method(), re.MULTILINE)
     assert new is not None
-    text = fenced("python").replace(new[0], PRIVATE).replace("lab: Lab", "lab")
+    text = whole_method().replace(new[0], PRIVATE).replace("lab: Lab", "lab")
     install(site, "old", {"after-writes": "written_before:METHOD"}, written_before=text)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -94,7 +94,7 @@ def test_a_method_with_private_imports_works_and_is_warned_of(site: Path) -> Non
 
 
 def test_the_method_of_the_document_is_not_warned(site: Path) -> None:
-    install(site, "new", {"after-writes": "written_now:METHOD"}, written_now=fenced("python"))
+    install(site, "new", {"after-writes": "written_now:METHOD"}, written_now=whole_method())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert find_method("after-writes").name == "after-writes"
@@ -184,7 +184,7 @@ FAILS = {
 @pytest.mark.long
 def test_a_method_that_fails_is_named_with_its_line(fault: str, tmp_path: Path) -> None:
     right, wrong, why = FAILS[fault]
-    text = fenced("python").replace(right, wrong, 1)
+    text = whole_method().replace(right, wrong, 1)
     assert wrong in text
     install(tmp_path, "after-writes", {"after-writes": "after_writes:METHOD"}, after_writes=text)
     place = "def conclude" if fault == "nothing" else wrong.splitlines()[0].strip()
@@ -242,7 +242,7 @@ def conclude(data, p):
 @pytest.mark.long
 def test_a_run_whose_package_is_absent_shows_its_figures_and_says_so(site: Path, scratch: Path) -> None:
     own = "\n\nMETHOD = Method(\n    result=ssdlab.plugin.ResultKind('after-writes', OwnResult),"
-    text = fenced("python").replace("METHOD = Method(", OWN_KIND + own)
+    text = whole_method().replace("METHOD = Method(", OWN_KIND + own)
     install(site, "own", {"after-writes": "of_its_own:METHOD"}, of_its_own=text)
     environment = {**os.environ, "PYTHONPATH": str(site), "XDG_DATA_HOME": str(scratch / "data")}
     words = [sys.executable, "-m", "ssdlab"]
@@ -290,7 +290,7 @@ def break_all(site: Path) -> None:
 
 def test_what_is_broken_is_told_and_takes_nothing_down(site: Path) -> None:
     break_all(site)
-    install(site, "good", {"after-writes": "after_writes:METHOD"}, after_writes=fenced("python"))
+    install(site, "good", {"after-writes": "after_writes:METHOD"}, after_writes=whole_method())
     others = methods_of_others()
     assert list(others.methods) == ["after-writes"]
     assert {each.name: each.package for each in others.broken} == dict.fromkeys(BROKEN, "broken 0.1")
@@ -320,7 +320,7 @@ def test_the_list_of_methods_tells_them(site: Path) -> None:
 
 
 def test_a_method_of_another_package_is_marked(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    install(site, "after-writes", {"after-writes": "after_writes:METHOD"}, after_writes=fenced("python"))
+    install(site, "after-writes", {"after-writes": "after_writes:METHOD"}, after_writes=whole_method())
     assert main(["methods"]) == 0
     (line,) = (each for each in capsys.readouterr().out.splitlines() if each.startswith("after-writes "))
     assert line.endswith("(package after-writes 0.1)")
@@ -349,7 +349,7 @@ def test_a_method_that_fails_is_its_packages_fault(
     site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str, fault: str, said: str
 ) -> None:
     """Never an internal error of ssdlab: status 3, the package, and the line in its file."""
-    text = fenced("python")
+    text = whole_method()
     broken, changed = re.subn(rf"^def {part}\(.*\n", rf"\g<0>    {fault}\n", text, flags=re.MULTILINE)
     assert changed == 1
     name = f"of_{tmp_path.name}"
@@ -368,7 +368,7 @@ def test_a_method_that_fails_is_its_packages_fault(
 
 
 def test_what_ssdlab_raises_beneath_a_method_stays_its_own_fault(site: Path) -> None:
-    install(site, "after-writes", {"after-writes": "of_ours:METHOD"}, of_ours=fenced("python"))
+    install(site, "after-writes", {"after-writes": "of_ours:METHOD"}, of_ours=whole_method())
     method = find_method("after-writes")
     unmade = Lab.__new__(Lab)
     with pytest.raises(AttributeError):  # in lab.py, which the method called

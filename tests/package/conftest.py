@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from machine import mounts
+from methods.foreign import fenced, whole_method
 
 ROOT = Path(__file__).parents[2]
 DIST = ROOT / "dist"
@@ -157,11 +158,7 @@ def download_dependencies(folder: Path, version: str) -> None:
 
 def make_plugin(folder: Path) -> None:
     """Make the package of the document about methods of one's own."""
-    text = (ROOT / "docs" / "writing-a-method.md").read_text()
-    code, project = (
-        re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
-        for language in ("python", "toml")
-    )
+    code, project = whole_method(), fenced("toml", "The package")
     (entry,) = re.findall(r'^(after-writes = ".*")$', project, re.MULTILINE)
     info = "after_writes-0.1.dist-info"
     files = {

@@ -38,7 +38,7 @@ def meters(
     """
     from ssdlab.host.platform import read_rig
     from ssdlab.model.meter_text import MeterText
-    from ssdlab.power.kinds import KINDS, NOT_TRIED, OF_THE_DRIVE, RECORDED, found_here
+    from ssdlab.power.kinds import described_kinds, found_here
 
     texts = [MeterText.parse(each) for each in meter]
     noted = read_rig(rig).meter
@@ -46,7 +46,7 @@ def meters(
     named = {each.use for each in texts}
     texts += [MeterText.parse(each) for each in found_here() if each not in named]
     shown = [_look(text) for text in texts]
-    kinds = {kind: entry[1] for kind, entry in KINDS.items()} | OF_THE_DRIVE | RECORDED | NOT_TRIED
+    kinds = described_kinds()
     asked = [each.error for each in shown if each.use in named and each.error is not None]
     status = max((error.exit_status for error in asked), default=0)
     if json:

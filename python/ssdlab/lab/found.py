@@ -48,10 +48,8 @@ def offered(taken: Collection[str], only: str | None = None) -> Offered:
     wanted = all_there if only is None else all_there.select(name=only)
     found = sorted(wanted, key=lambda entry: (entry.name, _package(entry)))
     if found:
-        from ssdlab.lab.plugin_guard import (
-            load,  # what a method is made of; most have no plug-in
-            naming_failures,
-        )
+        # What a method is made of; most installations have no plug-in.
+        from ssdlab.lab.plugin_guard import load, naming_failures
         from ssdlab.model.errors import HostError
 
         for entry in found:

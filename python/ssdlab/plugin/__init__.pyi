@@ -107,6 +107,7 @@ from ssdlab.model.frozen import Bytes as Bytes
 from ssdlab.model.frozen import Metavar as Metavar
 from ssdlab.model.frozen import Stored as Stored
 from ssdlab.model.frozen import absent as absent
+from ssdlab.model.meter_text import MeterText as MeterText
 from ssdlab.model.pattern import SPAN_UNIT_BYTES as SPAN_UNIT_BYTES
 from ssdlab.model.pattern import Band as Band
 from ssdlab.model.pattern import Bands as Bands
@@ -154,6 +155,12 @@ from ssdlab.model.workload import Ratio as Ratio
 from ssdlab.model.workload import Stop as Stop
 from ssdlab.model.workload import Stream as Stream
 from ssdlab.model.workload import Workload as Workload
+from ssdlab.power.meter import Meter as Meter
+from ssdlab.power.meter import MeterInfo as MeterInfo
+from ssdlab.power.meter import Polled as Polled
+from ssdlab.power.meter import Samples as Samples
+from ssdlab.power.meter import chosen_rails as chosen_rails
+from ssdlab.power.meter import silent as silent
 from ssdlab.report.charts import Axis as Axis
 from ssdlab.report.charts import Bar as Bar
 from ssdlab.report.charts import BarGroup as BarGroup

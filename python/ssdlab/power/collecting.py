@@ -140,10 +140,13 @@ class Collector(Closing):
             self._count = len(times) - first
 
     def close(self) -> None:
-        """End the thread and close the meter."""
+        """End the thread and close the meter; what was measured stands, even where that fails."""
         self._ended.set()
         self._thread.join()
-        self._meter.close()
+        try:
+            self._meter.close()
+        except LabError as error:
+            self.died = self.died or error
 
     def _all(self) -> tuple[Array, Array]:
         if not self._parts:

@@ -112,7 +112,7 @@ class HwmonMeter(Polled):
         chosen = chosen_rails(text, offered)
         self._readers = [chip.rails[offered[at]] for at in chosen]
         rails = tuple(offered[at] for at in chosen)
-        self._describe(text, f"{chip.name} ({chip.folder.name})", rails, text.rate or chip.rate_hz)
+        self.describe(text, f"{chip.name} ({chip.folder.name})", rails, text.rate or chip.rate_hz)
 
     def read(self, timeout_s: float) -> Samples:
         """Read each rail once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from ssdlab.host.sysfs import HostFiles
@@ -39,6 +40,27 @@ OF_THE_HOST = {
     "tasmota": "a plug meters the whole host",
 }
 """What is asked for and is no drive's power."""
+GROUP = "ssdlab.meters"
+"""Entry points of packages that bring a meter: its kind, and the class that opens it."""
+
+
+def kinds_of_others() -> dict[str, EntryPoint]:
+    """Return the kinds that other packages bring; nothing is imported, and a kind of ours stays ours."""
+    ours = {*KINDS, *RECORDED, *OF_THE_DRIVE, *NOT_TRIED, *OF_THE_HOST, "none"}
+    found = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, package_of(entry)), reverse=True)
+    return {entry.name: entry for entry in found if entry.name not in ours}
+
+
+def package_of(entry: EntryPoint) -> str:
+    """Return name and version of the package that an entry point is of."""
+    return "unknown" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+
+
+def described_kinds() -> dict[str, str]:
+    """Return every kind with what stands for it in a list; those of packages after ours."""
+    ours = {kind: words for kind, (_, words) in KINDS.items()} | OF_THE_DRIVE | RECORDED | NOT_TRIED
+    others = {kind: f"of package {package_of(entry)}" for kind, entry in sorted(kinds_of_others().items())}
+    return ours | others
 
 
 def check_kind(text: MeterText) -> None:
@@ -69,7 +91,7 @@ def check_kind(text: MeterText) -> None:
         raise UsageError(
             f"{text.kind} tells its own volts: volts= is for recordings of amperes alone", "leave volts out"
         )
-    if text.kind not in (known := (*KINDS, *OF_THE_DRIVE, *RECORDED)):
+    if text.kind not in (known := (*KINDS, *OF_THE_DRIVE, *RECORDED, *kinds_of_others())):
         raise unknown("kind of meter", text.kind, known)
 
 
@@ -81,9 +103,14 @@ def open_meter(text: MeterText) -> Meter:
     UsageError, Refused
         There is none of that kind and name, or it meters no drive.
     HostError
-        It does not answer.
+        It does not answer, or the package that brings it failed.
     """
     check_kind(text)
+    if text.kind in kinds_of_others():
+        from ssdlab.power.of_a_package import MeterOfAPackage
+
+        entry = kinds_of_others()[text.kind]
+        return MeterOfAPackage(entry, package_of(entry), text)
     module, _, name = KINDS[text.kind][0].partition(":")
     opened: Meter = getattr(import_module(module), name)(text)
     return opened

@@ -147,7 +147,7 @@ class Polled(Closing):
         """What it is."""
         return self._info
 
-    def _describe(self, text: MeterText, name: str, rails: tuple[str, ...], rate_hz: float) -> None:
+    def describe(self, text: MeterText, name: str, rails: tuple[str, ...], rate_hz: float) -> None:
         """Keep what it is: a reading is off by the time between two at most."""
         bound_ns = round(1e9 / rate_hz)
         info = MeterInfo(use=text.use, name=name, rails=rails, rate_hz=rate_hz, bound_ns=bound_ns)

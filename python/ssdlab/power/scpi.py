@@ -54,7 +54,7 @@ class ScpiMeter(Polled):
             self._lines.close()
             raise
         name = f"{maker.strip()} {model.strip()}".strip()
-        self._describe(text, name, text.rails or ("power",), text.rate or POLL_HZ)
+        self.describe(text, name, text.rails or ("power",), text.rate or POLL_HZ)
 
     def read(self, timeout_s: float) -> Samples:
         """Ask once for each rail; the time is the middle between question and answer."""
