@@ -294,7 +294,7 @@ SCENES = [*METHODS, *STATES, *FLEET]
 
 def plug_in(site: Path) -> None:
     """Install the two methods of the document: one has a result of ours, one of its own."""
-    first, own = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+    first, own, *_ = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
     info = site / "planted-0.1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: planted\nVersion: 0.1\n")
