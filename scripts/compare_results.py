@@ -4,8 +4,8 @@
     scripts/compare_results.py BEFORE AFTER [--allow FILE] [--only kept|fresh|demo ...] [--keep FOLDER]
 
 BEFORE and AFTER are checkouts that are built (`make setup`). Three libraries are read by each, through its
-own command line: `kept`, the planted one of `tests/planted`, as an earlier version left it; `fresh`, what each
-checkout's `plant_library.py` makes (`--scenes` names some); and `demo`. Compared are the JSON of
+own command line: `kept`, the planted one of `tests/planted`, as an earlier version left it; `fresh`, what
+each checkout's `plant_library.py` makes (`--scenes` names some); and `demo`. Compared are the JSON of
 `runs`, `show`, `rank`, `compare`, `changes`, `report --claims`, `fleet report` and others, the terminal's
 lines, pages by section and chart, tables, and exit statuses, those of bad commands included. Each resumes the
 killed run.
@@ -281,7 +281,8 @@ class Checkout:
         elif name == "demo":
             self.commands([["demo", "--library", name, "-o", "demo.html"]])
         else:
-            self.python(str(self.root / "scripts" / "plant_library.py"), name, *(["--only", *scenes] if scenes else []))
+            script = self.root / "scripts" / "plant_library.py"
+            self.python(str(script), name, *(["--only", *scenes] if scenes else []))
 
 
 def shown(checkout: Checkout, library: str, others: str = "") -> dict[str, Any]:
