@@ -25,14 +25,14 @@ GROUP = "ssdlab.methods"
 
 
 @dataclass(frozen=True)
-class Offered:
+class MethodsOfOthers:
     """What other packages bring along."""
 
     methods: dict[str, Method]
     broken: tuple[BrokenMethod, ...]
 
 
-def offered(taken: Collection[str], only: str | None = None) -> Offered:
+def _offered(taken: Collection[str], only: str | None = None) -> MethodsOfOthers:
     """Load the methods of other packages.
 
     Parameters
@@ -64,10 +64,10 @@ def offered(taken: Collection[str], only: str | None = None) -> Offered:
                 except HostError as error:
                     method = error.what
             broken.append(BrokenMethod(entry.name, _package(entry), method))
-    return Offered(methods, tuple(broken))
+    return MethodsOfOthers(methods, tuple(broken))
 
 
-def names() -> list[str]:
+def names_of_others() -> list[str]:
     """Return the names of the methods that other packages say they bring; nothing is imported."""
     return sorted(entry_points(group=GROUP).names)
 
@@ -162,7 +162,7 @@ def find_method(name: str) -> Method:
 
     if Path(name).is_file():
         raise not_a_declaration(name)
-    raise unknown("method", name, [*REGISTRY, *names()], elsewhere="see ssdlab methods")
+    raise unknown("method", name, [*REGISTRY, *names_of_others()], elsewhere="see ssdlab methods")
 
 
 def _load(name: str, place: str) -> Method | BrokenMethod:
@@ -201,9 +201,9 @@ def _loaded() -> list[Method | BrokenMethod]:
     return [_load(name, each.place) for name, each in REGISTRY.items()]
 
 
-def methods_of_others(only: str | None = None) -> Offered:
+def methods_of_others(only: str | None = None) -> MethodsOfOthers:
     """Return the methods that other packages bring along, and which of them cannot be used.
 
     With `only`, those of that name: no other package is imported.
     """
-    return offered({*REGISTRY, *_UNLISTED, *SUITES}, only)
+    return _offered({*REGISTRY, *_UNLISTED, *SUITES}, only)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.durable import library_errors
-from ssdlab.lab.verbs.table import done
+from ssdlab.lab.verbs.table import do_checked
 from ssdlab.lab.verbs.workload import totals, written_in
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
@@ -114,7 +114,7 @@ class StepExecutor:
         name = power_name(request.ordinal, attempt)
         began_ns = time.monotonic_ns()
         with library_errors(self._steps.path / name), self.metering.step(self._steps, name):
-            result = done(request.asked, _StepAtWork(self, request, attempt, parts))
+            result = do_checked(request.asked, _StepAtWork(self, request, attempt, parts))
         return result if result.measurement is not None else self._waited(request.ordinal, result, began_ns)
 
     def _waited(self, ordinal: int, result: StepResult, began_ns: int) -> StepResult:

@@ -114,7 +114,7 @@ def plan_of(asked: Verb, planning: Planning) -> Planned:
     return planned
 
 
-def done(asked: Verb, at: StepContext) -> StepResult:
+def do_checked(asked: Verb, at: StepContext) -> StepResult:
     """Do a step, and return what it yielded.
 
     Raises

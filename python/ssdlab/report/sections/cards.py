@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.lab.folders import REGISTRY, figures_of, is_figure, top_figures
-from ssdlab.lab.found import names as plugins
+from ssdlab.lab.found import names_of_others
 from ssdlab.lab.presented.points import OF_POWER, figure_words
 from ssdlab.model.errors import unknown
 from ssdlab.report.sections import ratings
@@ -286,7 +286,7 @@ def _words(claim: UserClaim, shown: Shown, figure: Metric) -> str:
 
 def _may_be(figure: str) -> bool:
     """Whether a method can have a figure of that name; those of other packages may have any."""
-    return bool(plugins()) or is_figure(figure, figures_of(REGISTRY) or ())
+    return bool(names_of_others()) or is_figure(figure, figures_of(REGISTRY) or ())
 
 
 def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
