@@ -28,7 +28,7 @@ os.environ["SLURMD_NODENAME"] = "lab-1"  # what ssdlab takes for the name of the
 
 from ssdlab import cli
 from ssdlab.cli import main as ssdlab
-from ssdlab.drives import details
+from ssdlab.drives import environment
 from ssdlab.fleet import fleet_folder, inventory
 from ssdlab.model.errors import DriveError
 from ssdlab.model.host_load import HostLoad
@@ -42,7 +42,7 @@ from ssdlab.runs.suites import side_by_side
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
-    from ssdlab.lab.steps import Request
+    from ssdlab.lab.verbs.steps import Request
     from ssdlab.results.records import PartRecord
 
 WITHIN = "--within"
@@ -319,7 +319,7 @@ def nowhere(facts: Any) -> Any:  # noqa: ANN401 - JSON
 
 def plant(change: Change | None, kill_at: int | None) -> None:
     """Put the planted host and the changes of steps in place, in this process and those that it begins."""
-    facts_of, act = details.environment_facts, StepExecutor.act
+    facts_of, act = environment.environment_facts, StepExecutor.act
 
     def facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
         return {**nowhere(facts_of(drive, rig)), "platform": {}}
@@ -334,7 +334,7 @@ def plant(change: Change | None, kill_at: int | None) -> None:
         return [sys.executable, "-P", str(Path(__file__).resolve()), WITHIN, module, *words]
 
     planted: list[tuple[Any, str, Any]] = [
-        (details, "environment_facts", facts),
+        (environment, "environment_facts", facts),
         (journal, "_BOOT_ID", Path(os.environ[WORK], "boot_id")),
         (inventory, "list_drives", list),
         (StepExecutor, "act", acted),

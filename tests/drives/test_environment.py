@@ -9,7 +9,7 @@ import pytest
 
 from machine import mounts
 from ssdlab.drives import open_drive
-from ssdlab.drives.details import environment_facts
+from ssdlab.drives.environment import environment_facts
 from ssdlab.host.environment import (
     CgroupLimits,
     IoLimit,

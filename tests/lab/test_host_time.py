@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.lab.verbs.verb import Bounds
 from ssdlab.lab.verbs.workload import Run
 from ssdlab.model.workload import Stop, Stream, Workload

@@ -17,8 +17,8 @@ from ssdlab.cli import main
 from ssdlab.cli.plan_lines import lines_of
 from ssdlab.host.identity import link_bytes_s
 from ssdlab.lab.found import find_method
-from ssdlab.lab.steps import Request
 from ssdlab.lab.verbs.drive_state import Purge
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.summary import Summary, Workers
 from ssdlab.runs import probe as probing

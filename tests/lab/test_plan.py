@@ -13,8 +13,8 @@ from ssdlab.lab.found import all_methods, find_method
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method
 from ssdlab.lab.parts.workloads import closed_loop, open_loop
-from ssdlab.lab.steps import Request, Until
 from ssdlab.lab.verbs.drive_state import Purge
+from ssdlab.lab.verbs.steps import Request, Until
 from ssdlab.lab.verbs.verb import Bounds
 from ssdlab.lab.verbs.workload import Fill, Run
 from ssdlab.model.errors import LabError

@@ -15,7 +15,7 @@ from ssdlab.lab.found import find_method
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params, param
 from ssdlab.lab.parts.workloads import closed_loop
-from ssdlab.lab.steps import Until
+from ssdlab.lab.verbs.steps import Until
 from ssdlab.model.errors import HostError, Interrupted, Refused, UsageError
 from ssdlab.results import journal as journal_module
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord

@@ -22,7 +22,7 @@ from ssdlab.lab.found import find_method
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params
 from ssdlab.lab.parts.workloads import closed_loop
-from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.lab.verbs.workload import Fill
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.summary import Summary

@@ -17,7 +17,7 @@ import pytest
 from ssdlab.lab.folders import REGISTRY
 from ssdlab.lab.found import find_method
 from ssdlab.lab.lab import Lab
-from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.results.run_folder import Step
 from ssdlab.runs.plan import Recorder
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ssdlab.lab.steps import Request
 from ssdlab.lab.verbs.resting import Idle
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.lab.verbs.verb import Bounds
 from ssdlab.results.progress import Progress
 from ssdlab.runs.plan import Plan, PlannedStep

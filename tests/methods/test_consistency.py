@@ -11,13 +11,13 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab.analysis.consistency import stretch
-from ssdlab.drives.drive_record import Spare
 from ssdlab.drives.simulated.profiles import check_profile
+from ssdlab.drives.spare import Spare
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import RunData, RunFacts
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.parts.workloads import closed_loop
-from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.methods.consistency import procedure as consistency
 from ssdlab.methods.consistency.result import ConsistencyEntry, ConsistencyResult, findings
 from ssdlab.results.claim import sentence

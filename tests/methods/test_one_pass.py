@@ -13,8 +13,8 @@ from methods.on_simulated import SMALL, findings_of, proofs_of, rateable, run
 from ssdlab import _core, measure
 from ssdlab.analysis.one_pass import PIECES, agrees, fall_bytes, spare_of_fall, speeds_over_bytes
 from ssdlab.cli import main
-from ssdlab.drives.drive_record import Spare
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
+from ssdlab.drives.spare import Spare
 from ssdlab.lab.outcome import read_result, shown_by
 from ssdlab.lab.parts.one_pass import UNPREPARED, Judged, lay_out
 from ssdlab.lab.parts.steady import SteadyParams

@@ -6,7 +6,7 @@ from typing import Any
 
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import RunData
-from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 

@@ -20,7 +20,7 @@ from ssdlab.drives import open_drive
 from ssdlab.lab.found import find_method
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.lab.verbs.workload import Precondition
 from ssdlab.methods.pts import demand
 from ssdlab.methods.pts.composite import ACCESS, SIZES_PCT, PtsCompositeParams, load_of

@@ -21,7 +21,7 @@ from ssdlab.lab.found import find_method
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, RunData
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.lab.verbs.workload import WorkloadVerb
 from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
 from ssdlab.methods.pts import recovery_page as pts_recovery

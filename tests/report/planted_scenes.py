@@ -20,7 +20,7 @@ import pytest
 
 from ssdlab.cli import main
 from ssdlab.lab.outcome import read_result
-from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.summary import Pause
 from ssdlab.report import source

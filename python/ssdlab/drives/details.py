@@ -10,19 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.drives.admin import ata, nvme, scsi, tcg
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.host.attributes import disk_of, sas_link_of, zone_model_of
-from ssdlab.host.environment import read_environment
 from ssdlab.host.identity import Identity
 from ssdlab.host.sysfs import number, there
 from ssdlab.model.errors import DriveError
 
 if TYPE_CHECKING:
-    from ssdlab.drives.base import Drive
+    pass
 
 T = TypeVar("T")
 
@@ -229,20 +228,3 @@ def _ask_scsi(queries: _Queries, disk: Path) -> ScsiDetails:
         used_pct=queries.ask("wear", lambda: scsi.used_pct(log(scsi.SOLID_STATE))),
         link=sas_link_of(disk),
     )
-
-
-def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
-    """Return the environment of an open drive as JSON can hold it.
-
-    With the test platform by its rig file, and what a person noted of the drive in its record.
-    """
-    from ssdlab.drives.drive_record import find_record
-    from ssdlab.host.platform import read_platform
-
-    platform_facts = read_platform(rig=rig, identity=drive.identity).as_dict()
-    record = find_record(drive.identity.model, drive.identity.serial)
-    return {
-        **read_environment(drive.identity).as_dict(),
-        "platform": platform_facts,
-        "drive_record": None if record is None else record.model_dump(mode="json", exclude_none=True),
-    }

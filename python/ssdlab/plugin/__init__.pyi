@@ -1,7 +1,7 @@
 """What `ssdlab.plugin` has, and from where: the one list of it."""
 
-from ssdlab.drives.drive_record import usable_bytes as usable_bytes
 from ssdlab.drives.simulated.drive import commands_held as commands_held
+from ssdlab.drives.spare import usable_bytes as usable_bytes
 from ssdlab.lab.folders import IOPS_OF_MB_S as IOPS_OF_MB_S
 from ssdlab.lab.folders import MAX_READ_W as MAX_READ_W
 from ssdlab.lab.folders import MAX_WRITE_W as MAX_WRITE_W
@@ -60,8 +60,6 @@ from ssdlab.lab.presented.points import qd1_findings as qd1_findings
 from ssdlab.lab.presented.steady import check_claim as check_claim
 from ssdlab.lab.presented.steady import moves as moves
 from ssdlab.lab.presented.steady import state_claims as state_claims
-from ssdlab.lab.steps import Finding as Finding
-from ssdlab.lab.steps import Until as Until
 from ssdlab.lab.traces.recording import AT_ONCE as AT_ONCE
 from ssdlab.lab.traces.recording import Speed as Speed
 from ssdlab.lab.traces.recording import TraceMapping as TraceMapping
@@ -83,6 +81,8 @@ from ssdlab.lab.verbs.resting import Rest as Rest
 from ssdlab.lab.verbs.resting import RestFacts as RestFacts
 from ssdlab.lab.verbs.settings import SettingsFacts as SettingsFacts
 from ssdlab.lab.verbs.settings import share_of_user_capacity as share_of_user_capacity
+from ssdlab.lab.verbs.steps import Finding as Finding
+from ssdlab.lab.verbs.steps import Until as Until
 from ssdlab.lab.verbs.verb import Bounds as Bounds
 from ssdlab.lab.verbs.verb import Facts as Facts
 from ssdlab.lab.verbs.verb import Planned as Planned

@@ -20,7 +20,7 @@ from ssdlab.model.errors import Refused
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive, DriveState
-    from ssdlab.lab.steps import Request
+    from ssdlab.lab.verbs.steps import Request
     from ssdlab.results.records import EndRecord
     from ssdlab.results.schema import Session
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives import look
-from ssdlab.drives.drive_record import spare_of
 from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.power_features import no_features
+from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.parts.one_pass import refuse_before_made

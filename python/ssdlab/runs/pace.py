@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.pace import ANY_DRIVE, FASTEST_BYTES_S, Filling, Known, Load, Pace
-from ssdlab.drives.drive_record import spare_of
 from ssdlab.drives.power_features import COMPARED_LINK_POLICIES
 from ssdlab.drives.ratings import rated_values
 from ssdlab.drives.settings.nvme_power import LINK_POWER
+from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity, link_bytes_s
 from ssdlab.lab.verbs.stream_bounds import load_of
 from ssdlab.lab.verbs.verb import Planning

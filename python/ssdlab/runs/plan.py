@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ssdlab.analysis.pace import Pace
     from ssdlab.drives.guard.signatures import Signature
-    from ssdlab.lab.steps import Request
+    from ssdlab.lab.verbs.steps import Request
     from ssdlab.model.errors import LabError
 
 

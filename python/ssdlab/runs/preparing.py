@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab.drives.drive_record import spare_of
+from ssdlab.drives.spare import spare_of
 from ssdlab.lab.parts.one_pass import Advice, AfterPass, Judged, Pass, judge, lay_out, refuse_before_made
 from ssdlab.lab.parts.steady import SteadyParams, steady_until
 from ssdlab.lab.parts.workloads import closed_loop

@@ -344,6 +344,6 @@ def tool() -> dict[str, JsonValue]:
 
 def host_context(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
     """Return the facts of host, kernel and drive settings that the figures depend on."""
-    from ssdlab.drives.details import environment_facts
+    from ssdlab.drives.environment import environment_facts
 
     return environment_facts(drive, rig)

@@ -22,7 +22,7 @@ from ssdlab.runs.step_executor import StepExecutor
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.host.held_folder import HeldFolder
-    from ssdlab.lab.steps import Request
+    from ssdlab.lab.verbs.steps import Request
     from ssdlab.results.journal import Journal, StepHistory
     from ssdlab.results.records import StepResult
     from ssdlab.runs.conditions.keeper import ConditionKeeper

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab import drives
-from ssdlab.drives.drive_record import spare_of
 from ssdlab.drives.guard.endurance import cap_of
+from ssdlab.drives.spare import spare_of
 from ssdlab.host.durable import library_errors
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import RunData, RunFacts

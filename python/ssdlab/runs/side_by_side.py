@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.base import Drive
     from ssdlab.host.held_folder import HeldFolder
-    from ssdlab.lab.steps import Request
+    from ssdlab.lab.verbs.steps import Request
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.workload import Workload
 

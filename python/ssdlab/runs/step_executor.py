@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.base import Drive, Until
     from ssdlab.host.held_folder import HeldFolder
-    from ssdlab.lab.steps import Ground, Request
+    from ssdlab.lab.verbs.steps import Ground, Request
     from ssdlab.lab.verbs.verb import Tables
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.pattern import Span

@@ -30,7 +30,7 @@ from itertools import accumulate
 from math import sqrt
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ssdlab.lab.steps import Request
+from ssdlab.lab.verbs.steps import Request
 from ssdlab.lab.verbs.verb import NOTHING, Bounds
 from ssdlab.lab.verbs.workload import WorkloadVerb
 from ssdlab.model.pattern import Sequential

@@ -35,7 +35,7 @@ from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Stop
 
 if TYPE_CHECKING:
-    from ssdlab.drives.drive_record import Spare
+    from ssdlab.drives.spare import Spare
     from ssdlab.model.workload import Workload
 
 PASS_LABEL, SPEEDS_LABEL = "one random pass", "speeds of the pass"
@@ -229,7 +229,7 @@ def refuse_before_made(drive: str, how: object, advice: Advice = _OF_METHOD) -> 
         As `refuse_unknown`; there is no such simulated drive.
     """
     if how in ("one-pass", "analytic") and drive.startswith(SIMULATED_PREFIX):
-        from ssdlab.drives.drive_record import spare_of_simulated
+        from ssdlab.drives.spare import spare_of_simulated
 
         spare = spare_of_simulated(drive)
         refuse_unknown(spare, placed=how == "analytic", advice=advice)

@@ -28,7 +28,7 @@ from ssdlab.lab.parts.steady import (
     written_by,
 )
 from ssdlab.lab.parts.workloads import closed_loop
-from ssdlab.lab.steps import Finding, Until
+from ssdlab.lab.verbs.steps import Finding, Until
 from ssdlab.lab.verbs.workload import OnePass, Place
 from ssdlab.model.frozen import Bytes
 from ssdlab.results.drive_states import OnePassProof, PlacedProof, doubts

@@ -22,8 +22,8 @@ from ssdlab.analysis.saturation import Fall, came_back, deepest_fall
 from ssdlab.analysis.steady_state import WINDOW, RunningRounds, first_steady, judge_window, left, round_speeds
 from ssdlab.lab.method import Params, RunData, Seconds, param
 from ssdlab.lab.parts.workloads import Order, closed_loop
-from ssdlab.lab.steps import STEADY, Until
 from ssdlab.lab.verbs.drive_state import Back, PurgeFacts, TrimFacts
+from ssdlab.lab.verbs.steps import STEADY, Until
 from ssdlab.lab.verbs.workload import Precondition
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.drive_states import StateCheck, SteadyProof, doubts

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import ConfigDict, Field, SkipValidation
 
-from ssdlab.lab.steps import Finding
+from ssdlab.lab.verbs.steps import Finding
 from ssdlab.lab.verbs.verb import Verb
 from ssdlab.results.records import StepResult
 

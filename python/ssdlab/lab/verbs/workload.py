@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SkipValidation
 
 from ssdlab.analysis.steady_state import WINDOW
-from ssdlab.lab.steps import STEADY, Until, derived_seed
+from ssdlab.lab.verbs.steps import STEADY, Until, derived_seed
 from ssdlab.lab.verbs.stream_bounds import load_of, speed_of, workload_bounds
 from ssdlab.lab.verbs.verb import STEP_MAX_S, Bounds, Facts, Planned, Planning, StateRole, Verb
 from ssdlab.model.errors import Refused, UsageError

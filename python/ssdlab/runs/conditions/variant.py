@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
-from ssdlab.drives.drive_record import usable_bytes
 from ssdlab.drives.settings.nvme_power import watts
+from ssdlab.drives.spare import usable_bytes
 from ssdlab.model import units
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError, Refused, UsageError

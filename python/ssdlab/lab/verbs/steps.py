@@ -21,7 +21,7 @@ from ssdlab.model.pattern import Segmented, Span, Uniform, span_unit_bytes
 from ssdlab.model.units import bytes_text
 
 if TYPE_CHECKING:
-    from ssdlab.drives.drive_record import Spare
+    from ssdlab.drives.spare import Spare
     from ssdlab.model.workload import Stream, Workload
     from ssdlab.results.records import Policy, Step, StepResult, Tried
 
@@ -272,7 +272,7 @@ class LabBase:
     @property
     def spare(self) -> Spare:
         """What is on record of the drive's flash beside what the user can address."""
-        from ssdlab.drives.drive_record import Spare
+        from ssdlab.drives.spare import Spare
 
         return Spare(None, "drive record") if self._spare_of is None else self._spare_of()
 

@@ -1,0 +1,28 @@
+"""The environment of an open drive, as a result keeps it: host, test platform and drive record together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.host.environment import read_environment
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive
+
+
+def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
+    """Return the environment of an open drive as JSON can hold it.
+
+    With the test platform by its rig file, and what a person noted of the drive in its record.
+    """
+    from ssdlab.drives.drive_record import find_record
+    from ssdlab.host.platform import read_platform
+
+    platform_facts = read_platform(rig=rig, identity=drive.identity).as_dict()
+    record = find_record(drive.identity.model, drive.identity.serial)
+    return {
+        **read_environment(drive.identity).as_dict(),
+        "platform": platform_facts,
+        "drive_record": None if record is None else record.model_dump(mode="json", exclude_none=True),
+    }
