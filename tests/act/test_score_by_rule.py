@@ -10,7 +10,7 @@ from ssdlab.methods.act.result import ActDelivery, ActSearchResult, ActTry
 from ssdlab.methods.act.search import ActSearchParams, search_result
 from ssdlab.results.cells import NOTHING
 from ssdlab.results.claim import sentence
-from ssdlab.results.points import Variation
+from ssdlab.results.metric import Variation
 
 
 def tried(load: int, *, passed: bool, delivered: bool = True) -> ActTry:

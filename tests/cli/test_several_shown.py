@@ -14,7 +14,7 @@ from ssdlab.lab.outcome import read_result
 from ssdlab.library.index import figure_among
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import bytes_text, figure_text, parse_bytes
-from ssdlab.results.points import Qualifier
+from ssdlab.results.metric import Qualifier
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import ResultBase
 from ssdlab.results.store import find_run, run_folders

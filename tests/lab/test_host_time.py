@@ -14,8 +14,9 @@ from ssdlab.lab.verbs.workload import Run
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.progress import Progress
 from ssdlab.runs import tracking
+from ssdlab.runs.host_time import MORE_BUSY, HostTime
 from ssdlab.runs.plan import Plan, PlannedStep, planned_step
-from ssdlab.runs.tracking import MORE_BUSY, HostTime, Tracker
+from ssdlab.runs.tracking import Tracker
 
 DRIVE_S = 100.0
 LOOKS = 100

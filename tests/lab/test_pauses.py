@@ -20,7 +20,8 @@ from ssdlab.methods.sweeps import depth_sweep
 from ssdlab.model.summary import Pause
 from ssdlab.results import tables
 from ssdlab.results.evidence import evidence_of
-from ssdlab.results.points import Metric, Point
+from ssdlab.results.metric import Metric
+from ssdlab.results.points import Point
 from ssdlab.results.records import Step, StepResult
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult

@@ -30,7 +30,8 @@ from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.progress import LiveFile, Progress, read_live
 from ssdlab.results.schema import JobResult, Status
 from ssdlab.runs.plan import Plan, Recorder, planned_step
-from ssdlab.runs.tracking import LiveRate, TimeLeft, Tracker
+from ssdlab.runs.time_left import TimeLeft
+from ssdlab.runs.tracking import LiveRate, Tracker
 
 AT = Progress(
     ordinal=2,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab.results.lines import journal_bytes
-from ssdlab.results.points import Load, Qualifier, Variation
+from ssdlab.results.metric import Load, Qualifier, Variation
 from ssdlab.results.records import OpenRecord
 from ssdlab.results.run_folder import JOURNAL
 from ssdlab.results.schema import Departure, DriveInfo, Manifest, MethodInfo, Metric, ParameterInfo, Session

@@ -18,7 +18,7 @@ from lab.synthetic import edited
 from library.made import run
 from ssdlab.cli import main
 from ssdlab.results import catalogue
-from ssdlab.results.catalogue import CURRENT, CURRENT_SCHEMA
+from ssdlab.results.catalogue_files import CURRENT, CURRENT_SCHEMA
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Child, Member, Sealed, VariantInfo

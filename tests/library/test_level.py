@@ -15,7 +15,7 @@ from ssdlab.cli import main
 from ssdlab.library.index import Index
 from ssdlab.results import catalogue
 from ssdlab.results.catalogue_row import figure_of
-from ssdlab.results.points import Metric, Variation, varies_by
+from ssdlab.results.metric import Metric, Variation, varies_by
 
 FIGURE = "even_iops"
 Ask = Callable[..., Any]

@@ -12,7 +12,7 @@ import pytest
 from library.made import run
 from ssdlab.cli import main
 from ssdlab.results import catalogue
-from ssdlab.results.catalogue import CURRENT_SCHEMA
+from ssdlab.results.catalogue_files import CURRENT_SCHEMA
 from ssdlab.results.kin import taken_apart
 
 FIGURE = "peak_random_read_p99_ns"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ssdlab.results.points import Metric
+    from ssdlab.results.metric import Metric
     from ssdlab.results.schema import ResultBase
 
 SMALL = "sim:tiny-test,scale=4"

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from methods.on_simulated import proofs_of, rateable
-from ssdlab.lab.outcome import findings_of, read_result, shown_by
+from ssdlab.lab.outcome import read_result, shown_by
+from ssdlab.lab.presented.marked import findings_of
 from ssdlab.lab.rated_shares import rated_shares
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.cards import cards
 from ssdlab.report.sections.provenance import what_was_done
 from ssdlab.report.source import Run, read_run
-from ssdlab.report.together import Section
+from ssdlab.report.view import Section
 from ssdlab.results.claim import Claim, sentence
 from ssdlab.results.drive_states import PREPARED
 from ssdlab.results.kind import loaded

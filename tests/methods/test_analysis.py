@@ -13,7 +13,7 @@ from ssdlab.analysis import littles_law, percentiles
 from ssdlab.analysis.bursts import busy_ns, spans_ns
 from ssdlab.analysis.saturation import saturation
 from ssdlab.model.host_load import HostLoad
-from ssdlab.results.evidence import attribute
+from ssdlab.results.attribution import attribute
 
 DEPTHS = [1, 2, 4, 8, 16, 32]
 

@@ -9,7 +9,8 @@ import pytest
 from ssdlab.analysis.places import places
 from ssdlab.analysis.saturation import saturation
 from ssdlab.methods.sweeps.depth_sweep import _depth_varies
-from ssdlab.results.points import Metric, Point, Spread
+from ssdlab.results.metric import Metric
+from ssdlab.results.points import Point, Spread
 
 DEPTHS = (1, 2, 4, 8, 16, 32)
 

@@ -10,7 +10,7 @@ from ssdlab.methods.paced_burst.findings import safe_rate
 from ssdlab.methods.paced_burst.result import PacedBurstResult, PacedRate, unjudged
 from ssdlab.methods.rate_limit.result import OfferedLoad, RateLimitResult, findings
 from ssdlab.results.claim import sentence
-from ssdlab.results.points import Metric
+from ssdlab.results.metric import Metric
 
 FACTS: dict[str, Any] = {
     "quick": False,

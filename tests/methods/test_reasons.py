@@ -21,7 +21,7 @@ from ssdlab.results.drive_states import (
     moved,
     proven,
 )
-from ssdlab.results.points import Qualifier
+from ssdlab.results.metric import Qualifier
 from ssdlab.results.qualifiers import CATALOGUE
 
 DOUBTS = {"hot": "throttled", "host": "host-limited", "failed": "failed-io"}

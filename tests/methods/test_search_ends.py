@@ -14,7 +14,7 @@ from ssdlab.methods.paced_burst.findings import rate_beyond, safe_rate
 from ssdlab.methods.paced_burst.result import PacedBurstResult
 from ssdlab.methods.rate_limit.result import RateLimitResult
 from ssdlab.results.claim import sentence
-from ssdlab.results.points import Metric
+from ssdlab.results.metric import Metric
 
 Searched = Callable[..., Any]
 

@@ -16,7 +16,7 @@ from ssdlab.lab.folders import REGISTRY
 from ssdlab.lab.kinds import KINDS, SuiteResult
 from ssdlab.lab.outcome import parse_result
 from ssdlab.results.earlier import as_of_now, manifest_as_of_now
-from ssdlab.results.points import Metric
+from ssdlab.results.metric import Metric
 from ssdlab.results.run_folder import MANIFEST
 
 ARCHIVE = Path(__file__).parent / "library.tar.xz"

@@ -15,8 +15,8 @@ from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.report.page import render
 from ssdlab.report.source import read_run
-from ssdlab.results.finishing import highest_mean_w
 from ssdlab.results.metered import MeterRecord, limit_words, meter_of, with_errors
+from ssdlab.results.run_energy import highest_mean_w
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Metric, VariantInfo
 from ssdlab.results.step_log import StepPower

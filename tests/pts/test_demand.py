@@ -30,7 +30,7 @@ from ssdlab.methods.pts.result import DemandResult
 from ssdlab.model.errors import UsageError
 from ssdlab.model.workload import Mix, Workload
 from ssdlab.report import page, source
-from ssdlab.results.points import Load, Qualifier
+from ssdlab.results.metric import Load, Qualifier
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.runs.plan import Recorder

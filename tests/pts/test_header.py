@@ -20,7 +20,7 @@ from ssdlab.methods.pts import saturation_page as pts_saturation
 from ssdlab.methods.pts.header import optional_features, sheet
 from ssdlab.report import source
 from ssdlab.report.runs import Shown, shown
-from ssdlab.report.together import Section
+from ssdlab.report.view import Section
 from ssdlab.results.schema import Manifest
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start

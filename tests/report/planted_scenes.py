@@ -30,11 +30,12 @@ from ssdlab.report.outline import Outline
 from ssdlab.report.page import arranged, body_of, placed_of
 from ssdlab.report.runs import Shown
 from ssdlab.report.sections import conclusion
-from ssdlab.report.sections.cards import Judged, Line, judged
+from ssdlab.report.sections.cards import Line
+from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.header import Header
 from ssdlab.report.source import Reported
 from ssdlab.report.standings import Standing, standings
-from ssdlab.results.points import Metric
+from ssdlab.results.metric import Metric
 from ssdlab.results.qualifiers import CATALOGUE, Kind
 from ssdlab.results.records import PartRecord, StepResult
 from ssdlab.results.run_folder import RunFolder

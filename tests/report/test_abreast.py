@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Chart, RunStyle, XyChart
 from ssdlab.report.pictures import full_width, on_paper
-from ssdlab.report.together import Figure
+from ssdlab.report.view import Figure
 
 SHORT, LONG = (
     [RunStyle(name, name, at, "circle", False) for at, name in enumerate(names)]

@@ -31,7 +31,7 @@ from ssdlab.report.charts import (
     pack,
 )
 from ssdlab.report.pictures import Painter, Pressed, as_opened
-from ssdlab.report.together import Buttons, Figure
+from ssdlab.report.view import Buttons, Figure
 
 MIXED = (
     replace(run_style(0), interface="NVMe", link_mb_s=3200.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ssdlab.drives.simulated.drive import SimulatedText, identity_of
-from ssdlab.report.standings import among, compared
+from ssdlab.report.drive_count import among, compared
 from ssdlab.results.schema import DriveInfo, VariantInfo
 
 PRO = "sim:samsung-950-pro-512gb"

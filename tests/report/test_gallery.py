@@ -21,7 +21,7 @@ from ssdlab.report.heads import heads_of
 from ssdlab.report.page import contents
 from ssdlab.report.pictures import Painter, Pressed
 from ssdlab.report.runs import Shown
-from ssdlab.report.together import Figure, Section
+from ssdlab.report.view import Figure, Section
 
 pytestmark = pytest.mark.long
 

@@ -20,8 +20,8 @@ from lab.synthetic import make_finished_run
 from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.report import runs as report_runs
 from ssdlab.report import source
-from ssdlab.report.runs import COLOURS, NEAR, SHAPES, looks_of
-from ssdlab.report.standings import compared
+from ssdlab.report.drive_count import compared
+from ssdlab.report.looks import COLOURS, NEAR, SHAPES, looks_of
 from ssdlab.results.schema import DriveInfo, Member, VariantInfo
 
 Vector = npt.NDArray[np.float64]

@@ -24,7 +24,7 @@ from ssdlab.report.charts import (
 from ssdlab.report.heads import _named, notes_of
 from ssdlab.report.pictures import Painter, Pressed
 from ssdlab.results.drive_states import StateCheck
-from ssdlab.results.points import Metric, Qualifier
+from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.schema import ResultBase
 
 NAMES = ("Elm", "Oak", "Yew")

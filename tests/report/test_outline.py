@@ -20,10 +20,10 @@ from ssdlab.model.units import figure_text, share_text
 from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim, parse_bound, read_claims
 from ssdlab.report.runs import shown
-from ssdlab.report.sections.cards import Judged, judged
+from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.provenance import _of_one_kind
 from ssdlab.report.standings import standings
-from ssdlab.results.points import Qualifier
+from ssdlab.results.metric import Qualifier
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.results.store import find_run

@@ -19,12 +19,12 @@ from ssdlab.cli import main
 from ssdlab.report import page, paper, source
 from ssdlab.report.charts import Axis, BarsChart, BarsView, SeriesChart
 from ssdlab.report.engine import static
+from ssdlab.report.on_paper import without_repetition
 from ssdlab.report.outline import Chapter, Outline
-from ssdlab.report.page import without_repetition
 from ssdlab.report.pictures import pressings
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import AsBefore, Panel, PanelTable
-from ssdlab.report.together import Figure, Section
+from ssdlab.report.view import Figure, Section
 from ssdlab.results.cells import Table, words
 
 

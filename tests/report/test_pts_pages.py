@@ -21,7 +21,7 @@ from ssdlab.methods.pts.result import PtsResult, TrackedVariable
 from ssdlab.report import page, paper, source
 from ssdlab.report.charts import HeatChart
 from ssdlab.report.runs import shown
-from ssdlab.report.together import Section
+from ssdlab.report.view import Section
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 

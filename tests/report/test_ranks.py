@@ -16,14 +16,15 @@ from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion, verdict
-from ssdlab.report.sections.cards import Line, cards, judged, tiles
+from ssdlab.report.sections.cards import Line, cards, tiles
+from ssdlab.report.sections.claims import judged
 from ssdlab.report.source import Run
 from ssdlab.report.standings import UNLIKE, standings
 from ssdlab.results import drive_states
 from ssdlab.results.drive_states import StateCheck
 from ssdlab.results.earlier import as_of_now
 from ssdlab.results.evidence import qualified
-from ssdlab.results.points import Load, Metric, Qualifier, of_points, of_search
+from ssdlab.results.metric import Load, Metric, Qualifier, of_points, of_search
 from ssdlab.results.schema import Departure, PeakResult, Spread
 
 IOPS = "peak_random_read_iops"

@@ -48,8 +48,8 @@ from ssdlab.report.sections import conclusion, points
 from ssdlab.report.standings import UNLIKE
 from ssdlab.report.together import words_of
 from ssdlab.results import evidence, kin
-from ssdlab.results.catalogue import FOLDER
-from ssdlab.results.points import Metric, Qualifier
+from ssdlab.results.catalogue_files import FOLDER
+from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.qualifiers import ALL_USES, CATALOGUE, Kind, Use
 from ssdlab.results.records import StepResult
 from ssdlab.results.remarks import gathered_departures

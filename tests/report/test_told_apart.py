@@ -6,7 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from ssdlab.report.sections.drive import _names
-from ssdlab.report.together import Buttons, texts_of
+from ssdlab.report.together import texts_of
+from ssdlab.report.view import Buttons
 
 
 def shown(label: str, title: str) -> Any:

@@ -16,7 +16,7 @@ from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion, verdict
 from ssdlab.report.source import Run
 from ssdlab.report.standings import Standing, standings
-from ssdlab.results.points import Metric, Qualifier
+from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.qualifiers import CATALOGUE
 
 pytestmark = pytest.mark.long

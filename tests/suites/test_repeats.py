@@ -20,7 +20,7 @@ from ssdlab.lab.found import find_method
 from ssdlab.lab.kinds import RepeatedFigure, SuiteResult
 from ssdlab.lab.outcome import read_result
 from ssdlab.model.errors import UsageError
-from ssdlab.results.points import Load, Metric, Qualifier
+from ssdlab.results.metric import Load, Metric, Qualifier
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
 from ssdlab.runs.suites import outcome

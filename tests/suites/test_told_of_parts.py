@@ -12,7 +12,7 @@ from cli.resolved import legend_of, resolved
 from ssdlab.cli import showing_figures, showing_suite
 from ssdlab.lab.kinds import ChildOutcome, SuiteResult
 from ssdlab.results.claim import Claim
-from ssdlab.results.points import Qualifier
+from ssdlab.results.metric import Qualifier
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Metric, Warned

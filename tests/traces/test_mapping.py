@@ -14,7 +14,8 @@ from ssdlab import _core
 from ssdlab.formats.traces.events import FLUSH, NAMES, READ, TRIM, WRITE, Event
 from ssdlab.formats.traces.reading import Source
 from ssdlab.lab.traces import recording
-from ssdlab.lab.traces.recording import MAGIC, TraceMapper, TraceMapping, record
+from ssdlab.lab.traces.mapping import TraceMapper, TraceMapping
+from ssdlab.lab.traces.recording import MAGIC, record
 from ssdlab.model.errors import UsageError
 
 MIB = 1 << 20

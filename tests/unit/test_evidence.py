@@ -10,7 +10,7 @@ from ssdlab.lab.kinds import PointsResult
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.telemetry import Mark, StepTelemetry
 from ssdlab.results.evidence import HIDDEN, evidence_of, qualified, unprepared
-from ssdlab.results.points import Metric
+from ssdlab.results.metric import Metric
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Warned

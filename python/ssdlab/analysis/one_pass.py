@@ -1,4 +1,4 @@
-"""What one random pass over a purged drive shows of its spare area, from how fast it went.
+"""What one random pass over a purged drive shows of its spare, and what random writing costs by theory.
 
 A pass fills the flash and never collects, so it goes at the speed of fresh flash until nothing fresh is left;
 from there on each write waits for collection. Where the speed falls, as much was written as the flash holds,
@@ -10,11 +10,6 @@ see. That there is none tells enough then: a drive with less spare would have sh
 one with more is no slower.
 
 Source: the valid shares after such a pass are derived in `crates/workload/src/pattern/one_pass.rs`.
-
-What random writing costs the flash, by theory.
-
-Source: P. Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012: uniform random writes, the
-oldest of many superblocks collected first.
 """
 
 from __future__ import annotations
@@ -31,6 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
+
+# What random writing costs the flash, by theory.
+#
+# Source: P. Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012: uniform random writes, the
+# oldest of many superblocks collected first.
 
 _MAX_AGE = 700.0
 """Of a superblock when it is collected, in user capacities written: nothing in it is valid long before."""

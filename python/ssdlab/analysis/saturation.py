@@ -1,4 +1,4 @@
-"""The reported queue depth: the lowest one that reaches 95 % of the best throughput.
+"""The reported queue depth, the lowest that reaches 95 % of the best; and whether a sweep falls.
 
 Throughput rises with the number of I/Os in flight until the drive is busy all the time; beyond that, more
 of them only wait longer. A single fixed depth therefore flatters some drives and wrongs others, and the
@@ -7,13 +7,6 @@ report the lowest depth within 5 % of the best, and take throughput, latency and
 point.
 
 Source: AnandTech, review of the Kingston DC500 series (2019), page "Peak Throughput And Steady State".
-
-Whether throughput falls with rising depth, which a drive in one state does not do by itself.
-
-More I/Os in flight can be of no use, and they can cost a little; they do not cost a fifth. A sweep of writes
-that loses more than that has rather met a drive whose fresh blocks, or whose cache, ran out on the way: its
-first points are then those of another state than its last. The first point taken again at the end tells the
-two apart. That a fifth is allowed is the range that SNIA's rule allows a steady window (PTS 2.0.2, 2.1.24).
 """
 
 from __future__ import annotations
@@ -86,6 +79,15 @@ def saturation(
     around = {chosen - 1, chosen, chosen + 1, as_good}
     deciding = tuple(sorted(around.intersection(range(len(depths)))))
     return Saturation(chosen, throughputs.index(highest), threshold, min(throughputs), highest, deciding)
+
+
+# Whether throughput falls with rising depth, which a drive in one state does not do by itself.
+#
+# More I/Os in flight can be of no use, and they can cost a little; they do not cost a fifth. A sweep of
+# writes that loses more than that has rather met a drive whose fresh blocks, or whose cache, ran out on the
+# way: its first points are then those of another state than its last. The first point taken again at the
+# end tells the two apart. That a fifth is allowed is the range that SNIA's rule allows a steady window (PTS
+# 2.0.2, 2.1.24).
 
 
 @dataclass(frozen=True, slots=True)

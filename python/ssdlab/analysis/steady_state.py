@@ -1,4 +1,4 @@
-"""Steady state as the SNIA standard defines it: five consecutive values that neither scatter nor drift.
+"""Steady state as SNIA defines it: rounds, the rule over five of them, and a forecast of when it holds.
 
 A fresh or idle drive is faster than one that has written for hours: spare blocks are used up first. Until
 its throughput has settled, a figure says how long the drive had been written, and not how fast it is. SNIA's
@@ -8,24 +8,6 @@ Both are judged at full precision and with "at most". The lines at 90 and 110 % 
 for the eye: rule one is a range, not a band around the average.
 
 Source: SNIA, Solid State Storage Performance Test Specification 2.0.2, section 2.1.24.
-
-Throughput summed up to rounds of equal length, which SNIA's steady-state rule judges.
-
-Rows are shorter than rounds and come one by one while the drive is written; afterwards all of them are there.
-A round counts when its end was reached: the rest at the end of a run is none.
-
-In which round steady state is likely, from the rounds so far.
-
-A drive that settles approaches its plateau by a like share each round, so the differences of successive
-rounds shrink geometrically: d, r d, r2 d ... The ratio r is estimated by least squares over the last
-differences (of a line without intercept through the pairs of neighbours), the series is continued by it
-(Aitken's extrapolation), and SNIA's own rule is asked of what has been seen and what is expected together. A
-negative r is a series that swings; at -1 it swings for ever, and no round is named.
-
-It is a forecast for people who wait, and decides nothing.
-
-Source: A. C. Aitken, On Bernoulli's numerical solution of algebraic equations (1926), for the extrapolation;
-SNIA SSS PTS 2.0.2, section 2.1.24, for the rule.
 """
 
 from __future__ import annotations
@@ -161,6 +143,12 @@ def first_lasting(series: Iterable[Sequence[float]]) -> int | None:
     return None
 
 
+# Throughput summed up to rounds of equal length, which SNIA's steady-state rule judges.
+#
+# Rows are shorter than rounds and come one by one while the drive is written; afterwards all of them are
+# there. A round counts when its end was reached: the rest at the end of a run is none.
+
+
 class RunningRounds:
     """Sums closed rows up to rounds of equal length, as they come; of one attempt of one step."""
 
@@ -204,6 +192,19 @@ def round_speeds(ends_ns: npt.NDArray[Any], moved: npt.NDArray[Any], round_secon
     written = np.bincount(number, weights=moved.astype(np.float64), minlength=whole)
     return [float(each) / round_seconds / 1e6 for each in written[:whole]]
 
+
+# In which round steady state is likely, from the rounds so far.
+#
+# A drive that settles approaches its plateau by a like share each round, so the differences of successive
+# rounds shrink geometrically: d, r d, r2 d ... The ratio r is estimated by least squares over the last
+# differences (of a line without intercept through the pairs of neighbours), the series is continued by it
+# (Aitken's extrapolation), and SNIA's own rule is asked of what has been seen and what is expected
+# together. A negative r is a series that swings; at -1 it swings for ever, and no round is named.
+#
+# It is a forecast for people who wait, and decides nothing.
+#
+# Source: A. C. Aitken, On Bernoulli's numerical solution of algebraic equations (1926), for the
+# extrapolation; SNIA SSS PTS 2.0.2, section 2.1.24, for the rule.
 
 MIN_ROUNDS = 3
 """Two differences, and so one ratio of them."""

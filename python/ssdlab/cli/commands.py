@@ -1,4 +1,4 @@
-"""Every command: where it is, and its line in the help."""
+"""Every command: where it is, and its line in the help; and the version that the program tells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ssdlab measure`: one workload now, like a fio line."""
+"""`ssdlab measure`: one workload now, its live view, and its result in the terminal."""
 
 from __future__ import annotations
 

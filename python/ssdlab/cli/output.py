@@ -1,4 +1,4 @@
-"""What commands print: plain lines, aligned tables and JSON; colours only on a terminal.
+"""What commands print: plain lines, aligned tables and JSON, on streams that cannot end the work.
 
 Data goes to stdout and talk to stderr, so that a pipe gets data only.
 """

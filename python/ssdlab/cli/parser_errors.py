@@ -1,12 +1,4 @@
-"""What the parser of the command line (cyclopts) finds wrong, in our two lines: by class, not by wording.
-
-Advice in the words of the command that is running: options by its own definition, or by who has them.
-
-An error is raised far below and names the option that is usual: `--rate` of `measure`. The same error may end
-another command, which says it otherwise (a job's step has the key `rate`, a method the parameter `--set
-rate=`) or not at all; then the commands that have the option are named. So they are where a command has the
-option and not the value: `--precondition full` is of methods, `--precondition fill` of `measure`.
-"""
+"""What is wrong with a command's words, in two lines: the parser's errors, fio's names, own options."""
 
 from __future__ import annotations
 
@@ -91,6 +83,14 @@ def of_fio(option: str) -> str | None:
         return f"leave it out: {_LEAVE_OUT[name]}"
     return _FIO_ELSEWHERE.get(name)
 
+
+# Advice in the words of the command that is running: options by its own definition, or by who has them.
+#
+# An error is raised far below and names the option that is usual: `--rate` of `measure`. The same error may
+# end another command, which says it otherwise (a job's step has the key `rate`, a method the parameter
+# `--set rate=`) or not at all; then the commands that have the option are named. So they are where a
+# command has the option and not the value: `--precondition full` is of methods, `--precondition fill` of
+# `measure`.
 
 _OPTION = re.compile(r"(?<![\w-])--(?P<name>[a-z][a-z0-9_-]*)(?: (?P<set>[a-z_]+)=(?P<space> ?))?")
 _VALUE = re.compile(r" (?P<value>[a-z][a-z-]*)")

@@ -1,10 +1,4 @@
-"""`ssdlab plan`: what a run would do.
-
-`--dry-run` of `run` and `job`: every command and write that would reach the drive, and nothing done.
-
-It says what `ssdlab plan` says, and step by step what reaches the drive. It ends as the run would begin: with
-the refusal, if it would be refused, which as JSON is part of the plan.
-"""
+"""`ssdlab plan` and `--dry-run`: what a run would do, of one drive or several, and nothing done."""
 
 from __future__ import annotations
 
@@ -280,6 +274,12 @@ def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
         "objection": None if planned.objection is None else planned.objection.as_dict(),
         "left_set": left_set(),
     }
+
+
+# `--dry-run` of `run` and `job`: every command and write that would reach the drive, and nothing done.
+#
+# It says what `ssdlab plan` says, and step by step what reaches the drive. It ends as the run would begin:
+# with the refusal, if it would be refused, which as JSON is part of the plan.
 
 
 def dry_run(order: Order, *, json: bool) -> None:

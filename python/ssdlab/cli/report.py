@@ -14,7 +14,7 @@ from ssdlab.model.units import capacity_text, counted
 
 if TYPE_CHECKING:
     from ssdlab.report.claims import UserClaim
-    from ssdlab.report.sections.cards import Judged
+    from ssdlab.report.sections.claims import Judged
     from ssdlab.report.source import Reported
 
 SCHEMA = "ssdlab.report/1"

@@ -17,7 +17,8 @@ from ssdlab.cli.showing_figures import (
     shown_metrics,
 )
 from ssdlab.lab.kinds import SUITE
-from ssdlab.lab.outcome import findings_of, read_result, shown_by, warned_of
+from ssdlab.lab.outcome import read_result, shown_by, warned_of
+from ssdlab.lab.presented.marked import findings_of
 from ssdlab.lab.presented.points import of_points, scalars_table
 from ssdlab.lab.verbs.table import describe_step
 from ssdlab.model import units

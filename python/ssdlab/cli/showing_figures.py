@@ -14,14 +14,14 @@ from ssdlab.lab.presented.points import figure_words
 from ssdlab.lab.rated_shares import OtherRating, other_ratings, rated_shares
 from ssdlab.model.units import ends_text, figure_text, share_text
 from ssdlab.results.cells import NOTHING
-from ssdlab.results.points import united
+from ssdlab.results.metric import united
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ssdlab.lab.kinds import RepeatedFigure, SuiteResult
     from ssdlab.lab.rated_shares import RatedShare
-    from ssdlab.results.points import Metric, Qualifier
+    from ssdlab.results.metric import Metric, Qualifier
     from ssdlab.results.run_folder import RunFolder
 
 

@@ -1,9 +1,4 @@
-"""`ssdlab sim serve`: a simulated drive in real time, over NBD.
-
-Where `ssdlab sim serve` listens and keeps contents, looked at before a drive is laid out.
-
-The server looks again when it opens them; here nothing is made.
-"""
+"""`ssdlab sim serve`: a simulated drive in real time, over NBD."""
 
 from __future__ import annotations
 
@@ -43,6 +38,10 @@ if TYPE_CHECKING:
     from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
     from ssdlab.host.identity import Identity
     from ssdlab.model.summary import Pause
+
+# Where `ssdlab sim serve` listens and keeps contents, looked at before a drive is laid out.
+#
+# The server looks again when it opens them; here nothing is made.
 
 SOCKET_PATH_BYTES = 107
 """As `sockaddr_un` has it, less its final zero."""

@@ -1,4 +1,4 @@
-"""Ratings of a drive, and whether a simulated one meets them.
+"""What a drive is rated for, and whether a simulated one meets it.
 
 A profile holds physical parameters only, and a rating is a result: it stands in a file of its own, with the
 drive state that it speaks of and whether a parameter of the profile was chosen by it. The verdict on a rating

@@ -16,7 +16,11 @@ from markupsafe import Markup, escape
 from ssdlab.results.run_folder import RunFolder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
+
+    Words = Callable[[float, int], str]
+    """Return a value in words, of so many digits where it has more than that."""
 
 POINTS_MAX = 800
 _NS = 1e9
@@ -50,12 +54,6 @@ def rate_over_time(path: Path) -> list[tuple[float, float]]:
     ends = end[np.append(firsts[1:] - 1, len(end) - 1)]
     return list(zip(ends.tolist(), rates.tolist(), strict=True))
 
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    Words = Callable[[float, int], str]
-    """Return a value in words, of so many digits where it has more than that."""
 
 WIDTH, LEFT, RIGHT, ROW, TOP, FOOT = 1080, 190, 30, 54, 26, 30
 DOTS_MAX = 400

@@ -1,7 +1,7 @@
 """What is wrong with a host's drives now: one is mounted, missing, or hangs where another hung.
 
 Every host is asked the same in three places: by the job before it begins, by the scripts that Slurm runs
-(`slurm_scripts`), and by who types `ssdlab fleet check`. What the scripts found last is kept in the library
+(`slurm_files`), and by who types `ssdlab fleet check`. What the scripts found last is kept in the library
 (`.fleet/health/HOST.json`), so that `ssdlab fleet status` can say why a job will not do.
 """
 

@@ -3,10 +3,6 @@
 A plan holds fields, of which each has a form of its own (`ssdlab.fleet.fields`), and no words of a command.
 What will be lost is not among them: it follows from the work, whenever somebody asks. It carries two seals:
 one of its file, that tells damage, and one with the user's key, without which nothing is begun.
-
-The work of one job, in typed fields: its command and what it destroys follow from them.
-
-No field gives consent, names another library or a file, and no word of the command comes as it stands.
 """
 
 from __future__ import annotations
@@ -59,6 +55,10 @@ if TYPE_CHECKING:
     from ssdlab.fleet.selection import Work
     from ssdlab.lab.method import Params
     from ssdlab.runs.suites.ordering import SuiteOrder
+
+# The work of one job, in typed fields: its command and what it destroys follow from them.
+#
+# No field gives consent, names another library or a file, and no word of the command comes as it stands.
 
 _FILE = "FILE"
 """What stands for the value of a parameter that names a file (`Metavar`)."""

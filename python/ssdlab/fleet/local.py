@@ -1,15 +1,7 @@
-"""The back end of one host, where nothing is set up: as many jobs at once as do not disturb each other.
+"""The back end of one host, where nothing is set up: jobs that do not disturb each other, side by side.
 
 It works while its command runs. Ended by Ctrl-C, it ends its jobs as Ctrl-C would, and they can be resumed;
 killed, it leaves them running: each holds its own run, so that whoever resumes the plan finds them at work.
-
-What no two jobs of a host may have at once, of whatever plan or library: a lock for each thing.
-
-Within one plan its command sees to it; two plans know nothing of each other. So each thing that a job has for
-itself (a drive, a meter, a link, a CPU) is a file in the state folder of the host, and who has the thing has
-the lock of the file (flock(2)). The lock is handed down to the job's process: it lasts as long as the job,
-also where the command that began it is killed, and no longer, however the job ends. Locks are those of one
-user, as the state folder is.
 """
 
 from __future__ import annotations
@@ -40,6 +32,14 @@ if TYPE_CHECKING:
     from ssdlab.fleet.fields import BackendName
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob
+
+# What no two jobs of a host may have at once, of whatever plan or library: a lock for each thing.
+#
+# Within one plan its command sees to it; two plans know nothing of each other. So each thing that a job has
+# for itself (a drive, a meter, a link, a CPU) is a file in the state folder of the host, and who has the
+# thing has the lock of the file (flock(2)). The lock is handed down to the job's process: it lasts as long
+# as the job, also where the command that began it is killed, and no longer, however the job ends. Locks are
+# those of one user, as the state folder is.
 
 NO_CPU = "cpu"
 """Said where all CPUs are had by others."""

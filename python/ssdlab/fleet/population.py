@@ -1,4 +1,4 @@
-"""The drives of one model beside each other, figure by figure: from the library's catalogue, and no run.
+"""The drives of one model beside each other, figure by figure, and how they drift over repeats.
 
 A drive's value is the median of its runs. Runs that are not alike are not put together: of each method the
 group with the most drives counts, and how many drives have only others is kept.

@@ -1,13 +1,4 @@
-"""What Slurm reads of a fleet: lines of its configuration, and scripts beside its jobs.
-
-The scripts that Slurm runs on a host beside its jobs: health check, prolog and epilog.
-
-All three look at the host's drives and keep what they find. The prolog besides ends a job whose drive is not
-as it should be, before its script begins: the fleet's own with a sentence that `ssdlab fleet status` shows,
-any other with the sentence as its AdminComment. They always end well: a prolog that fails takes the node out
-of service and leaves the job held.
-Sources: slurm.conf(5), prolog and epilog guide of Slurm 22.05.
-"""
+"""What Slurm reads of a fleet: lines of its configuration, and scripts beside its jobs."""
 
 from __future__ import annotations
 
@@ -72,6 +63,14 @@ def _check_types(inventory: Inventory) -> None:
                 "leave one of the two out of Slurm",
             )
 
+
+# The scripts that Slurm runs on a host beside its jobs: health check, prolog and epilog.
+#
+# All three look at the host's drives and keep what they find. The prolog besides ends a job whose drive is
+# not as it should be, before its script begins: the fleet's own with a sentence that `ssdlab fleet status`
+# shows, any other with the sentence as its AdminComment. They always end well: a prolog that fails takes
+# the node out of service and leaves the job held. Sources: slurm.conf(5), prolog and epilog guide of Slurm
+# 22.05.
 
 SCRIPTS = {"health-check": "HealthCheckProgram", "prolog": "Prolog", "epilog": "Epilog"}
 """By file, the name in slurm.conf."""

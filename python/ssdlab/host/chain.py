@@ -1,4 +1,4 @@
-"""What a block device is, down to the last disk below it, so that none of it can be exchanged unseen.
+"""What a block device is, down to the last disk below it, the files of loop devices included.
 
 The number and the kernel's count of attachments (`diskseq`) tell a disk from a later one under its name.
 They do not tell what a volume stands on: a device mapper table can be reloaded onto another disk, a loop
@@ -6,12 +6,6 @@ device can be given another file, while the volume keeps name, number and count.
 further down, and all are compared.
 
 Source: `struct dm_ioctl` in linux/dm-ioctl.h.
-
-What stands behind each loop device, by device and inode number.
-
-`loop/backing_file` in sysfs is a text: with a bind mount, a rename, a removed node, a trailing blank or
-another mount namespace it leads nowhere or elsewhere. LOOP_GET_STATUS64 (loop(4), linux/loop.h) gives
-numbers. It needs an open node of the loop device; where that is missing, one is made in a private folder.
 """
 
 from __future__ import annotations
@@ -29,6 +23,12 @@ from pathlib import Path
 
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.sysfs import HostFiles, is_folder, names, not_looked_at, number, raw_bytes, text
+
+# What stands behind each loop device, by device and inode number.
+#
+# `loop/backing_file` in sysfs is a text: with a bind mount, a rename, a removed node, a trailing blank or
+# another mount namespace it leads nowhere or elsewhere. LOOP_GET_STATUS64 (loop(4), linux/loop.h) gives
+# numbers. It needs an open node of the loop device; where that is missing, one is made in a private folder.
 
 _GET_STATUS = 0x4C05
 _STATUS_BYTES = 232

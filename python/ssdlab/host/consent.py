@@ -1,4 +1,4 @@
-"""The name by which a drive is given up: what `--destroy` must say, letter by letter.
+"""The name by which a drive is given up, `--destroy`; and the key that seals what was allowed here.
 
 The serial number where the drive has one (`serial/nsid` where its controller has several namespaces), else
 the world-wide name, else the kernel name. Cheap drives and bridges report `000000000000` or share one serial
@@ -6,12 +6,6 @@ among all their drives: an identifier that is a filler (`ssdlab.host.fillers`), 
 host bears too, names no drive, and the next one is taken. A device mapper volume without a UUID goes by its
 own name, as the kernel counts its names anew at each start. A partition is named after its disk:
 `serial-part2`.
-
-The key of this host and user, and the seals made with it.
-
-What a run was allowed to overwrite lies in its folder, and a folder can be copied, edited or made up. A seal
-shows that this user's ssdlab wrote it on this host: HMAC-SHA-256 (RFC 2104) with a key that nobody else can
-read.
 """
 
 from __future__ import annotations
@@ -100,6 +94,12 @@ def has_own_name(identifier: str, facts: Mapping[str, object]) -> bool:
     whole, model = _PART.sub("", identifier), facts.get("model")
     return whole in own and not is_filler(whole.partition("/")[0], None if model is None else str(model))
 
+
+# The key of this host and user, and the seals made with it.
+#
+# What a run was allowed to overwrite lies in its folder, and a folder can be copied, edited or made up. A
+# seal shows that this user's ssdlab wrote it on this host: HMAC-SHA-256 (RFC 2104) with a key that nobody
+# else can read.
 
 _FIRST_WORDS = "ssdlab key 1 "
 """So that no other file of ours with a known content is taken for a key."""

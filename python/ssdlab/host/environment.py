@@ -1,14 +1,8 @@
-"""The machine around a measurement: what a reader must know to compare numbers, and what made them.
+"""The machine around a measurement, to compare numbers by; limits of control groups among it.
 
 Facts only, from `/proc` and `/sys`; what the kernel does not tell is None and never guessed. Sources:
 proc(5), Documentation/ABI/testing/sysfs-devices-system-cpu, Documentation/admin-guide/cgroup-v1 and
 cgroup-v2.
-
-Limits that control groups put on this process: CPU time, memory, and I/O on single devices.
-
-A limit counts wherever it is set between the process and the root, so the tightest one on the way is taken.
-Both versions are read; a host may have controllers in either. A throttle that somebody set on the drive under
-test explains a suspiciously steady result better than any theory.
 """
 
 from __future__ import annotations
@@ -28,6 +22,12 @@ from ssdlab.model.host_load import Conditions
 
 if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
+
+# Limits that control groups put on this process: CPU time, memory, and I/O on single devices.
+#
+# A limit counts wherever it is set between the process and the root, so the tightest one on the way is
+# taken. Both versions are read; a host may have controllers in either. A throttle that somebody set on the
+# drive under test explains a suspiciously steady result better than any theory.
 
 _V1_NO_LIMIT_BYTES = 1 << 60
 """Version 1 writes "none" as the largest multiple of the page size."""

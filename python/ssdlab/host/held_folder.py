@@ -5,11 +5,6 @@ folder where a file is expected. So a folder is opened once, and what lies in it
 descriptor, by single names: no link is followed, nothing but regular files is read, and nothing but regular
 files of our own, with one name, is changed. A new file is made under a name that did not exist before and is
 renamed into its place.
-
-Two system calls that Python's `os` lacks: `statx` (birth time, O_DIRECT alignment) and `fallocate`.
-
-Through the C library that Python runs on; a library or kernel without them answers None or an error number.
-Layout of `struct statx`: statx(2); mask bits: include/uapi/linux/stat.h.
 """
 
 from __future__ import annotations
@@ -41,6 +36,11 @@ from ssdlab.model.limits import RUN_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# Two system calls that Python's `os` lacks: `statx` (birth time, O_DIRECT alignment) and `fallocate`.
+#
+# Through the C library that Python runs on; a library or kernel without them answers None or an error number.
+# Layout of `struct statx`: statx(2); mask bits: include/uapi/linux/stat.h.
 
 _AT_EMPTY_PATH = 0x1000
 _MASK_BTIME = 0x800

@@ -1,12 +1,7 @@
-"""Who a drive is, as far as the kernel knows without asking it.
+"""Who a drive is, as far as the kernel knows without asking it, and how much its link can carry.
 
 The facts come from :mod:`ssdlab.host.attributes`; the name that gives consent from
 :mod:`ssdlab.host.consent`.
-
-How much the link of a drive can carry: what none of its transfers can exceed.
-
-Sources: PCI Express Base Specification 6.0, section 4.2 (8b/10b up to 5 GT/s, 128b/130b above); Serial ATA
-3.5 and SAS-4 (line rate and coding).
 """
 
 from __future__ import annotations
@@ -29,6 +24,11 @@ from ssdlab.host.attributes import (
 from ssdlab.host.consent import consent_id
 from ssdlab.host.sysfs import HostFiles, flag, names, number, text
 from ssdlab.model.capabilities import Capabilities, capabilities_of
+
+# How much the link of a drive can carry: what none of its transfers can exceed.
+#
+# Sources: PCI Express Base Specification 6.0, section 4.2 (8b/10b up to 5 GT/s, 128b/130b above); Serial ATA
+# 3.5 and SAS-4 (line rate and coding).
 
 OF_TRANSPORT_BYTES_S = {"sata": 600e6, "sas": 4.8e9, "usb": 2.5e9, "mmc": 600e6}
 """Of the fastest generation: SATA 6 Gbit/s, two lanes of SAS 24 Gbit/s, USB 3.2 2x2, eMMC and UHS-II."""

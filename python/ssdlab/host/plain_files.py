@@ -1,15 +1,4 @@
-"""What a held folder takes for a folder, a file and a name: nothing that leads elsewhere.
-
-The way to a folder, walked once, a part at a time: links give nobody power over where it ends.
-
-A link of another user may lead to folders of that user's own, and not to anybody else's: whoever works as
-root in a folder of somebody else is not led out of it.
-
-A way that is *private* goes over nothing that anybody but this user and root can change, so it leads to the
-same folder whenever it is walked again.
-
-Sources: open(2) (O_PATH, O_NOFOLLOW), path_resolution(7).
-"""
+"""The way to a folder, walked so that no link leads astray; what is a plain file or folder there."""
 
 from __future__ import annotations
 
@@ -22,6 +11,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from ssdlab.model.errors import Refused
+
+# The way to a folder, walked once, a part at a time: links give nobody power over where it ends.
+#
+# A link of another user may lead to folders of that user's own, and not to anybody else's: whoever works as
+# root in a folder of somebody else is not led out of it.
+#
+# A way that is *private* goes over nothing that anybody but this user and root can change, so it leads to the
+# same folder whenever it is walked again.
+#
+# Sources: open(2) (O_PATH, O_NOFOLLOW), path_resolution(7).
 
 _STEP = os.O_PATH | os.O_CLOEXEC
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH

@@ -1,39 +1,7 @@
-"""The test platform: the component table that a review prints beside its numbers.
+"""The test platform: the component table of a review, from SMBIOS, names of PCI, and the rig file.
 
 What the machine tells comes from DMI, sysfs and procfs; what it does not, with links and prices, from the rig
 file. A component that neither names is in the table all the same, as unknown. Serial numbers are not read.
-
-Names of PCI devices: of the machine's own list, else their numbers.
-
-Source of the list's form: the head of `pci.ids` (The PCI ID Repository).
-
-Memory modules and slots from the SMBIOS table, which only root may read.
-
-Source: DMTF DSP0134 (SMBIOS 3.7) 6.1 (structures, strings), 7.18 (type 17, memory device), 7.10 (type 9,
-system slots).
-
-The rig file: what a machine does not report about itself, written down once by its builder.
-
-A TOML file, `ssdlab/rig.toml` in the XDG configuration folder or named by ``--rig``. Each component is a
-text, or a table with a link and a price::
-
-    name = "Rig A"
-    tested_by = "J. Doe, Example Lab"
-    cooler = "Noctua NH-U14S"
-
-    [power_supply]
-    name = "Seasonic Focus PX-750"
-    link = "https://seasonic.com/focus-px"
-    price = "130 EUR"
-
-    [[other]]
-    part = "Power meter"
-    name = "Quarch PPM"
-
-    [meter]
-    use = "quarch:192.168.1.5:9722"
-    accuracy = "1%"
-    calibrated = 2026-03-01
 """
 
 from __future__ import annotations
@@ -62,6 +30,10 @@ from ssdlab.model.units import block_text, capacity_text
 
 if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
+
+# Names of PCI devices: of the machine's own list, else their numbers.
+#
+# Source of the list's form: the head of `pci.ids` (The PCI ID Repository).
 
 _LISTS = ("usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids", "usr/share/pci.ids")
 
@@ -108,6 +80,11 @@ def _hexadecimal(path: Path) -> str | None:
     match = re.fullmatch(r"0x([\da-f]{4})", text(path) or "")
     return match.group(1) if match else None
 
+
+# Memory modules and slots from the SMBIOS table, which only root may read.
+#
+# Source: DMTF DSP0134 (SMBIOS 3.7) 6.1 (structures, strings), 7.18 (type 17, memory device), 7.10 (type 9,
+# system slots).
 
 _MEMORY_DEVICE, _SYSTEM_SLOT, _END = 17, 9, 127
 _MEMORY_TYPES = {24: "DDR3", 26: "DDR4", 30: "LPDDR4", 34: "DDR5", 35: "LPDDR5"}
@@ -197,6 +174,30 @@ def _structures(table: bytes) -> Iterator[_Structure]:
         if kind == _END:
             return
         at = end + 2
+
+
+# The rig file: what a machine does not report about itself, written down once by its builder.
+#
+# A TOML file, `ssdlab/rig.toml` in the XDG configuration folder or named by ``--rig``. Each component is a
+# text, or a table with a link and a price::
+#
+#     name = "Rig A"
+#     tested_by = "J. Doe, Example Lab"
+#     cooler = "Noctua NH-U14S"
+#
+#     [power_supply]
+#     name = "Seasonic Focus PX-750"
+#     link = "https://seasonic.com/focus-px"
+#     price = "130 EUR"
+#
+#     [[other]]
+#     part = "Power meter"
+#     name = "Quarch PPM"
+#
+#     [meter]
+#     use = "quarch:192.168.1.5:9722"
+#     accuracy = "1%"
+#     calibrated = 2026-03-01
 
 
 class RigPart(Frozen):

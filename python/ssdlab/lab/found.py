@@ -1,10 +1,4 @@
-"""The methods and suites that there are: ours, and those that other packages bring along.
-
-Methods that other packages bring along: entry points of the group `ssdlab.methods`, each a `Method`.
-
-A package that is broken must not take the rest down, nor be passed over in silence: what cannot be used is
-listed with the reason. What a package imports from ssdlab by another path than the public one is warned of.
-"""
+"""The methods and suites that there are: ours, and those that other packages bring along."""
 
 from __future__ import annotations
 
@@ -15,11 +9,17 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.lab.folders import BROKEN, REGISTRY, BrokenMethod, Declared, broken_by
+from ssdlab.lab.declared import Declared
+from ssdlab.lab.folders import BROKEN, REGISTRY, BrokenMethod, broken_by
 from ssdlab.model.errors import Unsupported, UsageError, unknown
 
 if TYPE_CHECKING:
     from ssdlab.lab.method import Method
+
+# Methods that other packages bring along: entry points of the group `ssdlab.methods`, each a `Method`.
+#
+# A package that is broken must not take the rest down, nor be passed over in silence: what cannot be used is
+# listed with the reason. What a package imports from ssdlab by another path than the public one is warned of.
 
 GROUP = "ssdlab.methods"
 
@@ -49,7 +49,8 @@ def _offered(taken: Collection[str], only: str | None = None) -> MethodsOfOthers
     found = sorted(wanted, key=lambda entry: (entry.name, _package(entry)))
     if found:
         # What a method is made of; most installations have no plug-in.
-        from ssdlab.lab.plugin_guard import load, naming_failures
+        from ssdlab.lab.plugin_guard import naming_failures
+        from ssdlab.lab.plugin_loading import load
         from ssdlab.model.errors import HostError
 
         for entry in found:

@@ -1,4 +1,4 @@
-"""Every kind of Result of ssdlab itself, in the order of the page; those that are no method's are here.
+"""Every kind of Result of ssdlab itself, in the order of the page; and the Results of points and suites.
 
 A method names its kind (`Method.result`). Places are texts: reading one kind loads no other.
 """
@@ -14,7 +14,7 @@ from ssdlab.lab import folders
 from ssdlab.model.frozen import Stored, absent
 from ssdlab.results.drive_states import StateCheck
 from ssdlab.results.kind import ResultKind
-from ssdlab.results.points import Load, Qualifier, united
+from ssdlab.results.metric import Load, Qualifier, united
 from ssdlab.results.schema import Point, ResultBase
 
 

@@ -41,7 +41,7 @@ from ssdlab.model.workload import FILL_BLOCK_BYTES, Stop, Workload, fill_stream
 if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethodName
     from ssdlab.formats.traces.reading import Source
-    from ssdlab.lab.traces.recording import TraceMapping
+    from ssdlab.lab.traces.mapping import TraceMapping
     from ssdlab.lab.verbs.verb import Verb
     from ssdlab.results.records import Policy, Tried
     from ssdlab.results.run_folder import Step
@@ -291,7 +291,7 @@ class Lab(LabBase):
 
         The facts of the step tell what became of it; `Recording` and `RecordedOps` are made of them.
         """
-        from ssdlab.lab.traces.recording import Trace
+        from ssdlab.lab.verbs.trace import Trace
 
         asked = Trace(
             source=source,

@@ -18,8 +18,8 @@ from ssdlab.model.units import figure_text
 
 if TYPE_CHECKING:
     from ssdlab.drives.ratings import MetricName, Rated
-    from ssdlab.lab.folders import RatedAs
-    from ssdlab.results.points import Metric
+    from ssdlab.lab.declared import RatedAs
+    from ssdlab.results.metric import Metric
 
 
 _OF_ANY_STATE: tuple[MetricName, ...] = ("max_read_w", "max_write_w")

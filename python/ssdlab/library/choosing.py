@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ssdlab.library.index import RUN_COLUMNS, Columns, Index, catalogue_of
 from ssdlab.model.errors import Refused, UsageError, excerpt, raise_shortage, unknown
 from ssdlab.model.units import parse_duration
-from ssdlab.results.catalogue import OPEN
+from ssdlab.results.catalogue_files import OPEN
 
 if TYPE_CHECKING:
     from pathlib import Path

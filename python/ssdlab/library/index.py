@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError, raise_shortage, unknown
-from ssdlab.results.catalogue import (
+from ssdlab.results.catalogue_files import (
     ANEW,
     CURRENT,
     FOLDER,

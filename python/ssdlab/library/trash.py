@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused, UsageError
-from ssdlab.results.catalogue import FOLDER
+from ssdlab.results.catalogue_files import FOLDER
 from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.settling import settling

@@ -1,4 +1,4 @@
-"""The host around a measurement, and its influence on it."""
+"""The host around a measurement: its queue settings, its load, and its influence on the result."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""The options of one measurement: the one definition of what can be set for `ssdlab measure`.
+"""The options of one measurement, of a drive and of shares of it: each defined once, and as it is typed.
 
 The command's flags and help, the parameters of `ssdlab.measure` and the run steps of a job derive from
 `MeasureOptions`; `MeasureOptions.workload` says what the options mean as a `Workload`.
-
-What can be set for every command that writes to drives: how one is made, and what may be lost.
-
-`measure`, `run`, `plan` and `job` take these options from here; each adds its own.
 """
 
 from __future__ import annotations
@@ -58,6 +54,11 @@ def parse_share(value: object) -> object:
 
 Share = Annotated[float, BeforeValidator(parse_share), Metavar("PERCENT")]
 """From 0 to 1; as text with a percent sign or without."""
+
+
+# What can be set for every command that writes to drives: how one is made, and what may be lost.
+#
+# `measure`, `run`, `plan` and `job` take these options from here; each adds its own.
 
 
 def endurance_cap(text: str) -> float:

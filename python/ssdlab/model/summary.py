@@ -1,26 +1,8 @@
-"""A measurement's summary as a model: what `Measurement.summary()` returns, with a side for each direction.
+"""A measurement's summary as a model, a side for each direction; with block-layer times and pauses.
 
 The JSON of `ssdlab.measurement/1` is the contract (`Measurement.as_dict()`, journals, saved results); this
 reads it. Numbers keep the type that the JSON has, so that nothing computed from them depends on whether a
 whole number was written with a point. A key of the JSON that is no field here is kept, and found by its name.
-
-Whether the whole process stood still for a time: stopped, frozen, or suspended with its host.
-
-No thread of a process that is stopped sees it: what waits meanwhile seems to wait for the drive. A thread
-that does nothing but sleep to given times (`_core.Heartbeat`) wakes late after it. It wakes late also where
-it finds no free CPU, and that is another matter, the host's limit (`results.evidence`). The two are told
-apart by what the kernel counts of that thread:
-
-starved
-    It was ready, and waited: the scheduler's run delay grows (schedstat), also where a quota of a cgroup
-    throttles it; or a hypervisor had the CPU, whose time then counts as stolen.
-stopped
-    It was not ready: a stop (Ctrl-Z, SIGSTOP, a debugger) or a frozen cgroup. Nothing grows but the time.
-suspended
-    CLOCK_MONOTONIC stands still, and CLOCK_BOOTTIME goes on (clock_gettime(2)).
-
-A virtual machine that is paused looks like a stop where its clock goes on. Where its clock stands still too,
-no latency holds the pause, and nothing in the machine can tell.
 """
 
 from __future__ import annotations
@@ -67,6 +49,24 @@ class BlockTimes(Stored):
         """Whether they stand for the times that the program took."""
         return self.fault is None and self.requests > 0
 
+
+# Whether the whole process stood still for a time: stopped, frozen, or suspended with its host.
+#
+# No thread of a process that is stopped sees it: what waits meanwhile seems to wait for the drive. A thread
+# that does nothing but sleep to given times (`_core.Heartbeat`) wakes late after it. It wakes late also where
+# it finds no free CPU, and that is another matter, the host's limit (`results.evidence`). The two are told
+# apart by what the kernel counts of that thread:
+#
+# starved
+#     It was ready, and waited: the scheduler's run delay grows (schedstat), also where a quota of a cgroup
+#     throttles it; or a hypervisor had the CPU, whose time then counts as stolen.
+# stopped
+#     It was not ready: a stop (Ctrl-Z, SIGSTOP, a debugger) or a frozen cgroup. Nothing grows but the time.
+# suspended
+#     CLOCK_MONOTONIC stands still, and CLOCK_BOOTTIME goes on (clock_gettime(2)).
+#
+# A virtual machine that is paused looks like a stop where its clock goes on. Where its clock stands still
+# too, no latency holds the pause, and nothing in the machine can tell.
 
 PERIOD_S = 0.05
 """Between two beats, which cost about a thousandth of a CPU; up to so much of a stop is sleep."""

@@ -1,4 +1,4 @@
-"""Reads a meter while a run goes on: one thread, which sleeps or waits for the meter, and nothing else.
+"""Reads a meter while a run goes on, in a thread of its own; what comes too fast is kept as means.
 
 What streams faster than `KEPT_HZ` is kept as means over equal bins; beyond `MAX_KEPT` of them for one step
 the bins become twice as wide, so that the memory does not grow with the length of a step.

@@ -1,4 +1,4 @@
-"""A connection over TCP to an instrument that speaks in lines of text."""
+"""A connection over TCP to an instrument that speaks in lines of text, and a meter's own clock."""
 
 from __future__ import annotations
 

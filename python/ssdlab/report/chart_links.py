@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.report.together import Figure, Section
+    from ssdlab.report.view import Figure, Section
 
 _HEADLINE_CHARTS = ("-bars", "-score", "-load", "-sustained", "-throughput")
 """Ends of the ids of charts that show a headline figure, where none has its very value."""

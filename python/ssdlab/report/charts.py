@@ -3,12 +3,6 @@
 A chart names quantities and values; colours, fonts and ticks are the front end's. Values are in the units
 of the quantity: `iops` a second, `mb_s` decimal megabytes a second, `ns`, `s`, `bytes`; `plain` is a number
 whose unit the axis names.
-
-Columns of a time series inside the page: exact, and small enough for one row a second over 24 h.
-
-Values become unsigned 32-bit integers, split into four planes (all low bytes first), compressed with
-gzip, in base64. The planes of slowly varying values compress far better than whole integers.
-`web/src/unpack.ts` is the way back.
 """
 
 from __future__ import annotations
@@ -200,7 +194,7 @@ class MarksChart:
 
 @dataclass(frozen=True)
 class PackedColumn:
-    """A column of a time series, packed by `packing.pack`."""
+    """A column of a time series, packed by `pack`."""
 
     key: str
     """`end_s` (of each row), or that of a measure."""
@@ -398,6 +392,12 @@ def _fields(value: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - any of the a
 def _names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
+
+# Columns of a time series inside the page: exact, and small enough for one row a second over 24 h.
+#
+# Values become unsigned 32-bit integers, split into four planes (all low bytes first), compressed with
+# gzip, in base64. The planes of slowly varying values compress far better than whole integers.
+# `web/src/unpack.ts` is the way back.
 
 LARGEST = 2**32 - 1
 

@@ -1,4 +1,4 @@
-"""Charts of runs as files: which there are, which are asked for, and what each is called."""
+"""Charts of runs as files: which there are, what each is called, and the formats: SVG, PNG, PDF."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ssdlab.report.source import Reported
-    from ssdlab.report.together import Figure
+    from ssdlab.report.view import Figure
 
 Format = Literal["png", "svg", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)

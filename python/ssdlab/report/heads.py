@@ -1,4 +1,4 @@
-"""What stands on a picture that leaves its page: a title of its own, how it was measured, whose it is."""
+"""What stands on a picture that leaves its page: title, how it was measured, whose, what is the matter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ssdlab.report.source import is_unended
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import moved
 from ssdlab.results.evidence import qualified
-from ssdlab.results.points import Metric, united
+from ssdlab.results.metric import Metric, united
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from ssdlab.report.charts import Axis, Chart
     from ssdlab.report.runs import Shown
-    from ssdlab.report.together import Figure, Section
+    from ssdlab.report.view import Figure, Section
     from ssdlab.results.drive_states import StateCheck
-    from ssdlab.results.points import Qualifier
+    from ssdlab.results.metric import Qualifier
 
 _OF_QUANTITY: dict[str, tuple[str, ...]] = {
     "iops": ("IOPS", "MB/s"),

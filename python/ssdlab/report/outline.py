@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.documents import Document
 from ssdlab.report.chart_links import ChartLink, chart_links
-from ssdlab.report.sections.cards import Judged, judged, tiles
+from ssdlab.report.sections.cards import tiles
+from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.verdict import Clause, verdict
 from ssdlab.report.standings import Standing, standings
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ssdlab.report.runs import Shown
     from ssdlab.report.sections.cards import Card
     from ssdlab.report.sections.verdict import Median
-    from ssdlab.report.together import Figure, Section
+    from ssdlab.report.view import Figure, Section
 
 
 @dataclass(frozen=True)

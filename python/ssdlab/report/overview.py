@@ -24,10 +24,10 @@ from ssdlab.report.runs import shown
 from ssdlab.report.sections import rates
 from ssdlab.report.sections.header import header
 from ssdlab.report.standings import standings
-from ssdlab.report.together import Buttons, Exhibit, Figure, Section
+from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import cells, tables
 from ssdlab.results.cells import NOTHING, Cell, Table, of_run, of_unit, words
-from ssdlab.results.points import labelled, labels
+from ssdlab.results.metric import labelled, labels
 from ssdlab.results.run_folder import RunFolder
 
 if TYPE_CHECKING:

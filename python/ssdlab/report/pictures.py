@@ -1,4 +1,4 @@
-"""Pictures of charts as SVG, drawn by the page's own charts in an embedded V8: no browser and no Node.
+"""Pictures of charts as SVG, and which charts stand two abreast.
 
 What is drawn depends on the chart alone, so equal runs give equal bytes.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.charts import Chart, Track
     from ssdlab.report.runs import Shown
-    from ssdlab.report.together import Figure, Section
+    from ssdlab.report.view import Figure, Section
 
 _MANY_BARS = 8
 """More bars than these are a column as high as the screen."""

@@ -1,20 +1,8 @@
-"""The runs of one page: their order, their labels, and the look that each keeps in every chart.
-
-Short names of what is compared: what all have in common is left out, what differs never is.
-
-A label is a drive, then behind commas and dots what makes it a variant (scale, spare, power) or another run
-of it (engine, date). Two labels that differ have short forms that differ.
-
-Which runs of a page are one column of it, and what a reader knows each column by.
-
-The parts of a review of one drive are one column, whenever each of them began. A run that was not part of a
-review is a column of its own; those of one drive in several methods have one name and one look all the same.
-"""
+"""The runs of one page: their order, their labels and short names, and which of them are one column."""
 
 from __future__ import annotations
 
 import re
-import zlib
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -22,15 +10,20 @@ from typing import TYPE_CHECKING, TypeVar
 from ssdlab.model.errors import LabError
 from ssdlab.report.charts import RunStyle
 from ssdlab.report.links import link_of
+from ssdlab.report.looks import further_shapes, looks_of
 from ssdlab.results.schema import ResultBase
 from ssdlab.results.store import short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from ssdlab.report.charts import Shape
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo, Manifest
+
+# Short names of what is compared: what all have in common is left out, what differs never is.
+#
+# A label is a drive, then behind commas and dots what makes it a variant (scale, spare, power) or another run
+# of it (engine, date). Two labels that differ have short forms that differ.
 
 LONGEST = 26
 """Letters beyond which a short name loses what its words begin with in common: half the width of a phone."""
@@ -94,75 +87,11 @@ def _cut(names: list[str]) -> list[str]:
     return [f"…{name[shared:]}" for name in names] if shared > 2 else names
 
 
-COLOURS = 8
-"""Of the palette; any two of them are told apart by readers who do not see all colours (`page.css`)."""
-SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
-NEAR = frozenset(
-    {
-        *((0, 2), (0, 3), (0, 4), (0, 7), (1, 2), (1, 5), (1, 6), (2, 3), (2, 4)),
-        *((2, 5), (2, 7), (3, 4), (3, 5), (3, 6), (3, 7), (5, 6), (5, 7), (6, 7)),
-    }
-)
-"""Pairs of colours that small markers do not tell apart at a glance: less than 20 (CIEDE2000) to somebody."""
-_SHADED = COLOURS
-"""So many drives have a colour each; of more, near colours cannot all have markers of their own."""
-
-
-def looks_of(names: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Derive colour and marker of entries from their ids, each from bits of its own, the same on every page.
-
-    Where a colour is taken, the next free one; where all are, the next free pair: 32 drives have looks that
-    differ by colour or by marker. Of up to eight, no two of near colours have one marker.
-    """
-    colours: dict[str, int] = {}
-    drawn: dict[str, int] = {}
-    for name in sorted(set(names)):
-        bits = zlib.crc32(name.encode())
-        colour = bits % COLOURS
-        used = Counter(colours.values())
-        while used[colour] > min(used[each] for each in range(COLOURS)):
-            colour = (colour + 1) % COLOURS
-        colours[name], drawn[name] = colour, (bits >> 8) % len(SHAPES)
-    order = list(colours)
-    first = _apart([(colours[name], drawn[name]) for name in order[:_SHADED]])
-    taken = {name: (colours[name], shape) for name, shape in zip(order, first, strict=False)}
-    for name in order[_SHADED:]:
-        taken[name] = colours[name], _free(colours[name], drawn[name], taken)
-    return taken
-
-
-def further_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Shape]:
-    """Return the markers of further runs of an entry, its own first: none that another of its colour has."""
-    colour, first = looks[entry]
-    taken = {shape for other, (of, shape) in looks.items() if of == colour and other != entry}
-    turned = [(first + by) % len(SHAPES) for by in range(len(SHAPES))]
-    return [SHAPES[shape] for shape in turned if shape == first or shape not in taken]
-
-
-def near(one: int, other: int) -> bool:
-    """Say whether two colours need markers that differ."""
-    return (min(one, other), max(one, other)) in NEAR
-
-
-def _apart(wanted: Sequence[tuple[int, int]], shapes: tuple[int, ...] = ()) -> tuple[int, ...]:
-    """Return a marker for each colour, the drawn one where it can be; () where those so far leave none."""
-    if len(shapes) == len(wanted):
-        return shapes
-    colour, drawn = wanted[len(shapes)]
-    for by in range(len(SHAPES)):
-        shape = (drawn + by) % len(SHAPES)
-        if any(own == shape and near(colour, of) for (of, _), own in zip(wanted, shapes, strict=False)):
-            continue
-        if found := _apart(wanted, (*shapes, shape)):
-            return found
-    return ()
-
-
-def _free(colour: int, drawn: int, taken: Mapping[str, tuple[int, int]]) -> int:
-    """Return the next marker that none of a colour has, or the drawn one where all are taken."""
-    turned = [(drawn + by) % len(SHAPES) for by in range(len(SHAPES))]
-    return next((shape for shape in turned if (colour, shape) not in taken.values()), drawn)
-
+# Which runs of a page are one column of it, and what a reader knows each column by.
+#
+# The parts of a review of one drive are one column, whenever each of them began. A run that was not part of
+# a review is a column of its own; those of one drive in several methods have one name and one look all the
+# same.
 
 _RUN_ID = re.compile(r"(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})-(.+)-[0-9a-z]{6}")
 

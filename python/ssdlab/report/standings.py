@@ -3,31 +3,23 @@
 Only figures that are comparable (`results.kin`) are ranked, and of these only such as no qualifier of their
 own forbids it of; all others say why not. Of several runs of one entry the first whose figure is fit counts,
 and how far the others lie from it says what counts as level.
-
-How many drives a page is of: a drive that stands on it in several states is counted once.
-
-A state is what makes a drive another entry: a variant (spare, power, write cache), or the size of a simulated
-drive. Its words stand behind the drive's name, parted by commas.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.analysis.places import LEVEL
 from ssdlab.analysis.places import places as places_of
 from ssdlab.lab.presented.points import figure_words
 from ssdlab.lab.rated_shares import other_ratings, rated_shares
-from ssdlab.model.capabilities import SIMULATED_PREFIX
-from ssdlab.model.errors import LabError
 from ssdlab.model.units import and_listed, counted, share_text, significant
-from ssdlab.report.runs import drive_name
+from ssdlab.report.drive_count import among
 from ssdlab.results.catalogue_row import figure_of, kinship
 from ssdlab.results.kin import LOAD, OF_AN_ENTRY, OF_FIGURES, UNFIT, apart, taken_apart
 from ssdlab.results.metered import meter_of
-from ssdlab.results.points import labelled, labels, largest, spread_of, varies_by
+from ssdlab.results.metric import labelled, labels, largest, spread_of, varies_by
 from ssdlab.results.qualifiers import CATALOGUE
 
 if TYPE_CHECKING:
@@ -35,103 +27,7 @@ if TYPE_CHECKING:
 
     from ssdlab.lab.rated_shares import OtherRating, RatedShare
     from ssdlab.report.runs import Shown
-    from ssdlab.results.points import Metric
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ssdlab.drives.simulated.text import SimulatedText
-    from ssdlab.results.schema import DriveInfo
-
-    _State = tuple[tuple[str, str], ...]
-
-_PHRASES = {"scale": "at {}", "power_limit": "at {}", "power": "{}"}
-"""What is said of a state, by what it is; `power` is that of a simulated drive: ``at most 10 W``."""
-_OTHERS = "with {}"
-_VARIANTS = ("usable", "spare", "power_limit", "write_cache", "lba_format")
-"""In the order in which a variant has its words."""
-_IN_TITLE = 2
-"""Drives whose names are the title; more are counted."""
-
-
-def drive_of(drive: DriveInfo) -> str:
-    """Return what two entries share that are of one drive."""
-    text = _simulated(drive)
-    if text is None:
-        return drive.id
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    return str(SimulatedText(text.profile, serial=text.serial, firmware=text.firmware, seed=text.seed))
-
-
-def _simulated(drive: DriveInfo) -> SimulatedText | None:
-    """Return what a simulated drive is; None of others, and of an ssdlab whose drives say something else."""
-    if not drive.text.startswith(SIMULATED_PREFIX):
-        return None
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    try:
-        return SimulatedText.parse(drive.text)
-    except LabError:
-        return None
-
-
-def _states_of(drive: DriveInfo) -> _State:
-    """Return the words of a drive's state as its name has them, each with what it is; empty: not known."""
-    if drive.text.startswith(SIMULATED_PREFIX):
-        text = _simulated(drive)
-        words, kinds = tuple(drive_name(drive).split(", ")[1:]), () if text is None else text.states()
-    elif drive.variant is not None:
-        words, kinds = drive.variant.words, tuple(each for each in _VARIANTS if each in drive.variant.asked)
-    else:
-        return ()
-    return tuple(zip_longest(words, kinds[: len(words)], fillvalue=""))
-
-
-def among(drives: Iterable[DriveInfo]) -> str:
-    """Say of how many drives entries are: ``2 drives``; empty where each entry is a drive of its own."""
-    states = _states(drives)
-    names = sum(len(own) for own in states.values())
-    return "" if names == len(states) else counted(len(states), "drive")
-
-
-def compared(drives: Iterable[DriveInfo]) -> str:
-    """Return the title of a page of these drives: their names, or how many, with their further states."""
-    states = _states(drives)
-    if len(states) <= _IN_TITLE:
-        return " and ".join(f"{next(iter(own))}{_brackets(_further_drives(own))}" for own in states.values())
-    several = [own for own in states.values() if len(own) > 1]
-    title = f"{len(states)} drives compared"
-    if len(several) > 1:
-        return f"{title}, {len(several)} of them in several states"
-    return f"{title}, one {_further_drives(several[0])}" if several else title
-
-
-def _states(drives: Iterable[DriveInfo]) -> dict[str, dict[str, _State]]:
-    """Return of each drive its states by what it is called in them, in the order of the page."""
-    found: dict[str, dict[str, _State]] = {}
-    for drive in drives:
-        found.setdefault(drive_of(drive), {}).setdefault(drive_name(drive), _states_of(drive))
-    return found
-
-
-def _further_drives(states: Mapping[str, _State]) -> str:
-    """Say in what further states a drive stands there: ``also at 10 W and with 25 % spare``."""
-    first, *others = states.values()
-    phrases = dict.fromkeys(_state(state, first) for state in others)
-    return f"also {' and '.join(phrases)}" if phrases else ""
-
-
-def _state(state: _State, first: _State) -> str:
-    """Name a state by what the first does not have."""
-    own = [(word, kind) for word, kind in state if word not in [other for other, _ in first]]
-    if own:
-        return ", ".join(_PHRASES.get(kind, _OTHERS).format(word) for word, kind in own)
-    return "in full size" if any(kind == "scale" for _, kind in first) else "as it is"
-
-
-def _brackets(text: str) -> str:
-    return f" ({text})" if text else ""
+    from ssdlab.results.metric import Metric
 
 
 EXAMPLE = CATALOGUE["example"].label
@@ -355,17 +251,6 @@ def _standing(name: str, found: Sequence[tuple[Shown, Metric]]) -> Standing:
     return Standing(name, first.figure.label, title, first.figure.better, whole, unlike, example, further)
 
 
-def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:
-    """Yield the runs of an entry that are another column than the one that counts for all of them."""
-    first, _ = runs[0]
-    for shown, figure in runs[1:]:
-        if shown.label == first.label:
-            continue
-        unlike = apart(kinship(shown.run.manifest), kinship(first.run.manifest), but=OF_AN_ENTRY)
-        why = f"; this run is unlike it: {and_listed([each.words for each in unlike])}" if unlike else ""
-        yield replace(_place([(shown, figure)]), instead=f"of this drive {first.style.short} counts{why}")
-
-
 def _place(runs: Sequence[tuple[Shown, Metric]]) -> Place:
     """Return the place of an entry, not yet ranked, by its first run and by others that are like it."""
     shown, figure = runs[0]
@@ -406,3 +291,14 @@ def ordinal(rank: int) -> str:
 def percent(share: float) -> str:
     """Return a share in words; from twice on as so many times."""
     return share_text(share) if share < 0.995 else f"{significant(1 + share)} times"
+
+
+def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:
+    """Yield the runs of an entry that are another column than the one that counts for all of them."""
+    first, _ = runs[0]
+    for shown, figure in runs[1:]:
+        if shown.label == first.label:
+            continue
+        unlike = apart(kinship(shown.run.manifest), kinship(first.run.manifest), but=OF_AN_ENTRY)
+        why = f"; this run is unlike it: {and_listed([each.words for each in unlike])}" if unlike else ""
+        yield replace(_place([(shown, figure)]), instead=f"of this drive {first.style.short} counts{why}")

@@ -1,4 +1,4 @@
-"""Templates of the page: what they are given is escaped, and they are compiled once."""
+"""Templates of the page, and tables on paper: what a template is given is escaped."""
 
 from __future__ import annotations
 

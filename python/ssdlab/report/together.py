@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ssdlab.lab.outcome import marked
+from ssdlab.lab.presented.marked import marked
 from ssdlab.model.fitting import misfit
 from ssdlab.model.units import and_listed
 from ssdlab.report.charts import BarsChart, Chart, XyChart
+from ssdlab.report.view import Figure, Finding, Section
 from ssdlab.results.cells import Table, of_run
 from ssdlab.results.claim import sentence
 from ssdlab.results.kind import table_fault
@@ -138,106 +139,3 @@ def _runs_of(chart: Chart) -> set[int]:
     if isinstance(chart, BarsChart):
         return {bar.run for view in chart.views for group in view.groups for bar in group.bars}
     return set()
-
-
-@dataclass(frozen=True)
-class Buttons:
-    """A group of buttons of which one is pressed; `group` is `view`, `variant` or `measure`."""
-
-    group: str
-    label: str
-    choices: tuple[str, ...]
-    pressed: int = 0
-
-    @property
-    def several(self) -> bool:
-        """Whether there is anything to choose: one choice alone is no button."""
-        return len(self.choices) > 1
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What stands on them, no two alike."""
-        counts = [self.choices[: at + 1].count(choice) for at, choice in enumerate(self.choices)]
-        return tuple(f"{each} ({n})" if n > 1 else each for each, n in zip(self.choices, counts, strict=True))
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """The header that a standard prints on each page, of one run."""
-
-    run: int
-    line: tuple[str, ...]
-    """What stands at the top: test, page, specification, times, drive, tester."""
-    columns: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    """Heading of each column, and its rows of name and value."""
-    departures: tuple[tuple[str, str], ...]
-    """Code and sentence of each."""
-    left_open: tuple[str, ...] = ()
-    """What the standard leaves open, with what was done."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A chart, its explanation and the same numbers as tables.
-
-    `described` is read out by screen readers: one sentence with the finding. `measured` are the short
-    lines under "How it was measured". A `wide` figure takes both columns. `sheets` are the headers of a page
-    of a standard, one for each run. `beside` is what a picture says that leaves the page without its prose;
-    `steps` are those that it draws, by run and ordinal: what is the matter with other figures it says not;
-    `left` are the tables that stand elsewhere, on paper.
-    """
-
-    id: str
-    title: str
-    lead: str
-    described: str
-    chart: Chart
-    tables: tuple[Table, ...]
-    measured: tuple[str, ...]
-    buttons: tuple[Buttons, ...] = ()
-    zoom: bool = False
-    wide: bool = False
-    sheets: tuple[Sheet, ...] = ()
-    beside: tuple[str, ...] = ()
-    steps: tuple[tuple[int, int], ...] = ()
-    left: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    """Tables that stand on their own, with a heading and a sentence on how to read them."""
-
-    title: str
-    lead: str
-    tables: tuple[Table, ...]
-
-
-class Finding(str):
-    """What was found of one run, in a line behind its label; the page sets what was found beside its name."""
-
-    __slots__ = ("run", "sentences")
-    run: int
-    sentences: str
-
-    def __new__(cls, run: int, label: str, sentences: str) -> Self:
-        """Put label and sentences together, and keep the sentences."""
-        made = super().__new__(cls, f"{label}: {sentences}")
-        made.run = run
-        made.sentences = sentences
-        return made
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page under one heading."""
-
-    id: str
-    title: str
-    lead: tuple[str, ...]
-    """What was found: of each run, best as a `Finding`, or of all."""
-    runs: tuple[int, ...]
-    """The runs shown, for the legend."""
-    figures: tuple[Figure, ...]
-    exhibits: tuple[Exhibit, ...] = ()
-    measured: tuple[str, ...] = ()
-    """How it was measured: what several of the figures say."""

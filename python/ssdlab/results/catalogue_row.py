@@ -1,10 +1,4 @@
-"""One run as the library's catalogue has it: a row, made of the run's manifest.
-
-What the catalogue holds of a run, by name and type: all that a query has to know of it.
-
-Queries import no more than this. Models check what is written (`catalogue_row.Row`), and to build those takes
-longer than a query.
-"""
+"""One run as the library's catalogue has it: the columns, and the row made of the run's manifest."""
 
 from __future__ import annotations
 
@@ -20,7 +14,7 @@ from ssdlab.model.options import MEASURE, load_options
 from ssdlab.results.kin import MARKS, OF_FIGURES, VARIES, unfit_of
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.metered import meter_of, of_watts
-from ssdlab.results.points import varies_by
+from ssdlab.results.metric import varies_by
 from ssdlab.results.remarks import FIRST_BYTES, span_of
 from ssdlab.results.run_folder import MANIFEST
 from ssdlab.results.schema import Metric, SealState
@@ -31,6 +25,11 @@ if TYPE_CHECKING:
     from ssdlab.results.metered import MeterRecord
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest
+
+# What the catalogue holds of a run, by name and type: all that a query has to know of it.
+#
+# Queries import no more than this. Models check what is written (`catalogue_row.Row`), and to build those
+# takes longer than a query.
 
 ROW_SCHEMA = "ssdlab.row/8"
 """2: a figure says what of its state was not shown. 3: one of power says which meter it is of. 4: a latency

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.model.frozen import Stored, absent
-from ssdlab.results.points import Qualifier, labelled, labels, united
+from ssdlab.results.metric import Qualifier, labelled, labels, united
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A kind of Result: the model that it is stored as, and who says and shows what of it.
+"""A kind of Result: the model that it is stored as, who shows what of it, and whether that can be shown.
 
 A method names its kind (`Method.result`); those of ssdlab itself are in `lab.kinds`. What is
 named by a text, `module:function`, is loaded when it is asked for, so that reading a run loads no page.

@@ -7,16 +7,11 @@ refused.
 
 Between hosts a lock proves nothing: a client that lost its server has lost its locks too, and one that is
 stopped keeps them. There the *lease* decides. The file says who holds it, and on a file system that other
-hosts may have (`results.lease`) it is renewed every `RENEWAL_S`. Who has not renewed it for `LEASE_S`, T,
+hosts may have (`host.mounts`) it is renewed every `RENEWAL_S`. Who has not renewed it for `LEASE_S`, T,
 issues no more I/O: `_core.Deadline` is what the engine's workers look at, so that also a process that stood
 still as a whole does not go on when it wakes. A successor on another host waits until it has seen nothing
 renewed for 2 T by its own clock; clocks are not compared. It then puts a new file in the place of the old,
 so that what the old holder may still write into its own is read by nobody.
-
-Whether a file system may have users on other hosts, whom no lock of this kernel need keep away.
-
-Asked of the mount that a descriptor was opened through (`mnt_id`, proc(5)), since device numbers of btrfs and
-overlays are in no table of mounts.
 """
 
 from __future__ import annotations
@@ -25,7 +20,6 @@ import errno
 import fcntl
 import json
 import os
-import re
 import secrets
 import struct
 import threading
@@ -37,6 +31,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.shared_files import may_be_shared
 from ssdlab.model.errors import LabError, LeaseLost, Refused
 from ssdlab.results.journal import boot_id
 
@@ -45,35 +40,10 @@ if TYPE_CHECKING:
 
     import ssdlab._core as _core
 
-OF_ONE_HOST = frozenset(
-    {
-        *("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "jfs", "reiserfs", "nilfs2"),
-        *("tmpfs", "ramfs", "overlay", "squashfs", "erofs"),
-        *("vfat", "exfat", "ntfs3", "hfsplus", "udf"),
-    }
-)
-"""File systems of one kernel. All others may be shared: NFS, SMB, Ceph, Lustre, GFS2, 9p, and all of FUSE."""
-
-_MOUNT_ID = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
-
-
-def file_system_of(descriptor: int, proc: Path = Path("/proc/self")) -> str | None:
-    """Return the kind of file system that an open file or folder is on; None where that cannot be known."""
-    try:
-        found = _MOUNT_ID.search((proc / "fdinfo" / str(descriptor)).read_text(encoding="ascii"))
-        if found is None:
-            return None
-        for line in (proc / "mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith(f"{found[1]} "):
-                return line.partition(" - ")[2].partition(" ")[0]
-    except OSError:
-        pass
-    return None
-
-
-def may_be_shared(descriptor: int) -> bool:
-    """Say whether another host may have the same files; also of what cannot be known."""
-    return file_system_of(descriptor) not in OF_ONE_HOST
+# Whether a file system may have users on other hosts, whom no lock of this kernel need keep away.
+#
+# Asked of the mount that a descriptor was opened through (`mnt_id`, proc(5)), since device numbers of btrfs
+# and overlays are in no table of mounts.
 
 
 LEASE = ".lease"

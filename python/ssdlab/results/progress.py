@@ -1,9 +1,4 @@
-"""How far a run is, for its observers: the terminal, `live.json`, tests.
-
-`live.json`: what `ssdlab watch` reads while a run goes on; renamed into place about once a second.
-
-It is a courtesy and no record: it is not fsynced, and a full disk leaves the old one.
-"""
+"""How far a run is, for its observers: the terminal, tests, and `live.json`, which `ssdlab watch` reads."""
 
 from __future__ import annotations
 
@@ -82,6 +77,10 @@ class Observer(Protocol):
     def ended(self, status: Status) -> None:
         """Take note that the run ended, for good or for now."""
 
+
+# `live.json`: what `ssdlab watch` reads while a run goes on; renamed into place about once a second.
+#
+# It is a courtesy and no record: it is not fsynced, and a full disk leaves the old one.
 
 _EVERY_S = 1.0
 

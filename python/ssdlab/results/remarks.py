@@ -1,15 +1,4 @@
-"""The warnings and departures of a run, as terminal, card and page tell them.
-
-The warnings of a run by their kind, and the steps that each is of: what terminal, card and page count.
-
-A manifest holds what several steps say in the same words once. How many steps that were, only the steps
-themselves tell; a warning that none of them raised is of the whole run.
-
-Departures of a run as they are told: what is shorter than its method asks for in one, behind the others.
-
-A parameter of which `--quick` takes less makes the run shorter, and that is what its preset is for. Whoever
-sets it below its default has the same run. That follows from the parameters and is not stored.
-"""
+"""A run's warnings and departures as terminal, card and page tell them; and how much of its drive it used."""
 
 from __future__ import annotations
 
@@ -28,6 +17,11 @@ if TYPE_CHECKING:
 
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Manifest, ParameterInfo, Warned
+
+# The warnings of a run by their kind, and the steps that each is of: what terminal, card and page count.
+#
+# A manifest holds what several steps say in the same words once. How many steps that were, only the steps
+# themselves tell; a warning that none of them raised is of the whole run.
 
 _NAMED = 3
 """Steps that are named in a line; of more the first ones, and how many others."""
@@ -133,6 +127,11 @@ def _names(steps: Sequence[Step]) -> str:
     others = len(steps) - len(labels)
     return "; ".join(labels) + (f"; and {others} more" if others else "")
 
+
+# Departures of a run as they are told: what is shorter than its method asks for in one, behind the others.
+#
+# A parameter of which `--quick` takes less makes the run shorter, and that is what its preset is for. Whoever
+# sets it below its default has the same run. That follows from the parameters and is not stored.
 
 _PARAMETER = "parameter-"
 """What the code of a departure begins with that is a parameter's value; its name follows."""

@@ -1,8 +1,7 @@
 """The models of what a run folder holds, its journal apart, which is in `records`.
 
 One definition for writer and reader: `manifest.json` (`Manifest`, with a drive's variant and a suite's runs),
-what results are made of and the first of them (`PeakResult`, `Qd1Result`; all are in `outcome`) and dated
-notes (`Note`). Units are in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share
+how runs belong together, what all results share, those of measurements and jobs, and dated notes (`Note`). Units are in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share
 is 0 to 1. A folder whose schema number is greater than ours was written by a newer ssdlab and is refused, so
 after a release no field is added without a new number.
 """
@@ -19,9 +18,9 @@ from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of,
 from ssdlab.model.frozen import Stored
 from ssdlab.model.summary import Direction, Summary
 from ssdlab.results.drive_states import AnyProof, StateCheck, SteadyProof
+from ssdlab.results.metric import Metric as Metric
 from ssdlab.results.points import Attribution as Attribution
 from ssdlab.results.points import Latencies as Latencies
-from ssdlab.results.points import Metric as Metric
 from ssdlab.results.points import Point as Point
 from ssdlab.results.points import Spread as Spread
 

@@ -1,16 +1,4 @@
-"""The append log of one step, as the rest of the lab reads it.
-
-The samples of one attempt at a step, until the run is compacted: `steps/NNNN-A.samples`.
-
-One line for each: a checksum, and the figures as JSON. A drive that is sampled as it works adds a line each
-second, so that a kill loses one; a reader stops at the first line that is not whole. The file of an attempt
-that ended its step has a last line, a checksum over all before it.
-
-The power samples of a step: a file beside its log until the run is compacted.
-
-A sealed line of JSON (rails, samples, SHA-256 of what follows), then the columns: start and end in ns since
-the start of the step's measurement, or of the step where it measures nothing, and W for each rail.
-"""
+"""What a step leaves until its run is compacted: the append log, samples of telemetry, samples of power."""
 
 from __future__ import annotations
 
@@ -117,6 +105,12 @@ def spread_of(measured: Any) -> Spread | None:  # noqa: ANN401 - a Measurement, 
     )
 
 
+# The samples of one attempt at a step, until the run is compacted: `steps/NNNN-A.samples`.
+#
+# One line for each: a checksum, and the figures as JSON. A drive that is sampled as it works adds a line each
+# second, so that a kill loses one; a reader stops at the first line that is not whole. The file of an attempt
+# that ended its step has a last line, a checksum over all before it.
+
 _ENDING = ".samples"
 _END = b"end"
 
@@ -209,6 +203,11 @@ def _line(sample: Sample) -> bytes:
 
 
 POWER_SUFFIX = ".power"
+# The power samples of a step: a file beside its log until the run is compacted.
+#
+# A sealed line of JSON (rails, samples, SHA-256 of what follows), then the columns: start and end in ns since
+# the start of the step's measurement, or of the step where it measures nothing, and W for each rail.
+
 _HEAD = ("rails", "samples", "sha256")
 
 

@@ -1,4 +1,4 @@
-"""A run that has its result and not its tables: it was stopped after its last step, while they were written.
+"""How a run is called in a command, and what says that a finished run's tables are not written yet.
 
 Its rows are in the logs of its steps still. `ssdlab resume` writes the tables, without the drive.
 """

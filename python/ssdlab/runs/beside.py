@@ -143,7 +143,7 @@ def run_in_turn(
     begins
         Called with the side (`base` or `new`) and the number of each run, from 1; gives its observers.
     environment
-        As of `session.start`.
+        As of `runs.session.start`.
 
     Raises
     ------

@@ -1,12 +1,4 @@
-"""One workload now: opening the drive, filling it if asked, measuring, judging and saving.
-
-The seed of a measurement that is given none.
-
-A command that draws what the one before it drew overwrites together what was written together: superblocks
-then empty as a whole, and the drive seems faster than it is. fio's `randrepeat` is known for it. So whatever
-outlives the command gets another seed each time; a drive made for the command alone keeps one, as nothing of
-it is left for the next.
-"""
+"""One workload now: opening the drive, filling it if asked, measuring, judging and saving."""
 
 from __future__ import annotations
 
@@ -35,6 +27,13 @@ if TYPE_CHECKING:
     from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.runs.metering import Metering
     from ssdlab.runs.observe import Observation
+
+# The seed of a measurement that is given none.
+#
+# A command that draws what the one before it drew overwrites together what was written together:
+# superblocks then empty as a whole, and the drive seems faster than it is. fio's `randrepeat` is known for
+# it. So whatever outlives the command gets another seed each time; a drive made for the command alone keeps
+# one, as nothing of it is left for the next.
 
 _BITS = 32
 """Few enough digits to type one again; that two commands in turn draw the same is no concern yet."""

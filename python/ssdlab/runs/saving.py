@@ -13,7 +13,7 @@ from ssdlab.results.evidence import qualified
 from ssdlab.results.journal import boot_id, now, step_hash
 from ssdlab.results.lease import RunLock
 from ssdlab.results.lines import journal_bytes
-from ssdlab.results.points import Metric, Qualifier
+from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
 from ssdlab.results.run_folder import JOURNAL, STEPS, Step
 from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Session, Warned
@@ -111,7 +111,7 @@ def measured_run(
     measurement: Measurement,
     params: dict[str, JsonValue],
 ) -> tuple[Manifest, list[AnyRecord]]:
-    """Return manifest and journal of a measurement as a finished run; see `store.save_measurement`."""
+    """Return manifest and journal of a measurement as a finished run."""
     moment = now()
     stored: dict[str, Any] = json.loads(json.dumps(measurement.as_dict()))
     summary = Summary.model_validate(stored)

@@ -20,7 +20,7 @@ from ssdlab.drives.spare import spare_of
 from ssdlab.host.durable import library_errors
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import RunData, RunFacts
-from ssdlab.lab.outcome import departures_of, warnings_of
+from ssdlab.lab.remarks import departures_of, warnings_of
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused
 from ssdlab.results.evidence import qualified, unprepared
@@ -44,20 +44,18 @@ from ssdlab.runs.order import Order, check_before_made, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
 from ssdlab.runs.provenance import (
-    SessionRecord,
     drive_info,
     first_manifest,
     measured_under,
     metered_by,
-    nothing_left,
     on_error_of,
-    resumed_manifest,
     voided_writes,
     written_by_run,
 )
 from ssdlab.runs.recorded_power import marked
 from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method
 from ssdlab.runs.runner import Rewind, Runner
+from ssdlab.runs.session_record import SessionRecord, nothing_left, resumed_manifest
 from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.tracking import Tracker, layout_watch
 
@@ -313,7 +311,7 @@ class _Run:
         record = self._metering.record()
         if record is None:
             return None
-        from ssdlab.results.finishing import energy_of
+        from ssdlab.results.run_energy import energy_of
 
         with library_errors(self._folder), self._held.folder(STEPS, make=True) as folder:
             return {**record, **energy_of(folder, steps)}

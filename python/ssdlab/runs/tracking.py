@@ -1,201 +1,30 @@
-"""Works out how far a run is, from the plan and from what the runner tells, and tells the observers.
-
-Where in its plan a run is.
-
-A plan counts the longest way: points that are taken again where writes have fallen, rounds up to the last
-that are allowed, tries of a search. A run that does without some of them has its later steps under lower
-ordinals than the plan, so its steps are found by what they are.
-
-How long a simulation's work takes by the clock: what the host gives it of its processors.
-
-What a simulation has still to do is known in seconds of a processor, which do not depend on what else the
-host does. By the clock they take as much longer as the processors are shared, and that changes while a run
-goes on.
-
-How long a run will still take, narrowed by what its finished steps have shown.
-
-On a real drive the rest is that of the plan, with what stops by bytes planned again at the speeds seen. Of a
-simulated drive the plan says how much work the rest is for the host, the finished steps how fast this host
-does it, and what it gave the run of its processors how long that takes by the clock.
-"""
+"""Works out how far a run is and where in its plan, and tells the observers."""
 
 from __future__ import annotations
 
-import os
 import time
-from bisect import insort
 from collections import deque
-from dataclasses import replace
-from itertools import accumulate
-from math import sqrt
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ssdlab.lab.verbs.steps import Request
-from ssdlab.lab.verbs.verb import NOTHING, Bounds
+from ssdlab.lab.verbs.verb import Bounds
 from ssdlab.lab.verbs.workload import WorkloadVerb
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.results.progress import Progress
-from ssdlab.runs.pace import known_of
-from ssdlab.runs.plan import START_MAX_S, Past, Plan, overhead_max_s, planned_step
+from ssdlab.runs.host_time import HostTime
+from ssdlab.runs.plan import Past, Plan, planned_step
+from ssdlab.runs.time_left import TimeLeft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ssdlab._core import Snapshot
-    from ssdlab.analysis.pace import Known
     from ssdlab.results.progress import Observer
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
     from ssdlab.runs.plan import PlannedStep
-
-SETTLED_S = 2.0
-"""A speed seen for so long says when a step that stops by bytes will end ..."""
-SPEED_VARIES = (0.7, 1.6)
-"""... give or take: a cache that fills up makes the rest slower than the beginning."""
-SEEN_S = 0.1
-"""Of a processor: before, it is not known how fast it simulates ..."""
-WORK_VARIES = (0.3, 3.0)
-"""... and what the rest takes for its work, against what is done took for its own."""
-_SHARE_MIN = 0.02
-"""Of a step, before it says how long the rest of it takes."""
-_STEP_VARIES = (0.5, 2.0)
-"""Of what a step takes of the host, whatever it does."""
-_IN_THIS_RUN = (0.6, 1.6)
-"""Of a speed that an earlier step of the run has shown."""
-
-
-class TimeLeft:
-    """Knows what is left of a plan, step by step.
-
-    Parameters
-    ----------
-    plan
-        Of the whole run.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._steps = list(plan.steps)
-        self._seen: list[Known] = []
-        self._past = Past()
-        self._done_work = 0.0
-        self._took: list[float] = []
-        """Seconds of a processor of each step with a workload that was done here."""
-        self._sum_up()
-
-    def finished(self, at: int, step: Step, seconds: float) -> None:
-        """Take note of what a step that was done here took; a simulated one of a processor.
-
-        `at` is its index in the plan.
-        """
-        if self._plan.keeps_time:
-            if self._steps[at].simulating.upper:
-                self._done_work += _middle(self._steps[at].simulating)
-                insort(self._took, seconds)
-            return
-        before, self._past = self._past, self._past.then(step)
-        if self._past.disordered != before.disordered:
-            # In order it writes at another speed now.
-            self._seen = [known for known in self._seen if known.load.random or not known.load.writes]
-        if (known := known_of(step, 0.0, _IN_THIS_RUN)) is not None:
-            self._seen.append(known)
-        self._plan_again(at + 1)
-
-    def after(self, at: int) -> Bounds:
-        """Return what the steps from an index of the plan on will take, and what ends the run.
-
-        Of a simulated drive in seconds of a processor.
-        """
-        rest, certain, likely = self._from[at]
-        ending = START_MAX_S + overhead_max_s(self._steps[at:])
-        if not self._plan.keeps_time or sum(self._took) < SEEN_S:
-            return rest + Bounds(0.0, ending)
-        # What a step takes of the host whatever it does: its record on the disk, threads that start.
-        left = [step for step in self._steps[at:] if step.simulating.upper]
-        surely = sum(1 for step in left if step.simulating.lower)
-        each_min, each_max = self._took[0], self._took[len(self._took) // 2]
-        work = [max(0.0, sum(self._took) - each * len(self._took)) for each in (each_max, each_min)]
-        shortest_s = (
-            WORK_VARIES[0] * work[0] / self._done_work * certain + _STEP_VARIES[0] * surely * each_min
-        )
-        longest_s = (
-            WORK_VARIES[1] * work[1] / self._done_work * likely + _STEP_VARIES[1] * len(left) * each_max
-        )
-        return Bounds(shortest_s, shortest_s + longest_s + START_MAX_S)
-
-    def of(self, step: PlannedStep, elapsed: float, snapshot: Snapshot | None) -> Bounds:
-        """Return what is left of the present step, narrowed by the speed seen where it stops by bytes.
-
-        Of a simulated drive in seconds of a processor, as those that it took until now.
-        """
-        if self._plan.keeps_time:
-            return _of_simulation(step, elapsed, snapshot)
-        whole = step.seconds
-        left = Bounds(max(whole.lower - elapsed, 0.0), max(whole.upper - elapsed, 0.0))
-        if step.target_bytes is None or snapshot is None or elapsed < SETTLED_S or not snapshot.bytes:
-            return left
-        seconds = (step.target_bytes - snapshot.bytes) / (snapshot.bytes / elapsed)
-        slow, fast = max(seconds, 0.0) * SPEED_VARIES[1], max(seconds, 0.0) * SPEED_VARIES[0]
-        return Bounds(fast, slow)
-
-    def _plan_again(self, begins: int) -> None:
-        """Plan what stops by bytes at the speeds seen; of other kinds of loads what was known stays."""
-        pace = self._plan.planning.pace
-        kinds = {(known.load.writes, known.load.random) for known in self._seen}
-        kept = tuple(known for known in pace.known if (known.load.writes, known.load.random) not in kinds)
-        planning = replace(self._plan.planning, pace=replace(pace, known=(*kept, *self._seen)))
-        changed, past = False, Past()
-        for at, step in enumerate(self._steps):
-            if step.request is None:
-                continue
-            if at >= begins and step.target_bytes is not None:
-                self._steps[at] = planned_step(step.request, planning, past)
-                changed = True
-            past = past.then(step.request)
-        if changed:
-            self._sum_up()
-
-    def _sum_up(self) -> None:
-        """Add up from each step to the end: bounds, certain work and likely work of a simulation."""
-        keeps_time = self._plan.keeps_time
-        sums = accumulate(
-            (
-                (
-                    step.simulating if keeps_time else step.drive_seconds,
-                    _middle(step.simulating) if step.simulating.lower else 0.0,
-                    _middle(step.simulating),
-                )
-                for step in reversed(self._steps)
-            ),
-            lambda one, other: (one[0] + other[0], one[1] + other[1], one[2] + other[2]),
-            initial=(NOTHING, 0.0, 0.0),
-        )
-        self._from = [*sums][::-1]
-
-
-def _of_simulation(step: PlannedStep, used_s: float, snapshot: Snapshot | None) -> Bounds:
-    whole = step.simulating + Bounds(0.0, step.overhead_s)
-    share = 0.0 if snapshot is None else _share_done(step, snapshot)
-    if used_s < SEEN_S or share < _SHARE_MIN:
-        return Bounds(max(whole.lower - used_s, 0.0), max(whole.upper - used_s, used_s))
-    left = used_s * (1 - share) / share
-    sure_s = WORK_VARIES[0] * left if whole.lower else 0.0  # what a rule ends may end at once
-    return Bounds(sure_s, WORK_VARIES[1] * left + step.overhead_s)
-
-
-def _share_done(step: PlannedStep, snapshot: Snapshot) -> float:
-    """Return how much of a step a simulation has done, by bytes or by the drive's time; at most all of it."""
-    if step.target_bytes is not None:
-        return min(1.0, snapshot.bytes / max(step.target_bytes, 1))
-    return min(1.0, snapshot.elapsed_ns / 1e9 / max(step.drive_seconds.upper, 1e-9))
-
-
-def _middle(bounds: Bounds) -> float:
-    """Return the geometric mean of bounds that lie far apart; of what may be nothing, a tenth of the most."""
-    lower = bounds.lower or bounds.upper / 10
-    return sqrt(lower * bounds.upper)
 
 
 _SHORT_NS = NS_PER_S // 4
@@ -227,6 +56,13 @@ class LiveRate:
         if elapsed <= 0:
             return row.iops, row.mb_s
         return ios * NS_PER_S / elapsed, moved * 1e3 / elapsed
+
+
+# Where in its plan a run is.
+#
+# A plan counts the longest way: points that are taken again where writes have fallen, rounds up to the last
+# that are allowed, tries of a search. A run that does without some of them has its later steps under lower
+# ordinals than the plan, so its steps are found by what they are.
 
 
 class Whereabouts:
@@ -277,67 +113,6 @@ class Whereabouts:
 
 def _may_be_left_out(step: PlannedStep) -> bool:
     return not step.drive_seconds.lower
-
-
-LOOK_S = 0.5
-"""Of the clock, at least, between two looks: shorter ones say how the scheduler takes turns."""
-RECENT_S = 5.0
-"""What is said of now is a mean over so long."""
-MORE_BUSY = 1.5
-"""The host may become so many times busier than it was of late, or in all of the run: nobody foresees it."""
-PLANNED_BUSY = 3.0
-"""Of a host that was measured by, so many times busier: what a plan's upper bounds of a simulation are of."""
-_CPU_MIN_S = 1e-3
-
-
-class HostTime:
-    """Notes how long the work of a simulation takes by the clock."""
-
-    def __init__(self) -> None:
-        self._wall_s = self._cpu_s = 0.0
-        self._recent: deque[tuple[float, float]] = deque()
-        self._queue = self._of_late = _queue_of_host()
-        self._fastest = 1.0
-        self._from: tuple[float, float] | None = time.monotonic(), time.process_time()
-
-    def look(self) -> None:
-        """Note what was used since the last look."""
-        now = time.monotonic(), time.process_time()
-        if self._from is None:
-            self._from = now
-        wall, cpu = (at - before for at, before in zip(now, self._from, strict=True))
-        if wall >= LOOK_S:
-            self._from = now
-            self._note(wall, max(cpu, _CPU_MIN_S))
-
-    def pause(self) -> None:
-        """Forget since when: what follows until the next look is no work of this process."""
-        self._from = None
-
-    @property
-    def stretch(self) -> Bounds:
-        """Seconds of the clock for one of a processor, from here on: of an idle host, and of a busier one."""
-        if not self._wall_s:
-            return Bounds(self._fastest, self._queue)
-        return Bounds(self._fastest, MORE_BUSY * max(1.0, self._of_late, self.usual))
-
-    @property
-    def usual(self) -> float:
-        """Seconds of the clock for one of a processor, until now."""
-        return max(1.0, self._wall_s / self._cpu_s) if self._cpu_s else 1.0
-
-    def _note(self, wall: float, cpu: float) -> None:
-        self._wall_s, self._cpu_s = self._wall_s + wall, self._cpu_s + cpu
-        self._recent.append((wall, cpu))
-        while sum(each[0] for each in self._recent) - self._recent[0][0] >= RECENT_S:
-            self._recent.popleft()
-        self._of_late = sum(each[0] for each in self._recent) / sum(each[1] for each in self._recent)
-        self._fastest = min(self._fastest, self._of_late)
-
-
-def _queue_of_host() -> float:
-    """Return how much busier the host is than a plan allows for: what is known before anything was seen."""
-    return max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)) / PLANNED_BUSY)
 
 
 class Tracker:

@@ -1,13 +1,7 @@
-"""ATA IDENTIFY DEVICE and Device Statistics, and how they are asked for through SCSI.
+"""ATA pages through SCSI: IDENTIFY DEVICE, Device Statistics, and SMART.
 
 Sources: ACS-5 (T13 BSR INCITS 558) 7.13 IDENTIFY DEVICE, 9.5 Device Statistics log; SAT-5 12.2 ATA
 PASS-THROUGH (16). Words are 16 bits, little-endian; a page of statistics is 512 bytes.
-
-SMART of an ATA drive: its attributes, and the verdict it gives of itself.
-
-Sources: ATA8-ACS 7.53 SMART (feature set obsolete since ACS-5, and still what drives have); attribute numbers
-are custom and not standard, those read here mean the same with all makers of SSDs. SAT-5 12.2.2.6: ATA Status
-Return descriptor.
 """
 
 from __future__ import annotations
@@ -17,6 +11,12 @@ from dataclasses import dataclass
 from ssdlab.drives.admin.fields import Malformed, Page, plausible
 from ssdlab.host.attributes import ata_text
 from ssdlab.host.fillers import is_filler
+
+# SMART of an ATA drive: its attributes, and the verdict it gives of itself.
+#
+# Sources: ATA8-ACS 7.53 SMART (feature set obsolete since ACS-5, and still what drives have); attribute
+# numbers are custom and not standard, those read here mean the same with all makers of SSDs. SAT-5
+# 12.2.2.6: ATA Status Return descriptor.
 
 PAGE_BYTES = 512
 _PASS_THROUGH_16 = 0x85

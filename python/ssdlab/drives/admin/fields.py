@@ -1,11 +1,4 @@
-"""Numbers and texts at byte offsets of an admin page.
-
-What a figure of a drive can be. Outside of it the field is "not told", and its neighbours stay.
-
-One table for NVMe, ATA, SCSI and hwmon. A bound is a specification's, or so far out that no drive gets there;
-drives fill what they do not know with zeroes, ones, or what lay in their memory (smartmontools issues 537 and
-609, lm-sensors 574, CrystalDiskInfo 186, beszel 1686).
-"""
+"""Numbers and texts at byte offsets of an admin page, and the range that each can have."""
 
 from __future__ import annotations
 
@@ -14,6 +7,12 @@ from typing import Final, NamedTuple, TypeVar
 
 from ssdlab.host.fillers import is_filler
 from ssdlab.host.sysfs import plain_name
+
+# What a figure of a drive can be. Outside of it the field is "not told", and its neighbours stay.
+#
+# One table for NVMe, ATA, SCSI and hwmon. A bound is a specification's, or so far out that no drive gets
+# there; drives fill what they do not know with zeroes, ones, or what lay in their memory (smartmontools
+# issues 537 and 609, lm-sensors 574, CrystalDiskInfo 186, beszel 1686).
 
 Number = TypeVar("Number", int, float)
 

@@ -2,16 +2,6 @@
 
 Sources: SPC-6 4.4 (sense data), 6.41 (REQUEST SENSE); SBC-4 5.4 (FORMAT UNIT), 5.34 (SANITIZE), 6.6.5 (Block
 Limits), 6.6.7 (Logical Block Provisioning). SCSI numbers are big-endian.
-
-The Caching mode page of SCSI devices, which holds the bit of the volatile write cache.
-
-Sources: SBC-4 6.5.6 (Caching mode page), SPC-6 6.13 (MODE SELECT(10)), 6.15 (MODE SENSE(10)), 7.5.5 (header).
-
-What a SCSI device says of itself: vital product data, log pages, and how they are asked for.
-
-Sources: SPC-6 6.7 (INQUIRY), 6.9 (LOG SENSE), 7.3 (log pages), 7.7 (VPD pages); SBC-4 6.4.6 (Solid State
-Media log page 11h), 6.6.2 (Block Device Characteristics B1h), 6.6.7 (Logical Block Provisioning B2h).
-SCSI numbers are big-endian.
 """
 
 from __future__ import annotations
@@ -100,6 +90,11 @@ FORMAT_LIST = bytes([0, 0x02, 0, 0])
 """Parameter list of FORMAT UNIT: return at once (IMMED), all else default."""
 
 
+# The Caching mode page of SCSI devices, which holds the bit of the volatile write cache.
+#
+# Sources: SBC-4 6.5.6 (Caching mode page), SPC-6 6.13 (MODE SELECT(10)), 6.15 (MODE SENSE(10)), 7.5.5
+# (header).
+
 MODE_BYTES = 252
 _PAGE = 0x08
 _HEADER_BYTES = 8
@@ -151,6 +146,12 @@ def caching_page(content: bytes) -> CachingPage:
         raise Malformed("the reply to MODE SENSE holds no Caching page")
     return CachingPage(page)
 
+
+# What a SCSI device says of itself: vital product data, log pages, and how they are asked for.
+#
+# Sources: SPC-6 6.7 (INQUIRY), 6.9 (LOG SENSE), 7.3 (log pages), 7.7 (VPD pages); SBC-4 6.4.6 (Solid State
+# Media log page 11h), 6.6.2 (Block Device Characteristics B1h), 6.6.7 (Logical Block Provisioning B2h).
+# SCSI numbers are big-endian.
 
 REPLY_BYTES = 252
 CHARACTERISTICS, PROVISIONING = 0xB1, 0xB2

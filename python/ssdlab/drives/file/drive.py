@@ -1,11 +1,4 @@
-"""A file as a drive: made and laid out by ssdlab, or one that exists.
-
-Lays a file out by really writing every block of it.
-
-With data that no layer below can compress or share, through the engine that measures, so that each later read
-is a real one. What is missing is found from the extents and not from a note, so a layout that was interrupted
-is completed by the same call that would have begun it.
-"""
+"""A file as a drive: laid out by ssdlab, block by block, or one that exists."""
 
 from __future__ import annotations
 
@@ -38,6 +31,12 @@ if TYPE_CHECKING:
     from ssdlab.host.reach import Place
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.workload import Workload
+
+# Lays a file out by really writing every block of it.
+#
+# With data that no layer below can compress or share, through the engine that measures, so that each later
+# read is a real one. What is missing is found from the extents and not from a note, so a layout that was
+# interrupted is completed by the same call that would have begun it.
 
 _BLOCK_BYTES = 1 << 20
 _SEED = 0x55D1AB

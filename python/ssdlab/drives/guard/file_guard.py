@@ -1,12 +1,6 @@
 """Refuses the wrong file: the counterpart of `guard` for a target that is a file or shall become one.
 
 `file_facts` gathers, `judge_file` is pure.
-
-Whether anybody else has a file open, asked of the kernel by a lease.
-
-A write lease is granted only while no other open file description of the inode exists, in any process, any
-namespace or the kernel itself: descriptors, mappings whose descriptor is closed, files registered in a ring,
-descriptors on their way over a socket, loop devices, swap. Source: fcntl(2), F_SETLEASE.
 """
 
 from __future__ import annotations
@@ -30,6 +24,12 @@ from ssdlab.host.rights import Unseen
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.printable import quoted, shell_word
 from ssdlab.model.units import bytes_text
+
+# Whether anybody else has a file open, asked of the kernel by a lease.
+#
+# A write lease is granted only while no other open file description of the inode exists, in any process,
+# any namespace or the kernel itself: descriptors, mappings whose descriptor is closed, files registered in
+# a ring, descriptors on their way over a socket, loop devices, swap. Source: fcntl(2), F_SETLEASE.
 
 Lease = Literal["free", "held", "unknown"]
 """`free`: nobody else has it open. `unknown`: not our file and no CAP_LEASE, or a file system without."""

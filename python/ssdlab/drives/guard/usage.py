@@ -3,12 +3,6 @@
 Facts only; :mod:`ssdlab.drives.guard.judge` judges them. A device is looked at with its family, since what
 breaks when it is overwritten, or disturbs what it is timed for, seldom sits on the node that was named: the
 partitions of its disk, the volumes above them, and for a volume the disks below it.
-
-What the kernel itself serves to others: devices and files open in no process, and without a claim.
-
-NVMe target namespaces (nvmet), SCSI targets (LIO), USB mass storage gadgets: all are set up in configfs, and
-name what they serve by a path. That path was resolved when the export was switched on; one that leads
-nowhere any more makes that export one that cannot be looked at.
 """
 
 from __future__ import annotations
@@ -39,6 +33,12 @@ from ssdlab.host.sysfs import (
     there,
     within,
 )
+
+# What the kernel itself serves to others: devices and files open in no process, and without a claim.
+#
+# NVMe target namespaces (nvmet), SCSI targets (LIO), USB mass storage gadgets: all are set up in configfs,
+# and name what they serve by a path. That path was resolved when the export was switched on; one that leads
+# nowhere any more makes that export one that cannot be looked at.
 
 _USERS = ("nvmet", "target_core_mod", "usb_f_mass_storage")
 """Kernel modules that serve devices and are set up in configfs."""

@@ -1,4 +1,4 @@
-"""Every purge in a file of its own, written before it begins and kept for good.
+"""Every purge in a file of its own, begun before it and kept for good; and the marks that must be gone.
 
 A sanitize outlives the program that began it, and an ATA erase may leave a password behind: after a kill the
 next purge of the drive finds here what was begun, and with which marks.

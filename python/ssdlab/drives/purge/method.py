@@ -1,4 +1,4 @@
-"""A method to purge a drive: whether it is supported, what else it erases, how long it may take."""
+"""What a method to purge is, how it is waited for, and the substitutes that any block device has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One purge from the choice of a method to the proof."""
+"""One purge of a held device, from the choice of a method to the proof."""
 
 from __future__ import annotations
 

@@ -2,13 +2,6 @@
 
 Source: NVMe Base 2.0c 5.27.1.2 (feature 02h), 8.15 (power management): MP is the most that a state draws,
 averaged over 10 seconds; a non-operational state answers no I/O and is left by itself.
-
-What lets a drive that rests save power: APST of an NVMe drive, link power management of a SATA port.
-
-Sources: NVMe Base 2.0c 5.27.1.8 (feature 0Ch); Documentation/ABI/testing/sysfs-devices-power
-(pm_qos_latency_tolerance_us, by which Linux decides on the states of APST: 0 switches it off);
-Documentation/admin-guide/kernel-parameters (nvme_core.default_ps_max_latency_us);
-Documentation/scsi/link_power_management_policy.
 """
 
 from __future__ import annotations
@@ -167,6 +160,13 @@ def _describe_states(states: tuple[nvme.PowerState, ...]) -> str:
     )
     return f"its operational states: {known}"
 
+
+# What lets a drive that rests save power: APST of an NVMe drive, link power management of a SATA port.
+#
+# Sources: NVMe Base 2.0c 5.27.1.8 (feature 0Ch); Documentation/ABI/testing/sysfs-devices-power
+# (pm_qos_latency_tolerance_us, by which Linux decides on the states of APST: 0 switches it off);
+# Documentation/admin-guide/kernel-parameters (nvme_core.default_ps_max_latency_us);
+# Documentation/scsi/link_power_management_policy.
 
 APST, LINK_POWER = "apst", "link_power"
 LINK_POLICIES = (

@@ -2,10 +2,6 @@
 
 Source: Documentation/ABI/stable/sysfs-block (queue/scheduler, nomerges, rq_affinity, wbt_lat_usec,
 max_sectors_kb, nr_requests).
-
-The CPU frequency governor, of all frequency policies of the host alike.
-
-Source: Documentation/admin-guide/pm/cpufreq.rst (policyX/scaling_governor, scaling_available_governors).
 """
 
 from __future__ import annotations
@@ -149,6 +145,11 @@ class LargestIo:
     @property
     def _path(self) -> Path:
         return self.disk / "queue" / "max_sectors_kb"
+
+
+# The CPU frequency governor, of all frequency policies of the host alike.
+#
+# Source: Documentation/admin-guide/pm/cpufreq.rst (policyX/scaling_governor, scaling_available_governors).
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a simulated drive tells of itself: samples on its own clock, taken by the simulator as it runs."""
+"""What a simulated drive tells of itself: samples on its own clock, what it drew, what heat did to it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""What a block device tells of itself, by what it is: put together for one that is held.
-
-Temperature by the kernel's hwmon, for a user who may not send a drive its commands.
-
-The driver asks the drive on each read, so this is no way around leaving a drive alone; that of a SATA drive
-(`drivetemp`) empties its queue, and is not read while it works. Source: Documentation/hwmon/sysfs-interface.
-"""
+"""What a block device tells of itself: an NVMe drive's logs, a SATA drive's pages, or a temperature."""
 
 from __future__ import annotations
 
@@ -29,6 +23,12 @@ if TYPE_CHECKING:
     from ssdlab.drives.admin.port import AdminPort
     from ssdlab.host.identity import Identity
     from ssdlab.host.sysfs import HostFiles
+
+# Temperature by the kernel's hwmon, for a user who may not send a drive its commands.
+#
+# The driver asks the drive on each read, so this is no way around leaving a drive alone; that of a SATA
+# drive (`drivetemp`) empties its queue, and is not read while it works. Source:
+# Documentation/hwmon/sysfs-interface.
 
 _MILLI = 1000
 

@@ -1,4 +1,4 @@
-"""Watches a real drive: one thread, once a second, no program of others. Between steps it asks nothing."""
+"""How a drive is watched while it works: the protocol, and the thread that does it for a real one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.telemetry.sources import HostCpu, Source
 from ssdlab.model.errors import LabError
 from ssdlab.model.telemetry import PERIOD_S, Mark, Sample
-
-if TYPE_CHECKING:
-    from ssdlab.model.telemetry import DriveHealth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Plain reads and writes of a drive past the page cache: for marks and samples, never for measuring."""
+"""Reads and writes of a drive past the page cache, and samples spread over it: never for measuring."""
 
 from __future__ import annotations
 

@@ -2,12 +2,6 @@
 
 Samples are read before and after, and nothing is written: a trim is often part of what is measured. Where
 they were blank before, what they return afterwards tells nothing.
-
-Whether a discard reached the device: the kernel's own block tracepoints, else its counters.
-
-Sources: Documentation/trace/ftrace.rst (instances, filters), include/trace/events/block.h,
-Documentation/block/stat.rst. A device with hardware queues is seen to complete each request
-(`block_rq_complete`); one without, such as zram, is seen to be handed each bio (`block_bio_queue`).
 """
 
 from __future__ import annotations
@@ -30,6 +24,12 @@ from ssdlab.host.sysfs import HostFiles, names, number, text
 from ssdlab.host.tracefs import instance_name, place_with, remove_dead
 from ssdlab.model.errors import DriveError, LabError, UsageError
 from ssdlab.model.units import bytes_text
+
+# Whether a discard reached the device: the kernel's own block tracepoints, else its counters.
+#
+# Sources: Documentation/trace/ftrace.rst (instances, filters), include/trace/events/block.h,
+# Documentation/block/stat.rst. A device with hardware queues is seen to complete each request
+# (`block_rq_complete`); one without, such as zram, is seen to be handed each bio (`block_bio_queue`).
 
 _SECTOR_BYTES = 512
 _BUFFER_KIB = 1024

@@ -1,10 +1,4 @@
-"""A stream in fio's words: its jobs, when its I/Os are due, and how they are spread over the span.
-
-Which part of a span, and how much, each of fio's jobs gets: together what the stream's workers have.
-
-fio's job knows its own region of the file and goes round in it. Ours go round the whole span, wherever they
-began; a sequential job of fio's therefore gets the part of the span in which our worker begins.
-"""
+"""A stream in fio's words: its jobs, when its I/Os are due, and how they are spread over the span."""
 
 from __future__ import annotations
 
@@ -111,6 +105,11 @@ def _directions(stream: Stream) -> tuple[Fraction, Fraction, Fraction]:
 def _us(time_ns: int) -> int:
     return min(_LONGEST_REST_US, max(1, -(-time_ns // 1000)))
 
+
+# Which part of a span, and how much, each of fio's jobs gets: together what the stream's workers have.
+#
+# fio's job knows its own region of the file and goes round in it. Ours go round the whole span, wherever they
+# began; a sequential job of fio's therefore gets the part of the span in which our worker begins.
 
 _MAX_SECTIONS = 64
 """Parts that differ by a block need a section each; beyond this the line would be no line any more."""

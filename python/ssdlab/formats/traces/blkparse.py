@@ -1,15 +1,8 @@
-"""The text that blkparse prints, read and written: one line for each event of an I/O on its way to the drive.
+"""Traces as text: what blkparse prints, read and written; and fio's iologs, read.
 
 ``major,minor cpu sequence seconds.nanoseconds pid action rwbs sector + sectors [command]``. An I/O has
 several events; those of one action are taken: Q, queued (what was asked for), or D, issued to the driver
 (after merging and splitting).
-
-fio's iologs: what `fio --write_iolog` writes, versions 2 and 3.
-
-Version 2 has no times, only ``wait`` lines. By fio's HOWTO ("Trace file format v2") ``wait N`` is N
-microseconds since the wait before; what fio does (iolog.c, `mtime_since_genesis`; tried with 3.33) is to wait
-until N milliseconds after its start. Nothing in a file says which is meant. In version 3 each line begins
-with a time, which fio writes in microseconds.
 """
 
 from __future__ import annotations
@@ -167,6 +160,13 @@ def line_of(
         f"{sector} + {sectors} [{printable(name)}]"
     )
 
+
+# fio's iologs: what `fio --write_iolog` writes, versions 2 and 3.
+#
+# Version 2 has no times, only ``wait`` lines. By fio's HOWTO ("Trace file format v2") ``wait N`` is N
+# microseconds since the wait before; what fio does (iolog.c, `mtime_since_genesis`; tried with 3.33) is to
+# wait until N milliseconds after its start. Nothing in a file says which is meant. In version 3 each line
+# begins with a time, which fio writes in microseconds.
 
 Waits = Literal["", "ms", "us"]
 

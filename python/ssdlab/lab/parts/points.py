@@ -1,4 +1,4 @@
-"""From a finished step to a point of a result. Pure."""
+"""From a finished step to a point of a result, and the headline figures that several Results have."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.littles_law import littles_ratio
 from ssdlab.model.summary import DIRECTIONS, NO_SIDE
 from ssdlab.model.workload import Mix, Ratio, RecordedOps, Stream
-from ssdlab.results.evidence import attribute
-from ssdlab.results.points import Metric, Qualifier, of_search
+from ssdlab.results.attribution import attribute
+from ssdlab.results.metric import Metric, Qualifier, of_search
 from ssdlab.results.schema import Point
 
 if TYPE_CHECKING:

@@ -1,24 +1,10 @@
-"""Writing until the drive is in steady state, and the proof of it.
-
-How much had been written to the drive when a step ended, and since when: the evidence of its state.
-
-It is counted from what last made the drive's state known: a purge, a trim of everything, or the run's own
-beginning, of which the manifest tells how the drive was then. What was done on a fork and undone by going
-back does not count.
-
-Whether the drive's state held while a sweep of writes was taken: one mechanism for all that sweep depths.
-
-Where throughput falls by over a fifth with rising depth, and the host is not the limit, the first point and
-the one that it fell from are taken again at the end. The sweep has headline figures only if they come back.
-"""
+"""Writing until the drive is in steady state, the proof of it, and how much was written since when."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ssdlab.analysis.saturation import Fall, came_back, deepest_fall
 from ssdlab.analysis.steady_state import WINDOW, RunningRounds, first_steady, judge_window, left, round_speeds
 from ssdlab.lab.method import Params, RunData, Seconds, param
 from ssdlab.lab.parts.workloads import Order, closed_loop
@@ -27,14 +13,19 @@ from ssdlab.lab.verbs.steps import STEADY, Until
 from ssdlab.lab.verbs.workload import Precondition
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.drive_states import StateCheck, SteadyProof, doubts
-from ssdlab.results.evidence import evidence_of, not_proven, why_faulty
+from ssdlab.results.evidence import evidence_of, not_proven
 
 if TYPE_CHECKING:
     from ssdlab.lab.lab import Lab
-    from ssdlab.model.workload import Workload
     from ssdlab.results.records import VoidedWrites
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
+
+# How much had been written to the drive when a step ended, and since when: the evidence of its state.
+#
+# It is counted from what last made the drive's state known: a purge, a trim of everything, or the run's own
+# beginning, of which the manifest tells how the drive was then. What was done on a fork and undone by going
+# back does not count.
 
 Since = Literal["purge", "trim", "beginning"]
 SINCE: dict[Since, str] = {
@@ -224,137 +215,3 @@ def window_check(steady: SteadyProof, point: Step, label: str) -> StateCheck | N
         held=not left(steady.mean_mb_s, [after]),
         ordinals=(steady.ordinal, point.ordinal),
     )
-
-
-Unit = Literal["IOPS", "MB/s"]
-
-
-@dataclass(frozen=True)
-class Taken:
-    """A point of a sweep that was taken, and its workload, so that it can be taken again."""
-
-    workload: Workload
-    step: Step
-
-
-def repeat_if_fallen(lab: Lab, lines: Sequence[Sequence[Taken]], *, rest_seconds: float = 0.0) -> None:
-    """Take points again where throughput has fallen; each line is one kind of work by rising depth.
-
-    A plan, which measures nothing, counts the two points of the longest way. With `rest_seconds` the drive
-    rests after each of them, as after the points before.
-    """
-    for point in _to_repeat(lines):
-        lab.run(point.workload, label=again(point.step.label), certain=False)
-        if rest_seconds:
-            lab.idle(rest_seconds, certain=False)
-
-
-def again(label: str) -> str:
-    """Return the label of a point that is taken again."""
-    return f"{label} again"
-
-
-def _to_repeat(lines: Sequence[Sequence[Taken]]) -> tuple[Taken, ...]:
-    lines = [line for line in lines if len(line) > 1]
-    if not lines:
-        return ()
-    if any(point.step.summary is None for line in lines for point in line):
-        return (lines[0][0], lines[0][-1])
-    falls = [(fall, line) for line in lines if (fall := _fall([point.step for point in line])) is not None]
-    if not falls:
-        return ()
-    fall, line = max(falls, key=lambda found: found[0].share)
-    return (line[0], *((line[fall.high],) if fall.high else ()))
-
-
-def _fall(steps: Sequence[Step]) -> Fall | None:
-    by_host = [bool(evidence_of(step).not_the_drive()) for step in steps]
-    return deepest_fall([float(step.measured.iops) for step in steps], by_host)
-
-
-def checks_of(
-    data: RunData,
-    lines: Sequence[Sequence[str]],
-    unit: Unit,
-    steady: SteadyProof | None = None,
-    alike: str = "",
-) -> tuple[StateCheck, ...]:
-    """Return what shows that the state held, or moved.
-
-    Parameters
-    ----------
-    lines
-        Labels of the sweep's points, each kind of work by rising depth.
-    unit
-        Of the figures.
-    steady, alike
-        The writing before, and the label of the point that does the same; empty: none does.
-    """
-    repeated = [check for line in lines for check in _repeated(data, line, unit)]
-    later = data.step(alike) if alike else None
-    disturbed = later is not None and (evidence_of(later).not_the_drive() or why_faulty([later]))
-    if (
-        steady is None
-        or later is None
-        or disturbed
-        or any(each.code != "throttled" for each in steady.doubts)
-    ):
-        return tuple(repeated)
-    check = window_check(steady, later, alike)
-    return (*repeated, *(() if check is None else (check,)))
-
-
-def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateCheck]:
-    steps = [step for label in line if (step := data.step(label)) is not None]
-    for at, step in enumerate(steps):
-        then = data.step(again(step.label))
-        if then is None:
-            continue
-        before, after = _value(step, unit), _value(then, unit)
-        lowest = min(steps[at + 1 :], key=lambda each: _value(each, unit), default=step)
-        fell = _value(lowest, unit) < before  # the first point is taken again whichever the fall began at
-        ordinals = (step.ordinal, *((lowest.ordinal,) if fell else ()), then.ordinal)
-        host = evidence_of(step).not_the_drive() or evidence_of(then).not_the_drive()
-        doubted = doubts(ordinals, host=host, failed=why_faulty((step, then)))
-        yield StateCheck(
-            kind="repeated",
-            unit=unit,
-            what=step.label,
-            before=before,
-            then=then.label,
-            after=after,
-            fallen=lowest.label if fell else "",
-            lowest=_value(lowest, unit) if fell else None,
-            held=came_back(before, after) and not doubted,
-            doubts=doubted,
-            ordinals=ordinals,
-        )
-
-
-def heat_check(data: RunData, line: Sequence[str], chosen: str, unit: Unit) -> StateCheck | None:
-    """Return that the reported point of a sweep was throttled for heat, where a point before it was not.
-
-    Which depth is reported then follows from how warm the drive had become by it: another order of depths
-    gives another.
-    """
-    steps = [step for label in line if (step := data.step(label)) is not None]
-    hot = next((step for step in steps if step.label == chosen and evidence_of(step).hot), None)
-    if hot is None:
-        return None
-    cool = [step for step in steps if step.ordinal < hot.ordinal and not evidence_of(step).hot]
-    if not cool:
-        return None
-    return StateCheck(
-        kind="throttled",
-        unit=unit,
-        what=cool[-1].label,
-        before=_value(cool[-1], unit),
-        then=hot.label,
-        after=_value(hot, unit),
-        held=False,
-        ordinals=(cool[-1].ordinal, hot.ordinal),
-    )
-
-
-def _value(step: Step, unit: Unit) -> float:
-    return float(step.measured.iops if unit == "IOPS" else step.measured.mb_s)

@@ -1,4 +1,4 @@
-"""The workloads that review methods are made of, in the reviews' words."""
+"""The workloads that review methods are made of, and what a smaller drive makes of their sizes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ssdlab.lab.kinds import PointsResult
     from ssdlab.lab.outcome import UnknownResult
-    from ssdlab.results.points import Metric
+    from ssdlab.results.metric import Metric
     from ssdlab.results.schema import (
         JobResult,
         Latencies,

@@ -1,4 +1,4 @@
-"""What a suite is: methods that make a review together, and the drive state that each begins in."""
+"""What a suite is: methods that make a review together, the state each begins in, and absent drives."""
 
 from __future__ import annotations
 

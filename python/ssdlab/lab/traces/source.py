@@ -1,4 +1,4 @@
-"""Where a replayed trace came from, and what was made of it, as results keep and tell it."""
+"""Where a replayed trace came from, what was made of it, and the workload that replays it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ssdlab.model.pattern import Recording
 from ssdlab.model.units import counted, counted_were
 from ssdlab.model.workload import Block, RecordedOps, Stop, Stream, Workload, row_ns
 from ssdlab.results.claim import Claim
-from ssdlab.results.points import Qualifier
+from ssdlab.results.metric import Qualifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

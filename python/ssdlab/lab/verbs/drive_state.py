@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from ssdlab.lab.verbs.verb import STEP_MAX_S, Bounds, Facts, Planned, Planning, StateRole, Verb
 from ssdlab.model.errors import DriveError
 from ssdlab.model.units import share_text
-from ssdlab.results.points import Qualifier
+from ssdlab.results.metric import Qualifier
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import Departure
 

@@ -1,4 +1,4 @@
-"""Steps that only read or record: a note, the drive's counters, something worked out from finished steps."""
+"""Steps that keep something with the run: a note, a limit, the drive's counters, a finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps in which the drive rests, and those that show what it draws then."""
+"""Steps in which the drive rests, what it has for that, and load by which power recordings are dated."""
 
 from __future__ import annotations
 

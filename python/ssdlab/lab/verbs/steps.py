@@ -1,4 +1,4 @@
-"""What a verb of the lab hands on: one step, asked for, and who does it.
+"""What a verb hands on: one step, asked for, with the part of the drive and the seed that it stands on.
 
 A step has a number, a seed of its own, and the span that it lies on.
 """

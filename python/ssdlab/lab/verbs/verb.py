@@ -1,4 +1,4 @@
-"""What a verb is: one class that says all there is to say of one kind of step.
+"""What a verb is, what it says before it is done, and what it has at hand then.
 
 Its fields are the arguments, as the journal keeps them and as `conclude` reads them back
 (`Step.asked`). Its methods say what a step will take (`plan`), what of it reaches the drive (`effects`), how

@@ -5,24 +5,20 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from ssdlab.lab.folders import REGISTRY, figures_of, is_figure, top_figures
-from ssdlab.lab.found import names_of_others
+from ssdlab.lab.folders import top_figures
 from ssdlab.lab.presented.points import OF_POWER, figure_words
-from ssdlab.model.errors import unknown
 from ssdlab.report.sections import ratings
 from ssdlab.report.standings import figure_text
-from ssdlab.results.points import labelled, labels
+from ssdlab.results.metric import labelled, labels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from ssdlab.report.chart_links import ChartLink
-    from ssdlab.report.claims import UserClaim
     from ssdlab.report.runs import Shown
     from ssdlab.report.standings import Place, Standing
-    from ssdlab.results.points import Metric
+    from ssdlab.results.metric import Metric
 
 TILES = 6
 
@@ -205,150 +201,3 @@ def tiles(
 def _empty(card: Card) -> bool:
     """Whether no drive has a figure in a card, as where the state of all moved: it stands last."""
     return not card.names
-
-
-Mark = Literal["true", "false", "not measured"]
-
-
-_ADDED = (", ", " ")
-"""What may follow the name of its drive in a label."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A sentence with what the figures say of it.
-
-    Attributes
-    ----------
-    sentence, figure, bound
-        As the user gave them.
-    mark
-        Whether it holds; a figure that a qualifier of its own forbids it of counts as not measured.
-    found
-        The figure in words, with its drive; of one that was not measured why: its state, or what is lacking.
-    link
-        What leads to the chart that shows it; None: nothing does.
-    """
-
-    sentence: str
-    figure: str
-    bound: str
-    mark: Mark
-    found: str
-    link: ChartLink | None
-
-
-def judged(
-    claims: Sequence[UserClaim], runs: Sequence[Shown], links: Mapping[str, ChartLink]
-) -> tuple[Judged, ...]:
-    """Hold each sentence against the runs of the page.
-
-    Raises
-    ------
-    UsageError
-        A figure's name is one that no method has, with the names on the page; or a bound is of another unit.
-    """
-    had = list(dict.fromkeys(figure.name for shown in runs for figure in shown.run.result.scalars))
-    for claim in claims:
-        if claim.figure not in had and not _may_be(claim.figure):
-            error = unknown("headline figure", claim.figure, had, elsewhere=f"this page has {', '.join(had)}")
-            error.what = f"{claim.where}{error.what}"
-            raise error
-    return tuple(_judged(claim, runs, links) for claim in claims)
-
-
-def _judged(claim: UserClaim, runs: Sequence[Shown], links: Mapping[str, ChartLink]) -> Judged:
-    found = _figures(claim, runs)
-    fit = [each for each in found if not each[1].unfit("claims")]
-    mark: Mark = "not measured"
-    if not found:
-        words = _lack(claim, runs)
-    elif not fit:
-        words = f"{_words(claim, *found[0])}; no bound is checked"
-    else:
-        kept = [_keeps(claim, figure) for _, figure in fit]
-        others = [_words(claim, *each) for each, keeps in zip(fit, kept, strict=True) if keeps != kept[0]]
-        mark = "true" if kept[0] else "false"
-        words = "; unlike ".join((_words(claim, *fit[0]), *others))
-    return Judged(claim.sentence, claim.figure, claim.bound, mark, words, links.get(claim.figure))
-
-
-def _keeps(claim: UserClaim, figure: Metric) -> bool:
-    assert figure.value is not None
-    return claim.keeps(figure.value, figure.unit)
-
-
-def _words(claim: UserClaim, shown: Shown, figure: Metric) -> str:
-    assert figure.value is not None
-    _keeps(claim, figure)  # refuses a bound of another unit
-    return f"{shown.label}: {labelled(claim.beside(figure.value, figure.unit), figure.state)}"
-
-
-def _may_be(figure: str) -> bool:
-    """Whether a method can have a figure of that name; those of other packages may have any."""
-    return bool(names_of_others()) or is_figure(figure, figures_of(REGISTRY) or ())
-
-
-def _lack(claim: UserClaim, runs: Sequence[Shown]) -> str:
-    """Say why a claim is held against nothing: what of it the page lacks, and what keeps that back."""
-    having = dict.fromkeys(
-        labelled(shown.label, each.state if each.unfit("claims") else "")
-        for shown in runs
-        for each in _named(claim, shown)
-        if each.value is not None
-    )
-    meant = _meant(claim.drive, runs)
-    if claim.drive is not None and not meant:
-        fitting = _fitting(claim.drive, runs)
-        if not fitting:
-            labels = "; ".join(dict.fromkeys(shown.label for shown in runs))
-            return f"no drive of this page is called {claim.drive!r}; there are: {labels}"
-        labels = "; ".join(dict.fromkeys(shown.label for shown in fitting))
-        return f"{claim.drive!r} fits several drives of this page: {labels}"
-    state = next((each.state for shown in meant for each in _named(claim, shown) if each.state), "")
-    if not having:
-        return labelled("no run of this page has a value of it", state)
-    lacking = labelled(f"no value of it for {claim.drive or runs[0].label}", state)
-    return f"{lacking}; there is one for: {'; '.join(having)}"
-
-
-def _fitting(drive: str, runs: Sequence[Shown]) -> list[Shown]:
-    """Return the runs of drives that a text is part of the name of, whatever its case."""
-    return [shown for shown in runs if drive.lower() in shown.label.lower()]
-
-
-def _meant(drive: str | None, runs: Sequence[Shown]) -> list[Shown]:
-    """Return the runs of the drive that is meant, by default the first; empty: there is none, or several are.
-
-    Of a drive and its variants it is the drive itself.
-    """
-    if drive is None:
-        return [shown for shown in runs if shown.drive.id == runs[0].drive.id]
-    fitting = _fitting(drive, runs)
-    if len(set(map(_entry, fitting))) < 2:
-        return fitting
-    first = min(fitting, key=lambda shown: len(shown.label))
-    if not all(_is_of(shown, first) for shown in fitting):
-        return []
-    return [shown for shown in fitting if _entry(shown) == _entry(first)]
-
-
-def _is_of(shown: Shown, first: Shown) -> bool:
-    """Whether a run is of the same drive as the first, or of a variant of it, by what its label adds."""
-    more = shown.label.removeprefix(first.label)
-    added = shown.label.startswith(first.label) and more.startswith(_ADDED)
-    return added or _entry(shown) == _entry(first)
-
-
-def _entry(shown: Shown) -> tuple[str, str]:
-    return shown.drive.id, str(shown.drive.variant)
-
-
-def _named(claim: UserClaim, shown: Shown) -> list[Metric]:
-    return [each for each in shown.run.result.scalars if each.name == claim.figure]
-
-
-def _figures(claim: UserClaim, runs: Sequence[Shown]) -> list[tuple[Shown, Metric]]:
-    """Return the figure with its values in all runs of the drive that is meant."""
-    meant = _meant(claim.drive, runs)
-    return [(shown, each) for shown in meant for each in _named(claim, shown) if each.value is not None]

@@ -12,9 +12,9 @@ from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
 from ssdlab.report.sections.verdict import no_value, not_ranked, unranked_beyond
 from ssdlab.report.standings import standings, withheld
-from ssdlab.report.together import Finding, Section
+from ssdlab.report.view import Finding, Section
 from ssdlab.results import cells
-from ssdlab.results.points import labels, spread_of
+from ssdlab.results.metric import labels, spread_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ssdlab.lab.rated_shares import RatedShare
     from ssdlab.report.runs import Entry, Shown
     from ssdlab.report.standings import Place, Standing
-    from ssdlab.results.points import Metric
+    from ssdlab.results.metric import Metric
 
 _NAMED = 3
 _CHOSEN = ("I/Os", "")

@@ -20,7 +20,8 @@ from ssdlab.report.charts import (
     pack,
 )
 from ssdlab.report.sections.over_time import spell_of
-from ssdlab.report.together import Buttons, Exhibit, Figure, Finding, Section, alike, with_numbers, words_of
+from ssdlab.report.together import alike, with_numbers, words_of
+from ssdlab.report.view import Buttons, Exhibit, Figure, Finding, Section
 from ssdlab.results import cells
 from ssdlab.results.cells import Table
 from ssdlab.results.claim import sentence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from ssdlab.model.units import fixed_share_text
 from ssdlab.report.charts import Axis, Bar, BarsChart, BarsView
 from ssdlab.report.sections import rates
-from ssdlab.report.together import Buttons, Exhibit, Figure
+from ssdlab.report.view import Buttons, Exhibit, Figure
 from ssdlab.results import cells
 from ssdlab.results.cells import Table, of_unit
 from ssdlab.results.metered import NOT_METERED, meter_of, meter_words
-from ssdlab.results.points import labels
+from ssdlab.results.metric import labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ssdlab.analysis.efficiency import Efficiency
     from ssdlab.report.runs import Shown
-    from ssdlab.report.together import Section
+    from ssdlab.report.view import Section
     from ssdlab.results.schema import Point
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ssdlab.model.units import counted
 from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Spell, Track, pack
-from ssdlab.report.together import Buttons, Figure
+from ssdlab.report.view import Buttons, Figure
 from ssdlab.results import cells
 from ssdlab.results.cells import Table
 

@@ -10,7 +10,7 @@ import numpy as np
 from ssdlab.lab.presented.points import LATENCIES
 from ssdlab.model.units import count_text, counted, latency_text
 from ssdlab.report.charts import Axis, Dot, Line, Mark, MarksChart, MarksRow, MarksView, XyChart, XyView
-from ssdlab.report.together import Buttons, Figure
+from ssdlab.report.view import Buttons, Figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.lab.presented import points
 from ssdlab.report.links import attribution_of
-from ssdlab.report.together import Exhibit, joined
+from ssdlab.report.together import joined
+from ssdlab.report.view import Exhibit
 from ssdlab.results.cells import Table
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from ssdlab.report.charts import Bar, BarsChart, BarsView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
 from ssdlab.report.sections.specifications import flat
-from ssdlab.report.together import Buttons, Exhibit, Figure, Section, joined, lead, leads, together
+from ssdlab.report.together import joined, lead, leads, together
+from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import cells
 from ssdlab.results.cells import Cell, Table
 from ssdlab.results.kind import loaded
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.model.summary import Side, Summary
-    from ssdlab.report.runs import Shown
-    from ssdlab.results.schema import Point
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ssdlab.report.charts import Quantity
     from ssdlab.report.runs import Shown
     from ssdlab.results.schema import Point

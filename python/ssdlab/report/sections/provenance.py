@@ -1,10 +1,4 @@
-"""The end of the page: how the numbers were made, for a reader who wants to check or repeat them.
-
-What a run did, from its finished steps: never what the method intends.
-
-Steps of one kind that follow one another are told together, with the depths, sizes, mixes and times that they
-had; what was left out says so.
-"""
+"""The end of the page: what the runs did and how the numbers were made, to check or repeat them."""
 
 from __future__ import annotations
 
@@ -34,6 +28,11 @@ if TYPE_CHECKING:
     from ssdlab.report.runs import Shown
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import DriveInfo, Manifest, ParameterInfo
+
+# What a run did, from its finished steps: never what the method intends.
+#
+# Steps of one kind that follow one another are told together, with the depths, sizes, mixes and times that
+# they had; what was left out says so.
 
 N = TypeVar("N", int, float)
 

@@ -9,7 +9,7 @@ from ssdlab.report.charts import Axis, BarGroup, Quantity
 from ssdlab.results.cells import of_unit
 from ssdlab.results.drive_states import moved
 from ssdlab.results.evidence import qualified
-from ssdlab.results.points import Metric, labelled
+from ssdlab.results.metric import Metric, labelled
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.lab.rated_shares import OtherRating, RatedShare, other_ratings, rated_shares
-from ssdlab.report.together import Exhibit, Section
+from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import cells
 from ssdlab.results.cells import Table, of_unit, words
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.runs import Shown
     from ssdlab.results.cells import Cell
-    from ssdlab.results.points import Metric
+    from ssdlab.results.metric import Metric
 
 
 def section(runs: Sequence[Shown]) -> Section | None:

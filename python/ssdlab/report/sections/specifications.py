@@ -1,4 +1,4 @@
-"""What the drives are: the maker's figures and the drive record, each in a column; and who is absent."""
+"""What the drives are: the maker's figures and the drive record in columns; nested facts as flat rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ssdlab.model.errors import LabError
 from ssdlab.model.units import and_listed, capacity_text, ends_text, figure_text, significant
 from ssdlab.report.links import link_of, profile_of
 from ssdlab.report.runs import entries
-from ssdlab.report.together import Exhibit, Section
+from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.cells import NOTHING, Table, words
 
 if TYPE_CHECKING:

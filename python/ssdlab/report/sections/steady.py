@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ssdlab.analysis.steady_state import WINDOW
 from ssdlab.lab.presented.steady import steady_claim
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
-from ssdlab.report.together import Figure, lead
+from ssdlab.report.together import lead
+from ssdlab.report.view import Figure
 from ssdlab.results import cells
 from ssdlab.results.cells import Table, of_unit
 from ssdlab.results.qualifiers import CATALOGUE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.report.together import Exhibit, Section
+from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import cells
 from ssdlab.results.cells import Cell, Table, of_unit, words
-from ssdlab.results.points import labelled
+from ssdlab.results.metric import labelled
 from ssdlab.results.store import short_id
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.units import and_listed, counted, ends_text, share_text
 from ssdlab.report.chart_links import ChartLink
+from ssdlab.report.drive_count import among
 from ssdlab.report.runs import entries
-from ssdlab.report.standings import UNLIKE, among, ordinal, percent, withheld
+from ssdlab.report.standings import UNLIKE, ordinal, percent, withheld
 from ssdlab.results import cells
-from ssdlab.results.points import labelled, labels
+from ssdlab.results.metric import labelled, labels
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.lab.kinds import RepeatedFigure
     from ssdlab.report.runs import Shown
     from ssdlab.report.standings import Place, Standing
-    from ssdlab.results.points import Metric
+    from ssdlab.results.metric import Metric
 
 _ALL = "all "
 

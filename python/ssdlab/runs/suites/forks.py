@@ -1,11 +1,4 @@
-"""Which runs of a suite begin in a state that one of them makes for all.
-
-Forking a run of a suite: another run begins with the steps that the first has done, and with its drive.
-
-Only a simulated drive can be forked. The new run gets the records of the shared steps, their logs and the
-snapshot of the drive, so it tells everything that it rests on; from there on it is resumed as any run
-that was interrupted, which checks the drive's state against the journal.
-"""
+"""Runs of a suite that begin in a state that one makes for all: which they are, and how they fork."""
 
 from __future__ import annotations
 
@@ -30,6 +23,13 @@ if TYPE_CHECKING:
 
     from ssdlab.results.records import AnyRecord
     from ssdlab.results.schema import Child, Manifest
+
+
+# Forking a run of a suite: another run begins with the steps that the first has done, and with its drive.
+#
+# Only a simulated drive can be forked. The new run gets the records of the shared steps, their logs and the
+# snapshot of the drive, so it tells everything that it rests on; from there on it is resumed as any run
+# that was interrupted, which checks the drive's state against the journal.
 
 
 def can_fork(leader: Path, steps: int) -> bool:

@@ -1,9 +1,4 @@
-"""From the words of a command to the runs of a suite, each with its parameters, its seeds and its drive.
-
-The drive state that a part of a suite begins in: what its planned steps bring about before they measure.
-
-A declaration only says what its author means; the steps are what happens.
-"""
+"""From a command to the runs of a suite: parameters, seeds, drives, and the state that each begins in."""
 
 from __future__ import annotations
 
@@ -38,6 +33,11 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import DriveInfo, Member
     from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Plan, PlannedStep
+
+
+# The drive state that a part of a suite begins in: what its planned steps bring about before they measure.
+#
+# A declaration only says what its author means; the steps are what happens.
 
 
 def states_before(steps: Sequence[PlannedStep]) -> tuple[State, ...]:

@@ -28,27 +28,14 @@ from ssdlab.results.store import begin_run, new_run_id, run_words
 from ssdlab.runs.conditions.variant import misfit
 from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent, standing_consent
 from ssdlab.runs.meters import chosen_meter
-from ssdlab.runs.provenance import (
-    first_session,
-    identity_info,
-    lasting_text,
-    nothing_left,
-    resumed_manifest,
-    tool,
-)
+from ssdlab.runs.provenance import identity_info, lasting_text, tool
 from ssdlab.runs.resume_checks import check_attached
+from ssdlab.runs.session_record import first_session, nothing_left, resumed_manifest
 from ssdlab.runs.suites import outcome
-from ssdlab.runs.suites.children import (
-    Before,
-    SessionOfRuns,
-    after,
-    is_finished,
-    kept_options,
-    last_given,
-    work_on,
-)
+from ssdlab.runs.suites.children import Before, after, is_finished, kept_options, last_given, work_on
 from ssdlab.runs.suites.forks import Forks
 from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder, identity_at, planned_children
+from ssdlab.runs.suites.session_of_runs import SessionOfRuns
 from ssdlab.runs.suites.side_by_side import processes, side_by_side
 from ssdlab.runs.suites.suite_plan import SuitePlan
 
@@ -62,7 +49,7 @@ if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
     from ssdlab.results.schema import Child
     from ssdlab.runs.session import RunEnvironment
-    from ssdlab.runs.suites.children import SuiteObserver
+    from ssdlab.runs.suites.session_of_runs import SuiteObserver
 
 
 def one_after_another(
@@ -119,7 +106,7 @@ def plan_suite(order: SuiteOrder, library: Path | None = None) -> SuitePlan:
     Raises
     ------
     UsageError, Refused
-        As of `session.plan_order`.
+        As of `order.plan_order`.
     """
     found = _look(order)
     children = planned_children(order, order.like.seed or 1, found, library)

@@ -16,10 +16,11 @@ from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Child, Manifest, Member
 from ssdlab.results.store import begin_run, new_run_id
-from ssdlab.runs.provenance import first_session, nothing_left, resumed_manifest, tool
+from ssdlab.runs.provenance import tool
+from ssdlab.runs.session_record import first_session, nothing_left, resumed_manifest
 from ssdlab.runs.suites import outcome
-from ssdlab.runs.suites.children import SessionOfRuns
 from ssdlab.runs.suites.session import begin_suite, ready, resume_suite
+from ssdlab.runs.suites.session_of_runs import SessionOfRuns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
     from ssdlab.runs.consent_record import Renewal
     from ssdlab.runs.session import RunEnvironment
-    from ssdlab.runs.suites.children import SuiteObserver
     from ssdlab.runs.suites.ordering import SuiteOrder
+    from ssdlab.runs.suites.session_of_runs import SuiteObserver
 
 MAX_DRIVES = 32
 

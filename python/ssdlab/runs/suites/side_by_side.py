@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.results.schema import Child
-    from ssdlab.runs.suites.children import SuiteObserver
     from ssdlab.runs.suites.forks import Forks
+    from ssdlab.runs.suites.session_of_runs import SuiteObserver
 
 AT_ONCE = 2
 """Each holds a drive in memory and keeps one CPU busy."""

@@ -1,11 +1,6 @@
 """Opcodes, identifiers and status codes of NVMe admin commands, and the words of those that erase.
 
 Source: NVM Express Base Specification 2.0c, figures named at each.
-
-The words of the commands that erase: Format NVM and Sanitize.
-
-Source: NVM Express Base Specification 2.0c, 5.14 (Format NVM, figure 189) and 5.24 (Sanitize, figures 303
-and 304); NVM Command Set 1.0c figure 97 (Identify Namespace).
 """
 
 from __future__ import annotations
@@ -51,6 +46,11 @@ def status_text(status: int) -> str:
     """
     return _STATUS.get((status >> 8 & 7, status & 0xFF), f"status {status & 0x7FF:x}h")
 
+
+# The words of the commands that erase: Format NVM and Sanitize.
+#
+# Source: NVM Express Base Specification 2.0c, 5.14 (Format NVM, figure 189) and 5.24 (Sanitize, figures 303
+# and 304); NVM Command Set 1.0c figure 97 (Identify Namespace).
 
 EXIT_FAILURE, BLOCK_ERASE, OVERWRITE, CRYPTO_ERASE = 1, 2, 3, 4
 """Sanitize actions."""

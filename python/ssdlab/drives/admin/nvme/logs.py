@@ -3,11 +3,6 @@
 Source: NVM Express Base Specification 2.0c, figures named at each decoder; what it has had of power since 2.3
 (bytes 232 to 243 of the health log, log 25h) as libnvme 3 lays it out. Offsets are bytes, bits count from the
 least.
-
-Log pages of the Open Compute Project: what drives for data centres tell beyond NVMe's own.
-
-Source: OCP Datacenter NVMe SSD Specification 2.5: C0h, SMART / Health Information Extended; C3h, Latency
-Monitor. A page is known by its GUID: the same numbers mean other logs to other makers.
 """
 
 from __future__ import annotations
@@ -235,6 +230,11 @@ def sanitize_status(content: bytes) -> SanitizeStatus:
         crypto_s=page.plausible("erase_s", 16, 4),
     )
 
+
+# Log pages of the Open Compute Project: what drives for data centres tell beyond NVMe's own.
+#
+# Source: OCP Datacenter NVMe SSD Specification 2.5: C0h, SMART / Health Information Extended; C3h, Latency
+# Monitor. A page is known by its GUID: the same numbers mean other logs to other makers.
 
 LOG_EXTENDED, LOG_LATENCY = 0xC0, 0xC3
 _GUID_AT = 496

@@ -1,0 +1,54 @@
+"""What the steps of a run say together: its warnings and its departures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ssdlab.results.records import EndRecord
+from ssdlab.results.schema import Departure, Warned
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import RunFolder, Step
+
+CONDITION_CODE = "condition-"
+"""What the code of a departure begins with that is a setting other than the method asks for."""
+
+
+def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
+    """Gather the steps' warnings; what several steps say alike is held once.
+
+    A setting that is a departure is not warned of as well: that would be one fact reported twice.
+    """
+    departed = {departure.code.removeprefix(CONDITION_CODE) for departure in departures_of(steps)}
+    found: dict[tuple[str, str], list[Warned]] = {}
+    for step in steps:
+        for warned in step.result.warnings:
+            if warned.code not in departed:
+                found.setdefault((warned.code, warned.what), []).append(warned)
+    return tuple(
+        each[0] if len(each) == 1 else each[0].model_copy(update={"ordinal": None}) for each in found.values()
+    )
+
+
+def unfinished_warnings(run: RunFolder) -> tuple[Warned, ...]:
+    """Return what a run without an end warns of, by the steps that count.
+
+    Its manifest is as its last orderly session left it: steps may have been voided since, and others
+    finished. What no attempt has said is of the whole run and stays.
+    """
+    raised = {
+        (warned.code, warned.what)
+        for record in run.journal()
+        if isinstance(record, EndRecord)
+        for warned in record.result.warnings
+    }
+    whole = (each for each in run.manifest.warnings if (each.code, each.what) not in raised)
+    return (*warnings_of(run.steps()), *whole)
+
+
+def departures_of(steps: Sequence[Step]) -> list[Departure]:
+    """Return the departures that the steps recorded, in their order; what several say alike once."""
+    from ssdlab.lab.verbs.verb import Facts  # which `show` of a finished run does not load
+
+    return list(dict.fromkeys(each for step in steps for each in step.found(Facts).departures))

@@ -1,0 +1,134 @@
+"""What of a page stands on paper: all of few runs; of many what a reader of paper goes through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ssdlab.model.units import counted
+from ssdlab.report.pictures import pressings
+from ssdlab.report.sections.provenance import AsBefore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.outline import Outline
+    from ssdlab.report.sections.provenance import Panel, PanelTable
+    from ssdlab.report.view import Figure, Section
+    from ssdlab.results.cells import Table
+
+FEW_RUNS = 4
+"""So many runs have open on a screen, and whole on paper, what was done in them."""
+
+
+MAX_ROWS = 100
+"""Rows of a table on paper: two sheets, and as many again for each of its parts."""
+
+
+MAX_ROWS_OF_MANY = 24
+"""Of many runs: half a sheet. Three methods on five drives had 100 sheets of rows behind their charts."""
+
+
+MAX_VIEWS_OF_MANY = 45
+"""Pictures of the views of a chart, of many runs: three sheets."""
+
+
+_WHERE = "in the page on a screen"
+
+
+_SHARE = 0.5
+"""Of rows, beyond which two tables are one with differences; fewer in common are chance, as of two lists of
+steps."""
+
+
+def on_paper(order: Outline, runs: int) -> Outline:
+    """Return what stands where on paper: a table that stood before is referred to, a long one told of."""
+    chapters = tuple(
+        replace(chapter, sections=tuple(_section(section, runs) for section in chapter.sections))
+        for chapter in order.chapters
+    )
+    return replace(order, chapters=chapters, more=() if runs > FEW_RUNS else order.more)
+
+
+def _section(section: Section, runs: int) -> Section:
+    before: list[tuple[Table, str]] = []
+    return replace(section, figures=tuple(_figure(figure, before, runs) for figure in section.figures))
+
+
+def _figure(figure: Figure, before: list[tuple[Table, str]], runs: int) -> Figure:
+    """Return a figure with the tables that stand on paper, and add these to those before."""
+    most = MAX_ROWS if runs <= FEW_RUNS else MAX_ROWS_OF_MANY
+    kept: list[Table] = []
+    left: list[str] = []
+    for table in figure.tables:
+        where = next((title for other, title in before if other == table), None)
+        if len(table.rows) > most:
+            left.append(f"{table.caption}: {counted(len(table.rows), 'row')}, {_WHERE}.")
+        elif where is not None:
+            left.append(f"{table.caption}: as under {where}.")
+        else:
+            kept.append(table)
+            before.append((table, figure.title))
+    beyond = len(list(pressings(figure.chart))) - MAX_VIEWS_OF_MANY
+    if runs > FEW_RUNS and beyond > 0:
+        left.append(f"{counted(beyond, 'more view')}: {_WHERE}.")
+    return replace(figure, tables=tuple(kept), left=tuple(left))
+
+
+def shortened(panels: Sequence[Panel]) -> tuple[Panel, ...]:
+    """Return of each of many runs what was done in it and by which parameters."""
+    return tuple(_brief(panel) for panel in panels) if len(panels) > FEW_RUNS else tuple(panels)
+
+
+def _brief(panel: Panel) -> Panel:
+    kept = tuple(table for table in panel.tables if table.kept)
+    own = [table.name for table in panel.tables if not table.kept]
+    left = (AsBefore(f"{'; '.join(own)}: {_WHERE}.", kept=True),) if own else ()
+    return replace(panel, tables=kept, as_before=(*(each for each in panel.as_before if each.kept), *left))
+
+
+def without_repetition(panels: Sequence[Panel]) -> tuple[Panel, ...]:
+    """Leave out prose and rows of tables that an earlier panel has, and say of which run they are as."""
+    kept: list[Panel] = []
+    for panel in panels:
+        tables: list[PanelTable] = []
+        as_before: list[AsBefore] = []
+        prose = panel.prose
+        if same := next((each for each in panels[: len(kept)] if each.prose == prose), None):
+            prose = ""
+            as_before.append(AsBefore(f"The method in full: as of {_name(same)}.", kept=True))
+        for table in panel.tables:
+            found = _like(table, panels[: len(kept)])
+            if found is None:
+                tables.append(table)
+                continue
+            of, like = found
+            rows = tuple(row for row in table.rows if row not in like.rows)
+            if rows:
+                caption = f"{table.caption}, where it differs from that of {_name(of)}"
+                tables.append(replace(table, caption=caption, rows=rows))
+            else:
+                as_before.append(AsBefore(f"{table.caption}: as of {_name(of)}.", table.kept))
+        kept.append(replace(panel, prose=prose, tables=tuple(tables), as_before=tuple(as_before)))
+    return tuple(kept)
+
+
+def _like(table: Table, before: Sequence[Panel]) -> tuple[Panel, Table] | None:
+    """Return the earlier table of the same lines of which most are equal, with its panel."""
+    for panel in before:
+        for other in panel.tables:
+            if (other.caption, other.head) != (table.caption, table.head):
+                continue
+            equal = sum(row in other.rows for row in table.rows)
+            if _lines(other) == _lines(table) and equal > _SHARE * len(table.rows):
+                return panel, other
+    return None
+
+
+def _lines(table: Table) -> list[str]:
+    """Return what the rows of a table are called; where that differs, a row left out would not be known."""
+    return [row[0].text for row in table.rows]
+
+
+def _name(panel: Panel) -> str:
+    return f"{panel.label}: {panel.method}"

@@ -1,0 +1,243 @@
+"""A headline figure with its evidence: the steps it is of, the load, how far it varies, what is the matter.
+
+Whatever shows, ranks or compares a figure needs no more than this.
+"""
+
+from __future__ import annotations
+
+from operator import not_
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field
+
+from ssdlab.model.frozen import Stored, absent
+from ssdlab.results.points import Point, Spread
+from ssdlab.results.qualifiers import CATALOGUE, ORDER, UNKNOWN, Kind, Use, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_OF = {
+    "rows": "within a run it deviates by {share}",
+    "rounds": "rounds of a run differ by up to {share}",
+    "writing": "rounds of the writing before it differ by up to {share}",
+    "search": "the search went in steps of {share}",
+    "meter": "the meter may be off by {share}",
+    "repeats": "runs of one drive differ by up to {share}",
+    "interval": "95 % of what it may be lies within {share} of it",
+}
+
+
+class Qualifier(Stored):
+    """What is the matter with a figure."""
+
+    code: str
+    steps: tuple[int, ...] = Field(
+        default=(), description="ordinals it was found in; empty: of the whole run"
+    )
+    why: str = Field(default="", description="what was found, as a clause; empty: the catalogue says all")
+
+    @property
+    def kind(self) -> Kind:
+        """Its entry of the catalogue."""
+        return kind_of(self.code)
+
+    @property
+    def label(self) -> str:
+        """Of its kind."""
+        return self.kind.label
+
+
+def united(found: Iterable[Qualifier]) -> tuple[Qualifier, ...]:
+    """Return qualifiers, the gravest first, each code once with all its steps and the first reason."""
+    by_code: dict[str, Qualifier] = {}
+    for each in found:
+        code = each.code if each.code in CATALOGUE else UNKNOWN
+        known = by_code.get(code)
+        if known is None:
+            by_code[code] = each
+            continue
+        steps = tuple(sorted({*known.steps, *each.steps})) if known.steps and each.steps else ()
+        by_code[code] = known.model_copy(update={"steps": steps, "why": known.why or each.why})
+    return tuple(sorted(by_code.values(), key=lambda each: ORDER.get(each.code, ORDER[UNKNOWN])))
+
+
+def forbidding(found: Iterable[Qualifier], use: Use) -> tuple[Qualifier, ...]:
+    """Return the qualifiers that forbid a use."""
+    return tuple(each for each in found if use in each.kind.forbids)
+
+
+def labels(found: Iterable[Qualifier]) -> str:
+    """Return the labels in one line; empty where there is nothing to tell."""
+    return ", ".join(dict.fromkeys(each.label for each in found))
+
+
+class Load(Stored):
+    """The load that a run chose itself, and that a figure depends on: beside another it is no rank."""
+
+    threads: int | None = Field(default=None, ge=1, exclude_if=absent)
+    depth: int = Field(ge=1, description="I/Os in flight; of several threads of each")
+
+    @property
+    def words(self) -> str:
+        """As methods write it: ``depth 4``, or SNIA's ``TC4 QD8``."""
+        return f"depth {self.depth}" if self.threads is None else f"TC{self.threads} QD{self.depth}"
+
+
+class Variation(Stored):
+    """How far a figure varies by its own evidence."""
+
+    amount: float = Field(ge=0, description="in the unit of the figure")
+    of: Literal["rows", "rounds", "writing", "search", "meter", "repeats", "interval"]
+
+    def words(self, share: str) -> str:
+        """Return what shows it, `share` being how much of the figure it is."""
+        return _OF[self.of].format(share=share)
+
+
+class Metric(Stored):
+    """A headline figure: what the catalogue ranks by."""
+
+    name: str = Field(description="stable key, e.g. random_read_iops")
+    label: str
+    value: float | None
+    unit: str
+    better: Literal["higher", "lower"]
+    error: float | None = Field(None, exclude_if=absent, description="the meter's, in the unit")
+    bound: Literal["at least"] | None = Field(
+        None, exclude_if=absent, description="of a search in which nothing failed"
+    )
+    steps: tuple[int, ...] = Field((), exclude_if=not_, description="ordinals of those that it is of")
+    ends_ns: int | None = Field(
+        None, exclude_if=absent, description="when in its step it ends, on that step's clock; absent: with it"
+    )
+    chosen_among: tuple[int, ...] = Field(
+        (), exclude_if=not_, description="ordinals of those that decided which steps these are"
+    )
+    load: Load | None = Field(
+        None, exclude_if=absent, description="absent: the method sets it for all drives"
+    )
+    varies: Variation | None = Field(None, exclude_if=absent, description="absent: nothing shows it")
+    qualifiers: tuple[Qualifier, ...] = Field((), exclude_if=not_, description="what is the matter with it")
+
+    @classmethod
+    def more(cls, name: str, label: str, value: float | None, unit: str, **evidence: Any) -> Self:  # noqa: ANN401
+        """Return a figure of which more is better; `evidence` are further fields."""
+        return cls(name=name, label=label, value=value, unit=unit, better="higher", **evidence)
+
+    @classmethod
+    def less(cls, name: str, label: str, value: float | None, unit: str, **evidence: Any) -> Self:  # noqa: ANN401
+        """Return a figure of which less is better; `evidence` are further fields."""
+        return cls(name=name, label=label, value=value, unit=unit, better="lower", **evidence)
+
+    def resting(self, **evidence: Any) -> Self:  # noqa: ANN401
+        """Return the figure with fields of its evidence."""
+        return self.model_copy(update=evidence)
+
+    def qualified(self, found: Iterable[Qualifier]) -> Self:
+        """Return the figure with more qualifiers."""
+        own = united((*self.qualifiers, *found))
+        return self if own == self.qualifiers else self.model_copy(update={"qualifiers": own})
+
+    def withheld(self, found: Iterable[Qualifier]) -> Self:
+        """Return the figure without its value, and with what keeps that back; as it is where nothing does."""
+        why = tuple(found)
+        return self.model_copy(update={"value": None, "error": None}).qualified(why) if why else self
+
+    def sampled(self) -> Self:
+        """Return the figure of a percentile: without a value too few I/Os were measured for it."""
+        few = [] if self.value is not None else [Qualifier(code="few-samples", steps=self.steps)]
+        return self.qualified(few)
+
+    def unfit(self, use: Use) -> tuple[Qualifier, ...]:
+        """Return what forbids a use of it; empty: nothing does."""
+        return forbidding(self.qualifiers, use)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of its qualifiers."""
+        return tuple(each.code for each in self.qualifiers)
+
+    @property
+    def state(self) -> str:
+        """The labels of its qualifiers; empty: there is nothing to tell."""
+        return labels(self.qualifiers)
+
+    @property
+    def marked(self) -> str:
+        """Its label with its state."""
+        return labelled(self.label, self.state)
+
+
+def labelled(label: str, state: str) -> str:
+    """Return the label of a figure with its state."""
+    return f"{label} ({state})" if state else label
+
+
+def largest(found: Iterable[Variation | None]) -> Variation | None:
+    """Return the one that a figure varies most by; None where nothing shows any."""
+    return max((each for each in found if each is not None), key=lambda each: each.amount, default=None)
+
+
+def of_rows(value: float | None, spread: Spread | None) -> Variation | None:
+    """Return how far a figure varies by the standard deviation of its rows."""
+    return None if spread is None else of_deviation(value, spread.mean, spread.sd)
+
+
+def of_deviation(value: float | None, mean: float, deviation: float) -> Variation | None:
+    """Return how far a figure varies as rows of this mean and this standard deviation do."""
+    if value is None or not mean:
+        return None
+    return Variation(amount=deviation / mean * abs(value), of="rows")
+
+
+def of_rounds(value: float | None, rounds: Sequence[float]) -> Variation | None:
+    """Return how far a figure varies by the rounds that it is the mean of: by all of their range."""
+    mean = sum(rounds) / len(rounds) if rounds else 0.0
+    if value is None or not mean:
+        return None
+    return Variation(amount=spread_of(rounds) / mean * abs(value), of="rounds")
+
+
+def of_writing(value: float | None, range_share: float | None) -> Variation | None:
+    """Return how far a figure varies by the window of the writing that brought its drive state about."""
+    if value is None or range_share is None:
+        return None
+    return Variation(amount=range_share * abs(value), of="writing")
+
+
+def of_search(held: float | None, failed: float | None) -> Variation | None:
+    """Return how far a figure may lie above what held: up to the lowest that did not."""
+    return None if held is None or failed is None else Variation(amount=abs(failed - held), of="search")
+
+
+def of_meter(figure: Metric) -> Variation | None:
+    """Return how far a figure varies by the error of its meter."""
+    return None if figure.error is None else Variation(amount=figure.error, of="meter")
+
+
+def varies_by(figure: Metric, repeats: Sequence[float] = ()) -> Variation | None:
+    """Return how far a figure varies by all of its evidence: its own, its meter's, and its repeats' range."""
+    between = Variation(amount=spread_of(repeats), of="repeats") if repeats else None
+    return largest((figure.varies, of_meter(figure), between))
+
+
+def spread_of(values: Sequence[float]) -> float:
+    """Return the largest minus the smallest."""
+    return max(values) - min(values)
+
+
+def of_points(
+    figure: Metric,
+    points: Sequence[Point],
+    range_share: float | None = None,
+    **evidence: Any,  # noqa: ANN401
+) -> Metric:
+    """Return a figure with the points that it is of; power and depth vary by other things than throughput."""
+    steps = tuple(each.ordinal for each in points if each.ordinal is not None)
+    if figure.unit in ("W", "I/Os"):
+        return figure.resting(steps=steps, **evidence)
+    rows = [of_rows(figure.value, each.spread_iops) for each in points]
+    return figure.resting(
+        steps=steps, varies=largest((*rows, of_writing(figure.value, range_share))), **evidence
+    )
