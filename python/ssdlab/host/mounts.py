@@ -174,9 +174,6 @@ def _unescape(field: str) -> str:
     return _OCTAL.sub(lambda match: chr(int(match.group(1), 8)), field)
 
 
-if TYPE_CHECKING:
-    pass
-
 OF_ONE_HOST = frozenset(
     {
         *("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "jfs", "reiserfs", "nilfs2"),

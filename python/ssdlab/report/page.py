@@ -1,4 +1,4 @@
-"""Assembles the page: the sections of its runs, what stands around them, one file that asks for nothing."""
+"""Assembles the page: its head, the sections of its runs and its end, in one file that makes no request."""
 
 from __future__ import annotations
 

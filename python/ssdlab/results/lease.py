@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.host.shared_files import may_be_shared
+from ssdlab.host.mounts import may_be_shared
 from ssdlab.model.errors import LabError, LeaseLost, Refused
 from ssdlab.results.journal import boot_id
 

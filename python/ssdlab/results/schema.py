@@ -1,9 +1,10 @@
 """The models of what a run folder holds, its journal apart, which is in `records`.
 
 One definition for writer and reader: `manifest.json` (`Manifest`, with a drive's variant and a suite's runs),
-how runs belong together, what all results share, those of measurements and jobs, and dated notes (`Note`). Units are in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share
-is 0 to 1. A folder whose schema number is greater than ours was written by a newer ssdlab and is refused, so
-after a release no field is added without a new number.
+how runs belong together, what all results share, those of measurements and jobs, and dated notes (`Note`).
+Units are in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share is 0 to 1. A
+folder whose schema number is greater than ours was written by a newer ssdlab and is refused, so after a
+release no field is added without a new number.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ from ssdlab.model.units import significant
 from ssdlab.model.workload import FILL_BLOCK_BYTES, Mix
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
-from ssdlab.runs.rating_floor import slowest_fill
-from ssdlab.runs.rating_limits import buffer_bytes, command_s, fastest_writes
+from ssdlab.runs.rating_limits import buffer_bytes, command_s, fastest_writes, slowest_fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -35,7 +35,7 @@ VERBS = {
     "limit": "ssdlab.lab.verbs.record:Limit",
     "note": "ssdlab.lab.verbs.record:Note",
     "find": "ssdlab.lab.verbs.record:Find",
-    "trace": "ssdlab.lab.traces.recording:Trace",
+    "trace": "ssdlab.lab.verbs.trace:Trace",
     "stretch": "ssdlab.lab.verbs.drive_state:Stretch",
     "fork": "ssdlab.lab.verbs.drive_state:Fork",
     "marks": "ssdlab.lab.verbs.resting:PowerMarks",
