@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.methods.qd1.result import Qd1Result
+from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.model.host_load import HostLoad
 from ssdlab.results import tables
 from ssdlab.results.lines import journal_bytes
@@ -27,9 +29,7 @@ from ssdlab.results.schema import (
     MethodInfo,
     Metric,
     ParameterInfo,
-    PeakResult,
     Point,
-    Qd1Result,
     Session,
     Spread,
     TableInfo,

@@ -13,7 +13,7 @@ from ssdlab.lab.verbs.verb import Bounds
 from ssdlab.lab.verbs.workload import Run
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.progress import Progress
-from ssdlab.runs import tracking
+from ssdlab.runs import host_time
 from ssdlab.runs.host_time import MORE_BUSY, HostTime
 from ssdlab.runs.plan import Plan, PlannedStep, planned_step
 from ssdlab.runs.tracking import Tracker
@@ -37,9 +37,9 @@ class Clocks:
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     found = Clocks()
-    monkeypatch.setattr(tracking.time, "monotonic", lambda: found.wall)
-    monkeypatch.setattr(tracking.time, "process_time", lambda: found.cpu)
-    monkeypatch.setattr(tracking.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(host_time.time, "monotonic", lambda: found.wall)
+    monkeypatch.setattr(host_time.time, "process_time", lambda: found.cpu)
+    monkeypatch.setattr(host_time.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     return found
 
 
@@ -121,8 +121,8 @@ def test_a_host_is_told_by_what_it_gave_of_late_and_in_all(clocks: Clocks) -> No
 def test_before_anything_is_seen_the_queue_of_the_host_speaks(
     clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tracking.os, "getloadavg", lambda: (60.0, 1.0, 1.0))
-    monkeypatch.setattr(tracking.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(host_time.os, "getloadavg", lambda: (60.0, 1.0, 1.0))
+    monkeypatch.setattr(host_time.os, "sched_getaffinity", lambda _: {0, 1})
     assert HostTime().stretch == Bounds(1.0, 10.0)
 
 

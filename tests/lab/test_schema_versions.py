@@ -20,7 +20,7 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.lab.suites import declaration
 from ssdlab.library.index import Index
 from ssdlab.model.errors import Refused
-from ssdlab.results import catalogue, catalogue_row, run_folder, verifying
+from ssdlab.results import catalogue, catalogue_files, catalogue_row, run_folder, verifying
 from ssdlab.results.lines import JOURNAL_SCHEMA
 from ssdlab.results.progress import read_live
 from ssdlab.results.run_folder import RunFolder
@@ -35,7 +35,7 @@ VERSIONS = {
     run_folder.CONDITIONS_SCHEMA: 2,
     verifying.CONSENT_SCHEMA: 2,
     catalogue_row.ROW_SCHEMA: 8,
-    catalogue.CURRENT_SCHEMA: 10,
+    catalogue_files.CURRENT_SCHEMA: 10,
     inventory.SCHEMA: 1,
     fleet_plan.SCHEMA: 2,
     declaration.SCHEMA: 1,
@@ -148,7 +148,7 @@ def test_a_row_of_an_older_version_is_made_anew_from_its_run(tmp_path: Path, ver
 def test_a_catalogue_of_an_older_version_is_made_anew(tmp_path: Path, version: int) -> None:
     run(tmp_path, 1)
     catalogue.rebuild(tmp_path)
-    current = tmp_path / catalogue.FOLDER / catalogue.CURRENT
+    current = tmp_path / catalogue.FOLDER / catalogue_files.CURRENT
     segments = json.loads(current.read_text())["segments"]
     text = json.dumps({"schema": f"ssdlab.catalogue/{version}", "segments": segments})
     current.write_text(text if version < 7 else seal_document(text))
@@ -156,7 +156,7 @@ def test_a_catalogue_of_an_older_version_is_made_anew(tmp_path: Path, version: i
         segment.write_bytes(b"of other columns")
     with Index(tmp_path) as index:
         assert index.ask("SELECT value FROM entries") == [(10_000.0,)]
-    assert catalogue.CURRENT_SCHEMA in current.read_text()
+    assert catalogue_files.CURRENT_SCHEMA in current.read_text()
 
 
 def test_a_newer_row_or_catalogue_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,8 +165,8 @@ def test_a_newer_row_or_catalogue_is_refused(tmp_path: Path, capsys: pytest.Capt
     assert main(["runs", "--library", str(tmp_path)]) == 2
     assert sentence(catalogue_row.ROW_SCHEMA) in " ".join(capsys.readouterr().err.split())
     catalogue.rebuild(tmp_path)
-    current = tmp_path / catalogue.FOLDER / catalogue.CURRENT
-    schema = catalogue.CURRENT_SCHEMA
+    current = tmp_path / catalogue.FOLDER / catalogue_files.CURRENT
+    schema = catalogue_files.CURRENT_SCHEMA
     text = open_document(current.read_bytes())[0].decode()
     current.write_text(seal_document(text.replace(schema, newer(schema))))
     assert main(["runs", "--library", str(tmp_path)]) == 2

@@ -18,7 +18,7 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.library.choosing import Choice, list_runs
 from ssdlab.library.index import RUN_COLUMNS, Index
 from ssdlab.model.errors import Refused
-from ssdlab.results import catalogue, tables
+from ssdlab.results import catalogue, catalogue_files, tables
 from ssdlab.results.catalogue_row import COLUMNS, FIGURE_COLUMNS, Row
 from ssdlab.results.run_folder import TAGS
 from ssdlab.results.store import run_folders
@@ -44,8 +44,8 @@ def names(library: Path) -> list[str]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are put together after every fourth, and segments after every third."""
-    monkeypatch.setattr(catalogue, "COMPACT_AT", 4)
-    monkeypatch.setattr(catalogue, "FAN", 3)
+    monkeypatch.setattr(catalogue_files, "COMPACT_AT", 4)
+    monkeypatch.setattr(catalogue_files, "FAN", 3)
 
 
 def test_the_columns_are_those_of_a_row() -> None:
@@ -100,7 +100,7 @@ def test_scale_and_spare_of_a_simulated_drive_are_those_of_its_text(tmp_path: Pa
 
 
 def _enter(library: Path, folders: list[Path]) -> None:
-    catalogue.COMPACT_AT = 4
+    catalogue_files.COMPACT_AT = 4
     for folder in folders:
         catalogue.add(library, folder)
 
@@ -154,16 +154,16 @@ def test_a_kill_while_rows_are_put_together_loses_and_doubles_nothing(
 
     with HeldFolder(tmp_path / catalogue.FOLDER) as folder:
         with monkeypatch.context() as patched:  # before the new segment counts
-            patched.setattr(catalogue, "_put_current", killed)
+            patched.setattr(catalogue_files, "_put_current", killed)
             with pytest.raises(Killed):
-                catalogue.compact(folder)
+                catalogue_files.compact(folder)
         assert held(tmp_path) == whole
         with monkeypatch.context() as patched:  # after it does, before the rows are removed
             patched.setattr(HeldFolder, "remove", killed)
             with pytest.raises(Killed):
-                catalogue.compact(folder)
+                catalogue_files.compact(folder)
         assert held(tmp_path) == whole
-        catalogue.compact(folder)
+        catalogue_files.compact(folder)
     assert held(tmp_path) == whole
 
 
@@ -246,11 +246,11 @@ def test_a_changed_value_is_refused_wherever_it_stands(tmp_path: Path) -> None:
     for value in ("93175.0", "1e999"):
         row.write_text(whole.replace('"value":13175.0', f'"value":{value}'))
         assert row.read_text() != whole
-        for ask in (lambda: held(tmp_path), lambda: catalogue.compact(HeldFolder(place, writing=True))):
+        for ask in (lambda: held(tmp_path), lambda: catalogue_files.compact(HeldFolder(place, writing=True))):
             with pytest.raises(Refused, match="is damaged"):
                 ask()
     row.write_text(whole)
-    catalogue.compact(HeldFolder(place, writing=True))
+    catalogue_files.compact(HeldFolder(place, writing=True))
     (segment,) = place.glob("*.parquet")
     changed = "SELECT * REPLACE ([93175.0] AS figure_value)"
     duckdb.sql(f"COPY ({changed} FROM '{segment}') TO '{tmp_path / 'new'}' (FORMAT parquet)")
@@ -270,18 +270,20 @@ def test_a_damaged_catalogue_is_refused_and_made_anew(tmp_path: Path, damage: st
     place = tmp_path / catalogue.FOLDER
     (segment,), (row,) = place.glob("*.parquet"), (place / catalogue.ROWS).iterdir()
     if damage == "current":
-        (place / catalogue.CURRENT).write_text("[]")
+        (place / catalogue_files.CURRENT).write_text("[]")
     elif damage == "segment":
         segment.write_bytes(b"PAR1 and then nothing")
     elif damage == "row":
         row.write_text('{"schema":')
     elif damage.startswith("one bit"):
-        file = {"current": place / catalogue.CURRENT, "segment": segment, "row": row}[damage.split()[-1]]
+        file = {"current": place / catalogue_files.CURRENT, "segment": segment, "row": row}[
+            damage.split()[-1]
+        ]
         data = bytearray(file.read_bytes())
         data[len(data) // 2] ^= 1
         file.write_bytes(bytes(data))
     else:
-        (place / catalogue.CURRENT).write_text('{"schema": "ssdlab.catalogue/10", "segments": []}')
+        (place / catalogue_files.CURRENT).write_text('{"schema": "ssdlab.catalogue/10", "segments": []}')
     with pytest.raises(Refused):
         held(tmp_path)
     catalogue.rebuild(tmp_path)
@@ -315,14 +317,14 @@ def test_a_catalogue_of_schema_2_is_made_anew_by_whoever_asks(tmp_path: Path) ->
     duckdb.sql(f"COPY ({older}) TO '{place / 'older.parquet'}' (FORMAT parquet)")
     segments = [{"name": "older.parquet", "rows": 3}]
     current = json.dumps({"schema": "ssdlab.catalogue/2", "segments": segments})
-    (place / catalogue.CURRENT).write_text(current)
+    (place / catalogue_files.CURRENT).write_text(current)
     segment.unlink()
     catalogue.add(tmp_path, folders[0])
-    with HeldFolder(place) as catalogue_folder, pytest.raises(catalogue.OlderCatalogue):
-        catalogue.compact(catalogue_folder)
+    with HeldFolder(place) as catalogue_folder, pytest.raises(catalogue_files.OlderCatalogue):
+        catalogue_files.compact(catalogue_folder)
     assert held(tmp_path) == whole
-    now = json.loads((place / catalogue.CURRENT).read_text())
-    assert now["schema"] == catalogue.CURRENT_SCHEMA
+    now = json.loads((place / catalogue_files.CURRENT).read_text())
+    assert now["schema"] == catalogue_files.CURRENT_SCHEMA
 
 
 def test_a_library_without_a_catalogue_or_with_an_older_one_gets_one(tmp_path: Path) -> None:

@@ -21,15 +21,17 @@ from ssdlab.lab.method import RunData
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.parts.state_checks import checks_of, heat_check
 from ssdlab.lab.parts.steady import written_by
-from ssdlab.lab.presented.points import peak_findings, points_findings
+from ssdlab.lab.presented.points import points_findings
 from ssdlab.lab.presented.steady import check_claim
+from ssdlab.methods.sweeps.result import PeakResult
+from ssdlab.methods.sweeps.result import findings as peak_findings
 from ssdlab.report.sections.cards import cards
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import moved
 from ssdlab.results.qualifiers import CATALOGUE
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import PeakResult, Warned
+from ssdlab.results.schema import Warned
 
 SCENE = "sim:samsung-850-evo-4tb,scale=64"
 """Its quick sweep fills the cache on the way: from 92 600 IOPS at depth 4 to some 50 000, for good."""

@@ -17,9 +17,10 @@ from ssdlab.lab.found import find_method
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.rated_shares import other_ratings, rated_shares
 from ssdlab.methods.mixed_random.result import MixedResult
+from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.report.sections.ratings import format_share
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Metric, PeakResult
+from ssdlab.results.schema import Metric
 
 NO_METER = ("--meter", "none")
 METERED = "sim:samsung-950-pro-512gb,scale=64"

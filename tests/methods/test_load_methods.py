@@ -10,8 +10,8 @@ import pytest
 from methods.on_simulated import findings_of, run
 from ssdlab.lab.outcome import read_result
 from ssdlab.methods.rate_limit.result import RateLimitResult
+from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.methods.whole_drive_fill.result import FillResult
-from ssdlab.results.schema import PeakResult
 
 
 def test_a_fill_is_as_fast_as_its_steps_say_and_finds_no_cache_where_there_is_none(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from ssdlab.drives.spare import Spare
 from ssdlab.lab.outcome import read_result, shown_by
 from ssdlab.lab.parts.one_pass import UNPREPARED, Judged, lay_out
 from ssdlab.lab.parts.steady import SteadyParams
+from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.options import MeasureOptions
 from ssdlab.report.runs import shown as runs_shown
@@ -27,7 +28,6 @@ from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import PREPARED, OnePassProof, PlacedProof
 from ssdlab.results.kind import loaded
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import PeakResult
 from ssdlab.runs import preparing
 from ssdlab.runs.measure import perform
 

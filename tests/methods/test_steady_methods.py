@@ -12,8 +12,9 @@ from ssdlab import _core
 from ssdlab.drives.simulated.drive import profile_text
 from ssdlab.lab.outcome import read_result
 from ssdlab.methods.mixed_random.result import MixedResult
+from ssdlab.methods.qd1.result import Qd1Result
+from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import PeakResult, Qd1Result
 
 BRIEF = {"round_seconds": "0.5", "least_seconds": "1", "most_seconds": "120", "depths": "1,8", "seconds": "4"}
 

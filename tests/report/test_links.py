@@ -10,11 +10,12 @@ import pytest
 
 import ssdlab
 from ssdlab.methods.sweeps.page import section
+from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.report import source
 from ssdlab.report.links import attribution_of, link_of
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import point_tables
-from ssdlab.results.schema import Attribution, DriveInfo, PeakResult, Point
+from ssdlab.results.schema import Attribution, DriveInfo, Point
 
 PROFILES = sorted(path.stem for path in (Path(ssdlab.__file__).parent / "profiles").glob("*.toml"))
 AHCI = {"samsung-xp941-512gb", "kingston-hyperx-predator-480gb", "plextor-m6e-256gb"}

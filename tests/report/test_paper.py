@@ -16,7 +16,7 @@ from conftest import tool
 from report.browser import Browser
 from report.conftest import invented
 from ssdlab.cli import main
-from ssdlab.report import page, paper, source
+from ssdlab.report import on_paper, page, paper, source
 from ssdlab.report.charts import Axis, BarsChart, BarsView, SeriesChart
 from ssdlab.report.engine import static
 from ssdlab.report.on_paper import without_repetition
@@ -134,7 +134,7 @@ def test_of_many_runs_long_tables_and_all_facts_stay_in_the_page(many: list[sour
         for section in sections
         for figure in section.figures
         for table in figure.tables
-        if len(table.rows) > page.MAX_ROWS_OF_MANY
+        if len(table.rows) > on_paper.MAX_ROWS_OF_MANY
     ]
     assert long
     figures = {part.split('"', 1)[0]: part for part in html.split('<figure id="')[1:]}
@@ -151,7 +151,7 @@ def test_a_table_that_stood_before_is_referred_to() -> None:
     chart = BarsChart((BarsView("", Axis("IOPS", "iops"), "higher", ()),))
     first = Figure("a", "Depths", "", "", chart, (alike,), ())
     section = Section("s", "S", (), (0,), (first, replace(first, id="b", title="Bars")))
-    order = page.on_paper(Outline((), (), (), (), (), (Chapter("", "", "", (section,)),)), 1)
+    order = on_paper.on_paper(Outline((), (), (), (), (), (Chapter("", "", "", (section,)),)), 1)
     (one, other) = order.sections[0].figures
     assert (one.tables, one.left) == ((alike,), ())
     assert (other.tables, other.left) == ((), ("Rates: as under Depths.",))
@@ -216,9 +216,9 @@ def test_paper_of_many_runs_keeps_tables_by_what_they_are_and_not_by_their_capti
     host = {"kernel": "6.18", "cpu": "E1, 8 cores", "load": "0.1"}
     panels = [
         panel(at, "One at a time.", Set={"depth": "1"}, Parameters={"x": "1"}, Host=host | {"load": f"{at}"})
-        for at in range(page.FEW_RUNS + 1)
+        for at in range(on_paper.FEW_RUNS + 1)
     ]
-    first, second, *_ = page.shortened(without_repetition(panels))
+    first, second, *_ = on_paper.shortened(without_repetition(panels))
     assert [table.caption for table in first.tables] == ["Set"]
     assert [each.line for each in first.as_before] == ["Parameters; Host: in the page on a screen."]
     assert second.tables == ()

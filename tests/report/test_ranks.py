@@ -11,6 +11,7 @@ import pytest
 
 from ssdlab.analysis.places import places
 from ssdlab.drives.ratings import MetricName, Rated
+from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim
@@ -25,7 +26,7 @@ from ssdlab.results.drive_states import StateCheck
 from ssdlab.results.earlier import as_of_now
 from ssdlab.results.evidence import qualified
 from ssdlab.results.metric import Load, Metric, Qualifier, of_points, of_search
-from ssdlab.results.schema import Departure, PeakResult, Spread
+from ssdlab.results.schema import Departure, Spread
 
 IOPS = "peak_random_read_iops"
 BUSY = HostLoad(cores=2, threads=8, cpu_busy_share=0.99, run_queue_delay_share=0.0)

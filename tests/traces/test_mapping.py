@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from ssdlab import _core
 from ssdlab.formats.traces.events import FLUSH, NAMES, READ, TRIM, WRITE, Event
 from ssdlab.formats.traces.reading import Source
-from ssdlab.lab.traces import recording
+from ssdlab.lab.traces import mapping
 from ssdlab.lab.traces.mapping import TraceMapper, TraceMapping
 from ssdlab.lab.traces.recording import MAGIC, record
 from ssdlab.model.errors import UsageError
@@ -25,7 +25,7 @@ def lay(
     events: list[Event], usable_bytes: int = MIB, block: int = 512, **how: Any
 ) -> tuple[Any, TraceMapper]:
     mapper = TraceMapper(TraceMapping(**how), usable_bytes, block)
-    laid = [mapper.lay(chunk) for chunk in recording.chunks(events)]
+    laid = [mapper.lay(chunk) for chunk in mapping.chunks(events)]
     return np.concatenate(laid), mapper
 
 
@@ -196,7 +196,7 @@ def test_times_that_go_back_stop_or_are_sorted(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="go back 1 times, first in line 2"):
         recorded(trace)
     facts = recorded(trace, order="sort")
-    raw = np.frombuffer(trace.with_suffix(".records").read_bytes()[16:], dtype=recording._FIELDS)
+    raw = np.frombuffer(trace.with_suffix(".records").read_bytes()[16:], dtype=mapping._FIELDS)
     assert raw["offset"].tolist() == [512, 1024, 0, 1536] and raw["due_ns"].tolist() == [0, 0, 4000, 6000]
     assert facts["source"]["backwards"] == 1
 

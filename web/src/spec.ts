@@ -145,7 +145,7 @@ export interface MarksChart {
   kind: "marks";
 }
 
-/** A column of a time series, packed by `packing.pack`. */
+/** A column of a time series, packed by `pack`. */
 export interface PackedColumn {
   /** `end_s` (of each row), or that of a measure. */
   key: string;

@@ -19,7 +19,7 @@ from ssdlab.cli.showing_figures import (
 from ssdlab.lab.kinds import SUITE
 from ssdlab.lab.outcome import read_result, shown_by, warned_of
 from ssdlab.lab.presented.marked import findings_of
-from ssdlab.lab.presented.points import of_points, scalars_table
+from ssdlab.lab.presented.points import scalars_table, tables_of_points
 from ssdlab.lab.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
@@ -240,7 +240,7 @@ def _print_unfinished(run: RunFolder, status: str) -> None:
     from ssdlab.lab.job import finished_steps  # with all that a job can be made of
 
     if status != "running" and (points := finished_steps(run).points):
-        print_tables(of_points(points))
+        print_tables(tables_of_points(points))
         print_line()
     verb = "watch" if status == "running" else "resume"
     print_line(f"ssdlab {verb} {run_words(run.path)}")

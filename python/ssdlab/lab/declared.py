@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 POWER = ("kiops_per_w", "mb_s_per_w", "w")
 
 
-SWEEP = ("iops", "mb_s", "depth", "mean_ns", "p99_ns", "p99.99_ns", *POWER)
-
-
 IOPS_OF_MB_S = 1e6 / 4096
 
 

@@ -6,7 +6,6 @@ from ssdlab.lab.declared import IOPS_OF_MB_S as IOPS_OF_MB_S
 from ssdlab.lab.declared import MAX_READ_W as MAX_READ_W
 from ssdlab.lab.declared import MAX_WRITE_W as MAX_WRITE_W
 from ssdlab.lab.declared import POWER as POWER
-from ssdlab.lab.declared import SWEEP as SWEEP
 from ssdlab.lab.declared import Declared as Declared
 from ssdlab.lab.declared import RatedAs as RatedAs
 from ssdlab.lab.declared import figure_names as figure_names
@@ -55,8 +54,8 @@ from ssdlab.lab.parts.workloads import mixed as mixed
 from ssdlab.lab.parts.workloads import open_loop as open_loop
 from ssdlab.lab.parts.workloads import remarks_of_size as remarks_of_size
 from ssdlab.lab.parts.workloads import scale_of as scale_of
-from ssdlab.lab.presented.points import peak_findings as peak_findings
-from ssdlab.lab.presented.points import qd1_findings as qd1_findings
+from ssdlab.lab.presented.points import speed as speed
+from ssdlab.lab.presented.points import tables_of_points as tables_of_points
 from ssdlab.lab.presented.steady import check_claim as check_claim
 from ssdlab.lab.presented.steady import moves as moves
 from ssdlab.lab.presented.steady import state_claims as state_claims
@@ -259,9 +258,7 @@ from ssdlab.results.schema import Departure as Departure
 from ssdlab.results.schema import Latencies as Latencies
 from ssdlab.results.schema import Manifest as Manifest
 from ssdlab.results.schema import ParameterInfo as ParameterInfo
-from ssdlab.results.schema import PeakResult as PeakResult
 from ssdlab.results.schema import Point as Point
-from ssdlab.results.schema import Qd1Result as Qd1Result
 from ssdlab.results.schema import ResultBase as ResultBase
 from ssdlab.results.schema import Warned as Warned
 from ssdlab.results.tables import Columns as Columns

@@ -17,8 +17,7 @@ from pydantic import Field, JsonValue, field_validator
 from ssdlab.drives.ratings import Rated
 from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of, words_of
 from ssdlab.model.frozen import Stored
-from ssdlab.model.summary import Direction, Summary
-from ssdlab.results.drive_states import AnyProof, StateCheck, SteadyProof
+from ssdlab.model.summary import Summary
 from ssdlab.results.metric import Metric as Metric
 from ssdlab.results.points import Attribution as Attribution
 from ssdlab.results.points import Latencies as Latencies
@@ -337,56 +336,6 @@ class ResultBase(Stored):
     def passed(self) -> bool | None:
         """Whether the method's verdict is a pass, if it gives one; a failed one makes exit status 1."""
         return None
-
-
-class PeakResult(ResultBase):
-    """A queue-depth sweep reported at the lowest depth that reaches `share` of the best."""
-
-    kind: Literal["peak"] = "peak"
-    direction: Direction
-    pattern: Literal["random", "sequential"]
-    block_bytes: int
-    engine: str
-    share: float = Field(description="share of the best that the reported depth must reach: 0.95")
-    points: tuple[Point, ...] = Field(min_length=1, description="the whole curve, by rising depth")
-    chosen: int = Field(description="index in points of the reported depth")
-    best: int = Field(description="index in points of the greatest throughput")
-    threshold_iops: float = Field(description="share x best: the 95 % line")
-    sweep_min_iops: float
-    sweep_max_iops: float
-    steady: AnyProof | None = Field(default=None, description="the state that a write sweep was taken in")
-    checks: tuple[StateCheck, ...] = Field(default=(), description="whether that state held meanwhile")
-
-    @property
-    def moved(self) -> bool:
-        """Whether the drive's state moved while the sweep was taken: no depth of it is reported then."""
-        return any(not check.held for check in self.checks)
-
-    @property
-    def chosen_depth(self) -> int:
-        """The reported depth, in I/Os in flight."""
-        return self.points[self.chosen].in_flight_asked
-
-
-class Qd1Result(ResultBase):
-    """One I/O in flight: four workloads, and throughput over block size."""
-
-    kind: Literal["qd1"] = "qd1"
-    engine: str
-    corners: tuple[Point, ...] = Field(
-        min_length=1, description="random read, random write, sequential read, sequential write"
-    )
-    block_sizes: tuple[Point, ...] = Field(
-        description="by workload, then by rising block size; gaps have `missing`"
-    )
-    steady: tuple[SteadyProof, ...] = Field(
-        default=(), description="what writes were taken in, sequential, then random; empty: after one fill"
-    )
-
-    @property
-    def writes_shown(self) -> bool:
-        """Whether steady state was shown of sequential and random writes."""
-        return bool(self.steady) and all(proof.reached for proof in self.steady)
 
 
 class MeasureResult(ResultBase):

@@ -1,15 +1,14 @@
-"""Measured points: sweeps, single depths, jobs, and whatever has no Result of its own."""
+"""Measured points in findings and tables: of jobs, and of whatever has no Result of its own."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.littles_law import TOLERANCE, consistent
-from ssdlab.lab.presented.steady import check_claim, state_claims
-from ssdlab.model.units import counted, fixed_share_text, latency_text
+from ssdlab.lab.presented.steady import check_claim
+from ssdlab.model.units import counted
 from ssdlab.results import cells
 from ssdlab.results.cells import Cell, Table
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.claim import Amount, Claim, Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +19,7 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import (
         JobResult,
         Latencies,
-        PeakResult,
         Point,
-        Qd1Result,
         ResultBase,
     )
 
@@ -145,7 +142,7 @@ def _host_cells(point: Point) -> tuple[Cell, ...]:
     )
 
 
-def of_points(points: Sequence[Point], marked: int | None = None) -> tuple[Table, ...]:
+def tables_of_points(points: Sequence[Point], marked: int | None = None) -> tuple[Table, ...]:
     """Throughput and latency of every point, and of those that the host limited what it did."""
     limited = [point for point in points if point.attribution and point.attribution.limit == "host"]
     return (throughput(points, marked), *latencies(points), *((host(limited),) if limited else ()))
@@ -173,87 +170,6 @@ def speed(point: Point) -> Amount:
     if point.pattern == "random":
         return Amount(point.iops, "IOPS")
     return Amount(point.mb_s, "MB/s")
-
-
-def peak_findings(result: PeakResult) -> Iterator[Claim]:
-    """Yield the reported depth, who set the limit there, and the state it was taken in."""
-    yield from map(check_claim, result.checks)
-    if not result.moved:
-        yield from _reported_depth(result)
-    if result.direction == "write":
-        yield from state_claims(result.steady)
-    if result.engine == "uring":
-        yield Claim("io_uring, one thread of the full depth: not to be compared with synchronous threads")
-    off = [each for each in result.points if not consistent(each.little_ratio)]
-    if off:
-        yield Claim(
-            "At some depths IOPS x latency differs from the I/Os in flight by over {tolerance}",
-            evidence=_steps(off),
-            others={"tolerance": fixed_share_text(TOLERANCE)},
-        )
-
-
-def _reported_depth(result: PeakResult) -> Iterator[Claim]:
-    chosen, best = result.points[result.chosen], result.points[result.best]
-    share = f"{fixed_share_text(result.share)} of the best"
-    shown = Evidence(tuple(each.ordinal for each in (chosen, best) if each.ordinal is not None))
-    if chosen is best:
-        says = "{figure} at {depth}, the best of the sweep"
-    else:
-        says = f"{{figure}} at {{depth}}, the lowest depth with at least {share} ({{best}} at {{best_depth}})"
-    yield Claim(
-        says,
-        figure=speed(chosen),
-        bound=Bound("at least", Amount(result.threshold_iops, "IOPS"))
-        if chosen.pattern == "random"
-        else None,
-        evidence=shown,
-        others={
-            "depth": f"QD {chosen.in_flight_asked}",
-            "best": speed(best),
-            "best_depth": f"QD {best.in_flight_asked}",
-        },
-    )
-    if chosen is result.points[-1] and len(result.points) > 1:
-        yield Claim("That is the highest depth tried: throughput may still rise beyond it", evidence=shown)
-
-
-def _steps(points: Sequence[Point]) -> Evidence:
-    return Evidence(tuple(each.ordinal for each in points if each.ordinal is not None))
-
-
-def peak_tables(result: PeakResult) -> tuple[Table, ...]:
-    """Return the whole curve, the reported depth marked."""
-    return of_points(result.points, None if result.moved else result.chosen)
-
-
-def qd1_findings(result: Qd1Result) -> Iterator[Claim]:
-    """Yield each corner, and the states that writes were taken in."""
-    for point in result.corners:
-        if point.missing is None:
-            yield point_claim(point, f"{point.pattern} {point.direction}")
-    names = ("Sequential writes: ", "Random writes: ")
-    for name, proof in zip(names, result.steady, strict=False):
-        yield from state_claims(proof, name)
-
-
-def point_claim(point: Point, name: str) -> Claim:
-    """Return the throughput of a point, with its mean response time."""
-    mean = (point.response_ns or {}).get("mean")
-    others: dict[str, Amount | str] = {"name": name}
-    if mean is not None:
-        others["mean"] = f" ({latency_text(mean)})"
-    return Claim(
-        "{name} {figure}" + ("{mean}" if mean is not None else ""),
-        figure=speed(point),
-        evidence=Evidence(() if point.ordinal is None else (point.ordinal,)),
-        others=others,
-    )
-
-
-def qd1_tables(result: Qd1Result) -> tuple[Table, ...]:
-    """Return the four corners and the sweep of block sizes."""
-    return (*of_points(result.corners), *(of_points(result.block_sizes) if result.block_sizes else ()))
 
 
 def job_findings(result: JobResult) -> Iterator[Claim]:
@@ -285,7 +201,7 @@ def points_findings(result: PointsResult) -> Iterator[Claim]:
 
 def points_tables(result: PointsResult | JobResult) -> tuple[Table, ...]:
     """Return every point."""
-    return of_points(result.points)
+    return tables_of_points(result.points)
 
 
 def unknown_findings(result: UnknownResult) -> Iterator[Claim]:

@@ -8,10 +8,10 @@ from ssdlab.plugin import POWER, Declared, RatedAs, ResultKind, figure_names
 
 QD1: ResultKind[Any] = ResultKind(
     "qd1",
-    "ssdlab.results.schema:Qd1Result",
+    f"{__name__}.result:Qd1Result",
     section=f"{__name__}.page:section",
-    findings="ssdlab.lab.presented.points:qd1_findings",
-    tables="ssdlab.lab.presented.points:qd1_tables",
+    findings=f"{__name__}.result:findings",
+    tables=f"{__name__}.result:tables",
 )
 
 DECLARED = (

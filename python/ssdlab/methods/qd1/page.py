@@ -14,7 +14,6 @@ from ssdlab.plugin import (
     Dot,
     Figure,
     Line,
-    Qd1Result,
     Quantity,
     Section,
     XyChart,
@@ -26,12 +25,13 @@ from ssdlab.plugin import (
     over_time,
     percentiles,
     point_tables,
-    qd1_findings,
     rates,
     size_text,
     texts_of,
     with_result,
 )
+
+from .result import Qd1Result, findings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,7 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id="qd1",
         title=runs[0].run.manifest.method.title,
-        lead=leads([(one.shown, one.result) for one in ones], qd1_findings),
+        lead=leads([(one.shown, one.result) for one in ones], findings),
         runs=tuple(one.shown.index for one in ones),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=point_tables.host([*corners, *sizes]),

@@ -34,7 +34,6 @@ from ssdlab.plugin import (
     Bytes,
     Method,
     Order,
-    Qd1Result,
     ReadOrWrite,
     Seconds,
     SteadyParams,
@@ -52,6 +51,7 @@ from ssdlab.plugin import (
 )
 
 from . import QD1
+from .result import Qd1Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

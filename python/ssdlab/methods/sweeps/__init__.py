@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ssdlab.plugin import MAX_READ_W, MAX_WRITE_W, SWEEP, Declared, RatedAs, ResultKind, figure_names
+from ssdlab.plugin import MAX_READ_W, MAX_WRITE_W, POWER, Declared, RatedAs, ResultKind, figure_names
+
+_FIGURES = ("iops", "mb_s", "depth", "mean_ns", "p99_ns", "p99.99_ns", *POWER)
 
 PEAK: ResultKind[Any] = ResultKind(
     "peak",
-    "ssdlab.results.schema:PeakResult",
+    f"{__name__}.result:PeakResult",
     section=f"{__name__}.page:section",
-    findings="ssdlab.lab.presented.points:peak_findings",
-    tables="ssdlab.lab.presented.points:peak_tables",
+    findings=f"{__name__}.result:findings",
+    tables=f"{__name__}.result:tables",
 )
 
 DECLARED = (
@@ -20,7 +22,7 @@ DECLARED = (
         "peak_random_read",
         False,
         "How many 4 KiB random reads a second the drive serves, and how long each takes then.",
-        figure_names("peak_random_read", *SWEEP),
+        figure_names("peak_random_read", *_FIGURES),
         rated={
             "peak_random_read_iops": (RatedAs("random_read_iops"),),
             "peak_random_read_w": (MAX_READ_W,),
@@ -32,7 +34,7 @@ DECLARED = (
         "peak_sequential_read",
         False,
         "How fast the drive reads sequentially, and how many readers that takes.",
-        figure_names("peak_sequential_read", *SWEEP),
+        figure_names("peak_sequential_read", *_FIGURES),
         rated={
             "peak_sequential_read_mb_s": (RatedAs("sequential_read_mb_s"),),
             "peak_sequential_read_w": (RatedAs("active_read_w"), MAX_READ_W),
@@ -45,7 +47,7 @@ DECLARED = (
         True,
         "What random writes a drive keeps up for hours, once it is full and every block has been "
         "written before.",
-        figure_names("steady_random_write", *SWEEP),
+        figure_names("steady_random_write", *_FIGURES),
         rated={
             "steady_random_write_iops": (RatedAs("random_write_iops", 1.0, "steady"),),
             "steady_random_write_w": (MAX_WRITE_W,),
@@ -57,7 +59,7 @@ DECLARED = (
         "steady_sequential_write",
         True,
         "What sequential writes a drive keeps up for hours, once it is full.",
-        figure_names("steady_sequential_write", *SWEEP),
+        figure_names("steady_sequential_write", *_FIGURES),
         rated={
             "steady_sequential_write_mb_s": (RatedAs("sequential_write_mb_s", 1.0, "steady"),),
             "steady_sequential_write_w": (RatedAs("active_write_w", 1.0, "steady"), MAX_WRITE_W),

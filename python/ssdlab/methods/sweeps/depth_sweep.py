@@ -12,7 +12,6 @@ from ssdlab.plugin import (
     Metric,
     Order,
     Params,
-    PeakResult,
     ReadOrWrite,
     Seconds,
     Taken,
@@ -32,6 +31,8 @@ from ssdlab.plugin import (
     repeat_if_fallen,
     rising,
 )
+
+from .result import PeakResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,6 @@ from ssdlab.plugin import (
     Dot,
     Figure,
     Line,
-    PeakResult,
     Rule,
     Section,
     XyChart,
@@ -28,7 +27,6 @@ from ssdlab.plugin import (
     latency_text,
     leads,
     over_time,
-    peak_findings,
     percentiles,
     point_tables,
     rates,
@@ -38,6 +36,8 @@ from ssdlab.plugin import (
     texts_of,
     with_result,
 )
+
+from .result import PeakResult, findings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +142,7 @@ def _reported(
 
 
 def _leads(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
-    return leads([(sweep.shown, sweep.result) for sweep in sweeps], peak_findings)
+    return leads([(sweep.shown, sweep.result) for sweep in sweeps], findings)
 
 
 def _depth(point: Point) -> str:

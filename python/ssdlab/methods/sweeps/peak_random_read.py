@@ -29,9 +29,10 @@ from ssdlab.plugin import Method, RunData
 
 from . import PEAK
 from .depth_sweep import PeakReadParams, conclude_sweep, read_sweep
+from .result import PeakResult
 
 if TYPE_CHECKING:
-    from ssdlab.plugin import Lab, PeakResult
+    from ssdlab.plugin import Lab
 
 BLOCK_BYTES = 4096
 

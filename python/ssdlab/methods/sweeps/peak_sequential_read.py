@@ -27,9 +27,10 @@ from ssdlab.plugin import Method, RunData
 
 from . import PEAK
 from .depth_sweep import PeakReadParams, conclude_sweep, read_sweep
+from .result import PeakResult
 
 if TYPE_CHECKING:
-    from ssdlab.plugin import Lab, PeakResult
+    from ssdlab.plugin import Lab
 
 BLOCK_BYTES = 128 * 1024
 

@@ -30,9 +30,10 @@ from typing import TYPE_CHECKING
 from ssdlab.plugin import Method, RandomSteadyParams, RunData
 
 from . import PEAK, steady_write
+from .result import PeakResult
 
 if TYPE_CHECKING:
-    from ssdlab.plugin import Lab, PeakResult
+    from ssdlab.plugin import Lab
 
 BLOCK_BYTES = 4096
 

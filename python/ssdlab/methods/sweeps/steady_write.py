@@ -17,9 +17,10 @@ from ssdlab.plugin import (
 )
 
 from .depth_sweep import DepthSweepParams, conclude_sweep, sweep
+from .result import PeakResult
 
 if TYPE_CHECKING:
-    from ssdlab.plugin import Lab, PeakResult
+    from ssdlab.plugin import Lab
 
 
 class SteadyWriteParams(SteadyParams, DepthSweepParams):

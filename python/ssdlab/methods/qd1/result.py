@@ -1,0 +1,77 @@
+"""The Result of one I/O at a time, its findings and its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from ssdlab.plugin import (
+    Amount,
+    Claim,
+    Evidence,
+    Point,
+    ResultBase,
+    SteadyProof,
+    Table,
+    latency_text,
+    speed,
+    state_claims,
+    tables_of_points,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Qd1Result(ResultBase):
+    """One I/O in flight: four workloads, and throughput over block size."""
+
+    kind: Literal["qd1"] = "qd1"
+    engine: str
+    corners: tuple[Point, ...] = Field(
+        min_length=1, description="random read, random write, sequential read, sequential write"
+    )
+    block_sizes: tuple[Point, ...] = Field(
+        description="by workload, then by rising block size; gaps have `missing`"
+    )
+    steady: tuple[SteadyProof, ...] = Field(
+        default=(), description="what writes were taken in, sequential, then random; empty: after one fill"
+    )
+
+    @property
+    def writes_shown(self) -> bool:
+        """Whether steady state was shown of sequential and random writes."""
+        return bool(self.steady) and all(proof.reached for proof in self.steady)
+
+
+def findings(result: Qd1Result) -> Iterator[Claim]:
+    """Yield each corner, and the states that writes were taken in."""
+    for point in result.corners:
+        if point.missing is None:
+            yield _point_claim(point, f"{point.pattern} {point.direction}")
+    names = ("Sequential writes: ", "Random writes: ")
+    for name, proof in zip(names, result.steady, strict=False):
+        yield from state_claims(proof, name)
+
+
+def _point_claim(point: Point, name: str) -> Claim:
+    """Return the throughput of a point, with its mean response time."""
+    mean = (point.response_ns or {}).get("mean")
+    others: dict[str, Amount | str] = {"name": name}
+    if mean is not None:
+        others["mean"] = f" ({latency_text(mean)})"
+    return Claim(
+        "{name} {figure}" + ("{mean}" if mean is not None else ""),
+        figure=speed(point),
+        evidence=Evidence(() if point.ordinal is None else (point.ordinal,)),
+        others=others,
+    )
+
+
+def tables(result: Qd1Result) -> tuple[Table, ...]:
+    """Return the four corners and the sweep of block sizes."""
+    return (
+        *tables_of_points(result.corners),
+        *(tables_of_points(result.block_sizes) if result.block_sizes else ()),
+    )
