@@ -7,10 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from methods.foreign import install
+from methods.foreign import fenced, install
 
 FILES = {
     "__init__": """\
@@ -231,3 +232,37 @@ def test_a_method_that_cannot_be_imported_is_named_and_the_others_work(tmp_path:
     told = json.loads(called(["methods", "--json"], tmp_path / "site", ours=True).stdout)
     assert [each["name"] for each in told["broken"]] == ["read-twice"]
     assert "qd1" in [each["name"] for each in told["methods"]]
+
+
+def test_a_declaration_that_its_method_contradicts_is_named(tmp_path: Path) -> None:
+    writes = FILES["__init__"].replace('"procedure", False', '"procedure", True')
+    laid_out(tmp_path / "site" / "read_twice", **{**FILES, "__init__": writes})
+    asked = called(["plan", "read-twice", "sim:tiny-test"], tmp_path / "site", ours=True, check=False)
+    assert asked.returncode == 2 and "declares that it writes" in asked.stderr
+
+
+@pytest.mark.parametrize("part", ["findings", "tables", "section"])
+def test_a_method_of_ours_that_fails_is_named_with_its_line(tmp_path: Path, part: str) -> None:
+    site, library = tmp_path / "site", str(tmp_path / "library")
+    folder = laid_out(site / "read_twice", **FILES)
+    run = ["run", "read-twice", "sim:tiny-test,scale=4", "--quick", "--library", library]
+    called(run, site, ours=True)
+    file = folder / ("page.py" if part == "section" else "result.py")
+    lines = file.read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(f"def {part}("))
+    lines.insert(at + 1, "    raise ZeroDivisionError('as planted')")
+    file.write_text("\n".join(lines))
+    words = ["show"] if part != "section" else ["report", "-o", str(tmp_path / "page.html")]
+    (folder_of_run,) = Path(library).glob("*read-twice*")
+    asked = called([*words, str(folder_of_run)], site, ours=True, check=False)
+    assert asked.returncode == 70 and "as planted" in asked.stderr
+    assert f"{file.name}:{at + 2}" in asked.stderr.replace("\n", "").replace(" ", "")
+
+
+def test_the_declaration_of_the_document_is_one(tmp_path: Path) -> None:
+    code = fenced("py", "A method inside the repository")
+    names: dict[str, Any] = {"__name__": "ssdlab.methods.after_writes"}
+    exec(code, names)
+    (declared,) = names["DECLARED"]
+    assert (declared.name, declared.place, declared.writes) == ("after-writes", "procedure", True)
+    assert names["KINDS"][0].model == "ssdlab.methods.after_writes.result:AfterWritesResult"

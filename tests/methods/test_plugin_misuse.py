@@ -18,7 +18,7 @@ from methods.foreign import install
 from ssdlab.cli import main
 from ssdlab.lab.found import find_method, methods_of_others
 from ssdlab.model.errors import Unsupported
-from ssdlab.report.together import section_fault
+from ssdlab.report.view import section_fault
 
 TEMPLATE = '''"""A method that a test makes.
 

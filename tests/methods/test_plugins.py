@@ -45,7 +45,7 @@ def test_the_method_of_the_document_works_as_it_says(site: Path, scratch: Path) 
     environment = {**os.environ, "PYTHONPATH": str(site), "XDG_DATA_HOME": str(scratch / "data")}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     commands = [line[2:] for line in fenced("console", "The package").splitlines()]
-    assert len(commands) == 4
+    assert len(commands) == 6
     for command in commands:
         done = subprocess.run(
             command, shell=True, cwd=scratch, env=environment, capture_output=True, text=True, check=False

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class Meter:
 GOOD = {
     "rails": "('a', 'b')",
     "rate": "10.0",
-    "sample": "Samples(np.array([1]), np.array([[1.0, 2.0]]))",
+    "sample": "Samples(np.array([time.monotonic_ns()]), np.array([[1.0, 2.0]]))",
     "close": "pass",
 }
 
@@ -71,6 +72,7 @@ def test_the_meter_of_the_document_works_as_it_says(site: Path, scratch: Path) -
             command, shell=True, cwd=scratch, env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert ("2.50 W" in done.stdout) == command.startswith("ssdlab") * ("--json" not in command)
     power = json.loads((scratch / "json").read_text())["power"]
     assert power["mean_w"] == 2.5
 
@@ -102,6 +104,8 @@ def test_a_kind_of_a_package_is_listed_and_tried(
         ({"sample": "Samples(np.array([1]), np.array([[1.0]]))"}, "watts"),
         ({"sample": "Samples(np.array([1]), np.array([[1.0, np.nan]]))"}, "watts"),
         ({"sample": "1 / 0"}, "ZeroDivisionError"),
+        ({"sample": "exit(5)"}, "SystemExit"),
+        ({"sample": "Samples(np.array([10**18]), np.array([[1.0, 2.0]]))"}, "CLOCK_MONOTONIC"),
         ({"close": "1 / 0"}, "ZeroDivisionError"),
     ],
 )
@@ -150,8 +154,7 @@ def test_a_meter_that_fails_in_mid_run_costs_no_measurement(
     sample = "Samples(np.array([time.monotonic_ns()]), np.array([[1.0, 2.0]])) if self.works() else 1 / 0"
     close = "1 / 0" if of == "close" else "pass"
     works = "self.reads < 3" if of == "read" else "True"
-    code = f"""import time
-{BROKEN.format(**GOOD | {"sample": sample, "close": close})}
+    code = f"""{BROKEN.format(**GOOD | {"sample": sample, "close": close})}
     reads = 0
 
     def works(self):
@@ -164,3 +167,22 @@ def test_a_meter_that_fails_in_mid_run_costs_no_measurement(
     out = capsys.readouterr()
     assert json.loads(out.out)["read"]["ios"] > 0, out.err
     assert status == 0
+
+
+def test_a_meter_that_hangs_is_given_up(site: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ssdlab.power.collecting.SILENT_S", 0.5)
+    brought(site, "hangs", BROKEN.format(**GOOD | {"sample": "time.sleep(30)"}))
+    began = time.monotonic()
+    assert main(["meters", "hangs:here"]) == 3
+    words = ["measure", str(scratch / "file"), "--size", "1MiB", "--seconds", "0.5", "--meter", "hangs:here"]
+    assert main(words) == 0
+    assert time.monotonic() - began < 25
+
+
+def test_a_kind_that_cannot_be_used_is_listed_with_the_reason(site: Path) -> None:
+    for name, kind in (("upper", "Upper"), ("ours", "csv"), ("twin", "mine"), ("zwin", "mine")):
+        install(site, name, {kind: "nowhere:Meter"}, group="ssdlab.meters")
+    told = described_kinds()
+    assert told["mine"] == "of package twin 0.1"
+    for kind in ("Upper (upper 0.1)", "csv (ours 0.1)", "mine (zwin 0.1)"):
+        assert told[kind].startswith("cannot be used")

@@ -58,10 +58,10 @@ print(len(collected))
 ASKED = """
 import json, os, sys
 from ssdlab.report.engine import Engine
-def draw(engine, asked):
+def draw(engine, asked, title):
     print(json.dumps([*sys.modules]))
     Engine.draw = kept
-    return engine.draw(asked)
+    return engine.draw(asked, title)
 kept, Engine.draw = Engine.draw, draw
 import ssdlab.cli
 assert "numpy" not in sys.modules
@@ -150,7 +150,7 @@ def test_engines_are_shared_and_draw_what_they_drew_before() -> None:
 
 def test_charts_that_drew_samples_draw_what_they_drew_before(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    keeping = SimpleNamespace(draw=asked.append)
+    keeping = SimpleNamespace(draw=lambda picture, _: asked.append(picture))
     monkeypatch.setattr("ssdlab.report.pictures.engine", lambda: keeping)
     Painter([run_style()]).begun(lines(1, 3), BARE)
     context = drawing._loaded(str(Path(drawing.__file__).with_name("static") / "pictures.js"))

@@ -170,8 +170,8 @@ def print_measurement(summary: Summary, workload: Workload | None = None) -> Non
     print_line()
     for direction, side in summary.sides.items():
         _print_direction(direction, side, summary, _closed(workload))
-    if model := model_text(summary):
-        print_text(f"{_INDENT}{model}", "dim", _INDENT * 2)
+    for text in filter(None, (model_text(summary), power_text(summary))):
+        print_text(f"{_INDENT}{text}", "dim", _INDENT * 2)
     print_text(f"{_INDENT}{self_text(summary, workload)}", "dim", _INDENT * 2)
     print_warnings(summary.warnings or ())
 
@@ -263,7 +263,7 @@ def _in_flight_text(mean: float) -> str:
 
 def model_text(summary: Summary) -> str:
     """Return what a simulated drive says of its inside; nothing for a real one."""
-    drive, power = summary.drive, summary.power
+    drive = summary.drive
     if drive is None or drive.scale is None:
         return ""
     size = f"at 1/{drive.scale} of its size" if drive.scale > 1 else "at scale 1"
@@ -274,11 +274,20 @@ def model_text(summary: Summary) -> str:
         text.append("effective spare not judged: not all of the medium was written since it was erased")
     if drive.write_amplification is not None:
         text.append(f"write amplification {significant(drive.write_amplification)}")
-    if power is not None:
-        text.append(f"{significant(power.mean_w)} W, {significant(power.energy_j or 0.0)} J by its model")
     if drive.temperature_c is not None:
         text.append(f"{drive.temperature_c:.1f} °C at the end")
     return "; ".join(text)
+
+
+def power_text(summary: Summary) -> str:
+    """Return what was drawn, and by whose account; nothing where nobody metered."""
+    power = summary.power
+    if power is None:
+        return ""
+    error = "" if power.error_w is None else f" ± {significant(power.error_w)} W"
+    energy = "" if power.energy_j is None else f", {significant(power.energy_j)} J"
+    whose = "its model" if power.source == "model" else power.source
+    return f"{significant(power.mean_w)} W{error}{energy}, by {whose}"
 
 
 def _print_direction(direction: Direction, side: Side, summary: Summary, closed: bool) -> None:

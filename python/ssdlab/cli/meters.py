@@ -104,6 +104,7 @@ class _Shown:
 
 def _look(text: MeterText) -> _Shown:
     """Return what a meter is and says now; of one that cannot be had, why."""
+    from ssdlab.power.collecting import read_once
     from ssdlab.power.kinds import OF_THE_DRIVE, RECORDED, check_kind, open_meter
     from ssdlab.power.recording import read_recording
 
@@ -117,7 +118,7 @@ def _look(text: MeterText) -> _Shown:
             seconds = float(trace.end_ns[-1] - trace.start_ns[0]) / 1e9
             return _Shown(text.use, recording.info, tuple(trace.watts.mean(axis=0).tolist()), seconds)
         with closing(open_meter(text)) as held:
-            samples = held.read(1.0)
+            samples = read_once(held)
             watts = tuple(samples.watts.mean(axis=0).tolist()) if len(samples.time_ns) else None
             return _Shown(text.use, held.info, watts)
     except LabError as error:

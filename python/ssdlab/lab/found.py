@@ -169,8 +169,14 @@ def find_method(name: str) -> Method:
 def _load(name: str, place: str) -> Method | BrokenMethod:
     try:
         found: Method = import_module(place).METHOD
+        writes = found.writes(found.params())
     except Exception as error:  # as of a package: whatever is wrong with one method, the others work
         return broken_by(name, error)
+    if name in REGISTRY and writes != REGISTRY[name].writes:
+        declared = "writes" if REGISTRY[name].writes else "only reads"
+        return BrokenMethod(
+            name, "ssdlab", f"its folder declares that it {declared}, and its Method says otherwise"
+        )
     return found
 
 

@@ -317,7 +317,7 @@ class _Piece:
 
 _CLAIM = _Piece("Claim", "ssdlab.results.claim:Claim", "ssdlab.results.kind:claim_fault")
 _TABLE = _Piece("Table", "ssdlab.results.cells:Table", "ssdlab.results.kind:table_fault")
-_SECTION = _Piece("Section", "ssdlab.report.together:Section", "ssdlab.report.together:section_fault")
+_SECTION = _Piece("Section", "ssdlab.report.view:Section", "ssdlab.report.view:section_fault")
 
 
 def naming_failures(method: Method, package: str, module: str) -> Method:

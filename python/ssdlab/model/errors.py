@@ -435,8 +435,27 @@ def of_python(error: BaseException) -> LabError | None:
         return UsageError("what was given is nested too deeply", "write it with fewer levels")
     if isinstance(error, UnicodeError):
         return UsageError(f"what was given is not text in UTF-8: {error}", "correct that part")
+    return _fault_of_ours(error)
+
+
+def _fault_of_ours(error: BaseException) -> LabError:
+    """Return the error of a fault in this program; of one in a method, by the method's own file and line."""
+    reason = excerpt(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}", 300)
+    place, at = None, error.__traceback__
+    while at is not None:
+        package, _, folder = at.tb_frame.f_globals.get("__name__", "").partition("ssdlab.methods.")
+        if not package and folder:
+            place = (folder.partition(".")[0], at.tb_frame.f_code.co_filename, at.tb_lineno)
+        at = at.tb_next
+    if place is not None:
+        folder, file, line = place
+        return LabError(
+            f"method folder {folder} failed at {file}:{line}: {reason}",
+            f"mend it; the output under {TRACEBACK_VARIABLE}=1 has the whole way there",
+            method=folder,
+        )
     return LabError(
-        f"internal error: {type(error).__name__}: {error}",
+        f"internal error: {reason}",
         f"please report it, with the command and the output under {TRACEBACK_VARIABLE}=1",
     )
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from ssdlab.analysis.energy import PowerTrace
 from ssdlab.model.closing import Closing
-from ssdlab.model.errors import LabError
-from ssdlab.power.meter import in_order
+from ssdlab.model.errors import HostError, LabError
+from ssdlab.power.meter import Samples, in_order, silent
 
 if TYPE_CHECKING:
     from ssdlab.analysis.energy import Array
-    from ssdlab.power.meter import Meter, MeterInfo, Samples
+    from ssdlab.power.meter import Meter, MeterInfo
 
 
 class Bins:
@@ -74,8 +74,39 @@ MAX_KEPT = 1 << 20
 """Samples of one step; at 100 Hz three hours."""
 _WAIT_S = 0.2
 """For a stream, before it is asked whether the run is over."""
-_SILENT_S = 5.0
-"""A stream that says nothing for so long is gone."""
+SILENT_S = 5.0
+"""A meter that says nothing for so long is gone."""
+
+
+def hangs(use: str) -> HostError:
+    """Return the error of a meter that does not come back from a reading."""
+    return silent(use, f"a reading did not end within {SILENT_S:g} s")
+
+
+def read_once(meter: Meter) -> Samples:
+    """Return what a meter says now.
+
+    Raises
+    ------
+    HostError
+        It does not come back from the reading.
+    """
+    found: list[Samples | Exception] = []
+
+    def read() -> None:
+        try:
+            found.append(meter.read(1.0))
+        except Exception as error:  # raised below, where it is asked for
+            found.append(error)
+
+    reading = threading.Thread(target=read, daemon=True)
+    reading.start()
+    reading.join(SILENT_S)
+    if not found:
+        raise hangs(meter.info.use)
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
 
 
 class Collector(Closing):
@@ -142,7 +173,10 @@ class Collector(Closing):
     def close(self) -> None:
         """End the thread and close the meter; what was measured stands, even where that fails."""
         self._ended.set()
-        self._thread.join()
+        self._thread.join(SILENT_S)
+        if self._thread.is_alive():  # what hangs in a reading cannot be closed either
+            self.died = self.died or hangs(self.info.use)
+            return
         try:
             self._meter.close()
         except LabError as error:
@@ -176,14 +210,12 @@ class Collector(Closing):
             due = max(due + period, time.monotonic())
 
     def _follow(self) -> None:
-        from ssdlab.power.meter import silent
-
         while not self._ended.is_set():
             samples = self._meter.read(_WAIT_S)
             if len(samples.time_ns):
                 self._heard_ns = time.monotonic_ns()
-            elif time.monotonic_ns() - self._heard_ns > _SILENT_S * 1e9:
-                raise silent(self.info.use, f"it sent nothing for {_SILENT_S:g} s")
+            elif time.monotonic_ns() - self._heard_ns > SILENT_S * 1e9:
+                raise silent(self.info.use, f"it sent nothing for {SILENT_S:g} s")
             self._take(samples)
 
     def _take(self, samples: Samples) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
@@ -42,13 +43,14 @@ OF_THE_HOST = {
 """What is asked for and is no drive's power."""
 GROUP = "ssdlab.meters"
 """Entry points of packages that bring a meter: its kind, and the class that opens it."""
+_KIND = re.compile(r"[a-z0-9]{1,40}")
 
 
 def kinds_of_others() -> dict[str, EntryPoint]:
     """Return the kinds that other packages bring; nothing is imported, and a kind of ours stays ours."""
     ours = {*KINDS, *RECORDED, *OF_THE_DRIVE, *NOT_TRIED, *OF_THE_HOST, "none"}
     found = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, package_of(entry)), reverse=True)
-    return {entry.name: entry for entry in found if entry.name not in ours}
+    return {entry.name: entry for entry in found if entry.name not in ours and _KIND.fullmatch(entry.name)}
 
 
 def package_of(entry: EntryPoint) -> str:
@@ -58,9 +60,17 @@ def package_of(entry: EntryPoint) -> str:
 
 def described_kinds() -> dict[str, str]:
     """Return every kind with what stands for it in a list; those of packages after ours."""
-    ours = {kind: words for kind, (_, words) in KINDS.items()} | OF_THE_DRIVE | RECORDED | NOT_TRIED
-    others = {kind: f"of package {package_of(entry)}" for kind, entry in sorted(kinds_of_others().items())}
-    return ours | others
+    found = {kind: words for kind, (_, words) in KINDS.items()} | OF_THE_DRIVE | RECORDED | NOT_TRIED
+    used = {kind: package_of(entry) for kind, entry in kinds_of_others().items()}
+    for kind, package in sorted((entry.name, package_of(entry)) for entry in entry_points(group=GROUP)):
+        if used.get(kind) == package:
+            found[kind] = f"of package {package}"
+            continue
+        why = "a kind is lower-case letters and digits"
+        if _KIND.fullmatch(kind):
+            why = f"the kind is taken by {f'package {used[kind]}' if kind in used else 'ssdlab'}"
+        found[f"{kind} ({package})"] = f"cannot be used: {why}"
+    return found
 
 
 def check_kind(text: MeterText) -> None:

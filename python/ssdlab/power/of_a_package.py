@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import traceback
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from ssdlab.model.meter_text import MeterText
 
 _OURS = Path(__file__).parents[1]
+_OFF_S = 60.0
+"""A clock so far off is another one: samples that late would be of a step before."""
 
 
 class MeterOfAPackage(Closing):
@@ -61,6 +64,8 @@ class MeterOfAPackage(Closing):
                 raise TypeError(f"watts has shape {watts.shape}, not ({len(times)}, {len(self.info.rails)})")
             if not np.isfinite(watts).all():
                 raise ValueError("watts has values that are not finite")
+            if len(times) and abs(off_s := (int(times[-1]) - time.monotonic_ns()) / 1e9) > _OFF_S:
+                raise ValueError(f"time_ns is {off_s:.3g} s off CLOCK_MONOTONIC (time.monotonic_ns)")
             return samples._replace(time_ns=times, watts=watts)
 
     def close(self) -> None:
@@ -87,7 +92,7 @@ class MeterOfAPackage(Closing):
             yield
         except (LabError, MemoryError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             frames = traceback.extract_tb(error.__traceback__)
             theirs = [each for each in frames if not Path(each.filename).is_relative_to(_OURS)]
             at = f" at {theirs[-1].filename}:{theirs[-1].lineno}" if theirs else ""

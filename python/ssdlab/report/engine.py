@@ -21,7 +21,7 @@ from subprocess import PIPE, Popen
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from ssdlab.model.errors import HostError, UsageError
+from ssdlab.model.errors import HostError, UsageError, excerpt
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -55,7 +55,7 @@ class Engine:
             raise HostError(
                 f"what draws pictures cannot be started: {error.strerror}", "see what limits processes here"
             ) from error
-        self._asked: SimpleQueue[tuple[str, Future[str]] | None] = SimpleQueue()
+        self._asked: SimpleQueue[tuple[str, str, Future[str]] | None] = SimpleQueue()
         # A daemon: at the end nobody waits for pictures that were asked for.
         self._thread = Thread(target=self._serve, name="pictures", daemon=True)
         self._thread.start()
@@ -66,20 +66,22 @@ class Engine:
         """Whether its process is gone, or another's than ours since a fork, so that it draws nothing more."""
         return os.getpid() != self._owner or self._process.poll() is not None
 
-    def draw(self, asked: str) -> Future[str]:
-        """Begin with a picture; `asked` is JSON of what `web/src/stills.ts` is given.
+    def draw(self, asked: str, title: str = "") -> Future[str]:
+        """Begin with a picture; `asked` is JSON of what `web/src/stills.ts` is given, `title` for errors.
 
         The Future raises HostError where the process has ended.
         """
         future: Future[str] = Future()
-        self._asked.put((asked, future))
+        self._asked.put((asked, title, future))
         return future
 
     def _serve(self) -> None:
         while (asked := self._asked.get()) is not None:
-            text, future = asked
+            text, title, future = asked
             try:
                 future.set_result(self._draw(text.encode()))
+            except RuntimeError as error:
+                future.set_exception(RuntimeError(f"chart {title!r} cannot be drawn: {error}"))
             except Exception as error:
                 future.set_exception(error)
 
@@ -100,7 +102,7 @@ class Engine:
                 "free some memory, and try again" if status < 0 else "see what it has said on stderr",
             ) from error
         if how != b"ok":
-            raise RuntimeError(drawn)
+            raise RuntimeError(excerpt(drawn, 200))
         return drawn
 
     def close(self) -> None:

@@ -159,7 +159,7 @@ class Painter:
             "columns": columns,
         }
         text = json.dumps(given, separators=(",", ":"))
-        return self._engine.draw(text)
+        return self._engine.draw(text, head.title)
 
 
 def pressings(chart: Chart) -> Iterator[Pressed]:
