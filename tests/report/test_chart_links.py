@@ -10,8 +10,8 @@ import pytest
 from methods.on_simulated import SMALL, run
 from report.browser import Browser
 from ssdlab.report import page, source
+from ssdlab.report.body import body_of, placed_of
 from ssdlab.report.chart_links import ChartLink, chart_links
-from ssdlab.report.page import body_of, placed_of
 
 pytestmark = pytest.mark.long
 

@@ -17,7 +17,7 @@ from ssdlab.analysis.places import LEVEL
 from ssdlab.cli import main
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import figure_text, share_text
-from ssdlab.report import page, source
+from ssdlab.report import arranging, page, source
 from ssdlab.report.claims import UserClaim, parse_bound, read_claims
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.claims import Judged, judged
@@ -143,7 +143,7 @@ def test_tiles_are_the_figures_of_the_manifests_best_first(compared: Path, writt
 
 def test_a_tile_that_no_run_has_is_said(compared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = ["peak_random_read_iops", "mixed_random_qd<32>_mb_s"]
-    monkeypatch.setattr(page, "_review", lambda runs: {"tiles": wanted})
+    monkeypatch.setattr(arranging, "_review", lambda runs: {"tiles": wanted})
     html = page.render([source.read(compared)])
     (said,) = re.findall(r'<p class="lacking lead">([^\n]*)</p>', html)
     assert "mixed_random_qd&lt;32&gt;_mb_s" in said and "peak_random_read" not in said
@@ -152,7 +152,7 @@ def test_a_tile_that_no_run_has_is_said(compared: Path, monkeypatch: pytest.Monk
 def test_a_figure_beside_another_is_a_tile_where_the_review_asks_for_it(
     compared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page, "_review", lambda runs: {"tiles": ["peak_random_read_p99_ns"]})
+    monkeypatch.setattr(arranging, "_review", lambda runs: {"tiles": ["peak_random_read_p99_ns"]})
     html = page.render([source.read(compared)])
     assert 'class="lacking' not in html
     assert html.count('<span data-figure="peak_random_read_p99_ns" data-run=') == len(DRIVES)

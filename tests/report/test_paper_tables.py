@@ -9,7 +9,7 @@ import pytest
 
 from report.browser import Browser
 from report.conftest import METHODS, invented
-from ssdlab.report import page, source
+from ssdlab.report import on_paper, page, source
 from ssdlab.report.sections.specifications import text
 from ssdlab.report.templating import SHEET, parts
 from ssdlab.results.cells import Cell, Table, of_run, plain, words
@@ -99,7 +99,7 @@ def test_nothing_on_paper_is_wider_than_the_sheet(
     web_browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seven drives with names as long as those of articles: every table of the page was cut at its right."""
-    monkeypatch.setattr(page, "FEW_RUNS", 100)  # every table stands on it
+    monkeypatch.setattr(on_paper, "FEW_RUNS", 100)  # every table stands on it
     runs = [
         invented(
             tmp_path / f"{at}-{method}",

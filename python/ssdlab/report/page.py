@@ -1,4 +1,4 @@
-"""Assembles the page: its head, the sections of its runs and its end, in one file that makes no request."""
+"""Assembles the page: sections into one self-contained HTML file that makes no request."""
 
 from __future__ import annotations
 
@@ -6,168 +6,34 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from ssdlab.host.documents import Document
 from ssdlab.host.output_files import OutputFile
-from ssdlab.lab.kinds import KINDS
-from ssdlab.lab.outcome import shown_by
-from ssdlab.lab.suites.suite import absent_drives
-from ssdlab.model.errors import UsageError
 from ssdlab.model.units import counted
+from ssdlab.report.body import body_of, placed_of, single_runs
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
-from ssdlab.report.on_paper import FEW_RUNS, MAX_VIEWS_OF_MANY, on_paper, shortened, without_repetition
-from ssdlab.report.outline import outline
 from ssdlab.report.pictures import Stills, full_width, views
 from ssdlab.report.runs import Shown, entries, shown
-from ssdlab.report.sections import conclusion, drive, efficiency, specifications, suite
-from ssdlab.report.sections.header import header
-from ssdlab.report.sections.verdict import Median
-from ssdlab.report.source import Comparison, Run, SuiteRun
-from ssdlab.results.kind import loaded
+
+_CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
+"""What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
+_GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from ssdlab.host.documents import Document
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.outline import Outline
     from ssdlab.report.sections.claims import Judged
     from ssdlab.report.sections.header import Header
     from ssdlab.report.source import Reported
     from ssdlab.report.view import Section
-
-
-# What a page has charts of: its runs with their looks, the section of each method, and that of the drives.
-#
-# A page waits longest for its pictures, and all of them are of these: each section is handed on as soon as it
-# is there, to be drawn while the next is made and while `arranged` finds what leads to them.
-
-
-@dataclass(frozen=True)
-class Body:
-    """The sections of a page that have charts."""
-
-    placed: tuple[Shown, ...]
-    methods: tuple[tuple[Section, tuple[Shown, ...]], ...]
-    """The section of each method with its runs, in the order of the page."""
-    drives: Section | None
-
-
-def placed_of(runs: Sequence[Reported]) -> tuple[Shown, ...]:
-    """Return the runs of a page with their looks; those of a suite or a comparison one by one.
-
-    Raises
-    ------
-    UsageError
-        When there is no run, or the same run twice.
-    """
-    single = single_runs(runs)
-    if not single:
-        raise UsageError("there is no run to report", "name one or more runs")
-    ids = [run.manifest.run_id for run in single]
-    if twice := next((run_id for run_id in ids if ids.count(run_id) > 1), None):
-        raise UsageError(f"run {twice} is named twice", "name each run once", run=twice)
-    return shown(single)
-
-
-def single_runs(runs: Sequence[Reported]) -> list[Run]:
-    """Return the runs of a page one by one, those of its suites among them."""
-    return [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
-
-
-def body_of(placed: tuple[Shown, ...], found: Callable[[Section], object] = lambda _: None) -> Body:
-    """Return the sections that have charts; `found` is told of each as soon as there is one."""
-    methods = []
-    for section, own in _of_methods(placed):
-        found(section)
-        methods.append((section, own))
-    if drives := drive.section(placed):
-        found(drives)
-    return Body(placed, tuple(methods), drives)
-
-
-def _of_methods(placed: Sequence[Shown]) -> Iterator[tuple[Section, tuple[Shown, ...]]]:
-    """Yield one section for each method with its runs, in the order of the page."""
-    for kind in dict.fromkeys([*KINDS, *(one.run.result.kind for one in placed)]):
-        methods: dict[str, list[Shown]] = {}
-        for one in placed:
-            if one.run.result.kind == kind:
-                methods.setdefault(one.run.manifest.method.name, []).append(one)
-        for name, group in methods.items():
-            yield loaded(shown_by(group[0].run.result, name).section)(group), tuple(group)
-
-
-def arranged(
-    runs: Sequence[Reported], body: Body, claims: Sequence[UserClaim] = ()
-) -> tuple[Header, Outline]:
-    """Return the head of a page and what stands where on it."""
-    suites = [suite for each in runs for suite in _suites(each)]
-    placed = body.placed
-    head = header(placed)
-    review = _review(runs)
-    measured = efficiency.not_metered([section for section, _ in body.methods], placed)
-    behind = (
-        body.drives,
-        conclusion.section(placed),
-        specifications.section(
-            placed,
-            review.get("drives", ()),
-            absent_drives(review, [one.run.manifest.drive.text for one in placed]),
-        ),
-        suite.section(suites),
-    )
-    order = outline(
-        [(_filled(section), own) for section, (_, own) in zip(measured, body.methods, strict=True)],
-        [each for each in behind if each is not None],
-        placed,
-        review,
-        claims,
-        [
-            Median(each, suite.manifest.drive.name if len(suites) > 1 else "")
-            for suite in suites
-            for each in suite.result.repeated
-        ],
-    )
-    if suites and not any(isinstance(each, Run) for each in runs):
-        titles = ", ".join(dict.fromkeys(each.manifest.method.title for each in suites))
-        # What somebody declared has its own title; a suite of ours is named after the drive it was of.
-        head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
-    return head, order
-
-
-def _filled(section: Section) -> Section:
-    """Return a section without tables of headings alone, as of a run that ended before it measured."""
-    exhibits = (
-        replace(each, tables=tuple(table for table in each.tables if table.rows)) for each in section.exhibits
-    )
-    had = [bool(each.tables) for each in section.exhibits]
-    kept = [each for each, any_table in zip(exhibits, had, strict=True) if each.tables or not any_table]
-    if kept or section.figures or section.lead or not section.exhibits:
-        return replace(section, exhibits=tuple(kept))
-    return replace(section, exhibits=(), lead=("Nothing was measured: the run ended before that.",))
-
-
-def _review(runs: Sequence[Reported]) -> Document:
-    """Return what a declaration says of the page, where all of it is of one review."""
-    found = [one.manifest.review for one in runs]
-    return found[0] if found and all(each == found[0] for each in found) else {}
-
-
-def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
-    if isinstance(reported, Comparison):
-        return reported.suites
-    return (reported,) if isinstance(reported, SuiteRun) else ()
-
-
-_CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
-"""What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
-_GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 
 def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printed: bool = False) -> str:
@@ -193,6 +59,7 @@ def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printe
     placed = placed_of(runs)
     pictures = Stills(placed)
     body = body_of(placed) if printed else body_of(placed, pictures.begin)
+    from ssdlab.report.arranging import arranged  # what is loaded from here on is while they are drawn
 
     head, order = arranged(runs, body, claims)
     html = assembled(head, placed, order, pictures, complete=True, printed=printed)
@@ -209,6 +76,13 @@ def assembled(
     printed: bool = False,
 ) -> str:
     """Put a page together: head and sections, if `complete` how each run was measured and all of the run."""
+    from ssdlab.report.on_paper import (
+        FEW_RUNS,
+        MAX_VIEWS_OF_MANY,
+        on_paper,
+        shortened,
+        without_repetition,
+    )
     from ssdlab.report.sections.provenance import of_all, panels
     from ssdlab.report.templating import template
 
@@ -251,6 +125,8 @@ def assembled(
 
 def contents(runs: Sequence[Reported]) -> tuple[tuple[Shown, ...], list[Section]]:
     """Return the runs of a page with their looks, and its sections; raises as `render` does."""
+    from ssdlab.report.arranging import arranged
+
     placed = placed_of(runs)
     _, order = arranged(runs, body_of(placed))
     return placed, order.sections

@@ -1,0 +1,86 @@
+"""The rest of a page beside its charts: its head, what leads to each section, what comes behind them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ssdlab.host.documents import Document
+from ssdlab.lab.suites.suite import absent_drives
+from ssdlab.report.outline import outline
+from ssdlab.report.sections import conclusion, efficiency, specifications, suite
+from ssdlab.report.sections.header import header
+from ssdlab.report.sections.verdict import Median
+from ssdlab.report.source import Comparison, Run, SuiteRun
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.body import Body
+    from ssdlab.report.claims import UserClaim
+    from ssdlab.report.outline import Outline
+    from ssdlab.report.sections.header import Header
+    from ssdlab.report.source import Reported
+    from ssdlab.report.view import Section
+
+
+def arranged(
+    runs: Sequence[Reported], body: Body, claims: Sequence[UserClaim] = ()
+) -> tuple[Header, Outline]:
+    """Return the head of a page and what stands where on it."""
+    suites = [suite for each in runs for suite in _suites(each)]
+    placed = body.placed
+    head = header(placed)
+    review = _review(runs)
+    measured = efficiency.not_metered([section for section, _ in body.methods], placed)
+    behind = (
+        body.drives,
+        conclusion.section(placed),
+        specifications.section(
+            placed,
+            review.get("drives", ()),
+            absent_drives(review, [one.run.manifest.drive.text for one in placed]),
+        ),
+        suite.section(suites),
+    )
+    order = outline(
+        [(_filled(section), own) for section, (_, own) in zip(measured, body.methods, strict=True)],
+        [each for each in behind if each is not None],
+        placed,
+        review,
+        claims,
+        [
+            Median(each, suite.manifest.drive.name if len(suites) > 1 else "")
+            for suite in suites
+            for each in suite.result.repeated
+        ],
+    )
+    if suites and not any(isinstance(each, Run) for each in runs):
+        titles = ", ".join(dict.fromkeys(each.manifest.method.title for each in suites))
+        # What somebody declared has its own title; a suite of ours is named after the drive it was of.
+        head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
+    return head, order
+
+
+def _filled(section: Section) -> Section:
+    """Return a section without tables of headings alone, as of a run that ended before it measured."""
+    exhibits = (
+        replace(each, tables=tuple(table for table in each.tables if table.rows)) for each in section.exhibits
+    )
+    had = [bool(each.tables) for each in section.exhibits]
+    kept = [each for each, any_table in zip(exhibits, had, strict=True) if each.tables or not any_table]
+    if kept or section.figures or section.lead or not section.exhibits:
+        return replace(section, exhibits=tuple(kept))
+    return replace(section, exhibits=(), lead=("Nothing was measured: the run ended before that.",))
+
+
+def _review(runs: Sequence[Reported]) -> Document:
+    """Return what a declaration says of the page, where all of it is of one review."""
+    found = [one.manifest.review for one in runs]
+    return found[0] if found and all(each == found[0] for each in found) else {}
+
+
+def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
+    if isinstance(reported, Comparison):
+        return reported.suites
+    return (reported,) if isinstance(reported, SuiteRun) else ()

@@ -1,0 +1,78 @@
+"""What a page has charts of: its runs with their looks, the section of each method, and that of the drives.
+
+A page waits longest for its pictures, and all of them are of these: each section is handed on as soon as it
+is there, to be drawn while the next is made and while `arranging` finds what leads to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.lab.kinds import KINDS
+from ssdlab.lab.outcome import shown_by
+from ssdlab.model.errors import UsageError
+from ssdlab.report.runs import Shown, shown
+from ssdlab.report.sections import drive
+from ssdlab.report.source import Run
+from ssdlab.results.kind import loaded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ssdlab.report.source import Reported
+    from ssdlab.report.view import Section
+
+
+@dataclass(frozen=True)
+class Body:
+    """The sections of a page that have charts."""
+
+    placed: tuple[Shown, ...]
+    methods: tuple[tuple[Section, tuple[Shown, ...]], ...]
+    """The section of each method with its runs, in the order of the page."""
+    drives: Section | None
+
+
+def placed_of(runs: Sequence[Reported]) -> tuple[Shown, ...]:
+    """Return the runs of a page with their looks; those of a suite or a comparison one by one.
+
+    Raises
+    ------
+    UsageError
+        When there is no run, or the same run twice.
+    """
+    single = single_runs(runs)
+    if not single:
+        raise UsageError("there is no run to report", "name one or more runs")
+    ids = [run.manifest.run_id for run in single]
+    if twice := next((run_id for run_id in ids if ids.count(run_id) > 1), None):
+        raise UsageError(f"run {twice} is named twice", "name each run once", run=twice)
+    return shown(single)
+
+
+def single_runs(runs: Sequence[Reported]) -> list[Run]:
+    """Return the runs of a page one by one, those of its suites among them."""
+    return [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
+
+
+def body_of(placed: tuple[Shown, ...], found: Callable[[Section], object] = lambda _: None) -> Body:
+    """Return the sections that have charts; `found` is told of each as soon as there is one."""
+    methods = []
+    for section, own in _of_methods(placed):
+        found(section)
+        methods.append((section, own))
+    if drives := drive.section(placed):
+        found(drives)
+    return Body(placed, tuple(methods), drives)
+
+
+def _of_methods(placed: Sequence[Shown]) -> Iterator[tuple[Section, tuple[Shown, ...]]]:
+    """Yield one section for each method with its runs, in the order of the page."""
+    for kind in dict.fromkeys([*KINDS, *(one.run.result.kind for one in placed)]):
+        methods: dict[str, list[Shown]] = {}
+        for one in placed:
+            if one.run.result.kind == kind:
+                methods.setdefault(one.run.manifest.method.name, []).append(one)
+        for name, group in methods.items():
+            yield loaded(shown_by(group[0].run.result, name).section)(group), tuple(group)
