@@ -13,14 +13,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import LabError
 from ssdlab.model.meter_text import MeterText
 from ssdlab.model.units import share_text, significant, span_text
 from ssdlab.model.warnings import Warning
-from ssdlab.results.step_log import StepPower
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
     from ssdlab.power.meter import MeterInfo
     from ssdlab.results.records import RestRecord
     from ssdlab.results.run_folder import Step
+    from ssdlab.results.step_log import StepPower
     from ssdlab.runs.observe import Watched
 
 _MODEL_BINS = 1000
@@ -277,6 +275,7 @@ class ModelMetering(Metering):
         return None if drawn is None else asdict(drawn), []
 
     def _samples(self, edges: list[tuple[int, int]]) -> StepPower:
+        import numpy as np
 
         from ssdlab.results.step_log import StepPower
 
