@@ -1,4 +1,4 @@
-"""A user's own sequence of steps: the steps and options that it may have, and its TOML file.
+"""A user's own sequence of steps, from a TOML file.
 
 Question
     Whatever the file asks. Each `run` step yields a point for each direction; the other steps bring the
