@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use workload::{Io, Op};
 
 use crate::drive::host::Host;
-use crate::drive::housekeeping::Housekeeping;
 use crate::drive::parts::{PartCounts, Parts};
 use crate::drive::read_ahead::ReadAhead;
 use crate::drive::waiting::Waiting;
@@ -24,7 +23,6 @@ pub struct Drive<T, M = WholeMap> {
     pub(crate) host: Host,
     pub(crate) read_ahead: Option<Box<ReadAhead>>,
     pub(crate) parts: Parts,
-    pub(crate) housekeeping: Option<Box<Housekeeping>>,
     pub(crate) clock: u64,
     /// From when on the drive may work for itself, if no command comes before.
     pub(crate) idle_from: u64,
@@ -106,9 +104,6 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
                 .read_ahead
                 .map(|spec| Box::new(ReadAhead::new(spec))),
             parts: Parts::new(spec),
-            housekeeping: options
-                .housekeeping
-                .map(|spec| Box::new(Housekeeping::new(spec))),
             clock: 0,
             idle_from: options.idle_after_ns.unwrap_or(u64::MAX),
             saves_power: false,
@@ -430,17 +425,6 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.ftl.write(unit, &mut self.machine);
         self.map_cache.change_moved(&mut self.machine);
         self.charge_moves(processed);
-        self.keep_house(1, there);
-    }
-
-    /// So many units were placed at `at`: the firmware may stop for work of its own behind them.
-    #[inline]
-    pub(crate) fn keep_house(&mut self, units: u32, at: u64) {
-        if let Some(housekeeping) = &mut self.housekeeping
-            && let Some(duration_ns) = housekeeping.wrote(units)
-        {
-            self.host.stop(at, duration_ns);
-        }
     }
 
     /// Programs what was written, full or not, and makes room for what that leaves empty.

@@ -53,11 +53,6 @@ impl Profile {
         if let Some(erases) = after.and_then(|wear| wear.static_after_erases.as_ref()) {
             count("wear.static_after_erases", erases.value, 1_000_000)?;
         }
-        if let Some(housekeeping) = &self.housekeeping {
-            let (every, pause) = (&housekeeping.every_mib, &housekeeping.pause_ms);
-            positive("housekeeping.every_mib", every.value, 1e6)?;
-            positive("housekeeping.pause_ms", pause.value, 1e4)?;
-        }
         if let Some(idle) = &self.idle {
             positive("idle.after_ms", idle.after_ms.value, 1e9)?;
             share("idle.free_pct", idle.free_pct.value, 50.0)?;

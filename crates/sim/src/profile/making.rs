@@ -1,13 +1,13 @@
 //! From what a profile says, in the units that people use, to the parts of a drive, in integers.
 
 use super::{
-    Flash, Graded, Housekeeping, Idle, IdleState, Medium, Placement, Power, Profile, ProfileError,
-    Protocol, Size, SlcCache, SlcMode, SlcWhenFull, Spread, Streams, Thermal, Throttle, Xpoint,
+    Flash, Graded, Idle, IdleState, Medium, Placement, Power, Profile, ProfileError, Protocol,
+    Size, SlcCache, SlcMode, SlcWhenFull, Spread, Streams, Thermal, Throttle, Xpoint,
 };
 use crate::profile::spec::{
-    self, DriveOptions, DriveSpec, Geometry, GradedLimit, HostSpec, HousekeepingSpec, Layout,
-    MapMemory, Pauses, PowerSpec, ReadAheadSpec, RestSpec, SlcSize, SlcSpec, SpreadSpec,
-    ThermalSpec, ThrottlePoint, Timing, TrimRule, UNIT_BYTES, WearRule, WhenFull,
+    self, DriveOptions, DriveSpec, Geometry, GradedLimit, HostSpec, Layout, MapMemory, Pauses,
+    PowerSpec, ReadAheadSpec, RestSpec, SlcSize, SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint,
+    Timing, TrimRule, UNIT_BYTES, WearRule, WhenFull,
 };
 
 /// Commands that a SATA or AHCI device holds at once.
@@ -173,7 +173,6 @@ impl Profile {
             idle_free_superblocks: idle.map_or(0, |idle| free_superblocks(idle, superblocks)),
             slc: self.slc_cache.as_ref().map(|slc| slc_cache(slc, scale)),
             spread: self.spread.as_ref().map(spread),
-            housekeeping: self.housekeeping.as_ref().map(housekeeping),
             power: self
                 .power
                 .as_ref()
@@ -296,15 +295,6 @@ fn spread(spread: &Spread) -> SpreadSpec {
         retries_at_most: retry.map_or(0, |retry| retry.at_most.value),
         retry_pct: retry.map_or(0, |retry| retry.first_pct.value),
         retry_step_pct: retry.map_or(0, |retry| retry.step_pct.value),
-    }
-}
-
-fn housekeeping(housekeeping: &Housekeeping) -> HousekeepingSpec {
-    let units = housekeeping.every_mib.value * f64::from(1 << 20) / f64::from(UNIT_BYTES);
-    HousekeepingSpec {
-        seed: 0,
-        every_units: units.round() as u32,
-        pause_ns: ns(housekeeping.pause_ms.value, 1e6),
     }
 }
 

@@ -29,8 +29,8 @@ use serde::{Deserialize, Serialize};
 use crate::profile::spec::{DriveSpec, TrimRule};
 
 pub use features::{
-    Graded, Housekeeping, Idle, IdleState, Mapping, Placement, Power, Retry, SlcCache, SlcMode,
-    SlcWhenFull, Spread, Thermal, Throttle, Wear,
+    Graded, Idle, IdleState, Mapping, Placement, Power, Retry, SlcCache, SlcMode, SlcWhenFull,
+    Spread, Thermal, Throttle, Wear,
 };
 pub use figure::{Figure, Source};
 pub use generations::{Generation, generations};
@@ -116,9 +116,6 @@ pub struct Profile {
     /// What it does for itself when there are no commands. Absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
-    /// Work for which the firmware stops. Absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub housekeeping: Option<Housekeeping>,
 }
 
 /// What the data lies in.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Geometry, HostSpec, HousekeepingSpec, PowerSpec, SlcSpec, SpreadSpec, Timing};
+use super::{Geometry, HostSpec, PowerSpec, SlcSpec, SpreadSpec, Timing};
 
 /// All of a drive's parts.
 #[derive(Debug, Clone, Copy)]
@@ -143,8 +143,6 @@ pub struct DriveOptions {
     pub mapping_units: u32,
     /// Mapping units that the write buffer holds in part; 0 or 1: one.
     pub write_contexts: u32,
-    /// When the firmware stops for work of its own; `None`: it never does.
-    pub housekeeping: Option<HousekeepingSpec>,
 }
 
 impl DriveOptions {

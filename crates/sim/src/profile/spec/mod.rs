@@ -16,4 +16,4 @@ pub use flash::{Geometry, Pauses, Timing, UNIT_BYTES};
 pub use host::HostSpec;
 pub use power::{GradedLimit, PowerSpec, RestSpec, ThermalSpec, ThrottlePoint};
 pub use slc_cache::{SlcSize, SlcSpec, WhenFull};
-pub use spread::{HousekeepingSpec, SpreadSpec};
+pub use spread::SpreadSpec;
