@@ -216,6 +216,11 @@ GIVEN = {
         "scalars=(Metric.less('a', 'a', 1.0, 'ns', steps=(999,)),))",
         "the Metric a names step 999",
     ),
+    "a finding of a step that the run does not have": (
+        "def findings(r): yield Claim('mean is {figure}', figure=Amount(r.mean_ns, 'ns'), "
+        "evidence=Evidence((0, 999)))",
+        "findings: a Claim names step 999, which the run does not have",
+    ),
     "a step that measured nothing": (
         "def procedure(lab, p):\n    lab.idle(0.01)\n    lab.fill(unless_written=True)\n"
         "conclude = lambda data, p: R(quick=True, mean_ns=1.0, "

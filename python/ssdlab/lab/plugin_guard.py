@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -405,7 +405,22 @@ class _Guarded:
         look = self._guard.named(conclusion_fault, pure=True, of=self._method.conclude)
         if fault := look(result, self._method.result, data.steps):
             raise self._guard.wrong(self._method.conclude, f"conclude returned what cannot be kept: {fault}")
+        self._look_at_findings(result, {step.ordinal for step in data.steps})
         return result
+
+    def _look_at_findings(self, result: ResultBase, ordinals: Collection[int]) -> None:
+        """Refuse a finding of a step that the run does not have; other faults are told where it is shown."""
+        kind = self._method.result
+        if kind is None or kind is KINDS.get(kind.name):
+            return
+        try:
+            found = loaded(self._kind(kind).findings)(result)
+        except HostError:
+            return
+        foreign = sorted({step for claim in found for step in claim.evidence.steps}.difference(ordinals))
+        if foreign:
+            why = f"a Claim names step {foreign[0]}, which the run does not have"
+            raise self._guard.wrong(loaded(kind.findings), f"findings: {why}")
 
     def _look_at(self, model: type[ResultBase]) -> None:
         """Refuse a class of results that says of its figures what they say of themselves now."""
