@@ -114,7 +114,7 @@ def job_section(runs: Sequence[Shown]) -> Section:
     """Return the section of jobs; their steps are shown side by side, as they came."""
     kept = with_result(runs, JobResult)
     rows = [(shown, point) for shown, result in kept for point in result.points]
-    tails = [_job_tail(shown, point) for shown, point in rows if point.missing is None]
+    tails = [_tail(shown, point) for shown, point in rows if point.missing is None]
     # A step that reads and writes is two points and one time series.
     steps = {(shown.index, point.ordinal): shown for shown, point in rows if point.ordinal is not None}
     watched = [
@@ -142,18 +142,6 @@ def job_section(runs: Sequence[Shown]) -> Section:
 def _label(shown: Shown, ordinal: int) -> str:
     step = shown.run.step(ordinal)
     return step.label if step is not None else f"step {ordinal + 1}"
-
-
-def _job_tail(shown: Shown, point: Point) -> percentiles.Tail:
-    return percentiles.Tail(
-        shown,
-        point.label,
-        "",
-        point.direction,
-        point.ordinal,
-        point.service_ns or {},
-        point.response_ns or {},
-    )
 
 
 _COUNTS = ("requested", "ios", "failed", "dropped", "late")
