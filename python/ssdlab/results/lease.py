@@ -40,12 +40,6 @@ if TYPE_CHECKING:
 
     import ssdlab._core as _core
 
-# Whether a file system may have users on other hosts, whom no lock of this kernel need keep away.
-#
-# Asked of the mount that a descriptor was opened through (`mnt_id`, proc(5)), since device numbers of btrfs
-# and overlays are in no table of mounts.
-
-
 LEASE = ".lease"
 _NEXT = ".lease.next"
 """The lease of a successor from another host until it takes the place of the old one."""
