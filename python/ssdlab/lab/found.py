@@ -174,9 +174,7 @@ def _load(name: str, place: str) -> Method | BrokenMethod:
         return broken_by(name, error)
     if name in REGISTRY and writes != REGISTRY[name].writes:
         declared = "writes" if REGISTRY[name].writes else "only reads"
-        return BrokenMethod(
-            name, "ssdlab", f"its folder declares that it {declared}, and its Method says otherwise"
-        )
+        return BrokenMethod(name, "ssdlab", f"its folder declares that it {declared}; its Method disagrees")
     return found
 
 

@@ -451,7 +451,7 @@ def _fault_of_ours(error: BaseException) -> LabError:
         folder, file, line = place
         return LabError(
             f"method folder {folder} failed at {file}:{line}: {reason}",
-            f"mend it; the output under {TRACEBACK_VARIABLE}=1 has the whole way there",
+            f"mend it; {TRACEBACK_VARIABLE}=1 shows the whole traceback",
             method=folder,
         )
     return LabError(
