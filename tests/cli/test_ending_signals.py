@@ -96,11 +96,10 @@ ending_signals.EndingSignals().take().release()
 try:
     sys.setprofile(look)
     import _duckdb
-    sys.setprofile(None)
-    print("loaded", calls)
     time.sleep(60)
 except KeyboardInterrupt:
-    print("stopped")
+    # Told here, since the interrupt may come between two words of a print.
+    print("loaded" if hasattr(sys.modules.get("_duckdb"), "connect") else "missing", calls, "stopped")
 """
 
 
