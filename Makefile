@@ -54,7 +54,7 @@ test-all: setup wheel sdist ## the rest but campaigns: long, devices, guest, whe
 
 test-slow: setup ## the campaigns: kill tests, agreement with fio, long runs
 	$(BIN)/pytest -m slow $(ARGS)
-	cargo test --locked --quiet -p ssdlab-sim --features campaign --test all events::ninety
+	cargo test --locked --quiet -p ssdlab-sim --features campaign --test all events::a_hundred
 
 check: setup ## format, lint, types, documentation, stubs: what a commit must pass
 	cargo fmt --all --check

@@ -270,9 +270,9 @@ def test_a_profile_of_more_than_is_simulated_is_refused_at_any_scale() -> None:
 @pytest.mark.parametrize(
     ("line", "field", "value"),
     [
-        ("late_kib = -1", "collection.late_kib", "-1"),
-        ('late_kib = { value = "many", source = "physics" }', "collection.late_kib", '"many"'),
-        ("late_kib = { value = 1.5, source = 'physics' }", "collection.late_kib", "1.5"),
+        ("marks_kib = -1", "collection.marks_kib", "-1"),
+        ('marks_kib = { value = "many", source = "physics" }', "collection.marks_kib", '"many"'),
+        ("marks_kib = { value = 1.5, source = 'physics' }", "collection.marks_kib", "1.5"),
     ],
 )
 def test_a_value_of_another_type_is_told_by_its_field(line: str, field: str, value: str) -> None:

@@ -234,7 +234,7 @@ def test_rows_of_client_drives_with_a_cache_spread_less_with_more_spare(name: st
 
 def evenly(name: str, folder: Path) -> str:
     """The drive as it would be if its collection were never late."""
-    text = re.sub(r"^(pacing|late_kib|catch_up_pct) = .*\n", "", profile_text(name), flags=re.MULTILINE)
+    text = re.sub(r"^(marks_kib|quantum_kib|catch_up_pct) = .*\n", "", profile_text(name), flags=re.MULTILINE)
     path = folder / "evenly.toml"
     path.write_text(text, encoding="utf-8")
     return str(path)

@@ -95,6 +95,9 @@ impl AnyDrive {
         if let Some(spread) = &mut spec.options.spread {
             spread.seed = seed;
         }
+        if let Some(housekeeping) = &mut spec.options.housekeeping {
+            housekeeping.seed = seed;
+        }
         let collection = profile.collection.as_ref();
         let rule = collection.map_or(Rule::Greedy, |collection| collection.rule.value);
         Ok(Self {

@@ -114,6 +114,13 @@ impl Host {
         end
     }
 
+    /// The firmware does nothing else from `at` on for so long, nor what its cores have begun.
+    pub(crate) fn stop(&mut self, at: u64, duration: u64) {
+        for free in &mut self.cores {
+            *free = at.max(*free) + duration;
+        }
+    }
+
     /// What so many bytes take of the link, in ns.
     pub(crate) fn link_ns(&self, bytes: u64) -> u64 {
         bytes * self.spec.unit_link_ns_x1024 / (4096 * 1024)

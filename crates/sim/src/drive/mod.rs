@@ -7,6 +7,7 @@
 mod any_drive;
 mod device;
 mod host;
+mod housekeeping;
 mod kind;
 mod model;
 mod parts;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use workload::{Io, Op};
 
 use crate::drive::host::Host;
+use crate::drive::housekeeping::Housekeeping;
 use crate::drive::parts::{PartCounts, Parts};
 use crate::drive::read_ahead::ReadAhead;
 use crate::drive::waiting::Waiting;
@@ -23,6 +24,7 @@ pub struct Drive<T, M = WholeMap> {
     pub(crate) host: Host,
     pub(crate) read_ahead: Option<Box<ReadAhead>>,
     pub(crate) parts: Parts,
+    pub(crate) housekeeping: Option<Box<Housekeeping>>,
     pub(crate) clock: u64,
     /// From when on the drive may work for itself, if no command comes before.
     pub(crate) idle_from: u64,
@@ -31,8 +33,6 @@ pub struct Drive<T, M = WholeMap> {
     /// It works on no command before: it comes out of such a state.
     awake_at: u64,
     pub(crate) idle_after_ns: u64,
-    /// From when on it may work beside the host; [`u64::MAX`] while there is nothing to do.
-    pub(crate) beside_from: u64,
     pub(crate) trim_rule: TrimRule,
     pub(crate) write_through: bool,
     commit_ns: u64,
@@ -104,12 +104,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
                 .read_ahead
                 .map(|spec| Box::new(ReadAhead::new(spec))),
             parts: Parts::new(spec),
+            housekeeping: options
+                .housekeeping
+                .map(|spec| Box::new(Housekeeping::new(spec))),
             clock: 0,
             idle_from: options.idle_after_ns.unwrap_or(u64::MAX),
             saves_power: false,
             awake_at: 0,
             idle_after_ns: options.idle_after_ns.unwrap_or(u64::MAX),
-            beside_from: u64::MAX,
             trim_rule: options.trim,
             write_through: options.write_through,
             commit_ns: options.commit_ns,
@@ -142,7 +144,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         if self.waiting.has_unknown() {
             self.catch_up(at);
         }
-        if at > self.idle_from.min(self.beside_from) {
+        if at > self.idle_from {
             self.work_unasked(at);
         }
         if self.parts.waits() {
@@ -226,7 +228,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         if self.waiting.has_unknown() {
             self.catch_up(now);
         }
-        if now > self.idle_from.min(self.beside_from) {
+        if now > self.idle_from {
             self.work_unasked(now);
         }
         if self.parts.waits() {
@@ -377,14 +379,6 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         [processed, sent]
     }
 
-    /// Something was written: there may be work beside the host now.
-    #[inline]
-    pub(crate) fn look_for_space(&mut self) {
-        if self.beside_from == u64::MAX && self.ftl.wants_space() {
-            self.beside_from = self.clock;
-        }
-    }
-
     #[inline]
     fn write(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
         let [processed, sent] = self.arrives(accepted, length);
@@ -395,7 +389,6 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         } else {
             self.write_units(processed, sent, offset, end)
         };
-        self.look_for_space();
         if self.write_through {
             if self.parts.is_busy() {
                 there = self.place_all_parts(there);
@@ -406,25 +399,36 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         there
     }
 
-    /// Whole units of 4 KiB, each a mapping unit. Returns when the last is in the buffer.
+    /// Whole units of 4 KiB, each a mapping unit. Returns when the last is in the buffer and what was moved for them has been entered.
     #[inline]
     fn write_units(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
-        let mut there = sent;
+        let (mut there, mut moved) = (sent, 0);
         for unit in offset / UNIT..end / UNIT {
             there = self.machine.admit(there);
-            self.place(unit as u32, processed, there);
+            moved = moved.max(self.place(unit as u32, processed, there));
         }
-        there
+        there.max(moved)
     }
 
-    /// A unit is in the buffer: it passes the data path to its place.
+    /// A unit is in the buffer: it passes the data path to its place. Returns when a core has entered what was moved for it.
     #[inline]
-    pub(crate) fn place(&mut self, unit: u32, processed: u64, there: u64) {
+    pub(crate) fn place(&mut self, unit: u32, processed: u64, there: u64) -> u64 {
         self.machine.at = self.machine.pass(there, 1);
         self.map_cache.change(unit, &mut self.machine);
         self.ftl.write(unit, &mut self.machine);
         self.map_cache.change_moved(&mut self.machine);
-        self.charge_moves(processed);
+        self.keep_house(1, there);
+        self.charge_moves(processed)
+    }
+
+    /// So many units were placed at `at`: the firmware may stop for work of its own behind them.
+    #[inline]
+    pub(crate) fn keep_house(&mut self, units: u32, at: u64) {
+        if let Some(housekeeping) = &mut self.housekeeping
+            && let Some(duration_ns) = housekeeping.wrote(units)
+        {
+            self.host.stop(at, duration_ns);
+        }
     }
 
     /// Programs what was written, full or not, and makes room for what that leaves empty.
@@ -434,12 +438,12 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.charge_moves(processed);
     }
 
-    /// What was moved for a write takes a core behind it.
+    /// What was moved for a write takes a core behind it. Returns when that is done; 0 where nothing was.
     #[inline]
-    pub(crate) fn charge_moves(&mut self, processed: u64) {
-        let moves_ns = self.machine.moving.charge_core();
-        if moves_ns > 0 {
-            self.host.occupy(processed, moves_ns);
+    pub(crate) fn charge_moves(&mut self, processed: u64) -> u64 {
+        match self.machine.moving.charge_core() {
+            0 => 0,
+            moves_ns => self.host.occupy(processed, moves_ns),
         }
     }
 }

@@ -38,7 +38,6 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         let done = self.host.receive(self.clock, there, bytes);
         let takes_ns = self.host.link_ns(bytes);
         self.machine.path.read(self.clock, done, takes_ns);
-        self.machine.buffer.delayed();
         done
     }
 

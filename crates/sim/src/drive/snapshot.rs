@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::drive::any_drive::AnyDrive;
 
 /// Number of the format. It goes up whenever a part of a drive's state is added, removed or gets another meaning.
-pub const FORMAT: u32 = 18;
+pub const FORMAT: u32 = 19;
 const MAGIC: &[u8; 8] = b"SSDstate";
 const HASH_BYTES: usize = blake3::OUT_LEN;
 /// Magic word, format, and length of the header.

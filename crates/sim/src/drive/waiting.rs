@@ -25,6 +25,8 @@ struct Entering {
     /// Where its next unit begins.
     at: u64,
     end: u64,
+    /// When what was moved for it has been entered.
+    moved: u64,
 }
 
 /// A command that has no slot of the device's.
@@ -158,6 +160,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             offset,
             at: offset,
             end: offset + u64::from(length),
+            moved: 0,
         });
         None
     }
@@ -204,8 +207,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             self.happens_at(at);
             self.enter_next(&mut first, at);
             if first.at >= first.end {
-                self.look_for_space();
-                let end = first.ready + self.host.command_half_ns();
+                let end = first.ready.max(first.moved) + self.host.command_half_ns();
                 self.completes(end);
                 self.waiting.ended.push_back((first.tag, end));
                 return true;
@@ -239,11 +241,12 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         if self.parts.concern(write.offset | write.end) {
             let all = write.offset..write.end;
             (write.at, write.ready) = self.enter_piece(all, write.at, at);
-            self.charge_moves(write.processed);
+            write.moved = write.moved.max(self.charge_moves(write.processed));
             return;
         }
         self.machine.buffer.enter(at);
-        self.place((write.at / UNIT) as u32, write.processed, at);
+        let moved = self.place((write.at / UNIT) as u32, write.processed, at);
+        write.moved = write.moved.max(moved);
         (write.at, write.ready) = (write.at + UNIT, at);
     }
 
@@ -251,9 +254,6 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     fn happens_at(&mut self, at: u64) {
         let at = at.max(self.clock);
         self.idle_from = self.idle_from.max(at);
-        if at > self.beside_from {
-            self.work_unasked(at);
-        }
         if self.parts.waits() {
             self.place_rests(at);
         }

@@ -14,7 +14,8 @@ fn piece_ends(at: u64, end: u64) -> u64 {
 }
 
 impl<T: Translation, M: MappingCache> Drive<T, M> {
-    /// A write whose data has crossed the link at `sent`; its core was free of it at `processed`. Returns when all of it is in the buffer.
+    /// A write whose data has crossed the link at `sent`; its core was free of it at `processed`. Returns when all of it is in the buffer
+    /// and what was moved for it has been entered.
     #[inline(never)]
     pub(crate) fn write_parts(&mut self, processed: u64, sent: u64, offset: u64, end: u64) -> u64 {
         let mut there = sent;
@@ -22,8 +23,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         while at < end {
             (at, there) = self.enter_piece(offset..end, at, there);
         }
-        self.charge_moves(processed);
-        there
+        there.max(self.charge_moves(processed))
     }
 
     /// What a write of these bytes has of 4 KiB, from `at` on. Returns where it ends, and when it is in the buffer.
@@ -167,6 +167,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.map_cache.change(first, &mut self.machine);
         self.ftl.write_together(first, &mut self.machine);
         self.map_cache.change_moved(&mut self.machine);
+        self.keep_house(together, at);
     }
 
     /// Takes 4 KiB or less into the buffer. Units whose rests are there before it are placed before it: programs may make room then.

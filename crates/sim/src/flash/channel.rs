@@ -64,7 +64,7 @@ impl Channel {
     fn push_out(&mut self, at: usize, begins: u64, read: Fitted) {
         self.held_up = true;
         // The dies will ask, of programs of the host and others.
-        self.behind.watch_from(at);
+        self.behind.watch_all();
         let left_ns = read.left_ns(begins);
         if begins <= read.start {
             self.behind.stretch(at, 0, left_ns);

@@ -35,6 +35,10 @@ pub(crate) struct InOrder<T> {
     rests_ns: u64,
     /// The number of the next.
     next: u64,
+    /// Those of this number and above stand in order of their numbers.
+    mixed_below: u64,
+    /// All below this number are watched.
+    watched_below: u64,
     /// Numbers and ends of those watched that were taken out ahead of time.
     ended: VecDeque<[u64; 2]>,
 }
@@ -47,6 +51,8 @@ impl<T> Default for InOrder<T> {
             queued_ns: 0,
             rests_ns: 0,
             next: 0,
+            mixed_below: 0,
+            watched_below: 0,
             ended: VecDeque::new(),
         }
     }
@@ -146,6 +152,7 @@ impl<T> InOrder<T> {
         };
         let before_ns = start.saturating_sub(end);
         let number = self.number();
+        self.mixed_below = self.next;
         let behind = &mut self.turns[at];
         let made_up_ns = behind.rest_ns.min(before_ns + takes_ns);
         behind.rest_ns -= made_up_ns;
@@ -220,7 +227,7 @@ impl<T> InOrder<T> {
         if behind_ns < waiting {
             return false;
         }
-        if first.watched {
+        if first.watched || first.number < self.watched_below {
             self.ended.push_back([first.number, self.ends - behind_ns]);
         }
         self.queued_ns = behind_ns;
@@ -244,10 +251,10 @@ impl<T> InOrder<T> {
         }
     }
 
-    /// Somebody will ask for the ends of those from this place on.
-    pub(crate) fn watch_from(&mut self, at: usize) {
-        let later = self.turns.iter_mut().skip(at);
-        later.for_each(|turn| turn.watched = true);
+    /// Somebody will ask for the ends of all that are there.
+    #[inline]
+    pub(crate) fn watch_all(&mut self) {
+        self.watched_below = self.next;
     }
 
     /// When the one of this number ends, or, if it is watched, ended; 0 if that is past.
@@ -273,6 +280,10 @@ impl<T> InOrder<T> {
         let at = number.wrapping_sub(first) as usize;
         if self.turns.get(at).is_some_and(is_it) {
             return Some(at);
+        }
+        // What is not there is over, unless some stand out of order.
+        if first >= self.mixed_below {
+            return None;
         }
         self.turns.iter().position(is_it)
     }

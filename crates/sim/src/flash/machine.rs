@@ -109,6 +109,7 @@ impl Machine {
                 buffer_units,
                 // A program on every die, and the open word lines of a stripe.
                 (geometry.dies() + options.stripe_dies.max(1) - 1) * geometry.units_per_program(),
+                timing.program_ns / u64::from(geometry.dies() * geometry.units_per_program()),
             ),
             path: DataPath::new(options.data_unit_ns_x1024),
             unasked: false,
@@ -358,15 +359,13 @@ impl Machine {
                 + self.commands_behind_ns(given)
                 + work.follows_ns[1],
         };
-        let end = end_of(&self.dies, &self.channels, self.channel_count, &self.path);
-        self.buffer.programmed(program, end);
+        self.buffer.programmed(program);
     }
 
     /// Reads `units` of one array read for the host, asked for at `ready`. Returns when they are in the controller.
     #[inline]
     pub fn read(&mut self, place: Place, units: u32, ready: u64) -> u64 {
         self.counts.reads += 1;
-        self.buffer.delayed();
         let (read_ns, ready) = if self.plain {
             (self.read_ns[place.page_type as usize & 7], ready)
         } else {

@@ -28,7 +28,6 @@ impl Machine {
             follows_ns: [crossing_ns, 0],
         };
         self.watch(&work);
-        self.buffer.delayed();
         Rest {
             there: crossed.max(sensed + crossing_ns),
             work,

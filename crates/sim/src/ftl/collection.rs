@@ -42,23 +42,25 @@ impl<R: VictimRule> Ftl<R> {
     /// while it rests is not there later.
     #[inline]
     pub(crate) fn make_room(&mut self, flash: &mut impl Flash) {
-        let late = self.pacing.late_units;
-        if late > 0 && !flash.lacks_power() {
-            if self.is_late(late) {
-                self.collect_paced(self.pacing.catch_up_pct, flash);
+        if let Some(marks) = self.marks
+            && !flash.lacks_power()
+        {
+            if self.is_low(marks.apart_units) {
+                self.collect_paced(marks.catch_up_pct, marks.quantum_units, flash);
             }
-        } else if self.victim.is_some() || self.free.len() < self.wanted_free {
-            self.collect_paced(100, flash);
+        } else if self.victim.is_some() || self.free.len() < self.reserve {
+            self.collect_paced(100, 1, flash);
         }
     }
 
-    /// Whether collection that may be late by so many units makes up for it now. In the mean as much is free as where it is not.
-    fn is_late(&mut self, late_units: u32) -> bool {
+    /// Whether collection works: from the low mark on until the high one. In the mean the reserve is free.
+    fn is_low(&mut self, apart_units: u32) -> bool {
         let per_block = i64::from(self.map.blocks.units_per_block());
-        let late = i64::from(late_units);
+        let half = i64::from(apart_units) / 2;
         let mean = self.reserve as i64 * per_block;
-        let room = self.room();
-        self.lateness.works(room, mean - late / 2, mean + late / 2)
+        let until = if self.works { mean + half } else { mean - half };
+        self.works = self.room() < until;
+        self.works
     }
 
     /// Units that can be written, with what collection has won of its victim so far.
@@ -71,56 +73,30 @@ impl<R: VictimRule> Ftl<R> {
         self.unwritten_units() as i64 + won
     }
 
-    /// Moves so many pages that the victim is empty when the host has used up the space that it wins; in a burst more, so that
-    /// collection has its share of what is placed, and where it was late so many percent of that, to make up for it.
+    /// Owes so many percent of what empties the victim while the host uses up the space that this wins, and moves what is owed when
+    /// that is a quantum.
     #[inline]
-    fn collect_paced(&mut self, moved_pct: u32, flash: &mut impl Flash) {
+    fn collect_paced(&mut self, moved_pct: u32, quantum: u32, flash: &mut impl Flash) {
         if self.victim.is_none() && !self.choose_victim() {
             return;
         }
-        let burst = i64::from(self.pacing.burst_milli);
-        if burst > 0 && self.free.len() < self.reserve {
-            self.wanted_free = self.target();
-        }
+        let mut due = i64::from(quantum);
         if let Some(victim) = &mut self.victim {
-            let at_most = i64::from(victim.gain) * burst / (1000 - burst);
-            let owed = i64::from(victim.valid_at_start) * i64::from(moved_pct) / 100;
-            victim.owed += owed.max(at_most);
+            victim.owed += i64::from(victim.valid_at_start) * i64::from(moved_pct) / 100;
         }
         while let Some(victim) = &self.victim
-            && (victim.owed >= i64::from(victim.gain) || victim.valid_at_start == 0)
+            && (victim.owed >= i64::from(victim.gain) * due || victim.valid_at_start == 0)
         {
+            due = 1;
             self.collect_page(flash);
         }
     }
 
-    /// Superblocks that are free when collection rests.
-    fn target(&self) -> usize {
-        self.reserve.max(self.pacing.target as usize)
-    }
-
-    /// Whether no more superblocks are free than collection wins: it may be late or early by some, and each stream is about to open one.
+    /// Whether no more superblocks are free than collection wins: those to its high mark, and each stream is about to open one.
     pub(crate) fn keeps_no_more_than_it_wants(&self) -> bool {
-        let late = self.pacing.late_units / self.map.blocks.units_per_block();
-        self.free.len() <= self.target() + late as usize + URGENT
-    }
-
-    /// Whether there is something to be moved beside what the host does.
-    pub(crate) fn wants_space(&self) -> bool {
-        self.pacing.beside_lines > 0 && self.free.len() < self.target()
-    }
-
-    /// Moves some word lines, until as many superblocks are free as are to be. Returns whether it did.
-    pub(crate) fn collect_beside(&mut self, flash: &mut impl Flash) -> bool {
-        let begun = self.victim.is_some();
-        if !begun && (!self.wants_space() || !self.choose_victim()) {
-            return false;
-        }
-        if self.victim.is_some_and(|victim| victim.gain == 0) {
-            return false;
-        }
-        self.collect(self.lines.line * self.pacing.beside_lines, flash);
-        true
+        let apart = self.marks.map_or(0, |marks| marks.apart_units);
+        let above = apart / self.map.blocks.units_per_block();
+        self.free.len() <= self.reserve + above as usize + URGENT
     }
 
     pub(crate) fn choose_victim(&mut self) -> bool {
@@ -260,9 +236,6 @@ impl<R: VictimRule> Ftl<R> {
         flash.erase(block);
         self.counts.erases += 1;
         self.free.push_back(block);
-        if self.free.len() >= self.target() {
-            self.wanted_free = self.reserve;
-        }
         if self.wear.move_resting_after.is_some() {
             self.find_resting(block);
         }

@@ -1,7 +1,6 @@
 //! What the translation layer does for itself: wear levelling, collection when idle, a purge.
 
 use crate::flash::Flash;
-use crate::ftl::lateness::Lateness;
 use crate::ftl::layer::{Ftl, FtlCounts};
 use crate::ftl::open_block::OpenBlock;
 use crate::ftl::translation::Translation;
@@ -84,15 +83,6 @@ impl<R: VictimRule> Translation for Ftl<R> {
         self.fold_when_idle(flash) || self.collect_when_idle(flash)
     }
 
-    #[inline]
-    fn wants_space(&self) -> bool {
-        Ftl::wants_space(self)
-    }
-
-    fn work_beside<F: Flash>(&mut self, flash: &mut F) -> bool {
-        self.collect_beside(flash)
-    }
-
     fn purge<F: Flash>(&mut self, flash: &mut F) {
         flash.discard(match &mut self.merged {
             None => self.host.waiting(),
@@ -115,8 +105,7 @@ impl<R: VictimRule> Translation for Ftl<R> {
         self.host = OpenBlock::CLOSED;
         self.moved = OpenBlock::CLOSED;
         self.victim = None;
-        self.wanted_free = self.reserve;
-        self.lateness = Lateness::default();
+        self.works = false;
         self.resting = None;
         let cached = |block: &u32| !self.slc.as_ref().is_some_and(|slc| slc.owns(*block));
         self.free = (0..self.map.blocks.count() as u32).filter(cached).collect();

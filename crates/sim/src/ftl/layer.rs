@@ -6,13 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::flash::{Divisor, Flash, NONE};
 use crate::ftl::collection::Victim;
-use crate::ftl::lateness::Lateness;
 use crate::ftl::mapping::Map;
 use crate::ftl::merged::Merged;
 use crate::ftl::open_block::{Lines, OpenBlock};
 use crate::ftl::slc_cache::SlcCache;
 use crate::ftl::victim_rule::VictimRule;
-use crate::profile::spec::{DriveSpec, Pacing, UNIT_BYTES, WearRule};
+use crate::profile::spec::{DriveSpec, Marks, UNIT_BYTES, WearRule};
 
 /// Counts since they were last reset, in units of 4 KiB and in superblocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,10 +98,10 @@ pub struct Ftl<R> {
     pub(crate) victim: Option<Victim>,
     /// Collection keeps at least this many superblocks free.
     pub(crate) reserve: usize,
-    /// It takes another victim where fewer are free: the reserve, or the target while a burst goes on.
-    pub(crate) wanted_free: usize,
-    pub(crate) pacing: Pacing,
-    pub(crate) lateness: Lateness,
+    /// Between them it works; without them it moves evenly what each write owes.
+    pub(crate) marks: Option<Marks>,
+    /// Whether it works since its low mark.
+    pub(crate) works: bool,
     pub(crate) closed_clock: u64,
     pub(crate) counts: FtlCounts,
     /// Units that one array read brings.
@@ -137,9 +136,8 @@ impl<R: VictimRule> Ftl<R> {
             merged: None,
             victim: None,
             reserve: reserve as usize,
-            wanted_free: reserve as usize,
-            pacing: Pacing::default(),
-            lateness: Lateness::default(),
+            marks: None,
+            works: false,
             closed_clock: 0,
             counts: FtlCounts::default(),
             page_units: Divisor::new(1),
@@ -175,7 +173,7 @@ impl<R: VictimRule> Ftl<R> {
         if options.merged_streams {
             ftl = ftl.merged();
         }
-        ftl.pacing = options.pacing;
+        ftl.marks = options.marks;
         ftl.idle_free = options.idle_free_superblocks as usize;
         ftl.slc = options.slc.map(|slc| {
             let cache = SlcCache::new(slc, geometry, &mut ftl.free);

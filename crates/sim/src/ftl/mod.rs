@@ -6,7 +6,6 @@
 
 mod collection;
 mod housekeeping;
-mod lateness;
 mod layer;
 mod map_changes;
 mod map_pages;

@@ -34,17 +34,6 @@ pub trait Translation: Clone {
     /// Does some of what can be done without the host, if there is any. Returns whether there was.
     fn work_when_idle<F: Flash>(&mut self, flash: &mut F) -> bool;
 
-    /// Whether there is something to be done beside what the host does.
-    fn wants_space(&self) -> bool {
-        false
-    }
-
-    /// Does some of that, if there is any. Returns whether there was.
-    fn work_beside<F: Flash>(&mut self, flash: &mut F) -> bool {
-        let _ = flash;
-        false
-    }
-
     /// Forgets everything and erases the medium; counts of erases remain.
     fn purge<F: Flash>(&mut self, flash: &mut F);
 

@@ -1,6 +1,6 @@
 //! The bounds of a profile: what no drive can be is refused with the field's name and why.
 
-use super::{Collection, Flash, Medium, Pacing, Profile, ProfileError, Rule, Xpoint};
+use super::{Collection, Flash, Medium, Profile, ProfileError, Rule, Xpoint};
 use crate::profile::spec::UNIT_BYTES;
 
 pub(super) type Check = Result<(), ProfileError>;
@@ -227,7 +227,7 @@ impl Collection {
         if let Some(reads) = &self.reads_at_once {
             count("collection.reads_at_once", reads.value, 4096)?;
         }
-        self.check_pacing()?;
+        self.check_marks()?;
         match self.rule.value {
             Rule::DChoices(d) => count("collection.rule.d-choices", d, 1024),
             _ => Ok(()),
@@ -236,67 +236,25 @@ impl Collection {
 }
 
 impl Collection {
-    fn check_pacing(&self) -> Check {
-        if let Some(pct) = &self.target_pct {
-            share("collection.target_pct", pct.value, 90.0)?;
-        }
-        if let Some(lines) = &self.beside_lines {
-            count("collection.beside_lines", lines.value, 4096)?;
-        }
-        let works = self.beside_lines.is_some();
-        let pacing = self.pacing.as_ref().map(|pacing| pacing.value);
-        self.check_late(pacing == Some(Pacing::Late))?;
-        let bursts = pacing == Some(Pacing::Bursts);
-        let why = "says nothing with smooth pacing and without collection.beside_lines";
-        let target = self.target_pct.is_some();
-        require(
-            works || bursts || !target,
-            "collection.target_pct",
-            "present",
-            why,
-        )?;
-        let why = "collection works towards it: collection.target_pct";
-        require(
-            target || !(works || bursts),
-            "collection.target_pct",
-            "missing",
-            why,
-        )?;
-        let why = "goes with collection.pacing = bursts, and that with it";
-        let given = self.burst_pct.is_some();
-        let how = if given { "present" } else { "missing" };
-        require(given == bursts, "collection.burst_pct", how, why)?;
-        let pct = self.burst_pct.as_ref().map_or(50.0, |pct| pct.value);
-        let why = "must be 1 to 99 %";
-        require(
-            (1.0..=99.0).contains(&pct),
-            "collection.burst_pct",
-            pct,
-            why,
-        )
-    }
-}
-
-impl Collection {
-    fn check_late(&self, late: bool) -> Check {
-        let given = [
-            ("collection.late_kib", self.late_kib.is_some()),
+    fn check_marks(&self) -> Check {
+        let with = [
+            ("collection.quantum_kib", self.quantum_kib.is_some()),
             ("collection.catch_up_pct", self.catch_up_pct.is_some()),
         ];
-        for (field, given) in given {
+        for (field, given) in with {
             let how = if given { "present" } else { "missing" };
-            let why = "goes with collection.pacing = late, and that with it";
-            require(given == late, field, how, why)?;
+            let why = "goes with collection.marks_kib, and that with it";
+            require(given == self.marks_kib.is_some(), field, how, why)?;
         }
-        if let Some(kib) = &self.late_kib {
-            count("collection.late_kib", kib.value, 1 << 20)?;
+        let sizes = [
+            ("collection.marks_kib", &self.marks_kib),
+            ("collection.quantum_kib", &self.quantum_kib),
+        ];
+        for (field, figure) in sizes {
+            let Some(kib) = figure else { continue };
+            count(field, kib.value, 1 << 20)?;
             let why = "must be a multiple of 4: what is placed are units of 4 KiB";
-            require(
-                kib.value.is_multiple_of(4),
-                "collection.late_kib",
-                kib.value,
-                why,
-            )?;
+            require(kib.value.is_multiple_of(4), field, kib.value, why)?;
         }
         self.catch_up_pct.as_ref().map_or(Ok(()), |pct| {
             let why = "must be 101 to 1000 % of what each write owes";

@@ -53,6 +53,11 @@ impl Profile {
         if let Some(erases) = after.and_then(|wear| wear.static_after_erases.as_ref()) {
             count("wear.static_after_erases", erases.value, 1_000_000)?;
         }
+        if let Some(housekeeping) = &self.housekeeping {
+            let (every, pause) = (&housekeeping.every_mib, &housekeeping.pause_ms);
+            positive("housekeeping.every_mib", every.value, 1e6)?;
+            positive("housekeeping.pause_ms", pause.value, 1e4)?;
+        }
         if let Some(idle) = &self.idle {
             positive("idle.after_ms", idle.after_ms.value, 1e9)?;
             share("idle.free_pct", idle.free_pct.value, 50.0)?;
@@ -96,10 +101,8 @@ impl Profile {
             let parity = mapping.is_some_and(|mapping| mapping.parity_dies.is_some());
             only(parity, "mapping.parity_dies", with, why)?;
             let collection = self.collection.as_ref();
-            let paced = collection.is_some_and(|c| c.target_pct.is_some());
-            only(paced, "collection.target_pct", with, why)?;
-            let late = self.late_units() > 0;
-            only(late, "collection.pacing = late", with, why)?;
+            let marks = collection.is_some_and(|c| c.marks_kib.is_some());
+            only(marks, "collection.marks_kib", with, why)?;
             let merged = self.merged_streams();
             only(merged, "collection.streams = merged", with, why)?;
             let larger = self.mapping_unit_bytes() > UNIT_BYTES;
@@ -383,11 +386,12 @@ impl Retry {
             let why = format!("must be at most {limit}");
             require(value <= limit, field, value, &why)
         };
-        let million = 1_000_000;
-        whole("spread.retry.per_million", self.per_million.value, million)?;
+        let half = "must be at most 500000: a medium of which more than half of reads fail at first is worn out";
+        let (field, retried) = ("spread.retry.per_million", self.per_million.value);
+        require(retried <= 500_000, field, retried, half)?;
         if let Some(worn) = &self.per_million_per_1000_erases {
             let field = "spread.retry.per_million_per_1000_erases";
-            whole(field, worn.value, million)?;
+            whole(field, worn.value, 1_000_000)?;
         }
         count("spread.retry.at_most", self.at_most.value, 100)?;
         count("spread.retry.first_pct", self.first_pct.value, 10_000)?;

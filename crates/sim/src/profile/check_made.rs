@@ -87,7 +87,7 @@ impl Profile {
             spec.user_bytes,
             &why,
         )?;
-        self.check_lateness(spec)?;
+        self.check_marks(spec)?;
         let Some(slc) = &self.slc_cache else {
             return Ok(());
         };
@@ -109,22 +109,26 @@ impl Profile {
         ))
     }
 
-    /// Half of what collection is late must fit into what it keeps free, beside a superblock open and one free for each stream.
-    fn check_lateness(&self, spec: &DriveSpec) -> Check {
-        let collection = self.collection.as_ref();
-        let Some(late) = collection.and_then(|collection| collection.late_kib.as_ref()) else {
+    /// The low mark must lie above a superblock open and one free for each stream.
+    fn check_marks(&self, spec: &DriveSpec) -> Check {
+        let (Some(marks), Some(collection)) = (spec.options.marks, &self.collection) else {
             return Ok(());
         };
         let superblock = spec.geometry.units_per_superblock();
-        let taken = (self.late_units() / 2).div_ceil(superblock) + 4;
+        let taken = (marks.apart_units / 2).div_ceil(superblock) + 4;
         let why = format!(
             "contradicts collection.reserve_pct of {}: of {} superblocks of {} KiB that are kept free it would use {taken} with those of its streams",
-            collection.map_or(0.0, |collection| collection.reserve_pct.value),
+            collection.reserve_pct.value,
             spec.reserve,
             u64::from(superblock) * UNIT / 1024,
         );
-        let field = "collection.late_kib";
-        require(taken <= spec.reserve, field, late.value, &why)
+        let field = "collection.marks_kib";
+        require(
+            taken <= spec.reserve,
+            field,
+            marks.apart_units * (UNIT_BYTES / 1024),
+            &why,
+        )
     }
 
     fn check_buffer(&self, spec: &DriveSpec) -> Check {

@@ -20,6 +20,12 @@ fn named<'a>(field: &'a str, value: f64, unit: &'a str) -> Named<'a> {
 
 /// What 6 Gb/s carry after 8b/10b coding.
 const SATA_MB_S: f64 = 600.0;
+/// Sixteen lanes of PCI Express 7.0 at 128 GT/s, before framing.
+const PCIE_MB_S: f64 = 256_000.0;
+/// The fastest mode of ONFI 6.0 and Toggle 6.0.
+const BUS_MT_S: f64 = 4_800.0;
+/// How much longer a page may take than one above it: codings sense one page of a word line at up to three levels, another at two.
+const PAGE_RATIO: f64 = 2.0;
 
 /// Below, a figure is told with an exponent.
 const LEAST_WITHOUT_EXPONENT: f64 = 1e-4;
@@ -86,10 +92,26 @@ impl Profile {
             self.link.bandwidth_mb_s.value,
             "MB/s",
         );
-        if self.link.protocol.value == Protocol::Sata {
-            let carried = named("link.protocol", SATA_MB_S, "MB/s (of sata)");
-            at_most(&link, &carried, "6 Gb/s after 8b/10b coding are no more")?;
-        }
+        let (carried, why) = match self.link.protocol.value {
+            Protocol::Sata => (
+                named("link.protocol", SATA_MB_S, "MB/s (of sata)"),
+                "6 Gb/s after 8b/10b coding are no more",
+            ),
+            Protocol::Ahci | Protocol::Nvme => (
+                named("link.protocol", PCIE_MB_S, "MB/s (of PCI Express)"),
+                "16 lanes of PCIe 7.0 are no more",
+            ),
+        };
+        at_most(&link, &carried, why)?;
+        let (field, bus_mt_s) = match self.medium()? {
+            Medium::Flash(flash, _) => ("flash.bus_mt_s", &flash.bus_mt_s),
+            Medium::Xpoint(xpoint) => ("xpoint.bus_mt_s", &xpoint.bus_mt_s),
+        };
+        at_most(
+            &named(field, bus_mt_s.value, "MT/s"),
+            &named("the fastest bus", BUS_MT_S, "MT/s"),
+            "ONFI 6.0 and Toggle 6.0 are no faster",
+        )?;
         let one_die = match self.medium()? {
             Medium::Flash(flash, _) => flash.programmed_mb_s(),
             Medium::Xpoint(xpoint) => f64::from(UNIT_BYTES) / xpoint.write_us.value,
@@ -202,28 +224,21 @@ impl Profile {
             self.check_cache(slc, flash, raw)?;
         }
         let spare_pct = 100.0 * (1.0 - self.capacity_bytes.value as f64 / raw);
-        if let Some(collection) = &self.collection
-            && let Some(target) = &collection.target_pct
-        {
-            let of_spare = spare_pct * target.value / 100.0;
-            at_most(
-                &named("collection.reserve_pct", collection.reserve_pct.value, "%"),
-                &named("collection.target_pct of the spare, in all", of_spare, "%"),
-                "collection rests when more is free than where it begins",
-            )?;
-        }
+        let marks_kib = self.marks().map_or(0, |marks| 4 * marks.apart_units);
         at_most(
-            &named(
-                "collection.late_kib",
-                f64::from(4 * self.late_units()),
-                "KiB",
-            ),
+            &named("collection.marks_kib", f64::from(marks_kib), "KiB"),
             &named(
                 "buffer.size_mib, in all",
                 self.buffer.size_mib.value * 1024.0,
                 "KiB",
             ),
-            "what comes in while collection makes up for a turn waits in the buffer",
+            "what comes in while collection works up to its high mark waits in the buffer",
+        )?;
+        let quantum_kib = self.marks().map_or(0, |marks| 4 * marks.quantum_units);
+        at_most(
+            &named("collection.quantum_kib", f64::from(quantum_kib), "KiB"),
+            &named("collection.marks_kib", f64::from(marks_kib), "KiB"),
+            "one quantum would pass the high mark from below the low one",
         )?;
         let Some(idle) = &self.idle else {
             return Ok(());
@@ -301,6 +316,7 @@ impl Flash {
         if self.read_us.value.len() > 1 {
             at_most(&bits, &pages, "name one for each, or one for all")?;
         }
+        self.check_page_order()?;
         let erase = named("flash.erase_ms", self.erase_ms.value * 1e3, "us");
         let why = "an erase takes a whole block through all its levels, a program one word line";
         at_most(&program, &erase, why)?;
@@ -327,6 +343,23 @@ impl Flash {
             "us",
         );
         at_most(&suspend, &limit, "no read could ever suspend anything")
+    }
+
+    fn check_page_order(&self) -> Check {
+        let mut slowest = 0.0_f64;
+        for &us in &self.read_us.value {
+            at_most(
+                &named("flash.read_us of a lower page", slowest, "us"),
+                &named(
+                    "twice flash.read_us of a page above it",
+                    PAGE_RATIO * us,
+                    "us",
+                ),
+                "the lower page comes first",
+            )?;
+            slowest = slowest.max(us);
+        }
+        Ok(())
     }
 
     fn slowest_read_us(&self) -> f64 {

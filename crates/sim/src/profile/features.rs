@@ -228,3 +228,14 @@ pub struct Idle {
     /// Space that it tries to have ready to be written, in percent of the flash.
     pub free_pct: Figure<f64>,
 }
+
+/// Work of the firmware that nothing else goes beside: it writes its journal and checkpoints of the map, and sees to itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Housekeeping {
+    /// It stops for that after so many MiB that the host wrote, in the mean; the distances are drawn, each as likely up to twice
+    /// that. Not scaled.
+    pub every_mib: Figure<f64>,
+    /// How long it stops in the mean, in milliseconds; the lengths are drawn, twice as long half as often.
+    pub pause_ms: Figure<f64>,
+}

@@ -1,13 +1,14 @@
 //! From what a profile says, in the units that people use, to the parts of a drive, in integers.
 
 use super::{
-    Flash, Graded, Idle, IdleState, Medium, Placement, Power, Profile, ProfileError, Protocol,
-    Size, SlcCache, SlcMode, SlcWhenFull, Spread, Streams, Thermal, Throttle, Xpoint,
+    Figure, Flash, Graded, Housekeeping, Idle, IdleState, Medium, Placement, Power, Profile,
+    ProfileError, Protocol, Size, SlcCache, SlcMode, SlcWhenFull, Spread, Streams, Thermal,
+    Throttle, Xpoint,
 };
 use crate::profile::spec::{
-    self, DriveOptions, DriveSpec, Geometry, GradedLimit, HostSpec, Layout, MapMemory, Pauses,
-    PowerSpec, ReadAheadSpec, RestSpec, SlcSize, SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint,
-    Timing, TrimRule, UNIT_BYTES, WearRule, WhenFull,
+    self, DriveOptions, DriveSpec, Geometry, GradedLimit, HostSpec, HousekeepingSpec, Layout,
+    MapMemory, Pauses, PowerSpec, ReadAheadSpec, RestSpec, SlcSize, SlcSpec, SpreadSpec,
+    ThermalSpec, ThrottlePoint, Timing, TrimRule, UNIT_BYTES, WearRule, WhenFull,
 };
 
 /// Commands that a SATA or AHCI device holds at once.
@@ -34,10 +35,7 @@ impl Profile {
             power_loss_protection: self.buffer.power_loss_protection.value,
             logical_block_bytes: self.logical_block_bytes.value,
             erase_every: scaled.erase_every,
-            options: DriveOptions {
-                pacing: self.pacing(&scaled.geometry, scaled.user_bytes),
-                ..self.options(size.scale, scaled.geometry.superblocks)
-            },
+            options: self.options(size.scale, scaled.geometry.superblocks),
         })
     }
 
@@ -85,33 +83,15 @@ impl Profile {
         }
     }
 
-    fn pacing(&self, geometry: &Geometry, user_bytes: u64) -> spec::Pacing {
-        let Some(collection) = &self.collection else {
-            return spec::Pacing::default();
-        };
-        let burst_pct = collection.burst_pct.as_ref();
-        let spare = 1.0 - user_bytes as f64 / geometry.raw_bytes() as f64;
-        let target = |pct: f64| f64::from(geometry.superblocks) * spare * pct / 100.0;
-        spec::Pacing {
-            target: collection
-                .target_pct
-                .as_ref()
-                .map_or(0, |pct| target(pct.value).round() as u32),
-            burst_milli: burst_pct.map_or(0, |pct| (pct.value * 10.0).round() as u32),
-            beside_lines: collection.beside_lines.as_ref().map_or(0, |n| n.value),
-            late_units: self.late_units(),
-            catch_up_pct: collection
-                .catch_up_pct
-                .as_ref()
-                .map_or(100, |pct| pct.value),
-        }
-    }
-
-    /// What the host may write before collection makes up for it.
-    pub(super) fn late_units(&self) -> u32 {
-        let collection = self.collection.as_ref();
-        let late = collection.and_then(|collection| collection.late_kib.as_ref());
-        late.map_or(0, |kib| kib.value / (UNIT_BYTES / 1024))
+    /// Collection's marks, and how it works between them.
+    pub(super) fn marks(&self) -> Option<spec::Marks> {
+        let collection = self.collection.as_ref()?;
+        let units = |kib: &Figure<u32>| kib.value / (UNIT_BYTES / 1024);
+        Some(spec::Marks {
+            apart_units: units(collection.marks_kib.as_ref()?),
+            quantum_units: units(collection.quantum_kib.as_ref()?),
+            catch_up_pct: collection.catch_up_pct.as_ref()?.value,
+        })
     }
 
     /// Dies over which pages alternate. A write that must be in flash at once fills a word line of one die.
@@ -173,6 +153,7 @@ impl Profile {
             idle_free_superblocks: idle.map_or(0, |idle| free_superblocks(idle, superblocks)),
             slc: self.slc_cache.as_ref().map(|slc| slc_cache(slc, scale)),
             spread: self.spread.as_ref().map(spread),
+            housekeeping: self.housekeeping.as_ref().map(housekeeping),
             power: self
                 .power
                 .as_ref()
@@ -188,7 +169,7 @@ impl Profile {
             parity_lines: self.parity_lines(),
             mapping_units: self.mapping_unit_bytes() / UNIT_BYTES,
             write_contexts: self.buffer.write_contexts.as_ref().map_or(1, |n| n.value),
-            pacing: spec::Pacing::default(),
+            marks: self.marks(),
             move_reads: self
                 .collection
                 .as_ref()
@@ -295,6 +276,15 @@ fn spread(spread: &Spread) -> SpreadSpec {
         retries_at_most: retry.map_or(0, |retry| retry.at_most.value),
         retry_pct: retry.map_or(0, |retry| retry.first_pct.value),
         retry_step_pct: retry.map_or(0, |retry| retry.step_pct.value),
+    }
+}
+
+fn housekeeping(housekeeping: &Housekeeping) -> HousekeepingSpec {
+    let units = housekeeping.every_mib.value * f64::from(1 << 20) / f64::from(UNIT_BYTES);
+    HousekeepingSpec {
+        seed: 0,
+        every_units: units.round() as u32,
+        pause_ns: ns(housekeeping.pause_ms.value, 1e6),
     }
 }
 

@@ -29,14 +29,12 @@ use serde::{Deserialize, Serialize};
 use crate::profile::spec::{DriveSpec, TrimRule};
 
 pub use features::{
-    Graded, Idle, IdleState, Mapping, Placement, Power, Retry, SlcCache, SlcMode, SlcWhenFull,
-    Spread, Thermal, Throttle, Wear,
+    Graded, Housekeeping, Idle, IdleState, Mapping, Placement, Power, Retry, SlcCache, SlcMode,
+    SlcWhenFull, Spread, Thermal, Throttle, Wear,
 };
 pub use figure::{Figure, Source};
 pub use generations::{Generation, generations};
-pub use parts::{
-    Buffer, Collection, Controller, Flash, Link, Pacing, Protocol, Rule, Streams, Xpoint,
-};
+pub use parts::{Buffer, Collection, Controller, Flash, Link, Protocol, Rule, Streams, Xpoint};
 pub use scaling::Size;
 pub use settings::{PowerSetting, Settings};
 
@@ -116,6 +114,9 @@ pub struct Profile {
     /// What it does for itself when there are no commands. Absent: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
+    /// Work for which the firmware stops. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub housekeeping: Option<Housekeeping>,
 }
 
 /// What the data lies in.

@@ -145,26 +145,16 @@ pub struct Collection {
     /// Array reads that are under way at once: the next is begun when what one brought has been moved. Absent: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_at_once: Option<Figure<u32>>,
-    /// How what has to be moved is spread. Absent: `smooth`.
+    /// Free space between its low mark, where it begins to work, and its high mark, where it rests, in KiB. Not scaled. Absent: it
+    /// moves evenly what each write owes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pacing: Option<Figure<Pacing>>,
-    /// What collection has of the data that is placed while a burst goes on, in percent; with `bursts` only.
+    pub marks_kib: Option<Figure<u32>>,
+    /// What it moves at once, in front of what the host writes, in KiB; with `marks_kib` only. Not scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst_pct: Option<Figure<f64>>,
-    /// Superblocks that are free when collection rests, in percent of the spare: where a burst ends, and what it works for beside
-    /// the host. Absent: the reserve.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target_pct: Option<Figure<f64>>,
-    /// Data that the host may write while collection rests, before it makes up for it, in KiB; with `late` only. Not scaled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub late_kib: Option<Figure<u32>>,
-    /// What collection moves of what each write owes while it makes up for that, in percent; with `late` only.
+    pub quantum_kib: Option<Figure<u32>>,
+    /// What it moves of what each write owes while it works, in percent; with `marks_kib` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub catch_up_pct: Option<Figure<u32>>,
-    /// Word lines that it moves at once beside reads and writes, until the target is reached. Absent: it works only where writes
-    /// need the space.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beside_lines: Option<Figure<u32>>,
 }
 
 /// Where collection writes what it moves.
@@ -175,18 +165,6 @@ pub enum Streams {
     Separate,
     /// Behind what the host writes, one write frontier: superblocks hold both.
     Merged,
-}
-
-/// How what has to be moved is spread over the host's writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pacing {
-    /// Evenly: each write of the host makes room for one.
-    Smooth,
-    /// Late, when the reserve is all that is free, and then as fast as its share allows until the target is reached.
-    Bursts,
-    /// By turns: it rests until the host has written some, then moves more than each write owes until it has made up for that.
-    Late,
 }
 
 /// Which superblock is collected next.

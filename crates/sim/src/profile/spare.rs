@@ -21,15 +21,9 @@ impl DriveSpec {
             Some(SlcSize::Static { .. }) => slc_superblocks(self),
             Some(SlcSize::Dynamic { .. }) | None => 0,
         };
-        let pacing = self.options.pacing;
-        // In bursts the pool goes to and fro between reserve and target.
-        let above = match pacing.burst_milli {
-            0 => 0,
-            _ => pacing.target.saturating_sub(self.reserve) / 2,
-        };
         // A victim is chosen when one less is free than is to be, the next of a stream just open. While that one is written the victim
         // wins as much; the other stream's is half written in the mean, as the victim is half moved. Of one stream no other is.
-        let idle = u64::from(self.reserve + above) + cached;
+        let idle = u64::from(self.reserve) + cached;
         let one_stream = u64::from(self.options.merged_streams);
         let unwritten = idle * per_superblock - one_stream * per_superblock / 2;
         let usable = self.geometry.raw_bytes() - unwritten;
@@ -45,7 +39,7 @@ impl Profile {
         let unlike = spread.is_some_and(|spread| spread.die_sigma_pct.value > 0.0);
         let figures = [
             ("buffer.size_mib", true),
-            ("collection.late_kib", self.late_units() > 0),
+            ("collection.marks_kib", self.marks().is_some()),
             ("idle.after_ms", self.idle.is_some()),
             ("power.window_ms", self.power.is_some()),
             ("power.limit_ms", self.power.is_some()),

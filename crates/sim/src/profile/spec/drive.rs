@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Geometry, HostSpec, PowerSpec, SlcSpec, SpreadSpec, Timing};
+use super::{Geometry, HostSpec, HousekeepingSpec, PowerSpec, SlcSpec, SpreadSpec, Timing};
 
 /// All of a drive's parts.
 #[derive(Debug, Clone, Copy)]
@@ -71,18 +71,14 @@ pub struct ReadAheadSpec {
     pub streams: u32,
 }
 
-/// When collection works. By default it spreads what it has to move over the host's writes, and does no more than they need.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pacing {
-    /// Superblocks that are free when collection rests; fewer than the reserve are as many as that.
-    pub target: u32,
-    /// What collection has of the units that are placed while it works in a burst, in thousandths; 0: it works in none.
-    pub burst_milli: u32,
-    /// Word lines that it moves at once, beside whatever the host does, until the target is reached; 0: it never does.
-    pub beside_lines: u32,
-    /// Units that the host may write before collection, which rests meanwhile, makes up for them; 0: it never rests.
-    pub late_units: u32,
-    /// What it moves of what each write owes while it makes up for that, in percent; more than 100.
+/// Collection between two marks: it begins at the low one, works in quanta, and rests from the high one on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marks {
+    /// Units of free space between them.
+    pub apart_units: u32,
+    /// Units that it moves at once, in front of what the host writes.
+    pub quantum_units: u32,
+    /// What it moves of what each write owes while it works, in percent; more than 100.
     pub catch_up_pct: u32,
 }
 
@@ -129,8 +125,8 @@ pub struct DriveOptions {
     pub data_unit_ns_x1024: u64,
     /// Reading ahead of streams in order.
     pub read_ahead: Option<ReadAheadSpec>,
-    /// When collection works.
-    pub pacing: Pacing,
+    /// Collection between marks; `None`: it moves evenly what each write owes, and no more.
+    pub marks: Option<Marks>,
     /// Array reads of collection that are under way at once: the next waits until one has been moved; 0: any number is.
     pub move_reads: u32,
     /// Core time of each unit that collection moves, in ns.
@@ -143,6 +139,8 @@ pub struct DriveOptions {
     pub mapping_units: u32,
     /// Mapping units that the write buffer holds in part; 0 or 1: one.
     pub write_contexts: u32,
+    /// When the firmware stops for work of its own; `None`: it never does.
+    pub housekeeping: Option<HousekeepingSpec>,
 }
 
 impl DriveOptions {

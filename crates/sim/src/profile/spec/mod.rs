@@ -10,10 +10,10 @@ mod slc_cache;
 mod spread;
 
 pub use drive::{
-    DriveOptions, DriveSpec, Layout, MapMemory, Pacing, ReadAheadSpec, TrimRule, WearRule,
+    DriveOptions, DriveSpec, Layout, MapMemory, Marks, ReadAheadSpec, TrimRule, WearRule,
 };
 pub use flash::{Geometry, Pauses, Timing, UNIT_BYTES};
 pub use host::HostSpec;
 pub use power::{GradedLimit, PowerSpec, RestSpec, ThermalSpec, ThrottlePoint};
 pub use slc_cache::{SlcSize, SlcSpec, WhenFull};
-pub use spread::SpreadSpec;
+pub use spread::{HousekeepingSpec, SpreadSpec};

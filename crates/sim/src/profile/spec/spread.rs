@@ -22,3 +22,14 @@ pub struct SpreadSpec {
     /// How much longer each one takes than the one before, in per cent of the read's own.
     pub retry_step_pct: u32,
 }
+
+/// When the firmware stops, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HousekeepingSpec {
+    /// Seed of this drive's individual.
+    pub seed: u64,
+    /// Units that the host writes between two stops, in the mean.
+    pub every_units: u32,
+    /// Mean length of a stop.
+    pub pause_ns: u64,
+}

@@ -1,4 +1,4 @@
-//! The write buffer: units enter in order, when there is room, and no faster than the flash lets go of them when it is full.
+//! The write buffer: units enter in order, when there is room, and the more slowly the fuller it is.
 
 use std::collections::VecDeque;
 
@@ -15,8 +15,10 @@ pub enum Entering {
 
 pub struct Buffer {
     capacity: u64,
-    /// From here on the host is slowed down.
+    /// From here on the host is slowed down, in twelve steps to where it is full.
     slow: u64,
+    /// What a unit takes where all dies program.
+    unit_ns: u64,
     pub used: u64,
     /// What is there, in order.
     pub waiting: VecDeque<Entering>,
@@ -34,6 +36,8 @@ impl Buffer {
         Self {
             capacity,
             slow: (capacity / 2).max(all_dies).min(capacity),
+            unit_ns: spec.timing.program_ns
+                / u64::from(geometry.units_per_program() * geometry.dies()),
             used: u64::from(open_units),
             waiting: VecDeque::new(),
             last_entry_ns: 0,
@@ -46,17 +50,14 @@ impl Buffer {
         self.not_before_ns.is_some()
     }
 
-    /// When the first that waits may enter, as far as its pace goes. `backlog`: units in programs, and when the last of them ends.
-    pub fn pace(&mut self, now: u64, backlog: impl FnOnce() -> Option<(u64, u64)>) -> u64 {
+    /// When the first that waits may enter, as far as its pace goes: a step doubles the distance of the one before it, and the first is
+    /// half of what a unit takes.
+    pub fn pace(&mut self, now: u64) -> u64 {
         let mut at = now;
-        if self.used > self.slow
-            && let Some((units, ends_ns)) = backlog()
-        {
-            let over = self.used - self.slow;
-            let wait = 2 * u128::from(ends_ns - now) * u128::from(over)
-                / u128::from(units)
-                / u128::from(self.capacity - self.slow);
-            at = at.max(self.last_entry_ns + wait as u64);
+        if self.used > self.slow {
+            let steps = 12 * (self.used - self.slow - 1) / (self.capacity - self.slow).max(1);
+            let distance_ns = self.unit_ns * (1 << steps.min(11)) / 2;
+            at = at.max(self.last_entry_ns + distance_ns);
         }
         self.not_before_ns = Some(at);
         at

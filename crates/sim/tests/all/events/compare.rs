@@ -15,7 +15,7 @@ use crate::events::map::Map;
 
 const IOS: u64 = 60_000;
 const MEAN_TOLERANCE: f64 = 0.05;
-const P99_TOLERANCE: f64 = 0.15;
+const P99_TOLERANCE: f64 = 0.2;
 /// What both models agree on is known no better than the exact figures: where the standard error of the mean or of the 99th
 /// percentile is above a fifth of the tolerance, as where a load runs full in rare stretches, the machine goes on for `LONGER` times
 /// as many I/Os, up to `MOST`. Where it is then still above a third (rare stretches make up most of such means) the error is printed

@@ -5,11 +5,12 @@ use sim::profile::spec::DriveSpec;
 use crate::events::agenda::Agenda;
 use crate::events::buffer::{Buffer, Entering};
 use crate::events::flash::{Flash, Piece, Told};
-use crate::events::host::{Carried, Host};
+use crate::events::host::{Carried, CoreWork, Host};
 use crate::events::load::{Io, Load, Seen};
 use crate::events::map::{Asked, Map};
 use crate::events::parts::Parts;
 use crate::events::path::{Passing, Path};
+use crate::events::stops::Stops;
 
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
@@ -20,7 +21,7 @@ pub enum Event {
         command: usize,
     },
     Processed {
-        command: usize,
+        work: CoreWork,
     },
     /// What began to cross the link at this number of turns is over.
     Carried {
@@ -60,6 +61,8 @@ pub struct Exact<'a> {
     flash: Flash,
     map: Map,
     path: Path,
+    move_core_ns: u64,
+    stops: Option<Stops>,
     commands: Vec<Command>,
     /// I/Os of a closed loop that were submitted or will be at once.
     begun: u64,
@@ -78,8 +81,16 @@ impl<'a> Exact<'a> {
             buffer: Buffer::new(spec, map.open_units()),
             parts: Parts::new(spec),
             flash: Flash::new(spec.geometry, spec.timing),
-            map,
             path: Path::new(spec),
+            move_core_ns: spec.options.move_core_ns,
+            stops: spec.options.housekeeping.map(|housekeeping| {
+                let mut stops = Stops::new(housekeeping);
+                for _ in 0..map.host_units {
+                    stops.placed(1);
+                }
+                stops
+            }),
+            map,
             commands: Vec::new(),
             begun: load.begun_at_once(),
             seen: Vec::new(),
@@ -108,9 +119,13 @@ impl<'a> Exact<'a> {
                 let read = self.commands[command].io.read;
                 self.host.arrived(command, read, &mut self.agenda);
             }
-            Event::Processed { command } => {
+            Event::Processed { work } => {
                 self.host.processed(&mut self.agenda);
-                self.processed(command);
+                match work {
+                    CoreWork::Command(command) => self.processed(command),
+                    CoreWork::Moves(command) => self.part_done(command),
+                    CoreWork::Stop => {}
+                }
             }
             Event::Carried { way, turn } => match self.host.carried(way, turn, &mut self.agenda) {
                 Some(Carried::Frames { command }) => self.sense(command),
@@ -195,7 +210,7 @@ impl<'a> Exact<'a> {
             }
             Some(Told::Whole(of)) => {
                 for _ in 0..self.parts.whole(of) {
-                    self.place(of);
+                    self.place(of, None);
                 }
                 self.admit();
             }
@@ -224,10 +239,7 @@ impl<'a> Exact<'a> {
                 return;
             };
             if !self.buffer.is_paced() {
-                let at = self.buffer.pace(now, || {
-                    let flash = self.flash.backlog(now);
-                    self.path.backlog(flash, || self.flash.free_at(now))
-                });
+                let at = self.buffer.pace(now);
                 self.agenda.at(at, Event::MayEnter);
             }
             let takes_room = match entering {
@@ -294,7 +306,7 @@ impl<'a> Exact<'a> {
         if whole {
             // An earlier part of it that is being completed is overwritten.
             self.buffer.used -= u64::from(self.parts.forget(of));
-            self.place(of);
+            self.place(of, Some(command));
         }
     }
 
@@ -315,10 +327,21 @@ impl<'a> Exact<'a> {
     }
 
     /// A mapping unit that is whole takes its place: what the flash is asked for then waits until it has passed the data path, and what is
-    /// moved for it takes the path behind it.
-    fn place(&mut self, of: u32) {
+    /// moved for it takes the path behind it. The write that it is of, if that waits for it, is over when a core has entered that too.
+    fn place(&mut self, of: u32, command: Option<usize>) {
         let mut asked: Vec<Asked> = Vec::new();
+        let moved = self.map.moved_units;
         self.map.write(of, &mut asked);
+        let core_ns = (self.map.moved_units - moved) * self.move_core_ns;
+        if let Some(command) = command.filter(|_| core_ns > 0) {
+            self.commands[command].parts_left += 1;
+            self.host.moved(command, core_ns, &mut self.agenda);
+        }
+        if let Some(stops) = &mut self.stops
+            && let Some(stop_ns) = stops.placed(self.map.together)
+        {
+            self.host.stop(stop_ns, &mut self.agenda);
+        }
         let passing = self.path.pass(self.agenda.now, self.map.together, asked);
         if passing.at == self.agenda.now {
             self.passed(passing);

@@ -1,7 +1,5 @@
 //! Dies and channels that do one thing after another, each with two queues.
 
-mod backlog;
-
 use std::collections::VecDeque;
 
 use sim::profile::spec::{Geometry, Timing};
@@ -134,9 +132,6 @@ pub struct Flash {
     dies: Vec<Die>,
     channels: Vec<Channel>,
     programs: Vec<Program>,
-    /// Programs of host data that have not ended, in the order in which they were given.
-    host_programs: VecDeque<usize>,
-    host_units: u64,
 }
 
 impl Flash {
@@ -155,8 +150,6 @@ impl Flash {
             dies: (0..geometry.dies()).map(|_| die()).collect(),
             channels: (0..geometry.channels).map(|_| Channel::default()).collect(),
             programs: Vec::new(),
-            host_programs: VecDeque::new(),
-            host_units: 0,
         }
     }
 
@@ -176,10 +169,6 @@ impl Flash {
                     host_units,
                     units_left,
                 });
-                if host_units > 0 {
-                    self.host_programs.push_back(number);
-                    self.host_units += u64::from(host_units);
-                }
                 for unit in 0..units_left {
                     let first = unit % self.geometry.units_per_read() == 0;
                     self.send(die, Cargo::Program { number, first }, agenda);
@@ -401,10 +390,7 @@ impl Flash {
                         self.send(die, Cargo::Rest { of, first, behind }, agenda);
                     }
                 } else if let What::Program(number) = work.what {
-                    let host_units = self.programs[number].host_units;
-                    self.host_programs.retain(|&other| other != number);
-                    self.host_units -= u64::from(host_units);
-                    told = Some(Told::Programmed(host_units));
+                    told = Some(Told::Programmed(self.programs[number].host_units));
                 }
             }
         }

@@ -58,6 +58,17 @@ impl Way {
     }
 }
 
+/// What a core does.
+#[derive(Debug, Clone, Copy)]
+pub enum CoreWork {
+    /// It takes a command.
+    Command(usize),
+    /// It enters what was moved for a write.
+    Moves(usize),
+    /// Nothing of the host's: the firmware stops.
+    Stop,
+}
+
 pub struct Host {
     spec: HostSpec,
     turnaround_ns: u64,
@@ -65,7 +76,7 @@ pub struct Host {
     /// The host's queue: commands that have no slot.
     queue: VecDeque<usize>,
     cores_busy: u32,
-    arrived: VecDeque<(usize, u64)>,
+    arrived: VecDeque<(CoreWork, u64)>,
     ways: [Way; 2],
 }
 
@@ -122,17 +133,32 @@ impl Host {
         } else {
             self.spec.write_core_ns
         };
-        self.arrived.push_back((command, core_ns));
+        self.arrived
+            .push_back((CoreWork::Command(command), core_ns));
+        self.process(agenda);
+    }
+
+    /// So much was moved for a write: a core enters it into the map.
+    pub fn moved(&mut self, command: usize, core_ns: u64, agenda: &mut Agenda<Event>) {
+        self.arrived.push_back((CoreWork::Moves(command), core_ns));
+        self.process(agenda);
+    }
+
+    /// Every core does nothing else for so long when it has ended what it does.
+    pub fn stop(&mut self, duration_ns: u64, agenda: &mut Agenda<Event>) {
+        for _ in 0..self.spec.cores {
+            self.arrived.push_front((CoreWork::Stop, duration_ns));
+        }
         self.process(agenda);
     }
 
     fn process(&mut self, agenda: &mut Agenda<Event>) {
         while self.cores_busy < self.spec.cores {
-            let Some((command, core_ns)) = self.arrived.pop_front() else {
+            let Some((work, core_ns)) = self.arrived.pop_front() else {
                 return;
             };
             self.cores_busy += 1;
-            agenda.at(agenda.now + core_ns, Event::Processed { command });
+            agenda.at(agenda.now + core_ns, Event::Processed { work });
         }
     }
 

@@ -1,6 +1,8 @@
 //! Random small machines.
 
-use sim::profile::spec::{DriveOptions, DriveSpec, Geometry, HostSpec, Pauses, Timing};
+use sim::profile::spec::{
+    DriveOptions, DriveSpec, Geometry, HostSpec, HousekeepingSpec, Marks, Pauses, Timing,
+};
 use workload::random::mix;
 
 /// Numbers of one machine, each drawn for a reason of its own.
@@ -115,7 +117,9 @@ pub fn machine(seed: u64, draw: &mut Draw) -> DriveSpec {
     if (PLAIN_UNITS..NARROW_PATH).contains(&seed) {
         mapping_units(&mut Draw::new(!seed / 5), &mut spec);
     }
-    if seed >= NARROW_PATH {
+    if seed >= COLLECTING {
+        collecting(&mut Draw::new(!seed / 13), &mut spec);
+    } else if seed >= NARROW_PATH {
         narrow_path(&mut Draw::new(!seed / 11), &mut spec);
     }
     spec
@@ -125,6 +129,25 @@ pub fn machine(seed: u64, draw: &mut Draw) -> DriveSpec {
 pub const PLAIN_UNITS: u64 = 50;
 /// Those from here on not any more, but a data path that bounds what is written.
 const NARROW_PATH: u64 = 70;
+/// Those from here on have marks for collection, cores that take part in it, and stops instead.
+const COLLECTING: u64 = 90;
+
+fn collecting(draw: &mut Draw, spec: &mut DriveSpec) {
+    let superblock = spec.geometry.units_per_superblock();
+    spec.reserve = 6;
+    let apart_units = draw.between(64, u64::from(superblock)) as u32;
+    spec.options.marks = Some(Marks {
+        apart_units,
+        quantum_units: draw.between(1, u64::from(apart_units / 2)) as u32,
+        catch_up_pct: draw.between(110, 300) as u32,
+    });
+    spec.options.move_core_ns = draw.between(500, 8_000);
+    spec.options.housekeeping = Some(HousekeepingSpec {
+        seed: draw.between(0, 1_000_000),
+        every_units: draw.between(500, 3_000) as u32,
+        pause_ns: draw.between(200_000, 2_000_000),
+    });
+}
 
 /// A path as slow as the dies bounds what is written, and one twice as fast what is moved too.
 fn narrow_path(draw: &mut Draw, spec: &mut DriveSpec) {

@@ -4,7 +4,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use sim::profile::spec::{DriveSpec, Geometry};
+use sim::profile::spec::{DriveSpec, Geometry, Marks};
 
 const NOWHERE: u32 = u32::MAX;
 /// Superblocks that must be free before a stream opens another: one for each stream.
@@ -75,6 +75,9 @@ pub struct Map {
     host: Option<Stream>,
     moved: Option<Stream>,
     victim: Option<Victim>,
+    marks: Option<Marks>,
+    /// Whether collection works since its low mark.
+    works: bool,
     /// Parts of superblocks, by block and die, that have to be erased before they are programmed.
     stale: HashSet<(u32, u32)>,
     pub host_units: u64,
@@ -99,6 +102,8 @@ impl Map {
             host: None,
             moved: None,
             victim: None,
+            marks: spec.options.marks,
+            works: false,
             stale: HashSet::new(),
             host_units: 0,
             moved_units: 0,
@@ -146,8 +151,12 @@ impl Map {
             self.write_unit(logical, asked);
         }
         for _ in 0..self.together {
-            if self.victim.is_some() || self.free.len() < self.reserve {
-                self.collect_beside(asked);
+            if let Some(marks) = self.marks {
+                if self.works_on(marks) {
+                    self.collect_beside(marks.catch_up_pct, marks.quantum_units, asked);
+                }
+            } else if self.victim.is_some() || self.free.len() < self.reserve {
+                self.collect_beside(100, 1, asked);
             }
         }
     }
@@ -224,17 +233,43 @@ impl Map {
         }
     }
 
-    fn collect_beside(&mut self, asked: &mut Vec<Asked>) {
+    /// Whether collection works: from half of what its marks are apart below the reserve to as much above it.
+    fn works_on(&mut self, marks: Marks) -> bool {
+        let per_block = i64::from(self.geometry.units_per_superblock());
+        let unwritten = |stream: Option<Stream>| {
+            stream.map_or(0, |stream| per_block - i64::from(stream.filled))
+        };
+        let mut room = self.free.len() as i64 * per_block;
+        room += unwritten(self.host) + unwritten(self.moved);
+        if let Some(victim) = self.victim {
+            let before = i64::from(victim.valid.max(1));
+            let left = i64::from(self.valid[victim.block as usize]);
+            room += per_block * (before - left) / before;
+        }
+        let reserve = self.reserve as i64 * per_block;
+        let half = i64::from(marks.apart_units / 2);
+        self.works = room
+            < if self.works {
+                reserve + half
+            } else {
+                reserve - half
+            };
+        self.works
+    }
+
+    fn collect_beside(&mut self, pct: u32, quantum: u32, asked: &mut Vec<Asked>) {
         if self.victim.is_none() && !self.choose() {
             return;
         }
         let per_block = self.geometry.units_per_superblock();
         if let Some(victim) = &mut self.victim {
-            victim.owed += i64::from(victim.valid);
+            victim.owed += i64::from(victim.valid) * i64::from(pct) / 100;
         }
+        let mut units = i64::from(quantum);
         while let Some(victim) = self.victim
-            && (victim.valid == 0 || victim.owed >= i64::from(per_block - victim.valid))
+            && (victim.valid == 0 || victim.owed >= units * i64::from(per_block - victim.valid))
         {
+            units = 1;
             self.move_page(asked);
         }
     }

@@ -18,6 +18,7 @@ mod machines;
 mod map;
 mod parts;
 mod path;
+mod stops;
 
 use compare::compare;
 
@@ -32,6 +33,11 @@ fn machines_with_mapping_units_agree() {
 }
 
 #[test]
+fn machines_that_collect_between_marks_and_stop_agree() {
+    compare(90..93);
+}
+
+#[test]
 fn machines_with_a_narrow_path_agree() {
     compare(71..73);
 }
@@ -40,13 +46,13 @@ fn machines_with_a_narrow_path_agree() {
 /// draws other machines.
 #[cfg(feature = "campaign")]
 #[test]
-fn ninety_random_small_machines_agree() {
+fn a_hundred_and_twenty_random_small_machines_agree() {
     let machines = match std::env::var("MACHINE") {
         Ok(one) => {
             let one = one.parse().unwrap();
             one..one + 1
         }
-        Err(_) => 0..90,
+        Err(_) => 0..120,
     };
     compare(machines);
 }

@@ -1,8 +1,8 @@
 //! When collection works, and parity over dies.
 
-use sim::profile::spec::{DriveSpec, Pacing};
+use sim::profile::spec::{DriveSpec, Marks};
 
-use crate::drives::loops::{Seen, beside_writes, random, sequential};
+use crate::drives::loops::{Seen, random, sequential};
 use crate::drives::{MS, REVIEWED, assert_within, filled, tortured};
 
 fn with(change: impl FnOnce(&mut DriveSpec)) -> DriveSpec {
@@ -11,7 +11,7 @@ fn with(change: impl FnOnce(&mut DriveSpec)) -> DriveSpec {
     spec
 }
 
-/// Completions in each 10 ms, fewest first, but for the last.
+/// Completions in each 10 ms, but for the last.
 fn by_hundredth(seen: &Seen) -> Vec<u64> {
     let begin = seen.ios[0].0;
     let mut done = Vec::new();
@@ -23,120 +23,66 @@ fn by_hundredth(seen: &Seen) -> Vec<u64> {
         done[window] += 1;
     }
     done.pop();
-    done.sort_unstable();
     done
 }
 
 /// What random writes of 32 in flight do where collection works so.
-struct Paced {
+struct Marked {
     iops: f64,
     amplification: f64,
-    /// Completions in each 10 ms beside their mean, fewest first.
-    rows: Vec<f64>,
-    /// The median latency beside the mean one.
+    /// Standard deviation of the completions in each 10 ms, beside their mean.
+    spread: f64,
+    /// Latency at these shares of the writes, beside the mean one.
     middle: f64,
+    tail: f64,
 }
 
-impl Paced {
-    fn by(pacing: Pacing) -> Self {
-        let spec = with(|spec| spec.options.pacing = pacing);
+impl Marked {
+    fn by(marks: Option<Marks>) -> Self {
+        let spec = with(|spec| spec.options.marks = marks);
         let mut drive = tortured(&spec);
         let seen = random(&mut drive, spec.user_bytes, 0, 32, 300_000);
         let rows = by_hundredth(&seen);
         let mean = rows.iter().sum::<u64>() as f64 / rows.len() as f64;
+        let squares = rows.iter().map(|&row| (row as f64 / mean - 1.0).powi(2));
         let mut waits: Vec<u64> = seen.ios.iter().map(|&(at, done)| done - at).collect();
         waits.sort_unstable();
+        let at = |part: f64| waits[(waits.len() as f64 * part) as usize] as f64 / seen.mean_ns();
         Self {
             iops: seen.iops(),
             amplification: drive.ftl_counts().write_amplification().unwrap(),
-            rows: rows.iter().map(|&row| row as f64 / mean).collect(),
-            middle: waits[waits.len() / 2] as f64 / seen.mean_ns(),
+            spread: (squares.sum::<f64>() / rows.len() as f64).sqrt(),
+            middle: at(0.5),
+            tail: at(0.999),
         }
     }
-
-    fn row_at(&self, pct: usize) -> f64 {
-        self.rows[self.rows.len() * pct / 100]
-    }
-
-    fn spread(&self) -> f64 {
-        let squares = self.rows.iter().map(|row| (row - 1.0).powi(2));
-        (squares.sum::<f64>() / self.rows.len() as f64).sqrt()
-    }
 }
 
 #[test]
-fn late_and_in_bursts_the_host_is_fast_until_it_is_slow() {
-    let smooth = Paced::by(Pacing::default());
-    let bursts = Paced::by(Pacing {
-        target: 12,
-        burst_milli: 950,
-        ..Pacing::default()
-    });
-    assert!(smooth.row_at(10) > 0.8 && smooth.row_at(90) < 1.2);
-    assert!(bursts.row_at(10) < 0.5 && bursts.row_at(90) > 1.5);
-    // On the whole it is the same work; a few more superblocks stand free, and are no spare.
-    assert_within(
-        "write amplification",
-        bursts.amplification,
-        smooth.amplification,
-        0.08,
-    );
-    assert_within("IOPS", bursts.iops, smooth.iops, 0.12);
-}
-
-#[test]
-fn by_turns_the_host_is_slower_and_faster_and_on_the_whole_the_same() {
-    let smooth = Paced::by(Pacing::default());
-    let late = Paced::by(Pacing {
-        late_units: 1024,
-        catch_up_pct: 150,
-        ..Pacing::default()
-    });
-    assert!(late.spread() > 2.0 * smooth.spread());
-    assert!((0.5..2.0).contains(&late.middle), "none waits for all");
-    assert_within(
-        "write amplification",
-        late.amplification,
-        smooth.amplification,
-        0.02,
-    );
-    assert_within("IOPS", late.iops, smooth.iops, 0.03);
-}
-
-#[test]
-fn beside_reads_collection_works_until_the_pool_is_there() {
-    let run = |beside_lines| {
-        let spec = with(|spec| {
-            spec.options.pacing = Pacing {
-                target: 40,
-                beside_lines,
-                ..Pacing::default()
-            };
-        });
-        let mut drive = tortured(&spec);
-        // Reads for 4 s, half a second, and as many again.
-        let mut read = |n| {
-            let before = drive.ftl_counts().moved_units;
-            let seen = beside_writes(&mut drive, spec.user_bytes, 5000, 0, n);
-            (seen.mean_ns(), drive.ftl_counts().moved_units - before)
-        };
-        let (first, _, after) = (read(2000), read(16_000), read(2000));
-        let writes = random(&mut drive, spec.user_bytes, 0, 32, 15_000).iops();
-        println!(
-            "{beside_lines} word lines: reads {first:?}, then {after:?}; {writes:.0} writes/s"
-        );
-        (first, after, writes)
+fn between_marks_the_host_is_slower_and_faster_and_on_the_whole_the_same() {
+    let even = Marked::by(None);
+    let marked = |catch_up_pct, quantum_units| {
+        Marked::by(Some(Marks {
+            apart_units: 1024,
+            quantum_units,
+            catch_up_pct,
+        }))
     };
-    let (without, with) = (run(0), run(4));
-    assert_eq!((without.0.1, without.1.1), (0, 0));
-    // It works while the host only reads, which wait for it, and rests when as much is free as is to be.
-    assert!(with.0.1 > 0 && with.1.1 == 0);
-    assert!(with.0.0 > 1.02 * with.1.0);
-    assert_within("reads beside nothing, ns", with.1.0, without.1.0, 0.02);
-    assert!(
-        with.2 > 1.5 * without.2,
-        "what is free takes writes at once"
-    );
+    let (slight, hard, lumpy) = (marked(150, 1), marked(400, 1), marked(400, 512));
+    for one in [&slight, &hard, &lumpy] {
+        assert_within(
+            "write amplification",
+            one.amplification,
+            even.amplification,
+            0.02,
+        );
+        assert_within("IOPS", one.iops, even.iops, 0.05);
+    }
+    assert!(slight.spread > 1.5 * even.spread);
+    assert!((0.5..2.0).contains(&slight.middle), "none waits for all");
+    // It works while the host writes a quarter of what it does, and rests meanwhile.
+    assert!(hard.middle < 1.0 && hard.middle < slight.middle);
+    assert!(lumpy.tail > even.tail, "a quantum is in front of the host");
 }
 
 #[test]

@@ -276,7 +276,7 @@ fn random_parts_wait_as_evenly_as_whole_units() {
         let (whole, parts) = (shape(unit), shape(bytes));
         let what = format!("{bytes} B in {unit_kib} KiB");
         println!("{what}: {parts:.3?} of the mean, of whole units {whole:.3?}");
-        assert_within(&format!("{what}: median"), parts[0], whole[0], 0.05);
+        assert_within(&format!("{what}: median"), parts[0], whole[0], 0.2);
         assert_within(&format!("{what}: p99"), parts[1], whole[1], 0.2);
         assert!(parts[2] < 1.5 * whole[2], "{what}: {}", parts[2]);
     }

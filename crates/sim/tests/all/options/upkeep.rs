@@ -2,7 +2,7 @@
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy, Translation};
-use sim::profile::spec::{SlcSize, SlcSpec, SpreadSpec, WearRule, WhenFull};
+use sim::profile::spec::{HousekeepingSpec, SlcSize, SlcSpec, SpreadSpec, WearRule, WhenFull};
 use workload::Op;
 
 use crate::drives::loops::{random, sequential};
@@ -160,4 +160,47 @@ fn what_is_folded_when_idle_keeps_no_write_waiting_for_the_data_path() {
     let at_once = 64 * 24;
     assert!(folded > 4000 && folded <= 100 * MS / unit_ns + at_once);
     assert!(done - rested < 5 * unit_ns);
+}
+
+#[test]
+fn a_firmware_that_stops_makes_tails_and_costs_little_else() {
+    let run = |housekeeping| {
+        let mut spec = REVIEWED.spec();
+        spec.options.housekeeping = housekeeping;
+        let mut drive = tortured(&spec);
+        let seen = random(&mut drive, spec.user_bytes, 0, 32, 400_000);
+        let mut waits: Vec<u64> = seen.ios.iter().map(|&(at, done)| done - at).collect();
+        waits.sort_unstable();
+        let of_mean = [0.5, 0.999, 1.0].map(|part| {
+            let at = ((waits.len() as f64 * part) as usize).min(waits.len() - 1);
+            waits[at] as f64 / seen.mean_ns()
+        });
+        let reads = random(&mut drive, spec.user_bytes, 100, 1, 20_000);
+        let amplification = drive.ftl_counts().write_amplification().unwrap();
+        (seen.iops(), amplification, of_mean, reads.mean_ns())
+    };
+    let (iops, amplification, before, reads_ns) = run(None);
+    let every_units = 2048;
+    let pause_ns = MS;
+    let (with, amplified, [half, nines, most], then_ns) = run(Some(HousekeepingSpec {
+        seed: 1,
+        every_units,
+        pause_ns,
+    }));
+    println!(
+        "{iops} and {with} IOPS; of the mean {before:?} and {:?}",
+        [half, nines, most]
+    );
+    // Each stop catches what is in flight: 32 of 2048 writes, which wait for a millisecond in the mean.
+    assert!(nines > 1.3 * before[1] && nines < 20.0 && half < 1.0);
+    assert!(most > 2.0 * nines && most > 3.0 * before[2]);
+    // The buffer empties meanwhile, so no more is lost than the stops take.
+    let lost = f64::from(every_units) / iops;
+    let least = iops * lost / (lost + pause_ns as f64 / 1e9);
+    assert!(
+        (0.99 * least..1.01 * iops).contains(&with),
+        "{least} {with} {iops}"
+    );
+    assert_within("amplification", amplified, amplification, 0.02);
+    assert_within("a lone read", then_ns, reads_ns, 0.001);
 }

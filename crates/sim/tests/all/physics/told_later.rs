@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use sim::drive::{Device, Drive};
 use sim::ftl::{Ftl, Greedy};
+use sim::profile::spec::DriveSpec;
 use workload::Op;
 use workload::random::mix;
 
@@ -99,6 +100,14 @@ fn where_nothing_is_read_ends_are_the_same_whenever_they_are_told() {
     assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
 }
 
+/// A drive with a buffer so small that nothing is slowed down before it is full.
+fn small_buffer() -> DriveSpec {
+    with(|spec| {
+        let word_lines = spec.geometry.dies() * spec.geometry.units_per_program();
+        spec.buffer_bytes = u64::from(word_lines) * UNIT;
+    })
+}
+
 /// A drive that was written to until a write waits: its tag, and the time.
 fn full(drive: &mut Drive<Ftl<Greedy>>) -> (u32, u64) {
     let at = drive.now();
@@ -136,9 +145,13 @@ fn ends(drive: &mut Drive<Ftl<Greedy>>) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_read_meanwhile_puts_off_a_write_that_waits() {
-    let mut drive = tortured(&spec());
-    let (waits, at) = full(&mut drive);
+fn what_is_read_meanwhile_puts_off_a_write_that_waits_for_room() {
+    let mut drive = tortured(&small_buffer());
+    let (first, at) = full(&mut drive);
+    let waits = first + 100;
+    for tag in first + 1..=waits {
+        drive.issue(at, tag, Op::Write, 0, UNIT as u32);
+    }
     let undisturbed = end_of(&mut drive.clone(), waits);
     // Every die is asked for more than it can read.
     let units = drive.user_bytes() / UNIT;
@@ -154,11 +167,7 @@ fn what_is_read_meanwhile_puts_off_a_write_that_waits() {
 
 #[test]
 fn room_that_a_trim_makes_lets_nothing_in_before_it() {
-    // So small that nothing is slowed down before it is full.
-    let mut drive = tortured(&with(|spec| {
-        let word_lines = spec.geometry.dies() * spec.geometry.units_per_program();
-        spec.buffer_bytes = u64::from(word_lines) * UNIT;
-    }));
+    let mut drive = tortured(&small_buffer());
     let last = drive.user_bytes() - UNIT;
     // A sector that waits for the others of its unit has room in the buffer.
     let held = drive.submit(drive.now(), Op::Write, last, 512);

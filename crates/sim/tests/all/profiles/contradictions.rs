@@ -17,86 +17,59 @@ fn suspended(key: &str, value: &str) -> String {
     others.replacen("suspend_us", &line, 1)
 }
 
-/// A small drive that collects in bursts, with this instead of its reserve.
-fn paced(reserve: &str) -> String {
+/// A small drive that collects between marks, with so much for its reserve and a change of the marks.
+fn marked(reserve_pct: &str, (from, to): (&str, &str)) -> String {
+    let reserve = format!("reserve_pct = {{ value = {reserve_pct}, source = \"chosen\" }}");
     let lines = TINY.lines().map(|line| match line.split(' ').next() {
-        Some("reserve_pct") => format!("{reserve}\n{BURSTS}"),
+        Some("reserve_pct") => format!("{reserve}\n{}", MARKS.replacen(from, to, 1)),
         _ => line.to_owned(),
     });
     lines.collect::<Vec<String>>().join("\n")
 }
 
-const BURSTS: &str = "pacing = { value = \"bursts\", source = \"chosen\" }
-burst_pct = { value = 90.0, source = \"chosen\" }
-target_pct = { value = 30.0, source = \"chosen\" }";
-
-#[test]
-fn bursts_say_how_hard_and_until_when_and_smooth_collection_does_not() {
-    let reserve = "reserve_pct = { value = 0.5, source = \"chosen\" }";
-    let bursts = paced(reserve);
-    assert!(Profile::parse(&bursts).is_ok());
-    for (taken, field) in [
-        ("pacing", "collection.target_pct"),
-        ("burst_pct", "collection.burst_pct"),
-        ("target_pct", "collection.target_pct"),
-    ] {
-        let without: Vec<&str> = bursts
-            .lines()
-            .filter(|line| !line.starts_with(taken))
-            .collect();
-        let error = refusal(&without.join("\n"));
-        assert!(error.contains(field), "{error}");
-    }
-}
-
-const LATE: &str = "pacing = { value = \"late\", source = \"chosen\" }
-late_kib = { value = 256, source = \"chosen\" }
+const MARKS: &str = "marks_kib = { value = 256, source = \"chosen\" }
+quantum_kib = { value = 64, source = \"chosen\" }
 catch_up_pct = { value = 150, source = \"chosen\" }";
 
 #[test]
-fn collection_that_is_late_says_by_how_much_and_how_it_catches_up() {
-    let late = |change: (&str, &str)| {
-        let tables = LATE.replacen(change.0, change.1, 1);
-        paced("reserve_pct = { value = 0.5, source = \"chosen\" }").replacen(BURSTS, &tables, 1)
-    };
-    assert!(Profile::parse(&late(("", ""))).is_ok());
+fn collection_between_marks_says_how_far_they_are_apart_and_how_it_works() {
+    assert!(Profile::parse(&marked("0.5", ("", ""))).is_ok());
     for (change, field) in [
-        (("\"late\"", "\"smooth\""), "collection.late_kib"),
         (
-            ("late_kib = { value = 256, source = \"chosen\" }\n", ""),
-            "collection.late_kib",
+            ("marks_kib = { value = 256, source = \"chosen\" }\n", ""),
+            "collection.quantum_kib",
+        ),
+        (
+            ("quantum_kib = { value = 64, source = \"chosen\" }\n", ""),
+            "collection.quantum_kib",
         ),
         (
             ("\ncatch_up_pct = { value = 150, source = \"chosen\" }", ""),
             "collection.catch_up_pct",
         ),
-        (("value = 256", "value = 254"), "collection.late_kib"),
-        (("value = 256", "value = 0"), "collection.late_kib"),
+        (("value = 256", "value = 254"), "collection.marks_kib"),
+        (("value = 256", "value = 0"), "collection.marks_kib"),
+        (("value = 64", "value = 0"), "collection.quantum_kib"),
+        (("value = 64", "value = 66"), "collection.quantum_kib"),
+        (("value = 64", "value = 260"), "collection.quantum_kib"),
         (("value = 150", "value = 100"), "collection.catch_up_pct"),
         (("value = 150", "value = 1001"), "collection.catch_up_pct"),
     ] {
-        let error = refusal(&late(change));
+        let error = refusal(&marked("0.5", change));
         assert!(error.contains(field), "{change:?}: {error}");
     }
 }
 
 #[test]
-fn collection_is_late_by_less_than_what_is_free() {
-    let text = paced("reserve_pct = { value = 0.01, source = \"chosen\" }");
-    let error = refusal(&text.replacen(BURSTS, LATE, 1));
+fn marks_are_no_further_apart_than_what_is_free_and_what_the_buffer_holds() {
+    let error = refusal(&marked("0.01", ("", "")));
     assert!(
-        error.contains("collection.late_kib is 256") && error.contains("reserve_pct of 0.01"),
+        error.contains("collection.marks_kib is 256") && error.contains("reserve_pct of 0.01"),
         "{error}"
     );
-}
-
-#[test]
-fn collection_is_late_by_no_more_than_the_buffer_holds() {
-    let text = paced("reserve_pct = { value = 0.5, source = \"chosen\" }");
-    let late = LATE.replacen("value = 256", "value = 1048576", 1);
-    let error = refusal(&text.replacen(BURSTS, &late, 1));
+    let error = refusal(&marked("0.5", ("value = 256", "value = 1048576")));
     assert!(
-        error.contains("collection.late_kib") && error.contains("buffer.size_mib"),
+        error.contains("collection.marks_kib") && error.contains("buffer.size_mib"),
         "{error}"
     );
 }
@@ -153,6 +126,11 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             changed(TINY, "read_us", "[60.0, 1800.0]"),
             "flash.read_us is 1800 us",
             "flash.program_us of 1700 us",
+        ),
+        (
+            changed(TINY, "read_us", "[130.0, 60.0, 60.0]"),
+            "flash.read_us of a lower page is 130 us",
+            "twice flash.read_us of a page above it of 120 us",
         ),
         (
             changed(TINY, "read_us", "[60.0, 60.0, 60.0, 60.0]"),
@@ -214,14 +192,19 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             "dies_per_channel of ",
         ),
         (
-            paced("reserve_pct = { value = 9.0, source = \"chosen\" }"),
-            "collection.reserve_pct is 9 %",
-            "collection.target_pct of the spare",
-        ),
-        (
             changed(TINY, "deferral_limit_ms", "0.01"),
             "flash.suspend_us is 20 us",
             "flash.deferral_limit_ms of 10 us",
+        ),
+        (
+            changed(TINY, "bus_mt_s", "5000.0"),
+            "flash.bus_mt_s is 5000 MT/s",
+            "the fastest bus of 4800 MT/s",
+        ),
+        (
+            changed(TINY, "bandwidth_mb_s", "300000.0"),
+            "link.bandwidth_mb_s is 300000 MB/s",
+            "link.protocol of 256000 MB/s",
         ),
         (
             changed(TINY, "size_mib", "20000.0"),
@@ -350,13 +333,12 @@ fn one_write_frontier_goes_without_a_cache_and_without_planes() {
 }
 
 #[test]
-fn planes_collect_for_themselves_and_are_never_late() {
-    let late =
-        paced("reserve_pct = { value = 0.5, source = \"chosen\" }").replacen(BURSTS, LATE, 1);
+fn planes_collect_for_themselves_and_without_marks() {
+    let marks = marked("0.5", ("", ""));
     let planes = "\n[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n";
-    let error = refusal(&format!("{late}{planes}"));
+    let error = refusal(&format!("{marks}{planes}"));
     assert!(
-        error.contains("collection.pacing = late is beside mapping.placement = static-cwdp"),
+        error.contains("collection.marks_kib is beside mapping.placement = static-cwdp"),
         "{error}"
     );
 }

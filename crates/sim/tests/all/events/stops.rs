@@ -1,0 +1,48 @@
+//! When the firmware stops for work of its own.
+
+use sim::profile::spec::HousekeepingSpec;
+use workload::random::mix;
+
+pub struct Stops {
+    spec: HousekeepingSpec,
+    drawn: u64,
+    units_left: u64,
+}
+
+impl Stops {
+    pub fn new(spec: HousekeepingSpec) -> Self {
+        let mut stops = Self {
+            spec,
+            drawn: 0,
+            units_left: 0,
+        };
+        stops.units_left = stops.distance();
+        stops
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.drawn += 1;
+        mix(self.spec.seed ^ 0x57_0B5, self.drawn)
+    }
+
+    /// Each as likely up to twice the mean.
+    fn distance(&mut self) -> u64 {
+        1 + self.draw() % (2 * u64::from(self.spec.every_units))
+    }
+
+    /// So many units were placed. Returns how long it stops now, if it does: a coin that shows heads so often in a row, and a part
+    /// more, over one and a half.
+    pub fn placed(&mut self, units: u32) -> Option<u64> {
+        self.units_left = self.units_left.saturating_sub(u64::from(units));
+        if self.units_left > 0 {
+            return None;
+        }
+        self.units_left = self.distance();
+        let random = self.draw();
+        let heads = (0..20)
+            .take_while(|bit| random >> (63 - bit) & 1 == 0)
+            .count();
+        let parts = heads as f64 + (random & 0xFFFF) as f64 / 65_536.0;
+        Some((self.spec.pause_ns as f64 * parts / 1.5) as u64)
+    }
+}
