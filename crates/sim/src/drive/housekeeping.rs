@@ -8,7 +8,7 @@ use crate::profile::spec::HousekeepingSpec;
 /// Doublings of a length at most: one in a million is so long.
 const DOUBLINGS: u32 = 20;
 
-/// The stops of one drive, as the host writes.
+/// The stops of one drive, as collection moves data for what the host writes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Housekeeping {
     spec: HousekeepingSpec,
@@ -28,9 +28,9 @@ impl Housekeeping {
         made
     }
 
-    /// The host wrote so many more units. Returns how long the firmware stops behind them, if it does.
+    /// So many more units were moved. Returns how long the firmware stops behind them, if it does.
     #[inline]
-    pub(crate) fn wrote(&mut self, units: u32) -> Option<u64> {
+    pub(crate) fn moved(&mut self, units: u32) -> Option<u64> {
         self.left = self.left.saturating_sub(units.into());
         (self.left == 0).then(|| self.stop())
     }
@@ -70,7 +70,7 @@ mod tests {
         let mut since = 0;
         while stops.len() < 4000 {
             since += 1;
-            if let Some(pause_ns) = housekeeping.wrote(1) {
+            if let Some(pause_ns) = housekeeping.moved(1) {
                 stops.push((f64::from(since), pause_ns as f64));
                 since = 0;
             }

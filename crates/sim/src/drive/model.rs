@@ -417,18 +417,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.map_cache.change(unit, &mut self.machine);
         self.ftl.write(unit, &mut self.machine);
         self.map_cache.change_moved(&mut self.machine);
-        self.keep_house(1, there);
         self.charge_moves(processed)
-    }
-
-    /// So many units were placed at `at`: the firmware may stop for work of its own behind them.
-    #[inline]
-    pub(crate) fn keep_house(&mut self, units: u32, at: u64) {
-        if let Some(housekeeping) = &mut self.housekeeping
-            && let Some(duration_ns) = housekeeping.wrote(units)
-        {
-            self.host.stop(at, duration_ns);
-        }
     }
 
     /// Programs what was written, full or not, and makes room for what that leaves empty.
@@ -438,12 +427,23 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.charge_moves(processed);
     }
 
-    /// What was moved for a write takes a core behind it. Returns when that is done; 0 where nothing was.
+    /// What was moved for a write takes a core behind it, and the firmware may stop then. Returns when that core has done it; 0 where
+    /// nothing was moved.
     #[inline]
     pub(crate) fn charge_moves(&mut self, processed: u64) -> u64 {
-        match self.machine.moving.charge_core() {
+        let units = self.machine.moving.charge();
+        if units == 0 {
+            return 0;
+        }
+        let entered = match self.machine.moving.core_of(units) {
             0 => 0,
             moves_ns => self.host.occupy(processed, moves_ns),
+        };
+        if let Some(housekeeping) = &mut self.housekeeping
+            && let Some(duration_ns) = housekeeping.moved(units)
+        {
+            self.host.stop(processed, duration_ns);
         }
+        entered
     }
 }

@@ -15,8 +15,6 @@ use crate::ftl::{MappingCache, Translation};
 #[derive(Debug, Clone, Copy)]
 struct Entering {
     tag: u32,
-    /// When a core had taken it.
-    processed: u64,
     /// When its next unit is there.
     ready: u64,
     /// From when on the buffer's pace lets that in, if it is known.
@@ -151,10 +149,9 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         if op != Op::Write || self.write_through || self.enters_as_it_comes(length) {
             return Some(self.perform_apart(accepted, op, offset, length));
         }
-        let [processed, ready] = self.arrives(accepted, length);
+        let [_, ready] = self.arrives(accepted, length);
         self.waiting.entering.push_back(Entering {
             tag,
-            processed,
             ready,
             paced: None,
             offset,
@@ -241,11 +238,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         if self.parts.concern(write.offset | write.end) {
             let all = write.offset..write.end;
             (write.at, write.ready) = self.enter_piece(all, write.at, at);
-            write.moved = write.moved.max(self.charge_moves(write.processed));
+            write.moved = write.moved.max(self.charge_moves(at));
             return;
         }
         self.machine.buffer.enter(at);
-        let moved = self.place((write.at / UNIT) as u32, write.processed, at);
+        let moved = self.place((write.at / UNIT) as u32, at, at);
         write.moved = write.moved.max(moved);
         (write.at, write.ready) = (write.at + UNIT, at);
     }

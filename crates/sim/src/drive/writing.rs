@@ -167,7 +167,6 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.map_cache.change(first, &mut self.machine);
         self.ftl.write_together(first, &mut self.machine);
         self.map_cache.change_moved(&mut self.machine);
-        self.keep_house(together, at);
     }
 
     /// Takes 4 KiB or less into the buffer. Units whose rests are there before it are placed before it: programs may make room then.

@@ -40,9 +40,10 @@ pub(crate) struct Moving {
     slots: Vec<u64>,
     /// The one of the read that is under way.
     slot: usize,
-    /// Core time of each unit, and what has been taken and not charged yet.
+    /// Core time of each unit.
     unit_core_ns: u64,
-    core_ns: u64,
+    /// Units moved because the host writes, and not charged yet.
+    uncharged: u32,
     /// When all that is known to be moved has been, and of that what the host's writes asked for.
     moved_at: u64,
     asked_at: u64,
@@ -56,7 +57,7 @@ impl Moving {
             slots: vec![0; at_once as usize],
             slot: 0,
             unit_core_ns,
-            core_ns: 0,
+            uncharged: 0,
             moved_at: 0,
             asked_at: 0,
         }
@@ -119,13 +120,13 @@ impl Moving {
     /// So many units are moved because the host writes.
     #[inline]
     pub(crate) fn takes_core(&mut self, units: u32) {
-        self.core_ns += self.core_of(units);
+        self.uncharged += units;
     }
 
-    /// Core time that was taken since this was last asked.
+    /// Units that were moved because the host writes since this was last asked.
     #[inline]
-    pub(crate) fn charge_core(&mut self) -> u64 {
-        std::mem::take(&mut self.core_ns)
+    pub(crate) fn charge(&mut self) -> u32 {
+        std::mem::take(&mut self.uncharged)
     }
 }
 
@@ -166,6 +167,7 @@ mod tests {
         moving.crossed(120, 2, true);
         assert_eq!((moving.asked_at(), moving.moved_at()), (0, 140));
         moving.takes_core(3);
-        assert_eq!((moving.charge_core(), moving.charge_core()), (30, 0));
+        assert_eq!([moving.charge(), moving.charge()], [3, 0]);
+        assert_eq!(moving.core_of(3), 30);
     }
 }

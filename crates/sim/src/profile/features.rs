@@ -229,12 +229,13 @@ pub struct Idle {
     pub free_pct: Figure<f64>,
 }
 
-/// Work of the firmware that nothing else goes beside: it writes its journal and checkpoints of the map, and sees to itself.
+/// Work of the firmware that nothing else goes beside: what collection has changed in the map has to be safe before it erases, so that
+/// it writes its journal and checkpoints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Housekeeping {
-    /// It stops for that after so many MiB that the host wrote, in the mean; the distances are drawn, each as likely up to twice
-    /// that. Not scaled.
+    /// It stops for that after so many MiB that were moved for the host's writes, in the mean; the distances are drawn, each as
+    /// likely up to twice that. Not scaled.
     pub every_mib: Figure<f64>,
     /// How long it stops in the mean, in milliseconds; the lengths are drawn, twice as long half as often.
     pub pause_ms: Figure<f64>,

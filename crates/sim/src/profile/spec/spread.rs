@@ -28,7 +28,7 @@ pub struct SpreadSpec {
 pub struct HousekeepingSpec {
     /// Seed of this drive's individual.
     pub seed: u64,
-    /// Units that the host writes between two stops, in the mean.
+    /// Units that are moved for the host's writes between two stops, in the mean.
     pub every_units: u32,
     /// Mean length of a stop.
     pub pause_ns: u64,

@@ -12,6 +12,7 @@ use crate::events::drive::Exact;
 use crate::events::load::{Arrival, Load, Seen};
 use crate::events::machines::{Draw, PLAIN_UNITS, machine};
 use crate::events::map::Map;
+use crate::events::stops::Stops;
 
 const IOS: u64 = 60_000;
 const MEAN_TOLERANCE: f64 = 0.05;
@@ -39,9 +40,10 @@ pub struct Case {
 }
 
 /// A drive written once in order and twice over at random, at rest.
-fn used(spec: &DriveSpec, seed: u64) -> (Drive<Ftl<Greedy>>, Map) {
+fn used(spec: &DriveSpec, seed: u64) -> (Drive<Ftl<Greedy>>, (Map, Option<Stops>)) {
     let mut drive: Drive<Ftl<Greedy>> = Drive::new(spec, Greedy);
     let mut map = Map::new(spec);
+    let mut stops = spec.options.housekeeping.map(Stops::new);
     let bytes = map.together * 4096;
     let units = (spec.user_bytes / u64::from(bytes)) as u32;
     let random = (0..2 * u64::from(units)).map(|n| (mix(seed, n) % u64::from(units)) as u32);
@@ -50,11 +52,15 @@ fn used(spec: &DriveSpec, seed: u64) -> (Drive<Ftl<Greedy>>, Map) {
         let at = u64::from(unit) * u64::from(bytes);
         let done = drive.submit(drive.now(), Op::Write, at, bytes);
         drive.wait_until(done);
+        let moved = map.moved_units;
         map.write(unit, &mut asked);
+        if let Some(stops) = &mut stops {
+            stops.moved(map.moved_units - moved);
+        }
         asked.clear();
     }
     drive.wait_until(drive.idle_at());
-    (drive, map)
+    (drive, (map, stops))
 }
 
 impl Case {

@@ -70,8 +70,13 @@ pub struct Exact<'a> {
 }
 
 impl<'a> Exact<'a> {
-    /// A drive that rests at `now`, with a map that has been written to.
-    pub fn new(spec: &DriveSpec, map: Map, now: u64, load: &'a Load) -> Self {
+    /// A drive that rests at `now`, with a map that has been written to and the stops to come.
+    pub fn new(
+        spec: &DriveSpec,
+        (map, stops): (Map, Option<Stops>),
+        now: u64,
+        load: &'a Load,
+    ) -> Self {
         let mut agenda = Agenda::new();
         agenda.now = now;
         Self {
@@ -83,13 +88,7 @@ impl<'a> Exact<'a> {
             flash: Flash::new(spec.geometry, spec.timing),
             path: Path::new(spec),
             move_core_ns: spec.options.move_core_ns,
-            stops: spec.options.housekeeping.map(|housekeeping| {
-                let mut stops = Stops::new(housekeeping);
-                for _ in 0..map.host_units {
-                    stops.placed(1);
-                }
-                stops
-            }),
+            stops,
             map,
             commands: Vec::new(),
             begun: load.begun_at_once(),
@@ -332,13 +331,14 @@ impl<'a> Exact<'a> {
         let mut asked: Vec<Asked> = Vec::new();
         let moved = self.map.moved_units;
         self.map.write(of, &mut asked);
-        let core_ns = (self.map.moved_units - moved) * self.move_core_ns;
+        let moved = self.map.moved_units - moved;
+        let core_ns = moved * self.move_core_ns;
         if let Some(command) = command.filter(|_| core_ns > 0) {
             self.commands[command].parts_left += 1;
             self.host.moved(command, core_ns, &mut self.agenda);
         }
         if let Some(stops) = &mut self.stops
-            && let Some(stop_ns) = stops.placed(self.map.together)
+            && let Some(stop_ns) = stops.moved(moved)
         {
             self.host.stop(stop_ns, &mut self.agenda);
         }

@@ -144,10 +144,10 @@ impl Host {
         self.process(agenda);
     }
 
-    /// Every core does nothing else for so long when it has ended what it does.
+    /// Every core does nothing else for so long when it has ended what it was given.
     pub fn stop(&mut self, duration_ns: u64, agenda: &mut Agenda<Event>) {
         for _ in 0..self.spec.cores {
-            self.arrived.push_front((CoreWork::Stop, duration_ns));
+            self.arrived.push_back((CoreWork::Stop, duration_ns));
         }
         self.process(agenda);
     }

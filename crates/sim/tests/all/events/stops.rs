@@ -30,11 +30,11 @@ impl Stops {
         1 + self.draw() % (2 * u64::from(self.spec.every_units))
     }
 
-    /// So many units were placed. Returns how long it stops now, if it does: a coin that shows heads so often in a row, and a part
-    /// more, over one and a half.
-    pub fn placed(&mut self, units: u32) -> Option<u64> {
-        self.units_left = self.units_left.saturating_sub(u64::from(units));
-        if self.units_left > 0 {
+    /// So many units were moved for a write. Returns how long it stops then, if it does: a coin that shows heads so often in a row, and
+    /// a part more, over one and a half.
+    pub fn moved(&mut self, units: u64) -> Option<u64> {
+        self.units_left = self.units_left.saturating_sub(units);
+        if units == 0 || self.units_left > 0 {
             return None;
         }
         self.units_left = self.distance();

@@ -193,7 +193,7 @@ fn a_firmware_that_stops_makes_tails_and_costs_little_else() {
     );
     // Each stop catches what is in flight: 32 of 2048 writes, which wait for a millisecond in the mean.
     assert!(nines > 1.3 * before[1] && nines < 20.0 && half < 1.0);
-    assert!(most > 2.0 * nines && most > 3.0 * before[2]);
+    assert!(most > 1.5 * nines && most > 2.0 * before[2]);
     // The buffer empties meanwhile, so no more is lost than the stops take.
     let lost = f64::from(every_units) / iops;
     let least = iops * lost / (lost + pause_ns as f64 / 1e9);
