@@ -15,6 +15,21 @@ SMALL_BYTES = 3 << 30
 
 FLASH = [name for name in profiles() if check_profile(name)["profile"].get("flash")]
 
+CONSISTENT = [
+    "intel-750-1.2tb",
+    "intel-p4510-8tb",
+    "kingston-dc500m-3.84tb",
+    "memblaze-pblaze5-c900-4tb",
+    "memblaze-pblaze5-c916-6.4tb",
+    "nvme-tlc-enterprise",
+    "samsung-883-dct-960gb",
+    "samsung-983-dct-960gb",
+]
+"""Protected enterprise drives that are sold for consistency."""
+VALUE = ["kingston-dc400-960gb", "kingston-dc500r-3.84tb", "samsung-860-dct-960gb", "sata-tlc-enterprise"]
+"""Enterprise drives that are sold for their price, or do not protect what they buffer."""
+CLIENT = sorted({*FLASH} - {*CONSISTENT, *VALUE, "tiny-test"})
+
 
 def slow_but(quick: list[str], names: list[str]) -> list[object]:
     """These names, all but some of them in the slow suite."""
@@ -34,7 +49,7 @@ def write(drive: SimulatedDrive, depth: int, seed: int, *, interval_ns: int = NS
     return drive.run(Workload(seed=seed, interval_ns=interval_ns, streams=(stream,)))
 
 
-def settled(name: str, seed: int, **settings: object) -> SimulatedDrive:
+def settled(name: str, seed: int, /, **settings: object) -> SimulatedDrive:
     """In steady state, as warm as it gets; eight capacities are written where that cannot be placed."""
     drive = fresh(name, **settings)
     capacities = 1 if drive.native.place_steady() else 8

@@ -83,9 +83,12 @@ def test_random_writes_fall_where_theory_says(name: str) -> None:
     """
     cliff = write_cliff(name)
     assert cliff.limit.part != "link"
-    assert cliff.begins is not None and cliff.predicted is not None
-    assert cliff.begins == pytest.approx(cliff.predicted, abs=5 / PIECES)
-    if cliff.before.part not in ("link", "controller cores"):
+    if cliff.predicted is None:
+        # A link that is nearly as slow as what limits in the end.
+        assert cliff.begins is None and cliff.limit.value > 0.85 * cliff.before.value
+    else:
+        assert cliff.begins == pytest.approx(cliff.predicted, abs=5 / PIECES)
+    if cliff.begins is not None and cliff.before.part not in ("link", "controller cores"):
         assert 0.9 <= cliff.begins <= 1.3
     # The closed form of the part that is named; commands at depth 32 find no die idle but for their spread.
     assert cliff.before_iops == pytest.approx(cliff.before.value, rel=0.05 if name not in UNEVEN else 0.15)
@@ -95,10 +98,11 @@ def test_random_writes_fall_where_theory_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_drives_of_a_class_are_limited_by_their_flash(name: str) -> None:
+def test_drives_of_a_class_are_limited_by_their_flash_or_one_core(name: str) -> None:
     made = check_profile(name, scale=scale_for(name, SMALL_BYTES))
     assert 0.07 <= 1 - made["capacity_bytes"] / made["raw_bytes"] <= 0.13
-    assert random_writes(made).part == "flash"
+    cores = made["profile"]["controller"]["cores"]["value"]
+    assert random_writes(made).part == ("controller cores" if cores == 1 else "flash")
 
 
 @pytest.mark.slow
@@ -195,10 +199,13 @@ def test_spare_area_of_a_hot_drive_is_worth_what_theory_says() -> None:
 
 
 def test_spare_area_without_a_memory_for_the_map_is_worth_what_theory_says() -> None:
-    """What is moved changes the map as what is written does: its pages are a share of all programs."""
-    found = [written_over("dramless-client", spare, 6, seconds=20) for spare in (0.07, 0.11, 0.16, 0.25)]
-    work = [iops * amplification for iops, amplification in found]
-    assert work == pytest.approx([work[0]] * len(work), rel=0.03)
+    """What is moved changes the map as what is written does, and takes the core: the closed form knows both."""
+    name, scale = "dramless-client", scale_for("dramless-client", SMALL_BYTES)
+    of_theory = []
+    for spare in (0.07, 0.11, 0.16, 0.25):
+        iops, _ = written_over(name, spare, 6, seconds=20)
+        of_theory.append(iops / random_writes(check_profile(name, scale=scale, spare=spare)).value)
+    assert of_theory == pytest.approx([of_theory[0]] * len(of_theory), rel=0.1)
 
 
 def spread(name: str, spare: float, seeds: Sequence[int]) -> tuple[float, float]:
