@@ -87,14 +87,16 @@ def test_random_writes_fall_where_theory_says(name: str) -> None:
         # A link that is nearly as slow as what limits in the end.
         assert cliff.begins is None and cliff.limit.value > 0.85 * cliff.before.value
     else:
-        assert cliff.begins == pytest.approx(cliff.predicted, abs=5 / PIECES)
+        # Between its marks collection is in front of the host before it is so in the mean.
+        early = 0.3 if cliff.before.part == "link" else 5 / PIECES
+        assert cliff.predicted - early <= cliff.begins <= cliff.predicted + 5 / PIECES
     if cliff.begins is not None and cliff.before.part not in ("link", "controller cores"):
         assert 0.9 <= cliff.begins <= 1.3
     # The closed form of the part that is named; commands at depth 32 find no die idle but for their spread.
     assert cliff.before_iops == pytest.approx(cliff.before.value, rel=0.05 if name not in UNEVEN else 0.15)
-    # Of few moves at once the closed form is the slowest: programs beside each other end in one wait.
-    most = 1.3 if cliff.limit.part == "collection" else 1.05
-    assert 0.95 <= cliff.after_iops / cliff.predicted_after <= most
+    # Of few moves at once the closed form is no bound from below: dies do in order what is for later too.
+    least = 0.5 if cliff.limit.part == "collection" else 0.85
+    assert least <= cliff.after_iops / cliff.predicted_after <= 1.05
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -10,6 +10,7 @@ kernel or the drive repaired took time that stands in the figures of others.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ HIDDEN = frozenset({"drive-reset", "drive-error", "media-errors", "link-errors",
 """Marks of a step's telemetry that tell of what no failed I/O need show."""
 _NAMED = 2
 """So many of them are told in full."""
+_PERCENTILE = re.compile(r"_p\d+")
+"""In the name of a figure that is a percentile."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,12 @@ class StepEvidence:
     def measures(self) -> bool:
         """Whether figures can be of it."""
         return self.step.result.measurement is not None and not self.prepares
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it measured a model of a drive."""
+        summary = self.step.summary
+        return summary is not None and summary.drive is not None and summary.drive.scale is not None
 
     @property
     def failed_writes(self) -> bool:
@@ -244,6 +253,8 @@ def _qualifiers(
         yield Qualifier(code="paused", steps=_ordinals(still), why=why)
     if hosted := [each for each in deciding if each.by_host]:
         yield Qualifier(code="host-limited", steps=_ordinals(hosted), why=max(hosted, key=_busy).by_host)
+    if _PERCENTILE.search(figure.name) and any(each.simulated for each in deciding):
+        yield Qualifier(code="modelled")
 
 
 def _hot(found: StepEvidence, figure: Metric) -> bool:

@@ -108,6 +108,11 @@ CATALOGUE: dict[str, Kind] = {
         "The state was placed into the simulated drive by theory, and not written.",
         forbids=_NONE,
     ),
+    "modelled": Kind(
+        "modelled",
+        "The tail is that of a model whose stalls are assumed by class of drive, not that of the drive it is named after.",
+        forbids=_NONE,
+    ),
     "example": Kind(
         "made-up load",
         "The load is an example that was made up.",
