@@ -26,10 +26,10 @@ Made by `make profiles`; do not edit. [`sim check`](sim-check.md) says how each 
 *met*, *surplus* and the other verdicts mean.
 
 *Error* is that of the simulated figure against the printed one. *Limited by* is the part whose closed form is
-the lowest, and how much of it is reached; that of collection is a bound from above, as dies do in order what is
-for later too. Stops of the firmware are in no closed form. Latency and power are sums of parts. *Use*: a profile was *fitted* to few ratings;
-others are *given* (it states the figure itself); all others are *predicted*, and only these say whether the
-model is right. Misses stay where they are.
+the lowest, and how much of it is reached; that of collection is a bound from above, as dies do in order what
+is for later too. Stops of the firmware are in no closed form. Latency and power are sums of parts. *Use*: a
+profile was *fitted* to few ratings; others are *given* (it states the figure itself); all others are
+*predicted*, and only these say whether the model is right. Misses stay where they are.
 """
 SOURCES = {"data-sheet": "data sheet"}
 

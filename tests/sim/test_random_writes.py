@@ -201,7 +201,7 @@ def test_spare_area_of_a_hot_drive_is_worth_what_theory_says() -> None:
 
 
 def test_spare_area_without_a_memory_for_the_map_is_worth_what_theory_says() -> None:
-    """What is moved changes the map as what is written does, and takes the core: the closed form knows both."""
+    """What is moved changes the map as what is written does, and takes the core: the form knows both."""
     name, scale = "dramless-client", scale_for("dramless-client", SMALL_BYTES)
     of_theory = []
     for spare in (0.07, 0.11, 0.16, 0.25):

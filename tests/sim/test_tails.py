@@ -1,7 +1,7 @@
 """The tails of steady random writes, by class of drive.
 
-The bounds are orders of magnitude of published figures: data sheets of drives sold for consistency (Intel S3700,
-S4500, Samsung PM983) and measurements of others (Hao and others, "The Tail at Store", FAST 2016).
+The bounds are orders of magnitude of published figures: data sheets of drives sold for consistency (Intel
+S3700, S4500, Samsung PM983) and measurements of others (Hao and others, "The Tail at Store", FAST 2016).
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def test_saturated_writes_wait_as_long_as_the_class_does(name: str) -> None:
     assert min(steps) >= 1.05 and times["max"] / p99 >= 1.5, steps
 
 
-@pytest.mark.parametrize("name", slow_but(QUICK[:1], [*CONSISTENT, "sata-tlc-enterprise", "kingston-dc500r-3.84tb"]))
+@pytest.mark.parametrize(
+    "name", slow_but(QUICK[:1], [*CONSISTENT, "sata-tlc-enterprise", "kingston-dc500r-3.84tb"])
+)
 def test_a_protected_drive_that_is_not_saturated_is_mostly_fast(name: str) -> None:
     found = saturated(name, 1, depth=1)
     half, p999 = quantiles(found, 0.5, 0.999)
@@ -74,7 +76,9 @@ def test_individuals_of_a_drive_have_tails_alike(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["samsung-983-dct-960gb", "samsung-860-dct-960gb", "memblaze-pblaze5-c900-4tb"])
+@pytest.mark.parametrize(
+    "name", ["samsung-983-dct-960gb", "samsung-860-dct-960gb", "memblaze-pblaze5-c900-4tb"]
+)
 def test_a_quarter_of_the_scale_changes_no_tail_by_a_quarter(name: str) -> None:
     found = [quantiles(saturated(name, 1, scale=scale), 0.99, 0.999) for scale in (32, 128)]
     assert alike(found, 0.25, 0.25), found

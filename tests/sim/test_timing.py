@@ -141,7 +141,9 @@ def beside(name: str, library: Path) -> list[Any]:
     return [steps[f"reads 5 %, writes {share} %"].measured.read.service_ns for share in shares]
 
 
-@pytest.mark.parametrize("name", slow_but(["tiny-test", "nvme-tlc-enterprise"], ["tiny-test", *CONSISTENT, *VALUE]))
+@pytest.mark.parametrize(
+    "name", slow_but(["tiny-test", "nvme-tlc-enterprise"], ["tiny-test", *CONSISTENT, *VALUE])
+)
 def test_reads_of_each_drive_wait_longer_the_more_is_written(name: str, tmp_path: Path) -> None:
     """In cells of 10 s or more, each after the method's own 10 s: with less, writes from before still wait.
 

@@ -110,7 +110,8 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "modelled": Kind(
         "modelled",
-        "The tail is that of a model whose stalls are assumed by class of drive, not that of the drive it is named after.",
+        "The tail is that of a model whose stalls are assumed by class of drive, "
+        "not that of the drive it is named after.",
         forbids=_NONE,
     ),
     "example": Kind(

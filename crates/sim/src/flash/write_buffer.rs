@@ -54,7 +54,7 @@ pub struct Program {
 /// A program frees a whole word line at once. A buffer that ran full and then let in what waits would make some writes wait for
 /// a program and the others not at all. As drives do, it slows the host down before it is full: above half, and above what keeps
 /// all dies at work, units come in at a distance. A firmware does not know when a program will end. It goes by how full the buffer is,
-/// in [`LEVELS`] steps, of which each doubles the distance of the one before.
+/// in twelve steps, of which each doubles the distance of the one before.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WriteBuffer {
     capacity: u32,
