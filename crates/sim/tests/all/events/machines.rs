@@ -135,10 +135,10 @@ const COLLECTING: u64 = 90;
 fn collecting(draw: &mut Draw, spec: &mut DriveSpec) {
     let superblock = spec.geometry.units_per_superblock();
     spec.reserve = 6;
-    let apart_units = draw.between(64, u64::from(superblock)) as u32;
+    let apart_units = draw.between(u64::from(superblock) / 8, u64::from(superblock)) as u32;
     spec.options.marks = Some(Marks {
         apart_units,
-        quantum_units: draw.between(1, u64::from(apart_units / 2)) as u32,
+        quantum_units: draw.between(1, u64::from(apart_units).div_ceil(2)) as u32,
         catch_up_pct: draw.between(110, 300) as u32,
     });
     spec.options.move_core_ns = draw.between(500, 8_000);
