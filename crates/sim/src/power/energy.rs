@@ -7,8 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::power::highest::Highest;
-use crate::power::ledger::{BEHIND, READS};
-use crate::power::pacing::Pacing;
+use crate::power::pacing::{BEHIND, FIRST, Pacing, parts};
 use crate::power::rest::Rest;
 use crate::power::thermal::Thermal;
 use crate::power::trace::Trace;
@@ -141,7 +140,9 @@ impl Power {
         if self.in_force_mw == Some(cap_mw) {
             return;
         }
-        let allowed_mw = cap_mw.saturating_sub(self.spec.idle_mw + self.spec.active_mw);
+        // One die can work under any limit.
+        let fixed_mw = self.spec.idle_mw + self.spec.active_mw;
+        let allowed_mw = cap_mw.max(self.spec.lowest_mw()) - fixed_mw;
         let graded = self.thermal.as_ref().is_some_and(Thermal::is_graded);
         let goes_on = graded && self.in_force_mw.is_some();
         self.in_force_mw = Some(cap_mw);
@@ -149,7 +150,7 @@ impl Power {
             Some(pacing) => {
                 pacing.allow(allowed_mw);
                 if !goes_on {
-                    pacing.forget_credit();
+                    pacing.forget_saved();
                 }
             }
             None => self.pacing = Some(Box::new(self.paced_from_now(allowed_mw))),
@@ -240,11 +241,11 @@ impl Power {
     /// When a die may begin work that it could begin at `at` and that takes `duration_ns`; its energy is counted from then on.
     #[inline]
     pub fn begin(&mut self, work: DieWork, at: u64, duration_ns: u64) -> u64 {
-        let class = match work {
-            DieWork::Read => READS,
+        let who = match work {
+            DieWork::Read => FIRST,
             DieWork::Program | DieWork::Erase => BEHIND,
         };
-        self.begin_in(class, work, at, duration_ns)
+        self.begin_in(who, work, at, duration_ns)
     }
 
     /// The same of work that reads of the host go before, reads for moves too.
@@ -253,7 +254,7 @@ impl Power {
         self.begin_in(BEHIND, work, at, duration_ns)
     }
 
-    fn begin_in(&mut self, class: usize, work: DieWork, at: u64, duration_ns: u64) -> u64 {
+    fn begin_in(&mut self, who: usize, work: DieWork, at: u64, duration_ns: u64) -> u64 {
         let mw = match work {
             DieWork::Read => self.spec.read_mw,
             DieWork::Program => self.spec.program_mw,
@@ -267,33 +268,25 @@ impl Power {
         }
         let mut start = at;
         if let Some(pacing) = &mut self.pacing {
-            start = pacing.first_fit(class, at, duration_ns, mw);
-            pacing.spread(class, start, duration_ns, mw);
+            start = pacing.plan(who, at, duration_ns, mw);
         }
         self.spread(start, duration_ns, mw);
         start
     }
 
     fn spread(&mut self, start: u64, duration_ns: u64, mw: u64) {
-        let end = start + duration_ns;
-        let mut begin = start;
-        while begin < end {
-            let window = begin / self.spec.window_ns;
-            let part_end = end.min((window + 1) * self.spec.window_ns);
-            self.put(window, (part_end - begin) * mw);
-            begin = part_end;
+        for (window, ns) in parts(self.spec.window_ns, [start, start + duration_ns]) {
+            self.put(window, ns * mw);
         }
     }
 
     /// Puts energy into a window. The first of it wakes the controller.
     fn put(&mut self, window: u64, pj: u64) {
-        let woken_pj = match self.awake_pj {
-            0 => 0,
-            awake_pj if self.trace.used_pj(window) == 0 => awake_pj,
-            _ => 0,
-        };
-        self.energy.awake_pj += u128::from(woken_pj);
-        self.trace.put(window, pj + woken_pj);
+        if self.awake_pj > 0 && self.trace.used_pj(window) == 0 {
+            self.energy.awake_pj += u128::from(self.awake_pj);
+            self.trace.put(window, self.awake_pj);
+        }
+        self.trace.put(window, pj);
     }
 
     /// Units cross a channel from `at` on. Under a limit reads and programs have left room for it.
@@ -313,14 +306,20 @@ impl Power {
         self.at_once(at, self.spec.command_pj + link_pj)
     }
 
-    /// Energy used at one time, or as soon as there is room. Returns when.
-    fn at_once(&mut self, at: u64, pj: u64) -> u64 {
-        let at = match &mut self.pacing {
-            Some(pacing) => pacing.put(at, pj),
-            None => at,
-        };
-        self.put(at / self.spec.window_ns, pj);
-        at
+    /// Energy used at one time, or by and by as there is power for it. Returns when it has all.
+    fn at_once(&mut self, mut at: u64, mut pj: u64) -> u64 {
+        loop {
+            let taken_pj;
+            (at, taken_pj) = match &mut self.pacing {
+                Some(pacing) if pj > 0 => pacing.take_some(at, pj),
+                _ => (at, pj),
+            };
+            self.put(at / self.spec.window_ns, taken_pj);
+            pj -= taken_pj;
+            if pj == 0 {
+                return at;
+            }
+        }
     }
 }
 

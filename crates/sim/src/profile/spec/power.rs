@@ -37,6 +37,12 @@ impl PowerSpec {
     /// The part of the power for work that a limit keeps for the credit of lighter work.
     pub const CREDIT_PART: u64 = 40;
 
+    /// The lowest limit that holds, in mW.
+    pub fn lowest_mw(&self) -> u64 {
+        let die_mw = self.read_mw.max(self.program_mw).max(self.erase_mw);
+        Self::lowest_cap_mw(self.idle_mw + self.active_mw, die_mw)
+    }
+
     /// The lowest limit, in mW: beside what is always drawn and that part, one die can work.
     pub fn lowest_cap_mw(fixed_mw: u64, die_mw: u64) -> u64 {
         fixed_mw + (die_mw * Self::CREDIT_PART).div_ceil(Self::CREDIT_PART - 1)
