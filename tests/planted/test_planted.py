@@ -199,10 +199,16 @@ def test_its_page_and_that_of_its_fleet_are_written(
     assert fleet and (tmp_path / "fleet.html").stat().st_size
 
 
-def test_what_was_killed_goes_on(manifests: dict[str, dict[str, Any]], library: Path, told: Any) -> None:
+def test_what_was_killed_on_another_model_of_the_drive_is_refused_and_kept(
+    manifests: dict[str, dict[str, Any]], library: Path, told: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its steps, simulated again, leave the drive in another state: the rest would be of another drive."""
     run = run_of(manifests, "killed")
-    assert main(["resume", str(library / run)]) == 0
-    assert told("show", run)["status"] == "finished"
+    before = told("show", run)
+    assert main(["resume", str(library / run)]) == 2
+    assert "step 1" in capsys.readouterr().err
+    after = told("show", run)
+    assert (after["status"], after["steps"]) == (before["status"], before["steps"])
 
 
 @pytest.mark.parametrize(
