@@ -76,6 +76,7 @@ impl Profile {
             ("wear", self.wear.is_some()),
             ("idle", self.idle.is_some()),
             ("controller.move_us", self.controller.move_us.is_some()),
+            ("housekeeping", self.housekeeping.is_some()),
         ];
         if let Medium::Xpoint(_) = self.medium()? {
             let why = "a medium that is written in place has none of it";

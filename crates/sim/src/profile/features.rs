@@ -229,14 +229,12 @@ pub struct Idle {
     pub free_pct: Figure<f64>,
 }
 
-/// Work of the firmware that nothing else goes beside: what collection has changed in the map has to be safe before it erases, so that
-/// it writes its journal and checkpoints.
+/// The firmware stops to write its journal: what collection changed in the map must be safe before it erases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Housekeeping {
-    /// It stops for that after so many MiB that were moved for the host's writes, in the mean; the distances are drawn, each as
-    /// likely up to twice that. Not scaled.
+    /// Mean distance between two stops, in MiB moved for the host's writes. Distances are drawn evenly, up to twice the mean. Not scaled.
     pub every_mib: Figure<f64>,
-    /// How long it stops in the mean, in milliseconds; the lengths are drawn, twice as long half as often.
+    /// Mean length of a stop, in milliseconds. Lengths are drawn: longer by two thirds of the mean is half as frequent.
     pub pause_ms: Figure<f64>,
 }

@@ -40,6 +40,7 @@ impl Profile {
         let figures = [
             ("buffer.size_mib", true),
             ("collection.marks_kib", self.marks().is_some()),
+            ("collection.quantum_kib", self.marks().is_some()),
             ("housekeeping.every_mib", self.housekeeping.is_some()),
             ("idle.after_ms", self.idle.is_some()),
             ("power.window_ms", self.power.is_some()),

@@ -64,6 +64,11 @@ pub const MAPPING: &str = r#"
 [mapping]
 cache_mib = { value = 4.0, source = "chosen" }
 "#;
+const STOPS: &str = r#"
+[housekeeping]
+every_mib = { value = 16.0, source = "chosen" }
+pause_ms = { value = 0.5, source = "chosen" }
+"#;
 const UNITS: &str = r#"
 [mapping]
 unit_kib = { value = 16, source = "chosen" }
@@ -194,9 +199,23 @@ fn a_figure_that_cannot_be_is_refused_with_its_field_and_why() {
         (
             SPREAD,
             "per_million",
-            "2000000",
+            "500001",
             "spread.retry.per_million",
-            "at most",
+            "at most 500000",
+        ),
+        (
+            STOPS,
+            "every_mib",
+            "0.0",
+            "housekeeping.every_mib",
+            "above 0",
+        ),
+        (
+            STOPS,
+            "pause_ms",
+            "-1.0",
+            "housekeeping.pause_ms",
+            "above 0",
         ),
         (SPREAD, "at_most", "0", "spread.retry.at_most", "must be 1"),
         (MAPPING, "cache_mib", "0.0", "mapping.cache_mib", "above 0"),
@@ -368,6 +387,11 @@ fn what_does_not_go_together_is_refused() {
     for (text, field, why) in [
         (format!("{XPOINT}{SLC}"), "slc_cache", "written in place"),
         (format!("{XPOINT}{MAPPING}"), "mapping", "written in place"),
+        (
+            format!("{XPOINT}{STOPS}"),
+            "housekeeping",
+            "written in place",
+        ),
         (
             XPOINT.replace(
                 "[xpoint]",
