@@ -47,7 +47,7 @@ Change = Callable[[int, StepResult], StepResult]
 
 RATED = "sim:samsung-983-dct-960gb,scale=64"
 SLOWER = "sim:sata-tlc-enterprise,scale=64"
-TINY, SERVER = "sim:tiny-test,scale=4", "sim:nvme-tlc-enterprise,scale=32"
+TINY, SERVER = "sim:tiny-test,scale=4", "sim:nvme-tlc-enterprise,scale=64"
 READ = "--quick fill=true depths=1,8 seconds=200ms"
 BRIEF = (
     "--quick round_seconds=200ms least_seconds=200ms overwrites=0.5 most_seconds=20 "
@@ -160,6 +160,7 @@ SCENES = (
         rated=False,
         withheld=True,
     ),
+    Scene("tail", "modelled", "rate-limit", TINY, "--quick", "rate_under_1_ms_p99", rated=False),
     Scene(
         "ceiling",
         "search-ceiling",

@@ -141,7 +141,8 @@ def test_a_tile_has_no_rank_where_it_is_forbidden(scene: Scene, pages: Callable[
     assert tile.unranked is forbids(scene, "ranking")
     assert (place.rank is None) is forbids(scene, "ranking")
     if forbids(scene, "ranking"):
-        assert place.unfit == figure_of(read.folders[0], scene.figure).state
+        codes = figure_of(read.folders[0], scene.figure).codes
+        assert place.unfit == ", ".join(CATALOGUE[each].label for each in codes if "ranking" in CATALOGUE[each].forbids)
         assert not re.search(r"\d(st|nd|rd|th) of", tile.place)
         assert scene.kind.label in (tile.place.rpartition("not ranked: ")[2], *tile.labels)
     ranked = [each.shown.index for each in read.standings[scene.figure].ranked]
@@ -535,7 +536,7 @@ def test_a_picture_minds_what_it_draws(pages: Callable[[Scene], Read]) -> None:
 
 def test_figures_that_are_withheld_are_named(shelf: Shelf, tmp_path: Path) -> None:
     scene = SCENES_BY_NAME["moved"]
-    text = scene.drive.replace("scale=32", "scale=64")
+    text = scene.drive.replace("scale=64", "scale=16")
     runs = (shelf.of(scene), shelf.run(scene.method, f"{text},serial=MOVED2", scene.words))
     read = Read(runs)
     assert scene.figure not in read.standings, "neither has a value"

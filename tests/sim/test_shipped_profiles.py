@@ -30,7 +30,7 @@ GENERIC = {
     "tiny-test",
     "xpoint",
 }
-SOURCES = {"data-sheet", "measurement", "physics", "recalled", "fitted", "chosen"}
+SOURCES = {"data-sheet", "measurement", "physics", "recalled", "assumed", "fitted", "chosen"}
 REVIEWS = re.compile(r"review of (2014|2016|2019)|TheSSDReview|PC Perspective", re.IGNORECASE)
 """Figures measured in the reviews whose methods ssdlab repeats: the profiles are judged by them."""
 CAPACITY = re.compile(r"-(\d+(?:\.\d+)?)(gb|tb)$")

@@ -267,7 +267,7 @@ def model_text(summary: Summary) -> str:
     if drive is None or drive.scale is None:
         return ""
     size = f"at 1/{drive.scale} of its size" if drive.scale > 1 else "at scale 1"
-    text = [f"simulated {size}"]
+    text = [f"simulated {size}, its percentiles modelled"]
     if drive.effective_spare is not None:
         text.append(f"effective spare {share_text(drive.effective_spare)}")
     else:

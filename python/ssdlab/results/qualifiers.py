@@ -110,8 +110,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "modelled": Kind(
         "modelled",
-        "The tail is that of a model whose stalls are assumed by class of drive, "
-        "not that of the drive it is named after.",
+        "The tail comes from the profile's assumptions; it is no evidence about any real drive.",
         forbids=_NONE,
     ),
     "example": Kind(

@@ -16,6 +16,8 @@ pub enum Source {
     Physics,
     /// Remembered, not looked up.
     Recalled,
+    /// Nobody says it of this drive: taken for its class.
+    Assumed,
     /// Chosen so that the model meets something else that is known; `fitted_to` says what.
     Fitted,
     /// Chosen as one likes: of a drive that does not exist.

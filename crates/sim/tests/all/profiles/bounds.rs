@@ -1,8 +1,7 @@
 //! What no drive can be, in the tables that not every drive has.
 
 use super::TINY;
-use sim::profile::{PowerSetting, Settings};
-use sim::{Profile, Size};
+use sim::Profile;
 
 pub const SLC: &str = r#"
 [slc_cache]
@@ -419,36 +418,4 @@ fn what_does_not_go_together_is_refused() {
         let said = Profile::parse(&text).unwrap_err().to_string();
         assert!(said.starts_with(field) && said.contains(why), "{said}");
     }
-}
-
-#[test]
-fn a_power_setting_is_a_state_or_a_limit_that_the_drive_can_keep() {
-    let profile = Profile::parse(&format!("{TINY}{POWER}")).unwrap();
-    let cap = |setting| {
-        let mut spec = profile.spec(Size::default()).unwrap();
-        let power = Some(setting);
-        let settings = Settings {
-            power,
-            ..Settings::default()
-        };
-        profile.set(&mut spec, settings)?;
-        Ok::<_, sim::ProfileError>(spec.options.power.unwrap().cap_mw)
-    };
-    assert_eq!(cap(PowerSetting::State(1)).unwrap(), Some(3000));
-    assert_eq!(cap(PowerSetting::Watts(2.5)).unwrap(), Some(2500));
-    for (setting, why) in [
-        (PowerSetting::State(2), "power states 0 to 1"),
-        (
-            PowerSetting::Watts(1.4),
-            "below what the drive draws: 1.5 W idle",
-        ),
-        (PowerSetting::Watts(1.6), "0.2 W for one die"),
-        (PowerSetting::Watts(f64::NAN), "below"),
-    ] {
-        let said = cap(setting).unwrap_err().to_string();
-        assert!(said.starts_with("power is") && said.contains(why), "{said}");
-    }
-    let plain = Profile::parse(TINY).unwrap();
-    let said = plain.cap_mw(PowerSetting::Watts(10.0)).unwrap_err();
-    assert!(said.to_string().contains("no power model"), "{said}");
 }

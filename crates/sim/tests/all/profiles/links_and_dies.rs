@@ -1,6 +1,7 @@
-//! What no link carries, no die draws and no cell has.
+//! What no link carries, no die draws, no cell has and no state of power allows.
 
-use sim::Profile;
+use sim::profile::{PowerSetting, Settings};
+use sim::{Profile, Size};
 
 use super::TINY;
 use super::bounds::{POWER, changed};
@@ -101,4 +102,36 @@ fn power_that_cannot_be_is_refused_with_its_field_and_why() {
             "{key} = {value}: {said}"
         );
     }
+}
+
+#[test]
+fn a_power_setting_is_a_state_or_a_limit_that_the_drive_can_keep() {
+    let profile = Profile::parse(&format!("{TINY}{POWER}")).unwrap();
+    let cap = |setting| {
+        let mut spec = profile.spec(Size::default()).unwrap();
+        let power = Some(setting);
+        let settings = Settings {
+            power,
+            ..Settings::default()
+        };
+        profile.set(&mut spec, settings)?;
+        Ok::<_, sim::ProfileError>(spec.options.power.unwrap().cap_mw)
+    };
+    assert_eq!(cap(PowerSetting::State(1)).unwrap(), Some(3000));
+    assert_eq!(cap(PowerSetting::Watts(2.5)).unwrap(), Some(2500));
+    for (setting, why) in [
+        (PowerSetting::State(2), "power states 0 to 1"),
+        (
+            PowerSetting::Watts(1.4),
+            "below what the drive draws: 1.5 W idle",
+        ),
+        (PowerSetting::Watts(1.6), "0.2 W for one die"),
+        (PowerSetting::Watts(f64::NAN), "below"),
+    ] {
+        let said = cap(setting).unwrap_err().to_string();
+        assert!(said.starts_with("power is") && said.contains(why), "{said}");
+    }
+    let plain = Profile::parse(TINY).unwrap();
+    let said = plain.cap_mw(PowerSetting::Watts(10.0)).unwrap_err();
+    assert!(said.to_string().contains("no power model"), "{said}");
 }
