@@ -33,6 +33,7 @@ BAD = [
     ("library rebuld", "there is no command 'rebuld'", "Did you mean rebuild?"),
     (f"{MEASURE} --thread 4", "there is no option --thread", "Did you mean --threads?"),
     (f"{MEASURE} --secnds 4", "there is no option --secnds", "Did you mean --seconds?"),
+    (f"{MEASURE} --scale 64", "there is no option --scale", "sim:PROFILE,scale=16"),
     (f"{MEASURE} --numjobs 4", "there is no option --numjobs", "Use --threads (fio's numjobs)"),
     (f"{MEASURE} --runtime=5", "there is no option --runtime", "Use --seconds (fio's runtime)"),
     (f"{MEASURE} --rwmixread=70", "there is no option --rwmixread", "Use --read-pct (fio's rwmixread)"),

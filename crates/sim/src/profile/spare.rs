@@ -42,6 +42,7 @@ impl Profile {
             ("collection.marks_kib", self.marks().is_some()),
             ("collection.quantum_kib", self.marks().is_some()),
             ("housekeeping.every_mib", self.housekeeping.is_some()),
+            ("housekeeping.pause_ms", self.housekeeping.is_some()),
             ("idle.after_ms", self.idle.is_some()),
             ("power.window_ms", self.power.is_some()),
             ("power.limit_ms", self.power.is_some()),

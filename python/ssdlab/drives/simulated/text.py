@@ -89,7 +89,7 @@ class SimulatedText:
             name, equals, value = word.partition("=")
             if name in _READERS and not equals:
                 raise UsageError(
-                    f"{text} gives {name} no value", f"write it so: {name}={_EXAMPLES[name]}", target=text
+                    f"{text} gives {name} no value", f"write it so: {name}={EXAMPLES[name]}", target=text
                 )
             if name not in _READERS:
                 raise unknown("option of a simulated drive", name, _READERS)
@@ -211,7 +211,7 @@ def _named(name: str, value: str) -> str:
     return value
 
 
-_EXAMPLES = {
+EXAMPLES = {
     "scale": "16",
     "spare": "25%",
     "power": "10W",
