@@ -6,6 +6,7 @@ import pytest
 
 from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.report.drive_count import among, compared
+from ssdlab.report.runs import called
 from ssdlab.results.schema import DriveInfo, VariantInfo
 
 PRO = "sim:samsung-950-pro-512gb"
@@ -14,14 +15,16 @@ TINY, TLC, QLC = "sim:tiny-test", "sim:nvme-tlc-client", "sim:nvme-qlc-client"
 
 def simulated(text: str) -> DriveInfo:
     found = identity_of(SimulatedText.parse(text))
-    return DriveInfo(
+    stored = DriveInfo(
         text=text,
         kind="sim",
         id=found.consent_id,
         name=found.model or "",
         capacity_bytes=found.capacity_bytes,
         logical_block_bytes=found.logical_block_bytes,
+        identity={"kind": "sim"},
     )
+    return called(stored)
 
 
 def real(serial: str, *words: str, **asked: str) -> DriveInfo:
@@ -69,7 +72,7 @@ def real(serial: str, *words: str, **asked: str) -> DriveInfo:
         ),
         (
             [*map(simulated, (f"{TINY},spare=0.25", TINY))],
-            "simulated tiny-test, 25 % spare (also as it is)",
+            "tiny-test, 25 % spare (also as it is)",
             "1 drive",
         ),
         (
@@ -79,13 +82,13 @@ def real(serial: str, *words: str, **asked: str) -> DriveInfo:
         ),
         (
             [*map(simulated, (f"{PRO},scale=64", PRO, f"{PRO},scale=64,write-cache=off"))],
-            f"simulated {PRO[4:]}, 1/64 of its size (also in full size and with write cache off)",
+            "Samsung 950 Pro 512 GB (also in full size and with write cache off)",
             "1 drive",
         ),
         # A name may say what it likes: what a state is, its variant tells.
         (
             [*map(simulated, (PRO, f"{PRO},power=4W"))],
-            f"simulated {PRO[4:]} (also at most 4 W)",
+            "Samsung 950 Pro 512 GB (also at 4 W)",
             "1 drive",
         ),
         (
@@ -94,7 +97,7 @@ def real(serial: str, *words: str, **asked: str) -> DriveInfo:
             "1 drive",
         ),
         # Two of one model are two.
-        ([*map(simulated, (TINY, f"{TINY},seed=2"))], "simulated tiny-test and simulated tiny-test", ""),
+        ([*map(simulated, (TINY, f"{TINY},seed=2"))], "tiny-test and tiny-test", ""),
     ],
 )
 def test_states_of_a_drive_are_no_drives(drives: list[DriveInfo], title: str, count: str) -> None:
@@ -103,5 +106,5 @@ def test_states_of_a_drive_are_no_drives(drives: list[DriveInfo], title: str, co
 
 
 def test_a_simulated_drive_names_its_spare_in_percent() -> None:
-    assert simulated(f"{TINY},spare=0.25").name == "simulated tiny-test, 25 % spare"
-    assert simulated(f"{TINY},spare=6.7%").name == "simulated tiny-test, 6.7 % spare"
+    assert simulated(f"{TINY},spare=0.25").name == "tiny-test, 25 % spare"
+    assert simulated(f"{TINY},spare=6.7%").name == "tiny-test, 6.7 % spare"

@@ -240,7 +240,7 @@ def test_parts_that_had_the_drive_in_other_sizes_have_its_look_in_each_variant(t
     assert seen[0] == seen[1] != seen[2] == seen[3]
     assert (
         compared(each.drive for each in report_runs.shown(made))
-        == "simulated tiny-test (also with 25 % spare)"
+        == "tiny-test (also with 25 % spare)"
     )
 
 

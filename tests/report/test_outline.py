@@ -125,7 +125,7 @@ def test_a_declared_review_has_the_title_that_it_was_given(written: Path) -> Non
     html = written.read_text()
     assert "<h1>Two &amp; &lt;drives&gt;</h1>" in html
     (subtitle,) = re.findall(r'<p class="subtitle">(.*?)</p>', html)
-    assert "nvme-tlc-enterprise" in subtitle and "nvme-tlc-client" in subtitle
+    assert "TLC NVMe enterprise" in subtitle and "TLC NVMe client" in subtitle
 
 
 def test_tiles_are_the_figures_of_the_manifests_best_first(compared: Path, written: Path) -> None:
@@ -224,7 +224,7 @@ def test_claims_are_true_false_or_not_measured(written: Path) -> None:
         (
             "elm",
             "peak_random_read_iops",
-            "no drive of this page is called 'elm'; there are: simulated nvme-tlc-enterprise",
+            "no drive of this page is called 'elm'; there are: TLC NVMe enterprise",
         ),
         (None, "steady_random_write_iops", "no run of this page has a value of it"),
         (None, "fill_mb_s", "no run of this page has a value of it"),

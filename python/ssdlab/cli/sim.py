@@ -24,12 +24,12 @@ def list_profiles(*, json: bool = False) -> None:
     import ssdlab._core as _core
     from ssdlab.drives.simulated.profiles import profiles
 
-    known = [_core.check_profile(text)["profile"] for text in profiles().values()]
+    known = [{"id": name} | _core.check_profile(text)["profile"] for name, text in profiles().items()]
     if json:
         print_json({"schema": "ssdlab.profiles/1", "profiles": known})
         return
     rows = [
-        (profile["name"], capacity_text(profile["capacity_bytes"]["value"]), profile["about"])
+        (profile["id"], capacity_text(profile["capacity_bytes"]["value"]), f"{profile['name']}: {profile['about']}")
         for profile in known
     ]
     print_table(rows, ("profile", "capacity", "what it stands for"), right=(1,))

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import counted
-from ssdlab.report.runs import drive_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Sequence
 
     from ssdlab.drives.simulated.text import SimulatedText
     from ssdlab.results.schema import DriveInfo
 
     _State = tuple[tuple[str, str], ...]
 
-_PHRASES = {"scale": "at {}", "power_limit": "at {}", "power": "{}"}
-"""What is said of a state, by what it is; `power` is that of a simulated drive: ``at most 10 W``."""
+_PHRASES = dict.fromkeys(("scale", "power_limit", "power"), "at {}")
+"""What is said of a state, by what it is; `power` is that of a simulated drive."""
 _OTHERS = "with {}"
 _VARIANTS = ("usable", "spare", "power_limit", "write_cache", "lba_format")
 """In the order in which a variant has its words."""
@@ -56,8 +55,10 @@ def _simulated(drive: DriveInfo) -> SimulatedText | None:
 def _states_of(drive: DriveInfo) -> _State:
     """Return the words of a drive's state as its name has them, each with what it is; empty: not known."""
     if drive.text.startswith(SIMULATED_PREFIX):
-        text = _simulated(drive)
-        words, kinds = tuple(drive_name(drive).split(", ")[1:]), () if text is None else text.states()
+        if (text := _simulated(drive)) is None:
+            return ()
+        words = (*((f"1/{text.scale} of its size",) if text.scale > 1 else ()), *drive.name.split(", ")[1:])
+        kinds = text.states()
     elif drive.variant is not None:
         words, kinds = drive.variant.words, tuple(each for each in _VARIANTS if each in drive.variant.asked)
     else:
@@ -76,7 +77,7 @@ def compared(drives: Iterable[DriveInfo]) -> str:
     """Return the title of a page of these drives: their names, or how many, with their further states."""
     states = _states(drives)
     if len(states) <= _IN_TITLE:
-        return " and ".join(f"{next(iter(own))}{_brackets(_further(own))}" for own in states.values())
+        return " and ".join(f"{own[0][0]}{_brackets(_further(own))}" for own in states.values())
     several = [own for own in states.values() if len(own) > 1]
     title = f"{len(states)} drives compared"
     if len(several) > 1:
@@ -84,18 +85,20 @@ def compared(drives: Iterable[DriveInfo]) -> str:
     return f"{title}, one {_further(several[0])}" if several else title
 
 
-def _states(drives: Iterable[DriveInfo]) -> dict[str, dict[str, _State]]:
-    """Return of each drive its states by what it is called in them, in the order of the page."""
-    found: dict[str, dict[str, _State]] = {}
+def _states(drives: Iterable[DriveInfo]) -> dict[str, list[tuple[str, _State]]]:
+    """Return of each drive what it is called in each of its states, and these, in the order of the page."""
+    found: dict[str, list[tuple[str, _State]]] = {}
     for drive in drives:
-        found.setdefault(drive_of(drive), {}).setdefault(drive_name(drive), _states_of(drive))
+        own, state = found.setdefault(drive_of(drive), []), (drive.name, _states_of(drive))
+        if state not in own:
+            own.append(state)
     return found
 
 
-def _further(states: Mapping[str, _State]) -> str:
+def _further(states: Sequence[tuple[str, _State]]) -> str:
     """Say in what further states a drive stands there: ``also at 10 W and with 25 % spare``."""
-    first, *others = states.values()
-    phrases = dict.fromkeys(_state(state, first) for state in others)
+    (_, first), *others = states
+    phrases = dict.fromkeys(_state(state, first) for _, state in others)
     return f"also {' and '.join(phrases)}" if phrases else ""
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.model.errors import LabError
 from ssdlab.report.charts import RunStyle
 from ssdlab.report.links import link_of
 from ssdlab.report.looks import further_shapes, looks_of
+from ssdlab.results.catalogue_row import size_of
 from ssdlab.results.schema import ResultBase
 from ssdlab.results.store import short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo, Manifest
@@ -165,7 +167,7 @@ def labels_of(runs: Sequence[Run], columns: Sequence[Column]) -> list[str]:
         for own in alike.values():
             counts = Counter(method for at in own for method in methods[at])
             # Two drives are two whatever their methods; of one drive its runs of several methods are one.
-            clashing = [at for at in own if not number or any(counts[method] > 1 for method in methods[at])]
+            clashing = [at for at in own if number < _OF_DRIVES or any(counts[method] > 1 for method in methods[at])]
             extra = {at: more(columns[at], firsts[at]) for at in clashing}
             if len(set(extra.values())) > 1:
                 for at, text in extra.items():
@@ -202,6 +204,7 @@ def _id(column: Column, first: Run) -> str:
 
 
 _FURTHER: tuple[Callable[[Column, Run], str], ...] = (
+    lambda _, first: f"at 1/{scale}" if (scale := size_of(first.manifest)[0]) > 1 else "in full size",
     lambda column, _: column.subject.drive,
     _repeat,
     _name,
@@ -212,11 +215,15 @@ _FURTHER: tuple[Callable[[Column, Run], str], ...] = (
     _id,
 )
 """What tells columns apart, the more telling first; what is the same of all of them is not said."""
+_OF_DRIVES = 2
+"""So many of them, the first, tell drives apart."""
 
 
 R = TypeVar("R", bound=ResultBase)
-_SPARE = re.compile(r", \S+ (?:% spare|of its medium spare)")
-"""In the name of a simulated drive; earlier versions named the share of the medium."""
+_SIMULATED = "simulated "
+_SCALE = re.compile(r", 1/\d+ of its size")
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
+"""The editor calls every drive what its profile or record does."""
 _ENGINES = {"sync": "threads", "uring": "io_uring", "sim": "simulated"}
 
 
@@ -262,24 +269,40 @@ def engine_words(engine: str) -> str:
     return _ENGINES.get(engine, engine)
 
 
-def drive_name(drive: DriveInfo) -> str:
-    """Return what a reader calls the drive; a file on a file system is called so."""
+def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
+    """Return a drive by the name that a reader knows it by, and behind it in what it is a variant.
+
+    A page says once at what scale its drives are simulated; no name has it.
+
+    Parameters
+    ----------
+    drive
+        As its run stored it.
+    names
+        What the editor calls drives, by identifier or what the user named them; of others their own.
+    """
+    words = drive.variant.words if drive.variant is not None else ()
+    name = drive.name
+    if drive.capabilities.made_to_order:
+        name, *own = _SCALE.sub("", name).removeprefix(_SIMULATED).split(", ")
+        # It is made in another size by its spare area: the page has the size that was asked for.
+        sized = bool(drive.variant and drive.variant.made and set(drive.variant.asked) <= {"usable", "spare"})
+        words = words if sized else tuple(own)
+    else:
+        name = name.removesuffix("".join(f", {word}" for word in words))
     if drive.capabilities.on_file_system:
-        return f"File {drive.name}"
-    # A simulated drive is made in another size by its spare area: the page has the size that was asked for.
-    variant = drive.variant
-    if variant is None or not variant.made or set(variant.asked) - {"usable", "spare"}:
-        return drive.name
-    return _SPARE.sub("".join(f", {word}" for word in variant.words), drive.name)
+        name = f"File {name}"
+    name = next((names[key] for key in (drive.id, drive.text) if key in names), name)
+    return drive.model_copy(update={"name": ", ".join((name, *words))})
 
 
-def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
-    """Give every run its look, in the order they were asked for.
+def shown(runs: Sequence[Run], names: Mapping[str, str] = NO_NAMES) -> tuple[Shown, ...]:
+    """Give every run its look, in the order they were asked for; `names` are the editor's, see `called`.
 
     The first column of a drive in a method is filled; a further one (another engine, another day, another
     review) is hollow and dotted.
     """
-    drives = _drives([run.manifest for run in runs])
+    drives = [called(drive, names) for drive in _drives([run.manifest for run in runs])]
     looks = looks_of(map(_entry, drives))
     columns = columns_of(runs, _subjects(runs, drives))
     named = dict(zip(map(id, columns), labels_of(runs, columns), strict=True))
@@ -309,7 +332,7 @@ def _subjects(runs: Sequence[Run], drives: Sequence[DriveInfo]) -> list[Subject]
         Subject(
             _entry(drive),
             drive.id,
-            (drive_name(drive), *((engine_words(run.manifest.engine),) if several else ())),
+            (drive.name, *((engine_words(run.manifest.engine),) if several else ())),
         )
         for run, drive in zip(runs, drives, strict=True)
     ]

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use workload::Op;
+use workload::random::mix;
 
 use crate::drive::kind::{Kind, each};
 use crate::ftl::{MapCounts, Translation};
@@ -96,7 +97,9 @@ impl AnyDrive {
             spread.seed = seed;
         }
         if let Some(housekeeping) = &mut spec.options.housekeeping {
-            housekeeping.seed = seed;
+            // Drives of several profiles do not stop at one time, as they would by the seed alone.
+            let name = profile.name.bytes();
+            housekeeping.seed = name.fold(seed, |key, byte| mix(key, byte.into()));
         }
         let collection = profile.collection.as_ref();
         let rule = collection.map_or(Rule::Greedy, |collection| collection.rule.value);

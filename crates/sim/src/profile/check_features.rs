@@ -57,6 +57,13 @@ impl Profile {
             let (every, pause) = (&housekeeping.every_mib, &housekeeping.pause_ms);
             positive("housekeeping.every_mib", every.value, 1e6)?;
             positive("housekeeping.pause_ms", pause.value, 1e4)?;
+            let often = "must be at least 1: collection moves a page of every die at once";
+            require(
+                every.value >= 1.0,
+                "housekeeping.every_mib",
+                every.value,
+                often,
+            )?;
         }
         if let Some(idle) = &self.idle {
             positive("idle.after_ms", idle.after_ms.value, 1e9)?;

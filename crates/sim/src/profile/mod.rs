@@ -64,7 +64,7 @@ impl ProfileError {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Name by which it is asked for; carries the capacity unless it is a generic one.
+    /// What readers call the drive.
     pub name: String,
     /// Other, shorter names.
     #[serde(default)]

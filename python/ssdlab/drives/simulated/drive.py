@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.drives.simulated.profiles import check_profile, naming, profile_text, profiles
+from ssdlab.drives.simulated.profiles import check_profile, naming, profile_id, profile_text, profiles
 from ssdlab.drives.simulated.state import KeepableState, StateFile
 from ssdlab.drives.simulated.telemetry import Heat, Power, SimulatedTelemetry, samples_of
 from ssdlab.drives.simulated.text import SimulatedText
@@ -435,17 +435,16 @@ def _make(text: SimulatedText) -> _core.SimulatedDrive:
 def identity_of(text: SimulatedText) -> Identity:
     """Return who a simulated drive is, without making it; the same text is the same drive."""
     made = _made_of(text)
-    name = made["profile"]["name"]
     return Identity(
         path=str(text),
-        name=name,
+        name=profile_id(text.profile),
         kind="sim",
         consent_id=text.drive,
         capacity_bytes=made["capacity_bytes"],
         logical_block_bytes=made["logical_block_bytes"],
         physical_block_bytes=_UNIT_BYTES,
         serial=text.serial,
-        model=", ".join([f"simulated {name}", *text.variant(made)]),
+        model=", ".join([f"simulated {made['profile']['name']}", *text.variant(made)]),
         firmware=text.firmware,
         rotational=False,
     )

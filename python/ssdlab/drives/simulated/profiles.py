@@ -52,13 +52,26 @@ def profile_text(name: str) -> str:
         text = read_document(user_path(name), "profile", "name a TOML file, or see `ssdlab sim list`")
         parse_toml(text, name)
         return text
+    return profiles()[profile_id(name)]
+
+
+def profile_id(name: str) -> str:
+    """Return by which a profile is asked for: its own name for an alias, the name of the file of a path.
+
+    Raises
+    ------
+    UsageError
+        There is none of that name.
+    """
+    if is_path(name):
+        return Path(name).stem
     known = profiles()
-    if name not in known:
-        by_alias = _aliases(known)
-        if name not in by_alias:
-            raise unknown("profile", name, known, elsewhere="see `ssdlab sim list`")
-        name = by_alias[name]
-    return known[name]
+    if name in known:
+        return name
+    by_alias = _aliases(known)
+    if name not in by_alias:
+        raise unknown("profile", name, known, elsewhere="see `ssdlab sim list`")
+    return by_alias[name]
 
 
 def check_profile(name: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401 - those of the native side

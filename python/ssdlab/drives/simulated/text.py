@@ -158,7 +158,7 @@ class SimulatedText:
             # As chosen, to a hundredth of a percent: whole units are a little less or more.
             yield f"{fixed_share_text(round(made['spare'], 4))} spare"
         if self.power is not None:
-            yield f"at most {made['power_cap_w']:g} W"
+            yield f"{made['power_cap_w']:g} W"
         if self.trim is not None:
             yield f"trims {self.trim}"
         if self.write_cache is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.units import and_listed, block_text, capacity_text
 from ssdlab.report.drive_count import compared
-from ssdlab.report.runs import drive_name, engine_words, entries
+from ssdlab.report.runs import engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
 from ssdlab.report.sections.specifications import fact, interface
 from ssdlab.report.source import is_unended
@@ -53,7 +53,7 @@ def _tool(manifest: Manifest) -> str:
 
 
 _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
-    ("Drive", lambda m: drive_name(m.drive)),
+    ("Drive", lambda m: m.drive.name),
     ("Kind", lambda m: m.drive.words),
     ("Path", lambda m: m.drive.text),
     ("Identity", lambda m: m.drive.id),

@@ -211,6 +211,13 @@ fn a_figure_that_cannot_be_is_refused_with_its_field_and_why() {
         ),
         (
             STOPS,
+            "every_mib",
+            "0.5",
+            "housekeeping.every_mib",
+            "at least 1",
+        ),
+        (
+            STOPS,
             "pause_ms",
             "-1.0",
             "housekeeping.pause_ms",
