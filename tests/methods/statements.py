@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ssdlab.report.sections.cards import cards
 
 from methods.on_simulated import proofs_of, rateable
 from ssdlab.lab.outcome import read_result, shown_by
 from ssdlab.lab.presented.marked import findings_of
 from ssdlab.lab.rated_shares import rated_shares
 from ssdlab.report.runs import shown
-from ssdlab.report.sections.cards import cards
 from ssdlab.report.sections.provenance import what_was_done
 from ssdlab.report.source import Run, read_run
 from ssdlab.report.view import Section

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ssdlab.report.sections.cards import cards
 
 from methods.on_simulated import rateable, run
 from methods.quick_runs import QuickResult
@@ -25,7 +26,6 @@ from ssdlab.lab.presented.points import points_findings
 from ssdlab.lab.presented.steady import check_claim
 from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.methods.sweeps.result import findings as peak_findings
-from ssdlab.report.sections.cards import cards
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import moved
 from ssdlab.results.qualifiers import CATALOGUE

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ssdlab.report.sections.cards import cards
 
 from methods.on_simulated import SMALL, findings_of, proofs_of, rateable, run
 from ssdlab import _core, measure
@@ -22,7 +23,6 @@ from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.options import MeasureOptions
 from ssdlab.report.runs import shown as runs_shown
-from ssdlab.report.sections.cards import cards
 from ssdlab.report.source import read_run
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import PREPARED, OnePassProof, PlacedProof

@@ -31,9 +31,9 @@ from ssdlab.report.heads import heads_of
 from ssdlab.report.outline import Outline
 from ssdlab.report.runs import Shown
 from ssdlab.report.sections import conclusion
-from ssdlab.report.sections.cards import Line
 from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.header import Header
+from ssdlab.report.sections.top import Bar, top
 from ssdlab.report.source import Reported
 from ssdlab.report.standings import Standing, standings
 from ssdlab.results.metric import Metric
@@ -328,26 +328,15 @@ class Read:
         found = [each for each in self.arranged[0].banners if each.kind == "mark"]
         return [notice.what for banner in found for notice in banner.notices]
 
-    def lines(self, run: int, name: str) -> list[Line]:
-        """What the cards say of a figure of a run."""
-        order = self.arranged[1]
-        found = (one for card in (*order.tiles, *order.more) for one in card.lines)
-        return [one for one in found if (one.shown.index, one.figure.name) == (run, name)]
+    def bar(self, run: int, name: str) -> Bar:
+        """Its bar at the top of a page whose review wants the figure there."""
+        (chart,) = top(self.placed, self.standings, [name]).charts
+        (found,) = [each for each in chart.bars if each.shown.index == run]
+        return found
 
-    def labels(self, run: int) -> list[str]:
-        """What the cards say of a run, with each label in a text of its own."""
-        order = self.arranged[1]
-        found = (one for card in (*order.tiles, *order.more) for one in card.lines)
-        return [
-            text
-            for one in found
-            if one.shown.index == run
-            for text in (one.text, one.place, *one.labels, *one.beside)
-        ]
-
-    def verdict(self, name: str) -> str:
-        """What the verdict says of a figure."""
-        return " ".join(each.text for each in self.arranged[1].verdict if each.name == name)
+    def sentences(self, name: str) -> str:
+        """What the top of such a page says."""
+        return " ".join(top(self.placed, self.standings, [name]).sentences)
 
     def conclusion(self, run: int) -> str:
         """What the conclusion says of the drive of a run."""

@@ -31,7 +31,7 @@ def test_a_figure_leads_to_the_chart_and_button_that_draw_its_value(measured: so
 
 
 @pytest.mark.outside
-def test_a_clause_presses_the_button_that_shows_its_figure(
+def test_the_title_of_a_figure_presses_the_button_that_shows_its_figure(
     web_browser: Browser, measured: source.Run, tmp_path: Path
 ) -> None:
     manifest = measured.manifest
@@ -42,7 +42,7 @@ def test_a_clause_presses_the_button_that_shows_its_figure(
     web_browser.drawn()
     pressed = "document.querySelector('#qd1-bars button[data-group=view][aria-pressed=true]').textContent"
     assert web_browser.run(pressed) == "IOPS, 4 KiB"
-    web_browser.run("document.querySelector('.verdict a[data-figure=qd1_sequential_read_mb_s]').click()")
+    web_browser.run("document.querySelector('.top-chart a[data-figure=qd1_sequential_read_mb_s]').click()")
     web_browser.until(f"{pressed} === 'MB/s, 128 KiB'")
     web_browser.until("location.hash.startsWith('#qd1-bars;') && location.hash.endsWith('view=3')")
     assert not web_browser.complaints

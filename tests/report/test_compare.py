@@ -74,7 +74,7 @@ def test_what_makes_runs_unlike_is_said_first(
     unlike = "Runs of one method are not alike: parameters seconds=60, not the preset's; quick; "
     assert unlike in text
     assert text.index(unlike) < text.index("more threads than cores")
-    assert "Quick run" in text
+    assert "quick runs: 1 of 2" in text
 
 
 def test_simulated_drives_of_unlike_scale_are_unlike(
@@ -190,23 +190,23 @@ def test_a_review_over_several_drives_is_named_by_itself(make_run: Callable[...,
 
 
 @pytest.mark.parametrize(
-    ("scales", "quick", "badges"),
+    ("scales", "quick", "line"),
     [
-        ((4, 4), 2, ["Simulated at 1/4 of its size", "Quick run"]),
-        ((1, 64), 1, ["Simulated at 1/64 and full size", "Quick runs: 1 of 2"]),
-        ((4, 64), 0, ["Simulated at 1/4 and 1/64 of its size"]),
-        ((1, 1), 0, []),
+        ((4, 4), 2, ["simulated at 1/4 of their size", "quick run: indicative only"]),
+        ((1, 64), 1, ["simulated at 1/64 and full size", "quick runs: 1 of 2"]),
+        ((4, 64), 0, ["simulated at 1/4 and 1/64 of their size"]),
+        ((1, 1), 0, ["simulated drive"]),
     ],
 )
 @pytest.mark.long
 def test_what_is_smaller_or_shorter_is_said_at_the_top(
-    make_run: Callable[..., Path], scales: tuple[int, int], quick: int, badges: list[str]
+    make_run: Callable[..., Path], scales: tuple[int, int], quick: int, line: list[str]
 ) -> None:
     folders = [
         make_run(**of_suite(f"sim:tiny-test,scale={scale},seed={at + 1}", f"T{at}", "one"), quick=at < quick)
         for at, scale in enumerate(scales)
     ]
-    assert list(header(placed(*folders)).badges)[1:] == badges
+    assert [text for text, _ in header(placed(*folders)).line[:-1]] == line
 
 
 def test_a_run_set_shorter_than_its_method_asks_says_so_at_the_top(make_run: Callable[..., Path]) -> None:
@@ -214,15 +214,15 @@ def test_a_run_set_shorter_than_its_method_asks_says_so_at_the_top(make_run: Cal
     seconds = ParameterInfo(name="seconds", unit="s", reason="", default=60.0, quick=2.0)
     method = run.manifest.method.model_copy(update={"parameters": (seconds,)})
 
-    def badges(value: float, *departed: str) -> tuple[str, ...]:
+    def line(value: float, *departed: str) -> list[str]:
         departures = tuple(Departure(code=code, what="") for code in departed)
         changes = {"method": method, "params": {"seconds": value}, "departures": departures}
         set_so = replace(run, manifest=run.manifest.model_copy(update=changes))
-        return header(shown([set_so])).badges
+        return [text for text, _ in header(shown([set_so])).line]
 
-    said = "Shorter than the method asks for"
-    assert badges(1.0)[-1] == said
-    assert said not in badges(60.0) and said not in badges(1.0, "parameter-seconds")
+    said = "shorter than the method asks for"
+    assert said in line(1.0)
+    assert said not in line(60.0) and said not in line(1.0, "parameter-seconds")
 
 
 def test_what_drives_went_through_is_said_once_for_methods_where_it_is_the_same(

@@ -238,10 +238,7 @@ def test_parts_that_had_the_drive_in_other_sizes_have_its_look_in_each_variant(t
         made.append(replace(one, manifest=one.manifest.model_copy(update={"member": member})))
     seen = [(each.style.colour, each.style.shape) for each in report_runs.shown(made)]
     assert seen[0] == seen[1] != seen[2] == seen[3]
-    assert (
-        compared(each.drive for each in report_runs.shown(made))
-        == "tiny-test (also with 25 % spare)"
-    )
+    assert compared(each.drive for each in report_runs.shown(made)) == "tiny-test (also with 25 % spare)"
 
 
 def test_a_fifth_run_of_a_drive_has_no_other_drives_look(tmp_path: Path) -> None:

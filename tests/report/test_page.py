@@ -180,12 +180,12 @@ def test_what_leads_a_page_are_figures_and_findings(
     shorter = [each for each in manifest.departures if each.code.startswith("parameter-")]
     assert len(shorter) > 1 and manifest.warnings, "the scene is a run with much to mind"
     text = html(folder)
-    card, banner = text.index('class="card"'), text.index('class="banner')
-    assert card < banner < text.index("<h2>")
+    chart, banner = text.index('class="top-chart"'), text.index('class="banner')
+    assert chart < banner < text.index("<h2>")
     assert shown.count("quick: ") == 1, "one sentence, not a line for each"
     assert all(each.what in shown for each in shorter)
     told = Page.of(text[: text.index("<h2>")]).text
-    assert told.count("Quick run") == 1 and not any(each.what in told for each in shorter)
+    assert told.count("quick run") == 1 and not any(each.what in told for each in shorter)
     for each in shorter:
         name = each.code.removeprefix("parameter-")
         assert re.search(rf"<td[^>]*>{name}</td>", text), "it stands among the parameters, with its default"

@@ -24,6 +24,7 @@ from ssdlab.report.outline import Chapter, Outline
 from ssdlab.report.pictures import pressings
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import AsBefore, Panel, PanelTable
+from ssdlab.report.sections.top import Top
 from ssdlab.report.view import Figure, Section
 from ssdlab.results.cells import Table, words
 
@@ -151,7 +152,9 @@ def test_a_table_that_stood_before_is_referred_to() -> None:
     chart = BarsChart((BarsView("", Axis("IOPS", "iops"), "higher", ()),))
     first = Figure("a", "Depths", "", "", chart, (alike,), ())
     section = Section("s", "S", (), (0,), (first, replace(first, id="b", title="Bars")))
-    order = on_paper.on_paper(Outline((), (), (), (), (), (Chapter("", "", "", (section,)),)), 1)
+    order = on_paper.on_paper(
+        Outline(Top((), (), (), Table("", (), ())), (), (Chapter("", "", "", (section,)),)), 1
+    )
     (one, other) = order.sections[0].figures
     assert (one.tables, one.left) == ((alike,), ())
     assert (other.tables, other.left) == ((), ("Rates: as under Depths.",))

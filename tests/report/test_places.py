@@ -11,7 +11,7 @@ import pytest
 from ssdlab.analysis.places import places
 from ssdlab.report import source
 from ssdlab.report.runs import shown
-from ssdlab.report.sections.cards import tiles
+from ssdlab.report.sections.top import top
 from ssdlab.report.standings import standings
 from ssdlab.results.schema import Metric
 
@@ -31,7 +31,7 @@ def test_what_is_level_with_the_best_of_a_place_shares_it(ordered: list[float], 
     assert places(ordered) == found
 
 
-def test_a_drive_without_a_figure_stands_behind_and_so_does_a_tile_without_any(
+def test_what_no_drive_has_a_value_of_is_no_chart(
     make_run: Callable[..., Path],
 ) -> None:
     runs = []
@@ -43,39 +43,32 @@ def test_a_drive_without_a_figure_stands_behind_and_so_does_a_tile_without_any(
         )
         runs.append(replace(run, result=run.result.model_copy(update={"scalars": figures})))
     placed = shown(runs)
-    (first, second), _ = tiles(placed, standings(placed), ())
-    assert (first.names, second.names) == (("b",), ())
-    assert [line.shown.index for line in first.lines] == [1, 0]
+    (chart,) = top(placed, standings(placed), ()).charts
+    assert chart.names == ("b",)
+    assert [bar.shown.index for bar in chart.bars] == [1]
 
 
-def said_of(make_run: Callable[..., Path], *values: float) -> list[tuple[int | None, str]]:
-    """Rank and distance of drives with these values of a figure."""
+def foot_of(make_run: Callable[..., Path], *values: float) -> tuple[list[int | None], str]:
+    """Ranks of drives with these values of a figure, and what stands below their bars."""
     runs = []
     for at, value in enumerate(values):
         run = source.read_run(make_run(drive={"id": str(at), "name": f"N{at}", "kind": "block"}))
         figure = Metric(name="x_iops", label="x", value=value, unit="IOPS", better="higher")
         runs.append(replace(run, result=run.result.model_copy(update={"scalars": (figure,)})))
-    standing = standings(shown(runs))["x_iops"]
-    return [(place.rank, standing.distance(place)) for place in standing.places]
+    placed = shown(runs)
+    found = standings(placed)
+    (chart,) = top(placed, found, ()).charts
+    return [place.rank for place in found["x_iops"].places], chart.foot
 
 
-def test_a_tile_says_who_is_level_and_ranks_them_alike(make_run: Callable[..., Path]) -> None:
-    why = "0.30 % apart, and less than 1 % is level"
-    assert said_of(make_run, 100_000.0, 99_700.0, 50_000.0) == [
-        *[(1, f"1st of 3, level with 1 other: {why}")] * 2,
-        (3, "3rd of 3, 49.8 % behind the one before"),
-    ]
+def test_who_is_level_stands_below_the_bars(make_run: Callable[..., Path]) -> None:
+    assert foot_of(make_run, 100_000.0, 99_700.0, 50_000.0) == ([1, 1, 3], "N0 and N1 level (within 1 %)")
+    assert foot_of(make_run, 100_000.0, 100_000.0) == ([1, 1], "N0 and N1 level (they are equal)")
+    assert foot_of(make_run, 100_000.0, 50_000.0) == ([1, 2], "")
 
 
-def test_drives_of_one_value_are_told_to_be_equal(make_run: Callable[..., Path]) -> None:
-    found = said_of(make_run, 100_000.0, 100_000.0)
-    assert found == [(1, "1st of 2, level with the other: they are equal")] * 2
-
-
-@pytest.mark.parametrize(
-    ("name", "title"), [("simulated tiny-test", "Simulated tiny-test"), ("scratch.img", "scratch.img")]
-)
-def test_a_title_begins_with_a_capital_but_a_name_stays(
+@pytest.mark.parametrize(("name", "title"), [("Elm E8", "Elm E8"), ("scratch.img", "scratch.img")])
+def test_a_title_is_the_name_as_it_is(
     make_run: Callable[..., Path], html: Callable[..., str], name: str, title: str
 ) -> None:
     text = html(make_run(drive={"id": "1", "name": name, "kind": "block"}))

@@ -16,9 +16,9 @@ from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim
 from ssdlab.report.runs import Shown, shown
-from ssdlab.report.sections import conclusion, verdict
-from ssdlab.report.sections.cards import Line, cards, tiles
+from ssdlab.report.sections import conclusion
 from ssdlab.report.sections.claims import judged
+from ssdlab.report.sections.top import TopChart, sentences, top
 from ssdlab.report.source import Run
 from ssdlab.report.standings import UNLIKE, standings
 from ssdlab.results import drive_states
@@ -56,8 +56,14 @@ def swept(
     return replace(run, result=result.model_copy(update=changes))
 
 
-def verdict_of(runs: tuple[Shown, ...], name: str) -> str:
-    return " ".join(clause.text for clause in verdict.verdict([name], standings(runs), {}))
+def told(runs: tuple[Shown, ...], *figures: str) -> list[str]:
+    found = standings(runs)
+    return list(sentences([found[name] for name in figures if name in found], runs))
+
+
+def chart_of(runs: tuple[Shown, ...], name: str = IOPS) -> TopChart:
+    (chart,) = top(runs, standings(runs), [name]).charts
+    return chart
 
 
 def test_latencies_at_unlike_depths_are_shown_with_them_and_not_ranked(make_run: Make) -> None:
@@ -67,9 +73,7 @@ def test_latencies_at_unlike_depths_are_shown_with_them_and_not_ranked(make_run:
     for name in ("peak_random_read_mean_ns", "peak_random_read_p99_ns"):
         standing = found[name]
         assert standing.ranked == ()
-        assert {standing.distance(each) for each in standing.places} == {
-            "not ranked: taken at depths 4 and 8"
-        }
+        assert standing.why_not(standing.places) == "taken at depths 4 and 8"
         assert [standing.of(at).text.rpartition(" at ")[2] for at in range(3)] == [  # type: ignore[union-attr]
             "depth 4",
             "depth 8",
@@ -97,13 +101,10 @@ def test_what_differs_by_less_than_its_own_rows_deviate_is_level(
     standing = standings(runs)["peak_random_read_iops"]
     first, second = standing.places
     assert [first.rank, second.rank] == ([1, 1] if level else [1, 2])
-    says = standing.distance(second)
     why = "1.28 % apart, and within a run it deviates by 3.00 %"
-    assert says == (
-        f"1st of 2, level with the other: {why}" if level else "2nd of 2, 1.28 % behind the one before"
-    )
-    text = verdict_of(runs, "peak_random_read_iops")
-    assert ("wins" in text) is not level and (why in text) is level
+    assert chart_of(runs).foot == (f"N0 and N1 level ({why})" if level else "")
+    (text,) = told(runs, IOPS)
+    assert ("leads" in text) is not level and ("level" in text) is level
     section = conclusion.section(runs)
     assert (section is None or not any("first in" in line.lower() for line in section.lead)) is level
 
@@ -112,7 +113,7 @@ def test_runs_of_one_drive_tell_how_far_its_figure_varies(make_run: Make) -> Non
     again = [swept(make_run, 0, iops=each) for each in (100_000.0, 104_000.0)]
     standing = standings(shown([*again, swept(make_run, 1, iops=102_000.0)]))["peak_random_read_iops"]
     assert [place.rank for place in standing.places] == [1, 1]
-    assert standing.distance(standing.places[1]).endswith("runs of one drive differ by up to 4.00 %")
+    assert standing.why_level(standing.places[1]).endswith("runs of one drive differ by up to 4.00 %")
 
 
 def test_a_figure_that_the_host_limited_is_no_drives_rank(make_run: Make) -> None:
@@ -129,10 +130,10 @@ def test_a_figure_that_the_host_limited_is_no_drives_rank(make_run: Make) -> Non
     standing = standings(runs)["peak_random_read_iops"]
     assert [place.shown.index for place in standing.ranked] == [0, 2]
     own = standing.of(1)
-    assert own is not None and standing.distance(own) == "not ranked: host-limited"
+    assert own is not None and standing.why_not([own]) == "host-limited"
     assert own.rated is None, "what the host did is held against no rating"
-    text = verdict_of(runs, "peak_random_read_iops")
-    assert "N0 wins" in text and text.endswith("; not ranked: N1 with 100k IOPS, host-limited")
+    assert told(runs, IOPS) == ["N0 leads in peak random read (3.00 times)."]
+    assert [(bar.unranked, bar.note) for bar in chart_of(runs).bars][1] == (True, "host-limited")
 
 
 def test_the_host_in_another_step_takes_no_rank(make_run: Make) -> None:
@@ -205,9 +206,8 @@ def test_the_conclusion_counts_no_rating_of_another_state(make_run: Make) -> Non
     assert [cell.text for cell in table.rows[0]][4:7] == ["200k IOPS", "not compared: fresh", "cached"]
     (place,) = standings(page)["peak_random_read_iops"].places
     assert place.rated is None and place.other is not None
-    assert told(page, "peak_random_read_iops") == [], "its tile says the figure"
-    card, *_ = cards(page, {})
-    assert "rated 200k IOPS cached; this is fresh: not compared" in card.lines[0].beside
+    (bar,) = chart_of(page).bars
+    assert "rated 200k IOPS cached; this is fresh: not compared" in bar.note
 
 
 def test_one_rating_is_told_as_one_and_ratings_without_a_figure_are_told_too(make_run: Make) -> None:
@@ -228,20 +228,13 @@ def test_one_rating_is_told_as_one_and_ratings_without_a_figure_are_told_too(mak
     )
 
 
-@pytest.mark.long
 def test_those_that_share_a_place_are_named_together(make_run: Make) -> None:
     """Four shared the second place; one was named for 0.05 IOPS, and another as the only other drive."""
     speeds = (200_000.0, 100_003.0, 100_002.0, 100_001.0)
-    found = told(shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)]), IOPS)
-    assert found == [
-        "IOPS: N0 wins with 200k IOPS, 2.00 times as much as the 3 others (100k IOPS), who share 2nd place",
-        "IOPS, those not named before: N1, N2 and N3 together 2nd with 100k IOPS",
-    ]
-    (two,) = told(shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds[:3])]), IOPS)
-    assert two.endswith("as much as N1 and N2 (100k IOPS), who share 2nd place")
-    speeds = (200_000.0, 150_000.0, 100_002.0, 100_001.0)
-    *_, rest = told(shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)]), IOPS)
-    assert rest == "IOPS, those not named before: N2 and N3 together 3rd with 100k IOPS"
+    runs = shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)])
+    assert told(runs, IOPS) == ["N0 leads in peak random read (2.00 times)."]
+    assert chart_of(runs).foot == "N1, N2 and N3 level (within 1 %)"
+    assert len(chart_of(runs).bars) == 4
 
 
 def test_a_measurement_told_in_two_units_is_one_first_place(make_run: Make) -> None:
@@ -254,10 +247,6 @@ def test_a_measurement_told_in_two_units_is_one_first_place(make_run: Make) -> N
     section = conclusion.section(shown(runs))
     assert section is not None
     assert [line.partition(": ")[2] for line in section.lead] == ["First in IOPS.", "Last in IOPS."]
-
-
-def told(runs: tuple[Shown, ...], *figures: str, order: tuple[str, ...] = ()) -> list[str]:
-    return [each.text for each in verdict.verdict(figures, standings(runs), {}, order, runs)]
 
 
 def of_method(run: Run, title: str, figure: str) -> Run:
@@ -285,45 +274,24 @@ def test_two_drives_of_one_model_have_two_labels_whatever_their_methods(make_run
     assert alone.label == again.label, "of one drive its methods are one column"
 
 
-def test_clauses_stand_in_the_order_of_the_chapters(make_run: Make) -> None:
-    speeds = (100_000.0, 200_000.0)
-    runs = shown(
-        [
-            of_method(swept(make_run, at, iops=iops), title, title)
-            for title in ("one", "two")
-            for at, iops in enumerate(speeds)
-        ]
-    )
-    for order in (("two", "one"), ("one", "two")):
-        texts = told(runs, "one", "two", order=order)
-        assert [each.split()[0].lower() for each in texts] == list(order)
-
-
 def test_a_made_up_example_never_leads_the_verdict_and_is_called_one(make_run: Make) -> None:
     replay, sweep = (of_method(swept(make_run, 0), title, title) for title in ("replay", "sweep"))
     made_up = replay.result.scalars[0].qualified([Qualifier(code="example")])
     replay = replace(replay, result=replay.result.model_copy(update={"scalars": (made_up,)}))
     other = of_method(swept(make_run, 1, iops=50_000.0), "sweep", "sweep")
-    texts = told(shown([replay, sweep, other]), "replay", "sweep", order=("replay", "sweep"))
-    assert texts == [
-        "Sweep (IOPS): N0 wins with 100k IOPS, 2.00 times as much as N1 (50.0k IOPS)",
-        "Replay (IOPS): N0 alone has 100k IOPS (made-up load)",
+    runs = shown([replay, sweep, other])
+    assert told(runs, "replay", "sweep") == ["N0 leads in sweep (2.00 times)."]
+    (bar,) = chart_of(runs, "replay").bars
+    assert bar.note == "made-up load"
+
+
+def test_what_has_no_order_says_why(make_run: Make) -> None:
+    runs = shown([swept(make_run, at, 2 + at, 400_000.0 / (at + 1)) for at in range(2)])
+    why = "taken at depths 4 and 8"
+    assert told(runs, "peak_random_read_mean_ns") == [
+        f"No order yet in peak random read, mean latency ({why})."
     ]
-
-
-def test_every_drive_is_named_with_its_place_and_what_is_not_ranked_says_why(make_run: Make) -> None:
-    runs = shown([swept(make_run, at, 2 + at % 2, 400_000.0 / (at + 1)) for at in range(5)])
-    text = told(runs, "peak_random_read_iops")
-    assert all(any(f"N{at} " in each for each in text) for at in range(5))
-    assert text[-1] == (
-        "IOPS, those not named before: N2 3rd with 133k IOPS, N3 4th with 100k IOPS and "
-        "N4 5th with 80.0k IOPS"
-    )
-    (only,) = told(runs[:2], "peak_random_read_mean_ns")
-    assert only == (
-        "Mean latency: not ranked (taken at depths 4 and 8), "
-        "10.0 µs at depth 4 of N0 to 40.0 µs at depth 8 of N1"
-    )
+    assert chart_of(runs, "peak_random_read_mean_ns").foot == f"No order: {why}"
 
 
 class Certified(PeakResult):
@@ -339,20 +307,17 @@ def test_a_method_that_passes_or_fails_a_drive_is_told_without_a_figure(make_run
     run = of_method(swept(make_run, 0), "certificate", "none")
     result = Certified.model_construct(**{**dict(run.result), "scalars": ()})
     runs = shown([replace(run, result=result), swept(make_run, 1)])
-    assert "Certificate: passed by N0" in told(runs, "peak_random_read_iops")
+    assert "Certificate: passed by N0." in told(runs, IOPS)
 
 
-def test_why_a_figure_is_not_ranked_is_told_once(make_run: Make) -> None:
-    runs = shown([swept(make_run, at) for at in range(2)])
-    standing = standings(runs)["peak_random_read_iops"]
-    found = (Qualifier(code="not-judged"), Qualifier(code="placed"))
-    unfit = tuple(
-        replace(place, rank=None, figure=place.figure.qualified(found)) for place in standing.places
-    )
-    lines = [Line(place.shown, place.figure, (), replace(standing, places=unfit)) for place in unfit]
-    assert [(line.place, line.labels) for line in lines] == [
-        ("not ranked: not judged", ("prepared, not written",))
-    ] * 2
+def test_what_forbids_a_rank_stands_first_below_a_bar(make_run: Make) -> None:
+    found = (Qualifier(code="placed"), Qualifier(code="not-judged"))
+    runs = []
+    for at in range(2):
+        run = swept(make_run, at)
+        scalars = tuple(each.qualified(found) for each in run.result.scalars)
+        runs.append(replace(run, result=run.result.model_copy(update={"scalars": scalars})))
+    assert {bar.note for bar in chart_of(shown(runs)).bars} == {"not judged, prepared, not written"}
 
 
 def test_a_sweep_of_an_older_version_keeps_its_depth_and_has_no_steps(make_run: Make) -> None:
@@ -379,8 +344,8 @@ def test_a_figure_that_is_not_what_it_is_called_stands_small(make_run: Make) -> 
     run = swept(make_run, 0, iops=100_000.0)
     hot = tuple(each.qualified([Qualifier(code="throttled")]) for each in run.result.scalars)
     heated = replace(run, result=run.result.model_copy(update={"scalars": hot}))
-    assert 'class="value unshown"' not in page.render([run])
-    assert 'class="value unshown"' in page.render([heated])
+    assert 'class="row unshown"' not in page.render([run])
+    assert 'class="row unshown"' in page.render([heated])
 
 
 def test_every_column_without_a_rank_says_why(make_run: Make) -> None:
@@ -393,31 +358,11 @@ def test_every_column_without_a_rank_says_why(make_run: Make) -> None:
     ]
     found = shown(runs)
     standing = standings(found)[IOPS]
-    said = [standing.distance(place) for at in range(4) if (place := standing.of(at)) is not None]
-    assert said[0].startswith("1st of 2") and said[1].startswith("2nd of 2")
-    assert said[2:] == [
-        "not ranked: of this drive N0 · one counts",
-        "not ranked: of this drive N1 · one counts",
+    assert [place.instead for place in standing.further] == [
+        "of this drive N0 · one counts",
+        "of this drive N1 · one counts",
     ]
-    (card,), _ = tiles(found, {IOPS: standing}, [])
-    assert all(line.place for line in card.lines)
-    text = told(found, IOPS)
-    assert text[1:] == ["Not ranked beside another run of the same drive: N0 · other and N1 · other"]
-    assert not any("None of these" in each for each in text)
-
-
-def test_what_is_named_last_without_a_rank_says_why(make_run: Make) -> None:
-    runs = shown([swept(make_run, at, 2 + at % 2, 400_000.0 / (at + 1)) for at in range(3)])
-    text = told(runs, "peak_random_read_mean_ns")
-    assert text[1].startswith(
-        "Mean latency, those not named before and not ranked (taken at depths 4 and 8): N2 "
-    )
-
-
-def test_figures_that_are_level_are_told_as_a_range_with_one_unit(make_run: Make) -> None:
-    speeds = (200e3, 100.4e3, 99.6e3)
-    found = told(shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)]), IOPS)
-    assert found[0].endswith("ahead of N1 and N2 (99.6k to 100k IOPS), who share 2nd place")
+    assert [bar.shown.index for bar in chart_of(found).bars] == [2, 0, 3, 1], "each has its bar"
 
 
 @pytest.mark.parametrize(
@@ -514,16 +459,15 @@ def test_a_figure_that_is_unfit_for_ratings_is_held_against_none(
     assert bool(section.exhibits) is not bool(reason), "a table of what was compared"
 
 
-def test_a_card_tells_the_labels_of_its_own_figure_and_what_has_no_value_them_in_its_place(
+def test_labels_of_a_figure_stand_below_its_bar_of_one_without_a_value_too(
     make_run: Make,
 ) -> None:
     run = swept(make_run, 0)
     first, *others = run.result.scalars
     found = (Qualifier(code="throttled", steps=(1,)), Qualifier(code="host-limited"))
     several = (first.qualified(found), *others)
-    (one,) = shown([replace(run, result=run.result.model_copy(update={"scalars": several}))])
-    (card,) = cards([one], {})
-    assert card.lines[0].labels == ("throttled", "host-limited")
+    runs = shown([replace(run, result=run.result.model_copy(update={"scalars": several}))])
+    assert chart_of(runs).bars[0].note == "throttled, host-limited"
 
     check = StateCheck(
         kind="window",
@@ -541,20 +485,17 @@ def test_a_card_tells_the_labels_of_its_own_figure_and_what_has_no_value_them_in
             "scalars": tuple(each.withheld(drive_states.moved([check])) for each in run.result.scalars),
         }
     )
-    (one,) = shown([replace(run, result=moved)])
-    (card,) = cards([one], {})
-    (line,) = card.lines
-    assert (line.text, line.name, line.labels, card.names) == ("state moved", "", (), ())
+    chart = chart_of(shown([replace(run, result=moved)]))
+    (bar,) = chart.bars
+    assert (bar.text, bar.share, bar.note, chart.names) == ("—", None, "state moved", ())
 
 
-def test_a_bound_from_below_and_what_another_step_did_to_power_stand_on_the_card(make_run: Make) -> None:
+def test_a_bound_from_below_is_one_in_a_bar(make_run: Make) -> None:
     run = swept(make_run, 0)
     score = Metric.more("x_score", "score", 24.0, "x", bound="at least").qualified(
         [Qualifier(code="search-ceiling")]
     )
-    watts = Metric.less("x_w", "score power", 5.0, "W").qualified([Qualifier(code="throttled")])
-    (one,) = shown([replace(run, result=run.result.model_copy(update={"scalars": (score, watts)}))])
-    (card,) = cards([one], {})
-    (line,) = card.lines
-    assert line.text == "at least 24x"
-    assert (line.labels, line.beside) == (("search ceiling",), ("score power 5.00 W (throttled)",))
+    (bar,) = chart_of(
+        shown([replace(run, result=run.result.model_copy(update={"scalars": (score,)}))]), "x_score"
+    ).bars
+    assert (bar.text, bar.note) == ("at least 24x", "search ceiling")

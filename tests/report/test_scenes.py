@@ -45,7 +45,7 @@ from ssdlab.report.heads import heads_of
 from ssdlab.report.overview import _view, overview_html
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import conclusion, points
-from ssdlab.report.standings import UNLIKE
+from ssdlab.report.standings import UNLIKE, unranked_beyond
 from ssdlab.report.together import words_of
 from ssdlab.results import evidence, kin
 from ssdlab.results.catalogue_files import FOLDER
@@ -124,55 +124,57 @@ def test_json_has_it_with_the_figure_and_explained(scene: Scene, shelf: Shelf) -
 
 
 @each_scene
-def test_the_card_of_the_figure_has_the_label(scene: Scene, pages: Callable[[Scene], Read]) -> None:
+def test_the_bar_of_the_figure_has_the_label(scene: Scene, pages: Callable[[Scene], Read]) -> None:
     read = pages(scene)
-    assert any(re.search(rf"\b{scene.kind.label}\b", each) for each in read.labels(0))
-    for line in read.lines(0, scene.figure):
-        assert scene.kind.label in (line.text, line.place.rpartition("not ranked: ")[2], *line.labels)
+    assert scene.kind.label in read.bar(0, scene.figure).note
+    rows = [cell.text for row in read.arranged[1].top.every.rows for cell in row]
+    assert any(scene.kind.label in each for each in rows)
     assert sum(each.startswith(f"{scene.kind.label}: ") for each in read.marks) == 1, "explained once"
 
 
 @with_value
-def test_a_tile_has_no_rank_where_it_is_forbidden(scene: Scene, pages: Callable[[Scene], Read]) -> None:
+def test_a_bar_has_no_rank_where_it_is_forbidden(scene: Scene, pages: Callable[[Scene], Read]) -> None:
     read = pages(scene)
-    (tile,) = read.lines(0, scene.figure)
+    bar = read.bar(0, scene.figure)
     place = read.standings[scene.figure].of(0)
     assert place is not None
-    assert tile.unranked is forbids(scene, "ranking")
+    assert bar.unranked is forbids(scene, "ranking")
     assert (place.rank is None) is forbids(scene, "ranking")
     if forbids(scene, "ranking"):
         codes = figure_of(read.folders[0], scene.figure).codes
-        assert place.unfit == ", ".join(CATALOGUE[each].label for each in codes if "ranking" in CATALOGUE[each].forbids)
-        assert not re.search(r"\d(st|nd|rd|th) of", tile.place)
-        assert scene.kind.label in (tile.place.rpartition("not ranked: ")[2], *tile.labels)
+        assert place.unfit == ", ".join(
+            CATALOGUE[each].label for each in codes if "ranking" in CATALOGUE[each].forbids
+        )
+        assert bar.note.startswith(place.unfit)
     ranked = [each.shown.index for each in read.standings[scene.figure].ranked]
     assert ranked[forbids(scene, "ranking") :] or len(read.folders) == 1
     assert (0 in ranked) is not forbids(scene, "ranking")
 
 
 @with_value
-def test_verdict_and_conclusion_name_it_no_winner(scene: Scene, pages: Callable[[Scene], Read]) -> None:
+def test_top_and_conclusion_name_it_no_winner(scene: Scene, pages: Callable[[Scene], Read]) -> None:
     read = pages(scene)
-    verdict, name = read.verdict(scene.figure), read.placed[0].style.short
-    wins = re.search(rf"{re.escape(name)} (wins|is first|alone)", verdict)
+    told, name = read.sentences(scene.figure), read.placed[0].style.short
     first = re.search(r"^First (?!of those ranked)|; first (?!of those ranked)", read.conclusion(0))
     if not forbids(scene, "ranking"):
         return
-    assert not wins
+    assert f"{name} leads" not in told
     if {each.code for one in read.placed[0].run.result.scalars for each in one.qualifiers} == {scene.code}:
         assert not first
-    if len(read.folders) > 1:
-        assert f"{name} with" in verdict and scene.kind.label in verdict
+    place = read.standings[scene.figure].of(0)
+    assert place is not None
+    if len(read.folders) == 1 or unranked_beyond(
+        read.standings[scene.figure], read.standings[scene.figure].ranked[0]
+    ):
+        assert scene.kind.label in told
 
 
 def test_without_it_the_same_drive_wins(shelf: Shelf) -> None:
     """What the tests of ranks see nothing of would be no test."""
     read = Read(tuple(shelf.good(SCENES[0])))
     name = read.placed[0].style.short
-    assert f"{name} wins" in read.verdict(IOPS)
+    assert f"{name} leads" in read.sentences(IOPS)
     assert "irst in" in read.conclusion(0)
-    (tile,) = read.lines(0, IOPS)
-    assert tile.place.startswith("1st of 2")
 
 
 @with_value
@@ -184,8 +186,8 @@ def test_no_share_of_a_rating_where_it_is_forbidden(
     own = shelf.of(scene)
     rated = [each["figure"] for each in ssdlab("show", own.path, "--json").json["rated"]]
     read = Read((own,))
-    (card,) = read.lines(0, scene.figure)
-    on_card = any("of the rated" in each or "not compared" in each for each in card.beside)
+    note = read.bar(0, scene.figure).note
+    on_card = "of the rated" in note or "not compared" in note
     place = read.standings[scene.figure].of(0)
     assert place is not None
     given = place.rated is not None or place.other is not None
@@ -388,9 +390,9 @@ SURFACES = (
     test_repeats_count_it,
 )
 WITH_PAGE = (
-    test_the_card_of_the_figure_has_the_label,
-    test_a_tile_has_no_rank_where_it_is_forbidden,
-    test_verdict_and_conclusion_name_it_no_winner,
+    test_the_bar_of_the_figure_has_the_label,
+    test_a_bar_has_no_rank_where_it_is_forbidden,
+    test_top_and_conclusion_name_it_no_winner,
     test_a_claim_is_not_measured_where_it_is_forbidden,
     test_pictures_have_the_label,
 )
@@ -425,7 +427,7 @@ def test_a_run_that_was_killed_keeps_what_its_steps_showed(tmp_path: Path) -> No
     run = killed(shelf, scene, 3)
     unfinished = Read((run,))
     assert unfinished.standings == {}, "it has no figure before it has its end"
-    assert "Unfinished run" in unfinished.arranged[0].badges
+    assert ("unfinished run", True) in unfinished.arranged[0].line
     heads = heads_of(unfinished.arranged[1].sections, unfinished.placed).values()
     assert heads and all("unfinished run" in head.facts for head in heads)
     tables = [
@@ -540,25 +542,26 @@ def test_figures_that_are_withheld_are_named(shelf: Shelf, tmp_path: Path) -> No
     runs = (shelf.of(scene), shelf.run(scene.method, f"{text},serial=MOVED2", scene.words))
     read = Read(runs)
     assert scene.figure not in read.standings, "neither has a value"
-    (clause,) = [each.text for each in read.arranged[1].verdict if "no value of" in each.text]
+    (chart,) = [each for each in read.arranged[1].top.charts if not each.names]
     section = conclusion.section(read.placed)
     assert section is not None
     (told,) = [str(each) for each in section.lead if str(each).startswith("Not ranked: ")]
     for one in read.placed:
-        assert one.style.short in clause and one.style.short in told
-    assert scene.kind.label in clause and scene.kind.label in told
+        assert one.style.short in told
+    assert {bar.note.partition(",")[0] for bar in chart.bars} == {scene.kind.label}
+    assert scene.kind.label in told
     assert all(each in told for each in ("IOPS", "p99.99", "efficiency", "power"))
     overview = overview_html([each.path for each in runs], tmp_path / "drives.html")
     assert f"no headline figure ({scene.kind.label}" in overview.replace("\xa0", " ")
 
 
-def test_repeats_of_a_drive_are_no_rank_and_their_median_leads(shelf: Shelf) -> None:
+def test_repeats_of_a_drive_are_no_rank_and_their_median_stands_with_them(shelf: Shelf) -> None:
     words = READ.replace("1,8", "1,4")
     read = Read((shelf.run("peak-random-read", f"{SLOWER},serial=THRICE", f"{words} --repeat 3"),))
-    first, *others = [each.text for each in read.arranged[1].verdict]
-    assert "median of 3 runs" in first and "confidence" in first
-    assert not any(re.search(r"\d(st|nd|rd|th)\b|wins|first", each) for each in (first, *others))
-    assert not any(re.search(r"\d(st|nd|rd|th) of", read.lines(at, IOPS)[0].place) for at in range(3))
+    found = read.arranged[1].top
+    bars = [bar for chart in found.charts if IOPS in chart.names for bar in chart.bars]
+    assert bars and all("median of 3 runs" in bar.note and "confidence" in bar.note for bar in bars)
+    assert not any("leads" in each for each in found.sentences)
 
 
 def test_which_run_of_a_drive_stands_for_it_is_no_matter_of_order(shelf: Shelf) -> None:
@@ -571,7 +574,7 @@ def test_which_run_of_a_drive_stands_for_it_is_no_matter_of_order(shelf: Shelf) 
         (place,) = read.standings[IOPS].ranked
         assert place.shown.run.manifest.run_id == good.path.name
         (other,) = read.standings[IOPS].further
-        assert other.instead and hot.kind.label in read.lines(other.shown.index, IOPS)[0].labels
+        assert other.instead and hot.kind.label in read.bar(other.shown.index, IOPS).note
 
 
 def test_a_review_ranks_only_the_drive_that_stood_it(shelf: Shelf) -> None:
@@ -582,10 +585,9 @@ def test_a_review_ranks_only_the_drive_that_stood_it(shelf: Shelf) -> None:
     read = Read((review,))
     standing, hot = read.standings[name], read.placed[0].style.short
     assert [each.shown.index for each in standing.ranked] == [1]
-    (tile,) = read.lines(0, name)
-    assert tile.place.startswith("not ranked: ") and label in tile.place
-    assert not re.search(rf"{re.escape(hot)} (wins|alone)", read.verdict(name))
-    assert not any(label in each for each in read.lines(1, name)[0].beside)
+    assert read.bar(0, name).unranked and label in read.bar(0, name).note
+    assert f"{hot} leads" not in read.sentences(name)
+    assert label not in read.bar(1, name).note
     assert "irst in" not in read.conclusion(0) and "irst in" not in read.conclusion(1)
     assert any(label in note.text for note in notes_of_runs(read, 0))
     assert not any(label in note.text for note in notes_of_runs(read, 1))
@@ -629,10 +631,10 @@ def test_runs_that_were_not_taken_alike_are_nowhere_held_against_each_other(
         assert standing.unlike == "" and len(standing.ranked) == 2
     else:
         assert (standing.unlike, standing.ranked) == (UNLIKE, ())
-        assert [each.unranked for each in read.arranged[1].tiles if IOPS in each.names] == [
-            f"not ranked: {UNLIKE}"
+        assert [each.foot for each in read.arranged[1].top.charts if IOPS in each.names] == [
+            f"No order: {UNLIKE}"
         ]
-        assert not re.search("wins|first|level", read.verdict(IOPS))
+        assert not re.search("leads|level", read.sentences(IOPS))
     rule = ("--fail-if", f"{IOPS} > +1000%", "--library", shelf.library)
     done = ssdlab("compare", ours.path.name, theirs.path.name, *rule, "--json").json
     assert done["rules"][0]["outcome"] == "undecidable" and "unlike" in done["rules"][0]["why"]
@@ -725,10 +727,10 @@ def walk(run: RunFolder) -> None:
         assert has_label(text, kind.label), where
     for figure in qualified:
         where = f"{run.path.name}: {figure.name}"
-        for line in read.lines(0, figure.name):
-            told = {line.text, *line.place.removeprefix("not ranked: ").split(", "), *line.labels}
-            assert {each.label for each in figure.qualifiers} <= told, where
-            assert line.unranked is bool(figure.unfit("ranking")), where
+        if figure.value is not None or figure.unfit("ranking"):
+            bar = read.bar(0, figure.name)
+            assert all(each.label in bar.note for each in figure.qualifiers), where
+            assert bar.unranked is bool(figure.unfit("ranking")), where
         place = read.standings[figure.name].of(0) if figure.value is not None else None
         if place is not None:
             assert (place.rank is None) is bool(figure.unfit("ranking")), where

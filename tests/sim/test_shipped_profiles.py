@@ -57,9 +57,13 @@ def vendor_bytes(gigabytes: Fraction) -> int:
 
 
 @pytest.mark.parametrize("name", PROFILES)
-def test_it_is_a_profile_of_its_own_name(name: str) -> None:
+def test_its_file_is_called_as_readers_call_the_drive(name: str) -> None:
     made = _core.check_profile(PROFILES[name])
-    assert made["profile"]["name"] == name
+    if name not in GENERIC:
+        words = re.findall(
+            r"[a-z0-9.]+", made["profile"]["name"].lower().replace(" gb", "gb").replace(" tb", "tb")
+        )
+        assert set(name.split("-")) <= set(words)
     assert made["capacity_bytes"] < made["raw_bytes"]
 
 

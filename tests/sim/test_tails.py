@@ -72,7 +72,8 @@ def alike(figures: Sequence[list[float]], *limits: float) -> bool:
 @pytest.mark.parametrize("name", slow_but(QUICK[1:2], QUICK))
 def test_individuals_of_a_drive_have_tails_alike(name: str) -> None:
     found = [quantiles(saturated(name, seed, seed=seed), 0.99, 0.999) for seed in range(1, 6)]
-    assert alike(found, 0.1, 0.25), found
+    # A client drive stops some ten times meanwhile, and the longest of them are its p99.9.
+    assert alike(found, 0.1, 0.5 if name in CLIENT else 0.25), found
 
 
 @pytest.mark.slow
@@ -84,13 +85,13 @@ def test_a_quarter_of_the_scale_changes_no_tail_by_a_quarter(name: str) -> None:
     assert alike(found, 0.25, 0.25), found
 
 
-@pytest.mark.parametrize("name", slow_but(QUICK[:2], [*CONSISTENT, *VALUE]))
+@pytest.mark.parametrize(
+    "name", slow_but(QUICK[:2], [name for name in (*CONSISTENT, *VALUE) if name in shipped_ratings()])
+)
 def test_steady_writes_are_no_slower_than_a_sustained_rating_and_not_far_above(name: str) -> None:
-    if (text := shipped_ratings().get(name)) is None:
-        pytest.skip("a class of drives: nobody rates it")
     rated = [
         each.value
-        for each in Ratings.parse(text).rating
+        for each in Ratings.parse(shipped_ratings()[name]).rating
         if (each.metric, each.state, each.span_gb) == ("random_write_iops", "steady", None)
     ]
     iops = saturated(name, 1).iops

@@ -29,7 +29,11 @@ def list_profiles(*, json: bool = False) -> None:
         print_json({"schema": "ssdlab.profiles/1", "profiles": known})
         return
     rows = [
-        (profile["id"], capacity_text(profile["capacity_bytes"]["value"]), f"{profile['name']}: {profile['about']}")
+        (
+            profile["id"],
+            capacity_text(profile["capacity_bytes"]["value"]),
+            f"{profile['name']}: {profile['about']}",
+        )
         for profile in known
     ]
     print_table(rows, ("profile", "capacity", "what it stands for"), right=(1,))

@@ -10,7 +10,7 @@ from ssdlab.lab.suites.suite import absent_drives
 from ssdlab.report.outline import outline
 from ssdlab.report.sections import conclusion, efficiency, specifications, suite
 from ssdlab.report.sections.header import header
-from ssdlab.report.sections.verdict import Median
+from ssdlab.report.sections.top import Median
 from ssdlab.report.source import Comparison, Run, SuiteRun
 
 if TYPE_CHECKING:
@@ -49,11 +49,7 @@ def arranged(
         placed,
         review,
         claims,
-        [
-            Median(each, suite.manifest.drive.name if len(suites) > 1 else "")
-            for suite in suites
-            for each in suite.result.repeated
-        ],
+        [Median(each, suite.manifest.drive.id) for suite in suites for each in suite.result.repeated],
     )
     if suites and not any(isinstance(each, Run) for each in runs):
         titles = ", ".join(dict.fromkeys(each.manifest.method.title for each in suites))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError
-from ssdlab.model.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,13 +63,6 @@ def _states_of(drive: DriveInfo) -> _State:
     else:
         return ()
     return tuple(zip_longest(words, kinds[: len(words)], fillvalue=""))
-
-
-def among(drives: Iterable[DriveInfo]) -> str:
-    """Say of how many drives entries are: ``2 drives``; empty where each entry is a drive of its own."""
-    states = _states(drives)
-    names = sum(len(own) for own in states.values())
-    return "" if names == len(states) else counted(len(states), "drive")
 
 
 def compared(drives: Iterable[DriveInfo]) -> str:

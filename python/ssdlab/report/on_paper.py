@@ -47,7 +47,7 @@ def on_paper(order: Outline, runs: int) -> Outline:
         replace(chapter, sections=tuple(_section(section, runs) for section in chapter.sections))
         for chapter in order.chapters
     )
-    return replace(order, chapters=chapters, more=() if runs > FEW_RUNS else order.more)
+    return replace(order, chapters=chapters)
 
 
 def _section(section: Section, runs: int) -> Section:

@@ -1,4 +1,4 @@
-"""The order of the page: verdict, tiles, chapters as the review has them, and what leads to each."""
+"""The order of the page: its top, chapters as the review has them, and what leads to each."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.documents import Document
 from ssdlab.report.chart_links import ChartLink, chart_links
-from ssdlab.report.sections.cards import tiles
 from ssdlab.report.sections.claims import Judged, judged
-from ssdlab.report.sections.verdict import Clause, verdict
+from ssdlab.report.sections.top import Top, top
 from ssdlab.report.standings import Standing, standings
 
 if TYPE_CHECKING:
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.runs import Shown
-    from ssdlab.report.sections.cards import Card
-    from ssdlab.report.sections.verdict import Median
+    from ssdlab.report.sections.top import Median
     from ssdlab.report.view import Figure, Section
 
 
@@ -53,11 +51,7 @@ class Measured:
 class Outline:
     """What stands where on the page."""
 
-    verdict: tuple[Clause, ...]
-    tiles: tuple[Card, ...]
-    more: tuple[Card, ...]
-    lacking: tuple[str, ...]
-    """Figures that the review wants at the top, and that no run of the page has."""
+    top: Top
     claims: tuple[Judged, ...]
     chapters: tuple[Chapter, ...]
     standings: Mapping[str, Standing] = field(default_factory=dict)
@@ -112,16 +106,11 @@ def outline(
     ranks = standings(runs)
     links = chart_links(found)
     declared = [str(name) for name in review.get("tiles", ())]
-    first, more = tiles(runs, ranks, declared)
     chapters = _chapters(found, review)
     titles = {section.id: own[0].run.manifest.method.title for section, own in found}
-    order = [titles[section.id] for chapter in chapters for section in chapter.sections if chapter.title]
     links |= {title: ChartLink(section_id) for section_id, title in titles.items()}
     whole = Outline(
-        verdict=verdict([name for card in first for name in card.names], ranks, links, order, runs, medians),
-        tiles=first,
-        more=more,
-        lacking=tuple(name for name in declared if name not in ranks),
+        top=top(runs, ranks, declared, medians, links),
         claims=judged(claims, runs, links),
         chapters=(*chapters, Chapter("", "", "", tuple(behind))),
         standings=ranks,

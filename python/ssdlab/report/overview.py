@@ -174,7 +174,7 @@ def _overview(placed: Sequence[Shown], links: dict[str, str]) -> str:
     found = [(_method(name, members, ranks), members) for name, members in methods.items()]
     order = outline(found, (), placed, {})
     first = Chapter("", "", "", (_drives(placed, links),))
-    order = replace(order, more=(), chapters=(first, *order.chapters))
+    order = replace(order, chapters=(first, *order.chapters))
     pictures = Stills(placed)
     for each in order.sections:
         pictures.begin(each)

@@ -167,7 +167,9 @@ def labels_of(runs: Sequence[Run], columns: Sequence[Column]) -> list[str]:
         for own in alike.values():
             counts = Counter(method for at in own for method in methods[at])
             # Two drives are two whatever their methods; of one drive its runs of several methods are one.
-            clashing = [at for at in own if number < _OF_DRIVES or any(counts[method] > 1 for method in methods[at])]
+            clashing = [
+                at for at in own if number < _OF_DRIVES or any(counts[method] > 1 for method in methods[at])
+            ]
             extra = {at: more(columns[at], firsts[at]) for at in clashing}
             if len(set(extra.values())) > 1:
                 for at, text in extra.items():

@@ -14,8 +14,7 @@ from ssdlab.analysis.places import LEVEL
 from ssdlab.analysis.places import places as places_of
 from ssdlab.lab.presented.points import figure_words
 from ssdlab.lab.rated_shares import other_ratings, rated_shares
-from ssdlab.model.units import and_listed, counted, share_text, significant
-from ssdlab.report.drive_count import among
+from ssdlab.model.units import and_listed, share_text, significant
 from ssdlab.results.catalogue_row import figure_of, kinship
 from ssdlab.results.kin import LOAD, OF_AN_ENTRY, OF_FIGURES, UNFIT, apart, taken_apart
 from ssdlab.results.metered import meter_of
@@ -51,17 +50,11 @@ class Place:
         As the result has it, but that it varies by its meter, and from run to run, too.
     rank
         From 1; those that are level share one. None: it is not ranked.
-    ahead
-        Share by which it differs from the next, of that; of the last, 0.
-    behind
-        Share by which it differs from the one before, of that; of the first, 0.
     """
 
     shown: Shown
     figure: Metric
     rank: int | None = None
-    ahead: float = 0.0
-    behind: float = 0.0
     instead: str = ""
     """Which run of the same drive counts in its place; empty: it counts itself."""
 
@@ -153,41 +146,11 @@ class Standing:
             return "they are equal"
         varies = largest(each.figure.varies for each in own)
         if spread < LEVEL * best:
-            return f"{share_text(spread / best, 2)} apart, and less than {share_text(LEVEL, 1)} is level"
+            return f"within {share_text(LEVEL, 1)}"
         if not best or varies is None:
             return ""
         of = next(abs(each.value) for each in own if each.figure.varies == varies)
         return f"{share_text(spread / best)} apart, and {varies.words(share_text(varies.amount / of))}"
-
-    def distance(self, place: Place) -> str:
-        """Say where a place stands: ``1st of 3, 12 % ahead of the next``; empty where nothing is compared.
-
-        Of drives that stand there in several states also how many drives they are: ``1st of 3 (2 drives)``.
-        """
-        if place.rank is None:
-            return f"not ranked: {place.instead or self.why_not((place,))}"
-        total = len(self.ranked)
-        if total < 2:
-            return ""
-        drives = among(each.shown.drive for each in self.ranked)
-        rank = f"{ordinal(place.rank)} of {total}{f' ({drives})' if drives else ''}"
-        if others := len(self.sharing(place)) - 1:
-            level = f"level with {'the other' if total == 2 else counted(others, 'other')}"
-            return ": ".join(filter(None, (f"{rank}, {level}", self.why_level(place))))
-        first = place.rank == 1
-        return f"{rank}, {_ahead(place.ahead, self.better) if first else _behind(place.behind, self.better)}"
-
-
-def _ahead(share: float, better: str) -> str:
-    if better == "lower":
-        return f"{percent(share)} less than the next"
-    return f"{percent(share)} {'ahead of' if share < 0.995 else 'as much as'} the next"
-
-
-def _behind(share: float, better: str) -> str:
-    if better == "higher":
-        return f"{percent(share)} behind the one before"
-    return f"{percent(share)} {'more than' if share < 0.995 else 'as much as'} the one before"
 
 
 def standings(runs: Sequence[Shown]) -> dict[str, Standing]:
@@ -241,10 +204,7 @@ def _standing(name: str, found: Sequence[tuple[Shown, Metric]]) -> Standing:
     values = [one.value for one in ranked]
     varies = [None if (each := one.figure.varies) is None else each.amount for one in ranked]
     ranks = places_of(values, varies)
-    places = tuple(
-        replace(one, rank=rank, ahead=_share(values, at, at + 1), behind=_share(values, at, at - 1))
-        for at, (one, rank) in enumerate(zip(ranked, ranks, strict=True))
-    )
+    places = tuple(replace(one, rank=rank) for one, rank in zip(ranked, ranks, strict=True))
     title = first.shown.run.manifest.method.title
     whole = (*places, *weighed[len(ranked) :])
     further = tuple(each for runs in of_entry.values() for each in _further(runs))
@@ -275,19 +235,6 @@ def _kin(shown: Shown, figure: Metric) -> Mapping[str, Any]:
     return {**kinship(manifest), **{name: getattr(own, name) for name in OF_FIGURES}}
 
 
-def _share(values: Sequence[float], one: int, other: int) -> float:
-    """Return by what share one differs from another, of the other; 0 where there is none of them."""
-    if not (0 <= one < len(values) and 0 <= other < len(values) and values[other]):
-        return 0.0
-    return abs(values[one] - values[other]) / abs(values[other])
-
-
-def ordinal(rank: int) -> str:
-    """Return a rank in words: ``2nd``."""
-    ending = "th" if 10 <= rank % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    return f"{rank}{ending}"
-
-
 def percent(share: float) -> str:
     """Return a share in words; from twice on as so many times."""
     return share_text(share) if share < 0.995 else f"{significant(1 + share)} times"
@@ -302,3 +249,38 @@ def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:
         unlike = apart(kinship(shown.run.manifest), kinship(first.run.manifest), but=OF_AN_ENTRY)
         why = f"; this run is unlike it: {and_listed([each.words for each in unlike])}" if unlike else ""
         yield replace(_place([(shown, figure)]), instead=f"of this drive {first.style.short} counts{why}")
+
+
+def unranked_beyond(standing: Standing, place: Place, *, worse: bool = False) -> tuple[Place, ...]:
+    """Return the figures without a rank that are better than a place, or worse: it holds only beside them.
+
+    Further runs of a drive that is ranked there or beyond are none of them: it has its place.
+    """
+    sign = 1.0 if (standing.better == "higher") != worse else -1.0
+    ranked = {_entry(each.shown) for each in standing.ranked if sign * each.value >= sign * place.value}
+    return tuple(
+        each
+        for each in (*standing.places, *standing.further)
+        if each.rank is None
+        and sign * each.value > sign * place.value
+        and not (each.instead and _entry(each.shown) in ranked)
+    )
+
+
+def not_ranked(standing: Standing, places: Sequence[Place]) -> str:
+    """Return the figures of drives without a rank, and why they have none; empty: there are none."""
+    reasons: dict[str, list[str]] = {}
+    for each in places:
+        own = f"{each.shown.style.short} with {each.text}"
+        reasons.setdefault(each.instead or standing.why_not((each,)), []).append(own)
+    found = "; ".join(f"{and_listed(own)}, {why}" for why, own in reasons.items())
+    return f"not ranked: {found}" if found else ""
+
+
+def no_value(held: Sequence[tuple[Shown, Metric]]) -> str:
+    """Return whose figures have no value, and for what; empty: nobody's."""
+    reasons: dict[str, dict[str, None]] = {}
+    for shown, figure in held:
+        reasons.setdefault(labels(figure.unfit("ranking")), {})[shown.style.short] = None
+    found = "; ".join(f"{and_listed(list(names))}, {why}" for why, names in reasons.items())
+    return f"no value of {found}" if found else ""

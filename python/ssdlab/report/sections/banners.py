@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.model.units import counted
-from ssdlab.report.sections.cards import of_same_steps
+from ssdlab.report.sections.top import of_same_steps
 from ssdlab.report.together import alike, with_numbers, words_of
 from ssdlab.results.catalogue_row import kinship
 from ssdlab.results.claim import as_sentence
@@ -82,6 +82,14 @@ def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
     }
     kept = ((kind, tuple(notices)) for kind, notices in found.items())
     return tuple(Banner(kind, _TITLES[kind], notices) for kind, notices in kept if notices)
+
+
+def test_notes(found: Sequence[Banner]) -> str:
+    """Name what stands with figures, and count the rest."""
+    of = {banner.kind: banner.notices for banner in found}
+    marks = [notice.what.partition(":")[0] for notice in of.get("mark", ())]
+    counts = [counted(len(of[kind]), kind) for kind in ("departure", "warning") if kind in of]
+    return ", ".join((*marks, *counts))
 
 
 def _marks(runs: Sequence[Shown]) -> Iterator[Notice]:

@@ -10,8 +10,7 @@ from ssdlab.lab.rated_shares import has_rating
 from ssdlab.model.units import and_listed, fixed_share_text
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
-from ssdlab.report.sections.verdict import no_value, not_ranked, unranked_beyond
-from ssdlab.report.standings import standings, withheld
+from ssdlab.report.standings import no_value, not_ranked, standings, unranked_beyond, withheld
 from ssdlab.report.view import Finding, Section
 from ssdlab.results import cells
 from ssdlab.results.metric import labels, spread_of
@@ -147,6 +146,16 @@ def _praised(standing: Standing) -> bool:
     """Whether a drive is praised for it: not for what it draws, nor for the depth that a run chose."""
     unit = standing.places[0].figure.unit
     return unit not in ("W", *_CHOSEN) and not unit.endswith("/W")
+
+
+def against(entry: Entry) -> Iterator[str]:
+    """Yield how the figures of a drive keep its ratings; nothing of one that has none."""
+    places = (
+        place
+        for standing in standings(entry.runs).values()
+        for place in (*standing.places, *standing.further)
+    )
+    yield from _against(list(places), _ratings(entry))
 
 
 def _against(places: Sequence[Place], ratings: int) -> Iterator[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import and_listed, block_text, capacity_text
+from ssdlab.model.units import and_listed, block_text, capacity_text, ends_text
 from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import engine_words, entries
-from ssdlab.report.sections.banners import Banner, banners
+from ssdlab.report.sections.banners import Banner, banners, test_notes
 from ssdlab.report.sections.specifications import fact, interface
 from ssdlab.report.source import is_unended
 from ssdlab.results.catalogue_row import size_of
@@ -90,11 +91,14 @@ class Header:
 
     title: str
     subtitle: str
-    badges: tuple[str, ...]
+    line: tuple[tuple[str, bool], ...]
+    """What limits the whole, in a few words each, and whether it is an alarm."""
     facts: Table
     runs: Table | None
     """Run, date and seed of each method, a column for each entry; None where each has one run."""
     banners: tuple[Banner, ...]
+    test_notes: str
+    """What the banners are of, in a line."""
 
 
 def header(runs: Sequence[Shown]) -> Header:
@@ -104,31 +108,45 @@ def header(runs: Sequence[Shown]) -> Header:
     return Header(
         title=_title(compared(shown.drive for shown in runs)),
         subtitle=_sentence(", ".join(titles)),
-        badges=tuple(_badges(runs)),
+        line=tuple(_line(runs)),
         facts=_facts(runs),
         runs=_runs(runs),
-        banners=banners(runs),
+        banners=(found := banners(runs)),
+        test_notes=test_notes(found),
     )
 
 
-def _badges(runs: Sequence[Shown]) -> Iterator[str]:
-    """Yield what is to be known before any figure: kinds of drives, scales of simulated ones, short runs."""
+def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
+    """Yield what is to be known before any figure: drives, scales of simulated ones, short runs, days."""
     manifests = [shown.run.manifest for shown in runs]
-    yield from dict.fromkeys(manifest.drive.words for manifest in manifests)
+    drives = len({shown.drive.id for shown in runs})
     scales = sorted({scale for manifest in manifests if (scale := size_of(manifest)[0]) > 1})
+    kinds = dict.fromkeys(manifest.drive.words for manifest in manifests if size_of(manifest)[0] == 1)
     if scales:
         sizes = and_listed([f"1/{scale}" for scale in scales])
-        whole = " and full size" if any(_in_full_size(manifest) for manifest in manifests) else " of its size"
-        yield f"Simulated at {sizes}{whole}"
-    quick = sum(manifest.quick for manifest in manifests)
-    if quick:
-        some = "" if quick == len(manifests) else f"s: {quick} of {len(manifests)}"
-        yield f"Quick run{some}"
-    if ended := sum(map(is_unended, manifests)):
-        some = "" if ended == len(manifests) else f"s: {ended} of {len(manifests)}"
-        yield f"Unfinished run{some}"
+        whole = any(_in_full_size(manifest) for manifest in manifests)
+        rest = "and full size" if whole else f"of {'its' if drives == 1 else 'their'} size"
+        yield f"simulated at {sizes} {rest}", False
+    if kinds and not scales:
+        yield ", ".join(kinds).lower(), False
+    yield from ((f"{word} run{some}{more}", True) for word, some, more in _short_of(manifests))
     if any(map(is_shortened, manifests)):
-        yield "Shorter than the method asks for"
+        yield "shorter than the method asks for", True
+    days = sorted(_day(manifest) for manifest in manifests)
+    yield ends_text(*(f"{day:%-d %B %Y}" for day in (days[0], days[-1]))), False
+
+
+def _day(manifest: Manifest) -> date:
+    return date.fromisoformat(manifest.created[:10])
+
+
+def _short_of(manifests: Sequence[Manifest]) -> Iterator[tuple[str, str, str]]:
+    """Yield in what way runs are not whole, of how many, and what that makes of their figures."""
+    ways = (("quick", [m.quick for m in manifests]), ("unfinished", [is_unended(m) for m in manifests]))
+    for word, those in ways:
+        if count := sum(those):
+            some = "" if count == len(those) else f"s: {count} of {len(those)}"
+            yield word, some, ": indicative only" if word == "quick" and not some else ""
 
 
 def _in_full_size(manifest: Manifest) -> bool:

@@ -1,0 +1,437 @@
+"""The top of a page: three sentences, small bar charts of its first figures, and a table of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from ssdlab.lab.folders import top_figures
+from ssdlab.lab.presented.points import figure_words
+from ssdlab.model.units import and_listed, counted, ends_text, share_text
+from ssdlab.report.chart_links import ChartLink
+from ssdlab.report.runs import entries
+from ssdlab.report.sections import ratings
+from ssdlab.report.sections.conclusion import against
+from ssdlab.report.standings import figure_text, percent, unranked_beyond, withheld
+from ssdlab.results import cells
+from ssdlab.results.metric import labelled, labels
+from ssdlab.results.schema import ResultBase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ssdlab.lab.kinds import RepeatedFigure
+    from ssdlab.report.runs import Shown
+    from ssdlab.report.standings import Place, Standing
+    from ssdlab.results.metric import Metric
+
+CHARTS = 6
+NO_LINKS: Mapping[str, ChartLink] = MappingProxyType({})
+_NAMED = 3
+"""So many figures are named in a sentence; of more their count."""
+_SAYS_NOTHING = ("IOPS", "throughput")
+"""Labels that say no more than the unit."""
+_COUNTED = "I/Os"
+
+
+@dataclass(frozen=True)
+class Median:
+    """A figure over the runs of one drive in one suite."""
+
+    figure: RepeatedFigure
+    drive: str
+    """Identifier of the drive."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A drive in a figure.
+
+    Attributes
+    ----------
+    share
+        Length, as a share of the longest; None: it has no value.
+    note
+        What stands below: its qualifiers, or at which depth it was taken and what else is of the same steps.
+    """
+
+    shown: Shown
+    figure: Metric
+    share: float | None
+    text: str
+    note: str
+
+    @property
+    def unranked(self) -> bool:
+        """Whether a qualifier of the figure forbids a rank of it."""
+        return bool(self.figure.unfit("ranking"))
+
+
+@dataclass(frozen=True)
+class TopChart:
+    """A figure of all drives, the best first."""
+
+    title: str
+    unit: str
+    """Empty: it stands with each value."""
+    names: tuple[str, ...]
+    """Of the figure; empty: no run has a value of it."""
+    better: str
+    bars: tuple[Bar, ...]
+    foot: str
+    """Who is level, or why there is no order."""
+    link: ChartLink
+    """The chart that shows more of it."""
+
+
+@dataclass(frozen=True)
+class Top:
+    """What a page says first."""
+
+    sentences: tuple[str, ...]
+    charts: tuple[TopChart, ...]
+    lacking: tuple[str, ...]
+    """Figures that the review wants there, and that no run of the page has."""
+    every: cells.Table
+    """All headline figures."""
+
+
+def top(
+    runs: Sequence[Shown],
+    standings: Mapping[str, Standing],
+    declared: Sequence[str],
+    medians: Sequence[Median] = (),
+    links: Mapping[str, ChartLink] = NO_LINKS,
+) -> Top:
+    """Return the top of a page.
+
+    Parameters
+    ----------
+    runs
+        Of the page.
+    standings
+        Ranks of their figures.
+    declared
+        Names of figures that the review wants there, in order; empty: the first of their methods.
+    medians
+        What the runs of one drive in one suite say together: they are not ranked beside each other.
+    links
+        The chart of each figure.
+    """
+    held = withheld(runs)
+    names = _chosen(runs, declared, {*standings, *held})
+    charts = [
+        _chart(name, standings.get(name), held.get(name, ()), medians, links.get(name, ChartLink("")))
+        for name in names
+    ]
+    return Top(
+        tuple(sentences([standings[name] for name in names if name in standings], runs)),
+        tuple(sorted(charts, key=lambda chart: not chart.names)),
+        tuple(name for name in declared if name not in standings),
+        _every(runs),
+    )
+
+
+def _chosen(runs: Sequence[Shown], declared: Sequence[str], known: set[str]) -> list[str]:
+    """Return the figures of the charts: of those of the same steps one, unless the review names more."""
+    if declared:
+        return [name for name in declared if name in known][:CHARTS]
+    groups = [
+        [each.name for each in own if each.unit != _COUNTED]
+        for shown in runs
+        for own in of_same_steps(shown.run.result.scalars)
+    ]
+    wanted = [name for name in top_figures() if name in known]
+    leading = [next((name for name in wanted if name in own), own[0]) for own in groups if own]
+    found = [*(name for name in wanted if name in leading), *leading]
+    return [name for name in dict.fromkeys(found) if name in known][:CHARTS]
+
+
+def of_same_steps(figures: Sequence[Metric]) -> list[list[Metric]]:
+    """Return figures gathered by the steps that they are of."""
+    found: dict[tuple[int, ...], list[Metric]] = {}
+    for each in figures:
+        found.setdefault(each.steps, []).append(each)
+    return list(found.values())
+
+
+def _chart(
+    name: str,
+    standing: Standing | None,
+    held: Sequence[tuple[Shown, Metric]],
+    medians: Sequence[Median],
+    link: ChartLink,
+) -> TopChart:
+    places = () if standing is None else (*standing.places, *standing.further)
+    higher = standing is None or standing.better == "higher"
+    places = tuple(sorted(places, key=lambda place: -place.value if higher else place.value))
+    longest = max((abs(place.value) for place in places), default=0.0)
+    units = {cells.of_unit(place.value, place.figure.unit).partition(" ")[2] for place in places}
+    (unit,) = units if len(units) == 1 else ("",)
+    bars = [
+        Bar(
+            place.shown,
+            place.figure,
+            abs(place.value) / longest if longest else 0.0,
+            figure_words(place.figure).removesuffix(f" {unit}") if unit else figure_words(place.figure),
+            _note(place.shown, place.figure, medians, alone=len(places) + len(held) == 1),
+        )
+        for place in places
+    ]
+    placed = {id(place.shown) for place in places}
+    lacking = [each for each in held if id(each[0]) not in placed]
+    bars += [Bar(shown, figure, None, cells.NOTHING, figure.state) for shown, figure in lacking]
+    one = bars[0]
+    return TopChart(
+        title_of(one.shown.run.manifest.method.title, one.figure),
+        unit,
+        (name,) if places else (),
+        "higher" if higher else "lower",
+        tuple(bars),
+        "" if standing is None else _foot(standing),
+        link,
+    )
+
+
+def title_of(method: str, figure: Metric) -> str:
+    """Return what a figure is called beside those of other methods, its unit apart."""
+    return method if figure.label in (*_SAYS_NOTHING, figure.unit) else f"{method}, {figure.label}"
+
+
+def _note(shown: Shown, figure: Metric, medians: Sequence[Median], *, alone: bool) -> str:
+    """Return what stands below a bar: what forbids a rank of it before all else; of one alone its rating."""
+    rated = ratings.beside(shown, figure) if alone else ()
+    if unfit := figure.unfit("ranking"):
+        whole = labels((*unfit, *(each for each in figure.qualifiers if each not in unfit)))
+        return ", ".join((whole, *rated))
+    own = next((group for group in of_same_steps(shown.run.result.scalars) if _holds(group, figure)), [])
+    return ", ".join(
+        (
+            *_depth(figure, own),
+            *(_repeated(each.figure) for each in medians if _is_of(each, shown, figure)),
+            *(f"p99 {figure_words(each)}" for each in _others(own, figure, "_p99_ns")),
+            *(figure_words(each) for each in own if figure.unit.endswith("/W") and each.unit == "W"),
+            *rated,
+            *(each.label for each in figure.qualifiers),
+        )
+    )
+
+
+def _holds(group: Sequence[Metric], figure: Metric) -> bool:
+    return any(each.name == figure.name for each in group)
+
+
+def _others(own: Sequence[Metric], figure: Metric, ending: str) -> list[Metric]:
+    of_speed = figure.better == "higher" and not figure.unit.endswith("/W")
+    return [each for each in own if of_speed and each.name.endswith(ending) and each.value is not None]
+
+
+def _depth(figure: Metric, own: Sequence[Metric]) -> Iterator[str]:
+    """Yield at which depth a figure was taken, where that was chosen."""
+    depth = figure.load.depth if figure.load is not None else None
+    found = next((each.value for each in own if each.label == "depth" and each.value is not None), depth)
+    if found is not None:
+        yield f"QD {found:g}"
+
+
+def _repeated(found: RepeatedFigure) -> str:
+    """Say the median with its interval."""
+    assert found.median is not None
+    text = f"median of {counted(len(found.values), 'run')} {cells.of_unit(found.median, found.unit)}"
+    if found.low is None or found.high is None or found.confidence is None:
+        return text
+    ends = ends_text(cells.of_unit(found.low, found.unit), cells.of_unit(found.high, found.unit))
+    return f"{text} ({ends} with {share_text(found.confidence)} confidence)"
+
+
+def _is_of(median: Median, shown: Shown, figure: Metric) -> bool:
+    found = median.figure
+    return (
+        found.name == figure.name and found.median is not None and median.drive == shown.run.manifest.drive.id
+    )
+
+
+def _foot(standing: Standing) -> str:
+    """Say who is level in a figure, or why there is no order."""
+    if len(standing.places) < 2:
+        return ""
+    if why := no_order(standing):
+        return f"No order: {why}"
+    found = []
+    for rank in dict.fromkeys(place.rank for place in standing.ranked):
+        level = [place for place in standing.ranked if place.rank == rank]
+        if len(level) > 1:
+            why = standing.why_level(level[0])
+            found.append(f"{_who(level, standing)} level{f' ({why})' if why else ''}")
+    return _sentence("; ".join(found))
+
+
+def _who(level: Sequence[Place], standing: Standing) -> str:
+    """Name drives that are level: by their interface, if they are all of it and there is another."""
+    interfaces = [place.shown.style.interface for place in standing.places]
+    own = {place.shown.style.interface for place in level}
+    (interface,) = own if len(own) == 1 else ("",)
+    if interface and interfaces.count(interface) == len(level) < len(interfaces):
+        return f"{interface} drives"
+    return "all" if len(level) == len(interfaces) > 2 else _names(level)
+
+
+def no_order(standing: Standing) -> str:
+    """Say why nobody leads in a figure of several drives; empty: somebody does, or several are level."""
+    if standing.unranked:
+        return standing.unranked
+    level = standing.sharing(standing.ranked[0]) if standing.ranked else ()
+    beyond = unranked_beyond(standing, level[-1]) if level else ()
+    return (
+        f"the {'fastest' if standing.better == 'higher' else 'least'}: {standing.why_not(beyond)}"
+        if beyond
+        else ""
+    )
+
+
+def _names(places: Iterable[Place]) -> str:
+    return and_listed(list(dict.fromkeys(place.shown.style.short for place in places)))
+
+
+def _every(runs: Sequence[Shown]) -> cells.Table:
+    """Return all headline figures, a row for each and a column for each drive."""
+    groups = entries(runs)
+    rows: dict[tuple[str, str], dict[int, list[str]]] = {}
+    heads: dict[tuple[str, str], Metric] = {}
+    for at, group in enumerate(groups):
+        for shown in group.runs:
+            for each in shown.run.result.scalars:
+                key = shown.run.manifest.method.title, each.name
+                heads.setdefault(key, each)
+                text = labelled(figure_text(each) if each.value is not None else cells.NOTHING, each.state)
+                rows.setdefault(key, {}).setdefault(at, []).append(text)
+    return cells.Table(
+        "All headline figures",
+        ("Method", "Figure", *(group.style.label for group in groups)),
+        tuple(
+            (
+                cells.words(title),
+                cells.words(heads[title, name].label),
+                *(cells.words("; ".join(own.get(at, [cells.NOTHING]))) for at in range(len(groups))),
+            )
+            for (title, name), own in rows.items()
+        ),
+    )
+
+
+def sentences(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
+    """Yield at most three sentences: who leads, how others stand in their class, what has no order.
+
+    What was measured with a made-up example comes last in each.
+    """
+    found = sorted(found, key=lambda standing: standing.example)
+    if passed := _passed({each.method for each in found}, runs):
+        yield passed
+    if len(entries(runs)) == 1:
+        yield from _of_one(found, runs)
+        return
+    ordered = [each for each in found if len(each.ranked) > 1 and not no_order(each)]
+    if led := _led(ordered, None):
+        yield led
+    yield from _of_classes(ordered)
+    if without := _without_order(found, runs):
+        yield without
+
+
+def _words(standing: Standing) -> str:
+    title = title_of(standing.method, standing.places[0].figure)
+    title = title if title[1:2].isupper() else title[:1].lower() + title[1:]
+    return labelled(title, "made-up load") if standing.example else title
+
+
+def _led(ordered: Sequence[Standing], interface: str | None) -> str:
+    """Say who leads in what, of all drives or of those of an interface, and what they are level in."""
+    leads: dict[str, list[str]] = {}
+    level: list[str] = []
+    for standing in ordered:
+        own = [each for each in standing.ranked if interface in (None, each.shown.style.interface)]
+        if len(own) < 2:
+            continue
+        if own[1].rank == own[0].rank:
+            first = [each for each in own if each.rank == own[0].rank]
+            level.append(_words(standing) + ("" if len(first) == len(own) else f" ({_names(first)})"))
+            continue
+        gap = abs(own[0].value - own[1].value) / abs(own[1].value) if own[1].value else 0.0
+        leads.setdefault(own[0].shown.style.short, []).append(f"{_words(standing)} ({_by(gap, standing)})")
+    most_first = sorted(leads.items(), key=lambda one: -len(one[1]))
+    parts = [f"{drive} leads in {_some(own)}" for drive, own in most_first]
+    if level and not parts:
+        return f"{f'{interface} drives' if interface else 'The drives'} are level in {_some(level)}."
+    if level:
+        parts.append(f"they are level in {_some(level)}")
+    return f"{f'Among {interface} drives, ' if interface else ''}{'; '.join(parts)}." if parts else ""
+
+
+def _by(gap: float, standing: Standing) -> str:
+    words = f"{percent(gap)} {'ahead' if standing.better == 'higher' else 'less'}"
+    return words if gap < 0.995 else percent(gap)
+
+
+def _some(named: Sequence[str]) -> str:
+    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+    return and_listed([*named[:_NAMED], *more])
+
+
+def _of_classes(ordered: Sequence[Standing]) -> Iterator[str]:
+    """Yield how drives stand among those of their interface, the most common of several."""
+    drives = {
+        place.shown.style.short: place.shown.style.interface for each in ordered for place in each.ranked
+    }
+    found = [each for each in drives.values() if each]
+    if len(set(found)) > 1 and (led := _led(ordered, max(found, key=found.count))):
+        yield led
+
+
+def _without_order(found: Sequence[Standing], runs: Sequence[Shown]) -> str:
+    """Say which figures of several drives have no order, or no value, and why."""
+    reasons: dict[str, list[str]] = {}
+    for standing in found:
+        if len(standing.places) > 1 and (why := no_order(standing)):
+            reasons.setdefault(why, []).append(_words(standing))
+    placed = {standing.name for standing in found}
+    for name, own in withheld(runs).items():
+        if name not in placed and name in top_figures():
+            why = labels(each for _, figure in own for each in figure.unfit("ranking"))
+            title = title_of(own[0][0].run.manifest.method.title, own[0][1])
+            reasons.setdefault(why, []).append(title[:1].lower() + title[1:])
+    parts = [f"{_some(own)} ({why})" for why, own in reasons.items()]
+    return f"No order yet in {and_listed(parts)}." if parts else ""
+
+
+def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
+    """Yield what one drive does, how that keeps its ratings, and what is unproven."""
+    fit = [(each, place) for each in found for place in each.places[:1] if not place.unfit]
+    told = [f"{_words(each)} {place.marked}" for each, place in fit]
+    if told:
+        yield f"{_sentence(and_listed(told[:_NAMED]))}."
+    if rated := next(iter(against(entries(runs)[0])), ""):
+        yield f"{_sentence(rated)}."
+    unfit = [(each, place) for each in found for place in each.places[:1] if place.unfit]
+    if unfit:
+        why = labels(each for _, place in unfit for each in place.figure.unfit("ranking"))
+        yield f"{_sentence(_some([_words(each) for each, _ in unfit]))}: {why}."
+
+
+def _passed(above: set[str], runs: Sequence[Shown]) -> str:
+    """Say which drives passed the methods that pass or fail one, of those that no figure has told of."""
+    judged: dict[str, dict[str, list[str]]] = {}
+    for shown in runs:
+        result, title = shown.run.result, shown.run.manifest.method.title
+        if title not in above and type(result).passed is not ResultBase.passed:
+            how = {True: "passed by", False: "failed by", None: "not judged of"}[result.passed]
+            judged.setdefault(title, {}).setdefault(how, []).append(shown.style.short)
+    parts = (
+        f"{title}: {'; '.join(f'{how} {and_listed(drives)}' for how, drives in verdicts.items())}"
+        for title, verdicts in judged.items()
+    )
+    return "".join(f"{_sentence(part)}. " for part in parts).rstrip()
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
