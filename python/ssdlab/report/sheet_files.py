@@ -7,6 +7,7 @@ import os
 import re
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
@@ -16,7 +17,7 @@ from ssdlab.report.sheets import FIRST
 from ssdlab.results import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from zipfile import ZipInfo
 
@@ -179,16 +180,35 @@ class _Archive(ZipFile):
 
 
 def _write_workbook(sheets: Sequence[Sheet], left_out: Sequence[Sheet], descriptor: int) -> None:
+    for sheet in sheets:
+        _check_texts(sheet)
     book = import_module(PACKAGE).Workbook(write_only=True)
     book.properties.creator = "ssdlab"
-    for sheet in sheets:
-        made = book.create_sheet(sheet.name)
-        if sheet in left_out:
-            made.append([left_out_words(sheet)])
-        else:
-            _fill(made, sheet)
+    try:
+        for sheet in sheets:
+            made = book.create_sheet(sheet.name)
+            if sheet in left_out:
+                made.append([left_out_words(sheet)])
+            else:
+                _fill(made, sheet)
+    except BaseException:
+        for made in book.worksheets:
+            made.close()  # it would be told on stderr that they are not
+        raise
     with open(descriptor, "wb", closefd=False) as out, _Archive(out, "w", ZIP_DEFLATED) as archive:
         import_module("openpyxl.writer.excel").ExcelWriter(book, archive).save()
+
+
+def _check_texts(sheet: Sheet) -> None:
+    """Refuse a text that would be cut off."""
+    texts = (column.values.tolist() for column in sheet.columns if column.kind == "VARCHAR")
+    longest = max((len(each) for each in chain.from_iterable(texts)), default=0)
+    if longest > CELL_CHARACTERS:
+        raise UsageError(
+            f"a text of {longest:,} characters is longer than a cell of a workbook may be "
+            f"({CELL_CHARACTERS:,})",
+            "name a file that ends in .csv or .parquet",
+        )
 
 
 def _fill(made: Any, sheet: Sheet) -> None:  # noqa: ANN401 - of openpyxl
@@ -198,13 +218,14 @@ def _fill(made: Any, sheet: Sheet) -> None:  # noqa: ANN401 - of openpyxl
         made.column_dimensions[letter(at)].width = _width(column)
     cells = _Cells(made)
     made.append([cells.heading(column.heading) for column in sheet.columns])
-    worded = [column.kind == "VARCHAR" for column in sheet.columns]
+    makers: dict[str, Callable[[Any], Any]] = {"VARCHAR": cells.words, "DOUBLE": cells.number}
+    of_columns = [makers.get(column.kind) for column in sheet.columns]
     for row in sheet.rows():
-        made.append([cells.words(each) if text else each for each, text in zip(row, worded, strict=True)])
+        made.append([make(each) if make else each for each, make in zip(row, of_columns, strict=True)])
 
 
 class _Cells:
-    """Makes cells of a sheet that are words, whatever they begin with."""
+    """Makes cells of a sheet: words whatever they begin with, numbers with every digit."""
 
     def __init__(self, sheet: Any) -> None:  # noqa: ANN401 - of openpyxl
         self._sheet = sheet
@@ -212,24 +233,26 @@ class _Cells:
         self._bold = import_module("openpyxl.styles").Font(bold=True)
 
     def heading(self, text: str) -> Any:  # noqa: ANN401
-        made = self._as_words(text)
+        made = self._of(text, "s")
         made.font = self._bold
         return made
 
     def words(self, text: str) -> Any:  # noqa: ANN401
-        if len(text) > CELL_CHARACTERS:
-            raise UsageError(
-                f"a text of {len(text):,} characters is longer than a cell of a workbook may be "
-                f"({CELL_CHARACTERS:,})",
-                "name a file that ends in .csv or .parquet",
-            )
-        return self._as_words(text) if _SPECIAL.match(text) else text or None
+        if not _SPECIAL.match(text):
+            return text or None
+        made = self._of(text, "s")
+        made.quotePrefix = True  # it stays words when somebody edits it
+        return made
 
-    def _as_words(self, text: str) -> Any:  # noqa: ANN401
+    def number(self, value: float | None) -> Any:  # noqa: ANN401
+        # openpyxl writes 16 digits, which is one less than some numbers need.
+        if value is None or float(f"{value:.16g}") == value:
+            return value
+        return self._of(repr(value), "n")
+
+    def _of(self, text: str, kind: str) -> Any:  # noqa: ANN401
         made = self._made(self._sheet, text)
-        made.data_type = "s"
-        # What keeps it words when somebody edits it.
-        made.quotePrefix = _SPECIAL.match(text) is not None
+        made.data_type = kind
         return made
 
 
