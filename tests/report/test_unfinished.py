@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from library.made import run as made_run
@@ -76,6 +77,18 @@ def test_a_failed_run_is_shown_and_reported(failed: Path, capsys: pytest.Capture
     page.write([run], target)
     text = target.read_text()
     assert "did not reach its end" in text and "before it" in text
+
+
+def test_its_rows_are_exported_without_figures(failed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = failed.parent / "x.xlsx"
+    assert main(["export", str(failed), "-o", str(file)]) == 0
+    assert f"mind: run {failed.name} ended before its last step" in capsys.readouterr().out
+    sheets = {each.title: list(each.values) for each in openpyxl.load_workbook(file)}
+    run = dict(zip(*sheets["runs"], strict=True))
+    assert run["status"] == "not finished" and len(sheets["figures"]) == 1
+    at = sheets["series"][0].index("step_label")
+    assert {row[at] for row in sheets["series"][1:]} == {"before it"}
+    assert len(sheets["histograms"]) > 1
 
 
 def test_report_says_which_runs_ended_early(failed: Path, capsys: pytest.CaptureFixture[str]) -> None:

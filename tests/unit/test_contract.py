@@ -30,6 +30,7 @@ from ssdlab.lab.kinds import KINDS
 from ssdlab.model import errors
 from ssdlab.model.frozen import Stored
 from ssdlab.model.warning_texts import CATALOGUE
+from ssdlab.report import sheets
 from ssdlab.results import catalogue_row, tables
 
 TESTS = Path(__file__).parents[1]
@@ -50,6 +51,8 @@ def facts() -> Iterator[str]:
         columns = getattr(tables, f"{table}_COLUMNS")
         yield from (f"column {table.lower()} {name} {kind}" for name, kind in columns.items())
     yield from (f"column catalogue {name} {kind}" for name, kind in catalogue_row.COLUMNS.items())
+    for sheet, first in sheets.FIRST.items():
+        yield from (f"column export {sheet} {name} {kind}" for name, kind in first.items())
     yield from (f"warning {code}" for code in CATALOGUE)
     yield from sources()
 

@@ -23,6 +23,7 @@ from ssdlab.model.errors import Refused, UsageError, of_os
 Ours = Callable[[bytes], bool]
 """Says by the beginning of a file whether it is of the kind that may be replaced."""
 HEAD_BYTES = 1 << 13
+"""So much of a file is asked; of one that is known by its end too, so much of that."""
 _MAX_LINKS = 40
 """As the kernel itself counts."""
 
@@ -42,6 +43,8 @@ class OutputFile(Closing):
         What may be replaced; by default nothing.
     noun
         What is written, for messages: ``page``, ``log of single I/Os``.
+    ends
+        Whether `ours` is asked of beginning and end, put together.
 
     Raises
     ------
@@ -52,9 +55,11 @@ class OutputFile(Closing):
         link leads there (``foreign-link``).
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, ours: Ours = _none, noun: str = "file") -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, ours: Ours = _none, noun: str = "file", ends: bool = False
+    ) -> None:
         self.given = user_path(path)
-        self._ours, self._noun = ours, noun
+        self._ours, self._noun, self._ends = ours, noun, ends
         self.name = self.given.name
         if self.name in {"", ".."}:
             raise UsageError(f"{self.given} names no file", "name a file to write", path=str(self.given))
@@ -90,7 +95,10 @@ class OutputFile(Closing):
             raise
         try:
             with self.folder.opened(self.name) as descriptor:
-                ours = self._ours(os.read(descriptor, HEAD_BYTES))
+                known = os.read(descriptor, HEAD_BYTES)
+                if self._ends:
+                    known += os.pread(descriptor, HEAD_BYTES, max(len(known), status.st_size - HEAD_BYTES))
+                ours = self._ours(known)
         except OSError as error:
             raise self._cannot(error) from error
         if not ours:
@@ -106,6 +114,14 @@ class OutputFile(Closing):
         with self._errors():
             self.check()
             self.folder.replace(self.name, content, durable=False)
+
+    @contextmanager
+    def replacing(self) -> Iterator[int]:
+        """Give the descriptor of a new file; after the block it has the name, all of it or nothing."""
+        with self._errors():
+            self.check()
+            with self.folder.replacing(self.name, durable=False) as descriptor:
+                yield descriptor
 
     @contextmanager
     def new(self, mode: int = 0o666) -> Iterator[IO[bytes]]:

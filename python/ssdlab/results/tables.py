@@ -27,6 +27,7 @@ from ssdlab.model.telemetry import FIGURES
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Future
+    from pathlib import Path
 
     from _duckdb import DuckDBPyConnection
 
@@ -136,23 +137,48 @@ def write(folder: HeldFolder, name: str, data: Columns, columns: Mapping[str, st
     OSError
         When the file system is full or fails.
     """
+    casts = ", ".join(f'"{each}"::{kind} AS "{each}"' for each, kind in columns.items())
+    with folder.replacing(name) as descriptor:
+        return put(descriptor, folder.path / name, data, f"SELECT {casts} FROM data ORDER BY {order}")
+
+
+def put(descriptor: int, path: Path, data: Columns, query: str, mark: str = "") -> int:
+    """Write what a query finds in `data` into an open file, and return the lines that a reader then finds.
+
+    Parameters
+    ----------
+    descriptor
+        Of the file, which is empty.
+    path
+        What it is called, for errors.
+    data
+        The columns of the table ``data`` of the query.
+    query
+        SQL.
+    mark
+        Stands at the end of the file: who made it.
+
+    Raises
+    ------
+    OSError
+        When the file system is full or fails.
+    """
     import duckdb
 
-    casts = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in columns.items())
-    with folder.replacing(name) as descriptor, duckdb.connect(config={"threads": 1}) as con:
-        path = f"/proc/self/fd/{descriptor}"
+    marked = f", KV_METADATA {{mark: '{mark}'}}" if mark else ""
+    with duckdb.connect(config={"threads": 1}) as con:
+        held = f"/proc/self/fd/{descriptor}"
         con.register("data", data)
         try:
             con.execute(
-                f"COPY (SELECT {casts} FROM data ORDER BY {order}) TO '{path}' "
-                "(FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
+                f"COPY ({query}) TO '{held}' (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false{marked})"
             )
         except duckdb.Error as error:
-            raise_shortage(error, folder.path / name)
+            raise_shortage(error, path)
             if isinstance(error, duckdb.IOException):
                 raise OSError(str(error)) from error
             raise
-        counted = con.execute(f"SELECT count(*) FROM read_parquet('{path}')").fetchone()
+        counted = con.execute(f"SELECT count(*) FROM read_parquet('{held}')").fetchone()
     return int(counted[0]) if counted else 0
 
 

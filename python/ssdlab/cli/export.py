@@ -1,0 +1,74 @@
+"""`ssdlab export`: the numbers of runs as a workbook, as CSV or as Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from ssdlab.cli.completers import RunName
+from ssdlab.cli.output import print_json, print_line
+from ssdlab.model.errors import UsageError
+from ssdlab.model.units import capacity_text, counted
+
+SCHEMA = "ssdlab.export/1"
+
+
+def export(
+    *runs: RunName,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    table: Literal["figures", "runs", "qualifiers", "series", "histograms"] | None = None,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Write the numbers of one or more runs for a spreadsheet or a program.
+
+    A workbook (.xlsx) has a sheet for each table; a .csv or .parquet holds one. Values have full precision
+    and are in base units.
+
+    Parameters
+    ----------
+    runs
+        Run folders, or ids or their beginnings; a suite brings all its runs.
+    output
+        The file to write; its end says the format: .xlsx, .csv or .parquet. An older export is replaced,
+        and nothing else.
+    table
+        Only this table; by default a workbook has all, another file the figures.
+    library
+        Folder of runs in which ids are looked up; by default ssdlab/runs in the XDG data folder.
+    json
+        Print path, format, size and tables as JSON, schema ssdlab.export/1.
+    """
+    from ssdlab.host.state_folder import default_library
+    from ssdlab.report import sheet_files, source
+    from ssdlab.report.sheets import NAMES, sheets_of
+    from ssdlab.results.store import find_run
+    from ssdlab.results.verifying import doubting
+
+    if not runs:
+        raise UsageError("no run is named", "name one or more: ssdlab export RUN -o drives.xlsx")
+    kind = sheet_files.format_of(output)
+    with sheet_files.place(output) as file:  # before anything is read
+        folders = [find_run(text, library or default_library()) for text in runs]
+        with doubting(folders):
+            found = [source.read(folder) for folder in folders]
+            whole = NAMES if kind == "xlsx" else NAMES[:1]
+            sheets = sheets_of(found, whole if table is None else (table,))
+        done = sheet_files.write(sheets, file)
+    cut = [one.manifest.run_id for one in found if source.is_unended(one.manifest)]
+    if json:
+        tables = [
+            {"name": each.name, "rows": each.length, "written": each not in done.left_out} for each in sheets
+        ]
+        facts = {"path": str(output.absolute()), "format": kind, "bytes": done.size_bytes}
+        ids = [one.manifest.run_id for one in found]
+        print_json({"schema": SCHEMA, **facts, "tables": tables, "runs": ids, "unfinished": cut})
+        return
+    written = (f"{each.name} {counted(each.length, 'row')}" for each in sheets if each not in done.left_out)
+    print_line(f"{output}: {capacity_text(done.size_bytes)}, {', '.join(written)}")
+    for run_id in cut:
+        print_line(f"mind: run {run_id} ended before its last step: it has its finished steps and no figures")
+    for each in done.left_out:
+        print_line(f"mind: {sheet_files.left_out_words(each)}")
