@@ -56,7 +56,11 @@ def arranged(
         ],
     )
     if suites and not any(isinstance(each, Run) for each in runs):
-        titles = ", ".join(dict.fromkeys(each.manifest.method.title for each in suites))
+        # A review has another title on drives that it is not of; a page has one title for each review.
+        of_review: dict[str, str] = {}
+        for each in suites:
+            of_review.setdefault(each.manifest.method.name, each.manifest.method.title)
+        titles = ", ".join(dict.fromkeys(of_review.values()))
         # What somebody declared has its own title; a suite of ours is named after the drive it was of.
         head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
     return head, order

@@ -48,6 +48,10 @@ class Member(Stored):
     prepared_steps: int = Field(default=0, description="how many steps that are")
 
 
+NOT_ASKED_FOR = "only others were asked for (--only)"
+"""Why a part is left out that its user did not want done."""
+
+
 class Child(Stored):
     """One run of a suite, as the suite's manifest names it before anything is done."""
 

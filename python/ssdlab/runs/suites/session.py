@@ -160,6 +160,12 @@ def ready(order: SuiteOrder, environment: RunEnvironment | None = None) -> Manif
         raise refused
     seed = order.like.seed if order.like.seed is not None else secrets.randbits(63)
     children = planned_children(order, seed, found)
+    if not any(map(order.asks_for, order.parts)):
+        raise Refused(
+            f"nothing of --only {','.join(sorted(order.only))} is done on {order.drive}: variants are of the "
+            "first drive alone",
+            "name a part of all drives, or leave this drive out",
+        )
     if all(each.plan is None and not each.child.standing for each in children):
         reasons = "; ".join(dict.fromkeys(each.child.left_out or "" for each in children))
         raise Refused(f"no part of {order.suite.name} fits this drive: {reasons}", "name another drive")
