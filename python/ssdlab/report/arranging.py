@@ -9,7 +9,9 @@ from ssdlab.host.documents import Document
 from ssdlab.lab.suites.suite import absent_drives
 from ssdlab.report.outline import outline
 from ssdlab.report.sections import conclusion, efficiency, specifications, suite
+from ssdlab.report.sections.banners import with_more
 from ssdlab.report.sections.header import header
+from ssdlab.report.sections.notes import in_chapters
 from ssdlab.report.sections.verdict import Median
 from ssdlab.report.source import Comparison, Run, SuiteRun
 
@@ -55,6 +57,9 @@ def arranged(
             for each in suite.result.repeated
         ],
     )
+    chapters, notices = in_chapters(runs, placed, order.chapters)
+    order = replace(order, chapters=chapters)
+    head = replace(head, banners=with_more(head.banners, notices))
     if suites and not any(isinstance(each, Run) for each in runs):
         # A review has another title on drives that it is not of; a page has one title for each review.
         of_review: dict[str, str] = {}

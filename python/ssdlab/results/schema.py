@@ -16,7 +16,7 @@ from pydantic import Field, JsonValue, field_validator
 
 from ssdlab.drives.ratings import Rated
 from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of, words_of
-from ssdlab.model.frozen import Stored
+from ssdlab.model.frozen import Stored, absent
 from ssdlab.model.summary import Summary
 from ssdlab.results.metric import Metric as Metric
 from ssdlab.results.points import Attribution as Attribution
@@ -318,6 +318,25 @@ class Note(Stored):
 
     at: str
     text: str
+    day: str | None = Field(
+        default=None, exclude_if=absent, description="that it is of, where it was not written then"
+    )
+    chapter: str | None = Field(
+        default=None, exclude_if=absent, description="of the review's page that it belongs to"
+    )
+    run: str | None = Field(
+        default=None, exclude_if=absent, description="id of the run that it leads to, as of an update"
+    )
+
+    @property
+    def when(self) -> str:
+        """Day or moment that it is of."""
+        return self.day or self.at
+
+    @property
+    def words(self) -> str:
+        """Its text, with the run that it leads to."""
+        return self.text if self.run is None else f"{self.text.removesuffix('.')}; see run {self.run}"
 
 
 # --- results of methods -----------------------------------------------------------------------------------
