@@ -9,6 +9,7 @@ release no field is added without a new number.
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
 from typing import Any, Literal
 
@@ -237,6 +238,19 @@ class Sealed(Stored):
     )
 
 
+class Replaced(Stored):
+    """A part of a suite that was done again, and stays in the library."""
+
+    old: Child = Field(description="the part as it was done before")
+    run_id: str = Field(description="the run that stands in its place")
+    at: str = Field(description="when it was put there")
+
+    @property
+    def words(self) -> str:
+        """What was done, with both runs."""
+        return f"{self.old.part} was done again: run {self.run_id} replaces run {self.old.run_id}"
+
+
 class Manifest(Stored):
     """`manifest.json`: what was run, on what, how it ended and what it showed. Times are ISO 8601, UTC."""
 
@@ -266,6 +280,14 @@ class Manifest(Stored):
     ratings: tuple[Rated, ...] = Field(default=(), description="what the drive is rated for")
     member: Member | None = Field(default=None, description="the suite that the run is part of")
     children: tuple[Child, ...] = Field(default=(), description="the runs of a suite; it has no steps itself")
+    redoing: tuple[Child, ...] = Field(
+        default=(),
+        exclude_if=operator.not_,
+        description="parts of a finished suite that are being done again; of a comparison suites with such",
+    )
+    replaced: tuple[Replaced, ...] = Field(
+        default=(), exclude_if=operator.not_, description="parts of a suite before they were done again"
+    )
     review: dict[str, JsonValue] = Field(
         default={}, description="of a suite: chapters, tiles and drives of its declaration"
     )
@@ -297,6 +319,12 @@ class Manifest(Stored):
         """What a reader calls its drive, or each of those that it compares."""
         names = [child.title for child in self.children if child.suite]
         return "; ".join(names) or self.drive.name
+
+    @property
+    def kept_beside(self) -> tuple[str, ...]:
+        """Ids of the runs that go with a suite beside its children: replaced ones, and those under way."""
+        replaced = (each.old.run_id for each in self.replaced if not each.old.standing)
+        return (*replaced, *(child.run_id for child in self.redoing))
 
     @property
     def seal_state(self) -> SealState:

@@ -52,11 +52,11 @@ def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
     others = (name for name in folder.names() if name not in apart and not name.startswith("."))
     files = {name: file_digest(folder, name) for name in others if folder.is_file(name)}
     runs: dict[str, str] = {}
-    for child in manifest.children:
-        if child.left_out is None:
-            found = read_sealed_manifest(folder.path.parent / child.run_id)[1]
-            if found is not None:
-                runs[child.run_id] = found
+    children = [child.run_id for child in manifest.children if child.left_out is None]
+    for run_id in (*children, *(each.old.run_id for each in manifest.replaced if not each.old.standing)):
+        found = read_sealed_manifest(folder.path.parent / run_id)[1]
+        if found is not None:
+            runs[run_id] = found
     return Sealed(journal_lines=journal.chain.lines, journal_seal=journal.chain.seal, files=files, runs=runs)
 
 

@@ -92,6 +92,8 @@ def _said(runs: Sequence[Reported], placed: Sequence[Shown]) -> Iterator[_Said]:
 
 def _of_suite(suite: SuiteRun, shown: Shown | None) -> Iterator[_Said]:
     yield from (_of_note(note, shown) for note in suite.notes)
+    for each in suite.manifest.replaced:
+        yield _Said("note", each.words, each.at[:10], shown=shown)
     for departure in suite.manifest.departures:
         if departure.code == "not-asked-for":
             yield _Said("departure", departure.what, f"{departure.why}.", shown=shown)

@@ -124,17 +124,7 @@ class _Comparison(SessionOfRuns):
         manifest = self._record.manifest
         for number, child in enumerate(manifest.children, start=1):
             self._one(child, number, len(manifest.children))
-        runs = outcome.finished_children(self._library, manifest.children)
-        left_out = (
-            part.model_copy(update={"what": f"{run.manifest.drive.name}: {part.what}"})
-            for run in runs
-            for part in outcome.departures(self._library, run.manifest)
-        )
-        return {
-            "environment": outcome.environment(runs),
-            "result": outcome.conclude(self._library, manifest).model_dump(mode="json"),
-            "departures": tuple(left_out),
-        }
+        return concluded(self._library, manifest)
 
     def _one(self, child: Child, number: int, total: int) -> None:
         folder = self._library / child.run_id
@@ -156,6 +146,21 @@ class _Comparison(SessionOfRuns):
         named = None if self._renewal is None else self._renewal.destroy
         names = (drive.id, str(drive.identity.get("consent_id")))
         return self._renewal if named in names else None
+
+
+def concluded(library: Path, comparison: Manifest) -> dict[str, object]:
+    """Return what the manifest of a comparison says of its suites, all of which are finished."""
+    runs = outcome.finished_children(library, comparison.children)
+    left_out = (
+        part.model_copy(update={"what": f"{run.manifest.drive.name}: {part.what}"})
+        for run in runs
+        for part in outcome.departures(library, run.manifest)
+    )
+    return {
+        "environment": outcome.environment(runs),
+        "result": outcome.conclude(library, comparison).model_dump(mode="json"),
+        "departures": tuple(left_out),
+    }
 
 
 def _manifest(run_id: str, orders: Sequence[SuiteOrder], suites: Sequence[Manifest]) -> Manifest:
