@@ -72,13 +72,13 @@ NOTE_SCHEMA = "ssdlab.note/1"
 
 
 def note(
-    run: RunName,
+    noted: Annotated[RunName, Parameter(name="RUN")],
     text: str,
     /,
     *,
     chapter: Title = None,
     date: Day = None,
-    update: Annotated[RunText, Parameter(name="--run")] = None,
+    run: RunText = None,
     library: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -88,7 +88,7 @@ def note(
 
     Parameters
     ----------
-    run
+    noted
         The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
     text
         The note.
@@ -96,7 +96,7 @@ def note(
         Heading of the review's page that it belongs to.
     date
         Day that it is of, such as 2026-05-20 [default: now].
-    update
+    run
         A run that it leads to, such as a new one of the same drive.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
@@ -108,11 +108,11 @@ def note(
     from ssdlab.results.verifying import check_run
 
     place = library_of(library)
-    folder = find_run(run, place)
+    folder = find_run(noted, place)
     check_run(RunFolder(folder))
-    leads_to = None if update is None else RunFolder(find_run(update, place)).manifest.run_id
+    leads_to = None if run is None else RunFolder(find_run(run, place)).manifest.run_id
     if leads_to == folder.name:
-        raise UsageError(f"--run {update} is the run that the note is beside", "name the new run")
+        raise UsageError(f"--run {run} is the run that the note is beside", "name the new run")
     day = None if date is None else _day(date)
     added = add_note(folder, text, day=day, chapter=chapter, run=leads_to)
     if json:

@@ -11,7 +11,7 @@ from ssdlab.report.outline import outline
 from ssdlab.report.sections import conclusion, efficiency, specifications, suite
 from ssdlab.report.sections.banners import with_more
 from ssdlab.report.sections.header import header
-from ssdlab.report.sections.notes import in_chapters
+from ssdlab.report.sections.review_notes import in_chapters
 from ssdlab.report.sections.verdict import Median
 from ssdlab.report.source import Comparison, Run, SuiteRun
 

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from ssdlab.model.errors import Refused, unknown
+from ssdlab.model.printable import quoted
 from ssdlab.model.units import and_listed
 from ssdlab.results.journal import now
 from ssdlab.results.lease import RunLock
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Child, Manifest, Status
     from ssdlab.runs.session import RunEnvironment
     from ssdlab.runs.suites.session_of_runs import SuiteObserver
+
+
+_OF_CONSENT = frozenset({"no-consent", "wrong-consent"})
 
 
 def ask_again(
@@ -101,7 +105,9 @@ def ask_again(
             if name not in known:
                 raise unknown("part", name, known)
         marked = [
-            (lock, made) for lock in locks if (made := _marked(lock, parts, environment, renewal)) is not None
+            (lock, made)
+            for lock in locks
+            if (made := _marked(lock, parts, environment, renewal, several_drives=len(locks) > 1)) is not None
         ]
         if top is not None:
             _name_in(top, [made.run_id for _, made in marked])
@@ -154,7 +160,8 @@ def go_on(
         for name in names:
             suite = folder.parent / name
             if read_manifest(suite).redoing:
-                _do_again(suite, observer, environment, renewal, on_wait)
+                own = several.renewal_of(suite, renewal) if manifest.several_drives else renewal
+                _do_again(suite, observer, environment, own, on_wait)
             _renew(top, name)
     return folder
 
@@ -238,7 +245,12 @@ def _tell_old(library: Path, suite: Manifest, replaced: Replaced) -> None:
 
 
 def _marked(
-    lock: RunLock, parts: Sequence[str], environment: RunEnvironment | None, renewal: Renewal | None
+    lock: RunLock,
+    parts: Sequence[str],
+    environment: RunEnvironment | None,
+    renewal: Renewal | None,
+    *,
+    several_drives: bool,
 ) -> Manifest | None:
     """Return the manifest of a suite that says what is to be done again; None where it has nothing of it."""
     folder = lock.folder.path
@@ -259,7 +271,15 @@ def _marked(
         update={"redoing": redoing, "open_options": {**manifest.open_options, **allowed}}
     )
     if not keeps_nothing(made):
-        judged_anew(_in_session(made), lock.folder, environment, writing=any(map(writes, redoing)))
+        try:
+            judged_anew(_in_session(made), lock.folder, environment, writing=any(map(writes, redoing)))
+        except Refused as error:
+            if several_drives and error.facts.get("reason") in _OF_CONSENT:
+                words = " ".join(f"--redo {quoted(part)}" for part in parts)
+                error.advice = (
+                    f"do it on this drive alone: ssdlab resume {run_words(folder)} {words} --destroy ID"
+                )
+            raise
     return made
 
 

@@ -137,15 +137,16 @@ class _Comparison(SessionOfRuns):
         found = read_manifest(folder).status == "finished"
         if not found:
             self._observer.began(child, number, total)
-            resume_suite(folder, self._observer, self._environment, renewal=self._renewal_of(folder))
+            renewal = renewal_of(folder, self._renewal)
+            resume_suite(folder, self._observer, self._environment, renewal=renewal)
         self._observer.ended(child, number, total, already_finished=found)
 
-    def _renewal_of(self, folder: Path) -> Renewal | None:
-        """Return consent given anew, where it names the drive of a suite."""
-        drive = read_manifest(folder).drive
-        named = None if self._renewal is None else self._renewal.destroy
-        names = (drive.id, str(drive.identity.get("consent_id")))
-        return self._renewal if named in names else None
+
+def renewal_of(folder: Path, renewal: Renewal | None) -> Renewal | None:
+    """Return consent given anew, where it names the drive of a suite."""
+    drive = read_manifest(folder).drive
+    names = (drive.id, str(drive.identity.get("consent_id")))
+    return renewal if renewal is not None and renewal.destroy in names else None
 
 
 def concluded(library: Path, comparison: Manifest) -> dict[str, object]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Remark:
     """Something that a review, or the suite of one drive, says of itself."""
 
     kind: Kind
@@ -55,8 +55,8 @@ def in_chapters(
     """
     titles = {chapter.title for chapter in chapters if chapter.title}
     here: dict[str, list[str]] = {}
-    elsewhere: dict[tuple[Kind, str, str], list[_Said]] = {}
-    for each in _said(runs, placed):
+    elsewhere: dict[tuple[Kind, str, str], list[_Remark]] = {}
+    for each in _remarks(runs, placed):
         if each.chapter in titles:
             here.setdefault(str(each.chapter), []).append(each.in_chapter())
         else:
@@ -75,7 +75,7 @@ def _with(chapter: Chapter, here: Mapping[str, Sequence[str]]) -> Chapter:
     return replace(chapter, text=" ".join(filter(None, (chapter.text, *own)))) if own else chapter
 
 
-def _said(runs: Sequence[Reported], placed: Sequence[Shown]) -> Iterator[_Said]:
+def _remarks(runs: Sequence[Reported], placed: Sequence[Shown]) -> Iterator[_Remark]:
     suites: list[SuiteRun] = []
     for each in runs:
         if isinstance(each, Comparison):
@@ -90,14 +90,14 @@ def _said(runs: Sequence[Reported], placed: Sequence[Shown]) -> Iterator[_Said]:
         yield from _of_suite(suite, None if whole else first)
 
 
-def _of_suite(suite: SuiteRun, shown: Shown | None) -> Iterator[_Said]:
+def _of_suite(suite: SuiteRun, shown: Shown | None) -> Iterator[_Remark]:
     yield from (_of_note(note, shown) for note in suite.notes)
     for each in suite.manifest.replaced:
-        yield _Said("note", each.words, each.at[:10], shown=shown)
+        yield _Remark("note", each.words, each.at[:10], shown=shown)
     for departure in suite.manifest.departures:
         if departure.code == "not-asked-for":
-            yield _Said("departure", departure.what, f"{departure.why}.", shown=shown)
+            yield _Remark("departure", departure.what, f"{departure.why}.", shown=shown)
 
 
-def _of_note(note: Note, shown: Shown | None) -> _Said:
-    return _Said("note", note.words.removesuffix("."), note.when, note.chapter, shown)
+def _of_note(note: Note, shown: Shown | None) -> _Remark:
+    return _Remark("note", note.words.removesuffix("."), note.when, note.chapter, shown)
