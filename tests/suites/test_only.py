@@ -10,7 +10,7 @@ import pytest
 
 from lab.fake_drive import FakeDrive
 from ssdlab.cli import main
-from ssdlab.cli.suites import parts_named
+from ssdlab.cli.suites import _standing, parts_named
 from ssdlab.drives import Look
 from ssdlab.lab.found import SUITES
 from ssdlab.lab.suites import find_suite
@@ -21,6 +21,7 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import find_run
 from ssdlab.runs.suites.ordering import planned_children
 from ssdlab.runs.suites.session import ready, start_suite
+from ssdlab.runs.suites.standing import drive_in_library
 from suites.made import Watcher, children, environment, reads_part, suite, suite_order
 
 READS = suite(
@@ -147,6 +148,23 @@ def test_the_plan_tells_what_is_left_out(review: str, capsys: pytest.CaptureFixt
     parts = json.loads(capsys.readouterr().out)["parts"]
     assert [each["part"] for each in parts if each["left_out"] is None] == ["peak-random-read-spare"]
     assert all("--only" in each["left_out"] for each in parts if each["left_out"] is not None)
+
+
+def test_of_a_drive_in_the_library_only_what_is_asked_for_is_missing_or_stands(
+    tmp_path: Path, review: str
+) -> None:
+    library, disk = tmp_path / "library", tmp_path / "disk.bin"
+    given = ["--size", "64M", "--set", "fill=true", "--set", "depths=1,8", "--set", "seconds=0.2"]
+    one = ["run", "peak-random-read", str(disk), *given, "--set", "ramp_seconds=0"]
+    assert main([*one, "--destroy", "disk.bin", "--library", str(library)]) == 0
+    known = drive_in_library(library, RunFolder(find_run("last", library)).manifest.drive.id)
+    made = find_suite(review)
+    assert known is not None and made is not None
+    made = replace(made, entries=())
+    for part, stands in (("peak-random-read", True), ("peak-sequential-read", False)):
+        order = replace(suite_order(made, str(disk), {}), only=frozenset({part}))
+        found = _standing(order, known, library, attached=True)
+        assert (list(found.standing) == [part], found.known is not None) == (stands, stands)
 
 
 @pytest.mark.long

@@ -297,6 +297,9 @@ def test_on_simulated_drives_from_the_command_to_the_page(
     assert main(["show", str(folder)]) == 0
     shown = capsys.readouterr().out
     assert "ssdlab resume" in shown and old["more"][-6:] in shown, "the result of before stands"
+    (under_way,) = read_manifest(folder).redoing
+    assert main(["watch", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parts"]["more"]["run"] == under_way.run_id
     assert main(["resume", str(folder)]) == 0
     made = read_manifest(folder)
     new = {child.part: child.run_id for child in made.children}
