@@ -37,7 +37,7 @@ def test_an_error_comes_back_as_what_it_was(
 
     child = SimpleNamespace(part="reads")
     monkeypatch.setattr(worker, "_stop_with_the_suite", lambda: None)
-    monkeypatch.setattr(worker, "read_manifest", lambda folder: SimpleNamespace(children=[child]))
+    monkeypatch.setattr(worker, "read_manifest", lambda folder: SimpleNamespace(children=[child], redoing=()))
     monkeypatch.setattr(worker, "work_on", fail)
     status = worker.main(["/nowhere/suite", "reads"])
     out = capsys.readouterr().out

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.completers import MethodName
 from ssdlab.cli.output import print_json, print_line, print_table, warn
+from ssdlab.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import JsonValue
 
     from ssdlab.lab.method import Method
@@ -19,19 +22,24 @@ SCHEMA = "ssdlab.methods/1"
 _WIDTH = 100
 
 
-def methods(name: MethodName | None = None, /, *, json: bool = False) -> None:
+def methods(name: MethodName | None = None, /, *, toml: bool = False, json: bool = False) -> None:
     """List the methods and suites, or tell all of one: its prose, parameters, defaults, units, source.
 
     Parameters
     ----------
     name
         One method or suite; without it, all of them.
+    toml
+        Print the declaration of a suite or review as it stands, to copy and change.
     json
         Print it as JSON, schema ssdlab.methods/1.
     """
     from ssdlab.lab.found import find_method
     from ssdlab.lab.suites import find_suite
 
+    if toml:
+        print(_toml(name, json=json), end="")
+        return
     suite = None if name is None else find_suite(name)
     if suite is not None:
         _tell_suite(suite, json=json)
@@ -44,6 +52,34 @@ def methods(name: MethodName | None = None, /, *, json: bool = False) -> None:
             _print_one(method)
         return
     _tell_all(json=json)
+
+
+def _toml(name: str | None, *, json: bool) -> str:
+    """Return the declaration of one of our suites.
+
+    Raises
+    ------
+    UsageError
+        None is named, or what is named has none of ours; or JSON is asked for too.
+    """
+    from ssdlab.lab.found import SUITES, find_method
+    from ssdlab.lab.suites import is_path, suite_text
+
+    if json:
+        raise UsageError("--toml and --json are two forms of one declaration", "give one of them")
+    if name in SUITES:
+        return suite_text(name)
+    having = f"name one that has a declaration: {', '.join(SUITES)}"
+    if name is None:
+        raise UsageError("--toml prints one declaration, and none is named", having)
+    if is_path(name):
+        raise UsageError(f"{name} is a file already", f"copy that, or {having}", given=name)
+    find_method(name)
+    raise UsageError(
+        f"{name} is a method, which is Python and has no TOML",
+        f"see its parameters with ssdlab methods {name}, or {having}",
+        given=name,
+    )
 
 
 def method_help(command: str, name: str) -> bool:
@@ -111,14 +147,20 @@ def _tell_suite(suite: Suite, *, json: bool) -> None:
     print_line(info.prose)
     print_line()
     print_line("Parts, in the order of a real drive (--set part.name=value):")
-    rows = [
-        (f"  {part.label}", f"begins: {part.state}", ", ".join(f"{k}={v}" for k, v in part.settings.items()))
-        for part in suite.parts
-    ]
+    rows = [(f"  {part.label}", f"begins: {part.state}", _words(part.settings)) for part in suite.parts]
     print_table(rows)
     for part in suite.parts:
         if part.inferred:
             print_line(inferred_of(part))
+    again = suite.parts_of(subject=True)[len(suite.parts) :]
+    if again:
+        print_line()
+        print_line("Done again on the first drive, in its variants:")
+        print_table([(f"  {part.label}", _words(part.variant)) for part in again])
+
+
+def _words(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 def _suite_json(suite: Suite) -> dict[str, Any]:
@@ -134,9 +176,13 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
         }
         for part in suite.parts
     ]
+    again = suite.parts_of(subject=True)[len(suite.parts) :]
     return {
         **info.model_dump(mode="json"),
         "parts": parts,
+        "variant_parts": [
+            {"part": part.label, "like": part.like, "variant": dict(part.variant)} for part in again
+        ],
         "span_bytes": suite.span_bytes,
         "quick_span_bytes": suite.quick_span_bytes,
     }

@@ -71,6 +71,15 @@ Quick = Annotated[
     bool,
     Parameter(help="Take the method's quick presets: minutes instead of hours, and a result that says so."),
 ]
+Only = Annotated[
+    tuple[str, ...],
+    Parameter(
+        metavar="PART,...",
+        negative=(),
+        help="Do these parts of a suite or review alone, each from its own drive state (see `ssdlab methods "
+        "NAME`): --only qd1,mixed-random. What is left out is a departure.",
+    ),
+]
 Repeat = Annotated[
     int,
     Parameter(

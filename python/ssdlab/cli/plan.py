@@ -10,7 +10,17 @@ from ssdlab.cli.completers import DriveText, MethodName
 from ssdlab.cli.failures import InDocument
 from ssdlab.cli.flags import takes
 from ssdlab.cli.leftovers import left_set
-from ssdlab.cli.ordering import Precondition, Quick, Repeat, Set, library_of, of_order, order, preconditioned
+from ssdlab.cli.ordering import (
+    Only,
+    Precondition,
+    Quick,
+    Repeat,
+    Set,
+    library_of,
+    of_order,
+    order,
+    preconditioned,
+)
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, warn
 from ssdlab.cli.plan_lines import (
     PLAN_SCHEMA,
@@ -132,6 +142,7 @@ def plan(
     /,
     *drives: DriveText,
     set: Set = (),
+    only: Only = (),
     precondition: Precondition = None,
     quick: Quick = False,
     repeat: Repeat = 1,
@@ -171,13 +182,13 @@ def plan(
         len(drives) == 1 and in_library(drives[0], library_of(library), options.get("size"))
     ):
         _check_no_probe(probe)
-        given = {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents}
+        given = {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents, "only": only}
         made = orders(name, drives, set, library_of(library), **given)
         plan_several(made, library_of(library), json=json)
         return
     drive = one_drive(drives)
     options["destroy"] = one_consent(consents)
-    several = suite_order(name, drive, set, quick=quick, repeat=repeat, **of_order(options))
+    several = suite_order(name, drive, set, quick=quick, repeat=repeat, only=only, **of_order(options))
     if several is not None:
         _check_no_probe(probe)
         _plan_suite(several, library_of(library), json=json)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
 from ssdlab.cli.flags import Identifier, Share
@@ -11,11 +14,14 @@ from ssdlab.cli.output import warn
 from ssdlab.cli.progress import RunProgress
 from ssdlab.model.errors import UsageError
 
+Redo = Annotated[tuple[str, ...], Parameter(metavar="PART", negative=())]
+
 
 def resume(
     run: RunName,
     /,
     *,
+    redo: Redo = (),
     destroy: Identifier = None,
     wipe_signatures: bool = False,
     endurance_cap: Share = None,
@@ -23,7 +29,7 @@ def resume(
     library: Path | None = None,
     json: bool = False,
 ) -> int:
-    """Resume a run that was interrupted, where it stopped.
+    """Resume a run that was interrupted, where it stopped; or do parts of a finished review again.
 
     The drive must be the one that the run began on. Consent that was given on this host for that very drive
     still holds; else it is asked for again, for example of a folder that was copied.
@@ -32,6 +38,10 @@ def resume(
     ----------
     run
         The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+    redo
+        A part of a finished suite or review that is to be done again, with its parameters and seed; of
+        several drives on each that has it. The new run takes the place of the old one, and both are kept.
+        What writes needs --destroy as a new run does. May be given several times.
     destroy
         Consent given again: identifier of the drive whose data may all be lost (see `ssdlab drives`).
     wipe_signatures
@@ -51,6 +61,8 @@ def resume(
     from ssdlab.results.store import find_run
     from ssdlab.runs.consent_record import Renewal
     from ssdlab.runs.session import resume as go_on
+    from ssdlab.runs.suites.redo import ask_again, is_asked_again
+    from ssdlab.runs.suites.redo import go_on as go_on_again
     from ssdlab.runs.suites.session import resume_suite
 
     if destroy is None and (wipe_signatures or endurance_cap is not None):
@@ -64,7 +76,13 @@ def resume(
     kept = RunFolder(folder)
     if torn := kept.read_journal().torn_bytes:
         warn(f"the last {torn} bytes of the journal are torn, by a kill or a power cut, and are cut off")
-    if kept.manifest.several_drives:
+    if redo:
+        ask_again(folder, redo, renewal=renewal, on_wait=warn)
+        renewal = None  # it is on record
+    if kept.manifest.children and is_asked_again(folder):
+        with SuiteProgress() as shown:
+            go_on_again(folder, shown, renewal=renewal, on_wait=warn)
+    elif kept.manifest.several_drives:
         from ssdlab.runs.suites.several import resume_several
 
         with SuiteProgress() as shown:

@@ -9,6 +9,7 @@ from ssdlab.cli.compare import Beside, FailIf, check_beside, run_beside
 from ssdlab.cli.completers import DriveText, MethodName
 from ssdlab.cli.flags import chosen, takes
 from ssdlab.cli.ordering import (
+    Only,
     OrderOptions,
     Precondition,
     Quick,
@@ -32,6 +33,7 @@ def run(
     /,
     *drives: DriveText,
     set: Set = (),
+    only: Only = (),
     precondition: Precondition = None,
     quick: Quick = False,
     repeat: Repeat = 1,
@@ -74,7 +76,7 @@ def run(
             drives,
             set,
             library,
-            {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents},
+            {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents, "only": only},
             dry_run=asked.dry_run,
             json=json,
             require_steady=require_steady,
@@ -82,7 +84,7 @@ def run(
     drive = one_drive(drives)
     options["destroy"] = one_consent(consents)
     several = suite_order(
-        name, drive, set, quick=quick, repeat=repeat if beside is None else 1, **of_order(options)
+        name, drive, set, quick=quick, repeat=repeat if beside is None else 1, only=only, **of_order(options)
     )
     check_beside(beside, fail_if, dry_run=asked.dry_run, suite=several is not None)
     if several is not None:

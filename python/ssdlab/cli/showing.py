@@ -26,17 +26,17 @@ from ssdlab.results.claim import sentence
 from ssdlab.results.kind import loaded
 from ssdlab.results.metered import energy_words, limit_words, meter_words
 from ssdlab.results.remarks import departure_text, gathered_departures, warned_steps
+from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.store import actual_status, run_words, short_id
 from ssdlab.results.time_line import changes_of, drive_findings
 from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ssdlab.results.cells import Table
     from ssdlab.results.kind import ResultKind
-    from ssdlab.results.run_folder import RunFolder
-    from ssdlab.results.schema import Manifest, ResultBase, VariantInfo
+    from ssdlab.results.schema import Manifest, Note, Replaced, ResultBase, VariantInfo
 
 SCHEMA = "ssdlab.show/1"
 _ENGINES = {"sync": "threads of one synchronous I/O", "uring": "io_uring", "sim": "simulated"}
@@ -73,7 +73,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
         "voided": [
             {"ordinal": v.ordinal, "attempt": v.attempt, "label": v.label, "why": v.why} for v in run.voided()
         ],
-        "notes": [note.model_dump() for note in run.notes()],
+        "notes": [{**note.model_dump(), **whose} for whose, note in _notes(run)],
     }
 
 
@@ -260,6 +260,34 @@ def _warned(run: RunFolder) -> list[str]:
     return [each.line for each in warned_steps(warned_of(run), run.steps())]
 
 
+def _notes(run: RunFolder) -> Iterator[tuple[dict[str, str], Note]]:
+    """Yield the notes of a run; of a suite also those of its parts, each with the part, and the drive."""
+    yield from (({}, note) for note in run.notes())
+    own = "drive" if run.manifest.several_drives else "part"
+    for child in run.manifest.children:
+        folder = run.path.parent / child.run_id
+        if (folder / MANIFEST).exists():
+            yield from (({own: child.part, **whose}, note) for whose, note in _notes(RunFolder(folder)))
+
+
+def _replaced(run: RunFolder) -> Iterator[tuple[dict[str, str], Replaced]]:
+    """Yield the parts of a suite before they were done again; of several drives each with the drive."""
+    yield from (({}, each) for each in run.manifest.replaced)
+    for child in run.manifest.children if run.manifest.several_drives else ():
+        folder = run.path.parent / child.run_id
+        if (folder / MANIFEST).exists():
+            yield from (({"drive": child.part}, each) for each in read_manifest(folder).replaced)
+
+
+def _note_text(whose: dict[str, str], note: Note) -> str:
+    chapter = f"{note.chapter}: " if note.chapter else ""
+    return _dated(note.when, f"{chapter}{note.words}", whose)
+
+
+def _dated(when: str, words: str, whose: dict[str, str]) -> str:
+    return f"{when}  {words}" + (f" ({', '.join(whose.values())})" if whose else "")
+
+
 def _print_proofs(run: RunFolder) -> None:
     """Print the outcome of purges and trims."""
     found = [(step.label, text) for step in run.steps() if (text := describe_step(step)) is not None]
@@ -289,9 +317,13 @@ def _print_remarks(run: RunFolder) -> None:
     if torn := torn_bytes(run, actual_status(run.path, manifest)):
         lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))
     lines += [("voided", f"step {v.ordinal + 1}, attempt {v.attempt}: {v.why}") for v in run.voided()]
-    lines += [("note", f"{each.at}  {each.text}") for each in run.notes()]
-    if lines or run.lacks_tables:
+    lines += [("replaced", _dated(each.at, each.words, whose)) for whose, each in _replaced(run)]
+    lines += [("note", _note_text(whose, note)) for whose, note in _notes(run)]
+    if lines or run.lacks_tables or manifest.redoing:
         print_line()
+    if manifest.redoing:
+        parts = ", ".join(child.part for child in manifest.redoing)
+        print_line(f"{paint('being done again:', 'warn')} {parts}; {one_line(continue_words(run.path))}")
     if run.lacks_tables:  # a command is not broken
         print_line(f"{paint(NOT_WRITTEN + ':', 'warn')} {one_line(continue_words(run.path))}")
     for kind, text in lines:

@@ -30,6 +30,7 @@ from ssdlab.results.claim import sentence
 from ssdlab.results.qualifiers import ORDER, UNKNOWN
 from ssdlab.results.remarks import departure_text, gathered_departures, warned_steps
 from ssdlab.results.run_folder import MANIFEST, read_manifest
+from ssdlab.results.schema import NOT_ASKED_FOR
 from ssdlab.results.store import actual_status, short_id
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def _print_parts(result: SuiteResult, done: Mapping[str, RunFolder], marks: Mark
     figures: list[Shown] = []
     headings: dict[str, list[str]] = {}
     for each in result.outcomes:
+        if each.left_out == NOT_ASKED_FOR:
+            continue  # a departure names them all
         if each.left_out is not None:
             headings[each.part] = [f"{each.part}: left out, {each.left_out}"]
             continue
@@ -88,6 +91,8 @@ def _print_repeated(run: RunFolder, result: SuiteResult, done: Mapping[str, RunF
     """Print the first figure of each run, and the medians of all with their confidence intervals."""
     rows = []
     for each in result.outcomes:
+        if each.left_out == NOT_ASKED_FOR:
+            continue
         if each.left_out is not None:
             rows.append((each.part, "left out", each.left_out))
             continue

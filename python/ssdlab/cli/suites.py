@@ -13,10 +13,11 @@ from ssdlab.cli.output import say
 from ssdlab.cli.progress import RunProgress, display, status_lines
 from ssdlab.model import units
 from ssdlab.model.capabilities import SIMULATED_PREFIX
-from ssdlab.model.errors import UsageError, of_drive
+from ssdlab.model.errors import UsageError, of_drive, unknown
 
 if TYPE_CHECKING:
     from ssdlab.cli.progress import Display
+    from ssdlab.lab.suites.suite import Suite
     from ssdlab.results.progress import Observer, Progress
     from ssdlab.results.schema import Child, DriveInfo
     from ssdlab.runs.suites.ordering import SuiteOrder
@@ -29,37 +30,59 @@ def suite_order(
     *,
     quick: bool,
     repeat: int = 1,
+    only: Sequence[str] = (),
     as_suite: bool = False,
     **options: Any,  # noqa: ANN401 - those of `order`
 ) -> SuiteOrder | None:
     """Return what is to be run, if that is a suite or a method several times; None for a single run.
 
-    With `as_suite` a single run is a suite too, of one part.
+    With `as_suite` a single run is a suite too, of one part, and its drive one of several.
 
     Raises
     ------
     UsageError
-        A parameter that no part has, or a value that does not fit.
+        A parameter that no part has, a value that does not fit, or a part that there is not.
     """
     from ssdlab.lab.found import find_method
     from ssdlab.lab.suites import find_suite
+    from ssdlab.lab.suites.suite import titled
     from ssdlab.runs.suites.ordering import SuiteOrder, check_repeat, repeated, suite_params
 
     check_repeat(repeat)
     suite = find_suite(name)
     given = settings(words)
     if suite is not None:
+        suite = suite if as_suite else titled(suite, [drive])
         params = suite_params(suite, given, quick=quick, drive=drive)
+    elif only:
+        find_method(name)
+        raise UsageError(f"{name} is a method, and has no parts that --only could choose", "leave --only out")
     elif repeat > 1 or as_suite:
         method = find_method(name)
         suite, params = repeated(method, method.params.build(given, quick=quick), repeat)
     else:
         return None
     like = order(suite.parts[0].method, drive, (), quick=quick or suite.quick, **options)
-    made = SuiteOrder(suite, params, like, repeat)
+    made = SuiteOrder(suite, params, like, repeat, only=parts_named(suite, only))
     if made.drive != like.drive:
         say(f"{suite.name} sets size or write cache of the simulated drive itself: it runs on {made.drive}")
     return made
+
+
+def parts_named(suite: Suite, given: Sequence[str]) -> frozenset[str]:
+    """Return the parts that the words of `--only` name, each one name or several with commas.
+
+    Raises
+    ------
+    UsageError
+        The suite has no such part, or none is named.
+    """
+    known = [part.label for part in suite.parts_of(subject=True)]
+    names = [name.strip() for word in given for name in word.split(",")]
+    for name in names:
+        if name not in known:
+            raise unknown("part", name, known)
+    return frozenset(names)
 
 
 class SuiteProgress:
@@ -131,6 +154,8 @@ def orders(
     UsageError
         A value does not fit, or consent names none of the drives.
     """
+    from ssdlab.lab.suites.suite import titled
+
     consents = _consents(drives, destroy)
     found = []
     for number, drive in enumerate(drives):
@@ -145,20 +170,23 @@ def orders(
             assert made is not None  # `as_suite`
             made = replace(made, subject=number == 0)
             found.append(made if known is None else _standing(made, known, library, attached is not None))
-    return found
+    texts = [made.like.drive for made in found]
+    return [replace(made, suite=titled(made.suite, texts)) for made in found]
 
 
 def _standing(order: SuiteOrder, known: DriveInfo, library: Path, attached: bool) -> SuiteOrder:
     """Return an order with what stands in the library of its drive, and say what is missing."""
     from ssdlab.runs.suites.standing import standing_parts
 
-    found = standing_parts(
+    standing = standing_parts(
         library, known, order.suite, order.params, quick=order.like.quick, subject=order.subject
     )
-    missing = [part.label for part in order.parts if part.label not in found]
+    asked = [part.label for part in order.parts if order.asks_for(part)]
+    found = {label: run for label, run in standing.items() if label in asked}
+    missing = [label for label in asked if label not in found]
     if missing:
         what = "is run now" if attached else "is left out: the drive is not attached"
-        stand = f"{len(found)} of {len(order.parts)} parts stand in the library"
+        stand = f"{len(found)} of {len(asked)} parts stand in the library"
         say(f"{known.name}: {stand}; {', '.join(missing)} {what}")
     if not found and not attached:
         raise UsageError(

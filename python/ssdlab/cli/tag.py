@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
+from ssdlab.cli.flags import RunText
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
-from ssdlab.model.errors import UsageError, unknown
+from ssdlab.model.errors import UsageError, excerpt, unknown
 
 SCHEMA = "ssdlab.tag/1"
 
+Title = Annotated[str | None, Parameter(metavar="TITLE")]
+Day = Annotated[str | None, Parameter(metavar="DATE")]
 Words = Annotated[tuple[str, ...], Parameter(metavar="WORD", negative=())]
 
 
@@ -67,15 +71,33 @@ def tag(
 NOTE_SCHEMA = "ssdlab.note/1"
 
 
-def note(run: RunName, text: str, /, *, library: Path | None = None, json: bool = False) -> None:
+def note(
+    noted: Annotated[RunName, Parameter(name="RUN")],
+    text: str,
+    /,
+    *,
+    chapter: Title = None,
+    date: Day = None,
+    run: RunText = None,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
     """Put a dated note beside a run: a correction, "superseded by". The run itself is not changed.
+
+    `show` and the page tell it: of a review, of one drive's suite in it, or of one of their parts.
 
     Parameters
     ----------
-    run
+    noted
         The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
     text
         The note.
+    chapter
+        Heading of the review's page that it belongs to.
+    date
+        Day that it is of, such as 2026-05-20 [default: now].
+    run
+        A run that it leads to, such as a new one of the same drive.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
@@ -85,10 +107,31 @@ def note(run: RunName, text: str, /, *, library: Path | None = None, json: bool 
     from ssdlab.results.store import add_note, find_run
     from ssdlab.results.verifying import check_run
 
-    folder = find_run(run, library_of(library))
+    place = library_of(library)
+    folder = find_run(noted, place)
     check_run(RunFolder(folder))
-    added = add_note(folder, text)
+    leads_to = None if run is None else RunFolder(find_run(run, place)).manifest.run_id
+    if leads_to == folder.name:
+        raise UsageError(f"--run {run} is the run that the note is beside", "name the new run")
+    day = None if date is None else _day(date)
+    added = add_note(folder, text, day=day, chapter=chapter, run=leads_to)
     if json:
         print_json({"schema": NOTE_SCHEMA, "run": folder.name, **added.model_dump()})
     else:
-        print_line(f"{added.at}  {added.text}")
+        print_line(f"{added.when}  {added.words}")
+
+
+def _day(text: str) -> str:
+    """Return a day as it is written down.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date().isoformat()
+    except ValueError:
+        raise UsageError(
+            f"--date is {excerpt(text)!r}, which is no day", "write year, month and day: 2026-05-20"
+        ) from None

@@ -80,11 +80,15 @@ def _check(folder: Path) -> None:
 
 
 def _look(folder: Path) -> tuple[ActualStatus, dict[str, Any] | None]:
+    from ssdlab.results.lease import is_running
     from ssdlab.results.progress import read_live
     from ssdlab.results.run_folder import read_manifest
     from ssdlab.results.store import actual_status
 
-    status = actual_status(folder, read_manifest(folder))
+    manifest = read_manifest(folder)
+    status = actual_status(folder, manifest)
+    if manifest.redoing and is_running(folder):
+        status = "running"  # what it is sealed with stands meanwhile
     return status, read_live(folder)
 
 
@@ -93,7 +97,8 @@ def _parts(folder: Path) -> dict[str, dict[str, Any]]:
     from ssdlab.results.run_folder import MANIFEST, read_manifest
 
     found: dict[str, dict[str, Any]] = {}
-    for child in read_manifest(folder).children:
+    manifest = read_manifest(folder)
+    for child in {each.part: each for each in (*manifest.children, *manifest.redoing)}.values():
         path = folder.parent / child.run_id
         begun = (path / MANIFEST).exists()
         status, live = _look(path) if begun else ("left out" if child.left_out else "not begun", None)

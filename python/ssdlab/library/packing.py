@@ -134,8 +134,9 @@ def unpack(archive: Path, library: Path) -> Unpacked:
 
 def _parts(folder: Path) -> list[Path]:
     """Return the runs that a run is made of, over all levels, each before what is made of it."""
-    children = RunFolder(folder).manifest.children
-    names = [child.run_id for child in children if _PART.fullmatch(child.run_id) and child.run_id[0] != "."]
+    manifest = RunFolder(folder).manifest
+    every = dict.fromkeys((*(child.run_id for child in manifest.children), *manifest.kept_beside))
+    names = [name for name in every if _PART.fullmatch(name) and name[0] != "."]
     found = [folder.parent / name for name in names if (folder.parent / name / MANIFEST).is_file()]
     return [part for each in found if each != folder for part in (*_parts(each), each)]
 

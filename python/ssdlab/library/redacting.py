@@ -46,7 +46,7 @@ SENTENCES = frozenset(("text", "what", "why", "advice", "caveats", "cause", "gon
 DRIVES = frozenset(("id", "consent_id", "drive", "destroy", "device"))
 OPEN = DRIVES | PLACES | SENTENCES
 """Fields that may tell of a drive or a host among other things."""
-NAMED = frozenset(("drive", "identity", "children", "platform"))
+NAMED = frozenset(("drive", "identity", "children", "redoing", "platform"))
 """Within these `name` and `title` are those of a drive, or of the user."""
 LEFT_OUT = (CONSENT, LIVE)
 """Files of the host alone, which no figure rests on."""

@@ -63,13 +63,14 @@ def restore_runs(library: Path, folders: Sequence[Path]) -> list[Path]:
 def _parts(folder: Path) -> list[Path]:
     """Return the runs of a suite that are there; none of what cannot be read, which goes by itself."""
     try:
-        children = RunFolder(folder).manifest.children
+        manifest = RunFolder(folder).manifest
     except Refused:
         return []
+    own = (child.run_id for child in manifest.children if not child.standing)
     found = [
-        folder.parent / child.run_id
-        for child in children
-        if child.run_id[:1] not in ("", ".") and "/" not in child.run_id and not child.standing
+        folder.parent / name
+        for name in dict.fromkeys((*own, *manifest.kept_beside))
+        if name[:1] not in ("", ".") and "/" not in name
     ]
     there = [each for each in found if (each / MANIFEST).is_file()]
     return [*there, *(part for each in there if each != folder for part in _parts(each))]

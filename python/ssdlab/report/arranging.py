@@ -9,7 +9,9 @@ from ssdlab.host.documents import Document
 from ssdlab.lab.suites.suite import absent_drives
 from ssdlab.report.outline import outline
 from ssdlab.report.sections import conclusion, efficiency, specifications, suite
+from ssdlab.report.sections.banners import with_more
 from ssdlab.report.sections.header import header
+from ssdlab.report.sections.review_notes import in_chapters
 from ssdlab.report.sections.top import Median
 from ssdlab.report.source import Comparison, Run, SuiteRun
 
@@ -51,8 +53,15 @@ def arranged(
         claims,
         [Median(each, suite.manifest.drive.id) for suite in suites for each in suite.result.repeated],
     )
+    chapters, notices = in_chapters(runs, placed, order.chapters)
+    order = replace(order, chapters=chapters)
+    head = replace(head, banners=with_more(head.banners, notices))
     if suites and not any(isinstance(each, Run) for each in runs):
-        titles = ", ".join(dict.fromkeys(each.manifest.method.title for each in suites))
+        # A review has another title on drives that it is not of; a page has one title for each review.
+        of_review: dict[str, str] = {}
+        for each in suites:
+            of_review.setdefault(each.manifest.method.name, each.manifest.method.title)
+        titles = ", ".join(dict.fromkeys(of_review.values()))
         # What somebody declared has its own title; a suite of ours is named after the drive it was of.
         head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
     return head, order

@@ -34,6 +34,7 @@ class SuiteRun:
     manifest: Manifest
     result: SuiteResult
     runs: tuple[Run, ...]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Comparison:
 
     manifest: Manifest
     suites: tuple[SuiteRun, ...]
+    notes: tuple[Note, ...] = ()
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -207,11 +209,13 @@ def read(folder: Path) -> Reported:
                 for each in suites
                 if isinstance(each, SuiteRun)
             ),
+            tuple(found.notes()),
         )
     result = _result(found)
     assert isinstance(result, SuiteResult)  # of a suite
     done = [folder.parent / each.run_id for each in result.outcomes if each.left_out is None]
-    return SuiteRun(found.manifest, result, _of_review(map(read_run, done), found.manifest))
+    parts = _of_review(map(read_run, done), found.manifest)
+    return SuiteRun(found.manifest, result, parts, tuple(found.notes()))
 
 
 def _of_review(runs: Iterable[Run], review: Manifest) -> tuple[Run, ...]:

@@ -9,6 +9,7 @@ release no field is added without a new number.
 
 from __future__ import annotations
 
+import operator
 from datetime import datetime
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from pydantic import Field, JsonValue, field_validator
 
 from ssdlab.drives.ratings import Rated
 from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of, words_of
-from ssdlab.model.frozen import Stored
+from ssdlab.model.frozen import Stored, absent
 from ssdlab.model.summary import Summary
 from ssdlab.results.metric import Metric as Metric
 from ssdlab.results.points import Attribution as Attribution
@@ -46,6 +47,10 @@ class Member(Stored):
         description="run whose first steps this one began with, on a fork of its drive",
     )
     prepared_steps: int = Field(default=0, description="how many steps that are")
+
+
+NOT_ASKED_FOR = "only others were asked for (--only)"
+"""Why a part is left out that its user did not want done."""
 
 
 class Child(Stored):
@@ -233,6 +238,19 @@ class Sealed(Stored):
     )
 
 
+class Replaced(Stored):
+    """A part of a suite that was done again, and stays in the library."""
+
+    old: Child = Field(description="the part as it was done before")
+    run_id: str = Field(description="the run that stands in its place")
+    at: str = Field(description="when it was put there")
+
+    @property
+    def words(self) -> str:
+        """What was done, with both runs."""
+        return f"{self.old.part} was done again: run {self.run_id} replaces run {self.old.run_id}"
+
+
 class Manifest(Stored):
     """`manifest.json`: what was run, on what, how it ended and what it showed. Times are ISO 8601, UTC."""
 
@@ -262,6 +280,14 @@ class Manifest(Stored):
     ratings: tuple[Rated, ...] = Field(default=(), description="what the drive is rated for")
     member: Member | None = Field(default=None, description="the suite that the run is part of")
     children: tuple[Child, ...] = Field(default=(), description="the runs of a suite; it has no steps itself")
+    redoing: tuple[Child, ...] = Field(
+        default=(),
+        exclude_if=operator.not_,
+        description="parts of a finished suite that are being done again; of a comparison suites with such",
+    )
+    replaced: tuple[Replaced, ...] = Field(
+        default=(), exclude_if=operator.not_, description="parts of a suite before they were done again"
+    )
     review: dict[str, JsonValue] = Field(
         default={}, description="of a suite: chapters, tiles and drives of its declaration"
     )
@@ -295,6 +321,12 @@ class Manifest(Stored):
         return "; ".join(names) or self.drive.name
 
     @property
+    def kept_beside(self) -> tuple[str, ...]:
+        """Ids of the runs that go with a suite beside its children: replaced ones, and those under way."""
+        replaced = (each.old.run_id for each in self.replaced if not each.old.standing)
+        return (*replaced, *(child.run_id for child in self.redoing))
+
+    @property
     def seal_state(self) -> SealState:
         """How far the run is sealed."""
         if self.sealed is not None:
@@ -314,6 +346,25 @@ class Note(Stored):
 
     at: str
     text: str
+    day: str | None = Field(
+        default=None, exclude_if=absent, description="that it is of, where it was not written then"
+    )
+    chapter: str | None = Field(
+        default=None, exclude_if=absent, description="of the review's page that it belongs to"
+    )
+    run: str | None = Field(
+        default=None, exclude_if=absent, description="id of the run that it leads to, as of an update"
+    )
+
+    @property
+    def when(self) -> str:
+        """Day or moment that it is of."""
+        return self.day or self.at
+
+    @property
+    def words(self) -> str:
+        """Its text, with the run that it leads to."""
+        return self.text if self.run is None else f"{self.text.removesuffix('.')}; see run {self.run}"
 
 
 # --- results of methods -----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, hold, read_whole
-from ssdlab.model.errors import HostError, LabError, Refused, UsageError, excerpt
+from ssdlab.model.errors import HostError, LabError, Refused, UsageError, excerpt, unknown
 from ssdlab.results.journal import now
 from ssdlab.results.lines import parse_journal, parse_notes
 from ssdlab.results.run_folder import APART, JOURNAL, MANIFEST, NOTES, STEPS, RunFolder, read_sealed_manifest
@@ -52,11 +52,11 @@ def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
     others = (name for name in folder.names() if name not in apart and not name.startswith("."))
     files = {name: file_digest(folder, name) for name in others if folder.is_file(name)}
     runs: dict[str, str] = {}
-    for child in manifest.children:
-        if child.left_out is None:
-            found = read_sealed_manifest(folder.path.parent / child.run_id)[1]
-            if found is not None:
-                runs[child.run_id] = found
+    children = [child.run_id for child in manifest.children if child.left_out is None]
+    for run_id in (*children, *(each.old.run_id for each in manifest.replaced if not each.old.standing)):
+        found = read_sealed_manifest(folder.path.parent / run_id)[1]
+        if found is not None:
+            runs[run_id] = found
     return Sealed(journal_lines=journal.chain.lines, journal_seal=journal.chain.seal, files=files, runs=runs)
 
 
@@ -361,13 +361,31 @@ def require_finished(folder: Path) -> RunFolder:
     return run
 
 
-def add_note(folder: Path, text: str) -> Note:
+def add_note(
+    folder: Path,
+    text: str,
+    *,
+    day: str | None = None,
+    chapter: str | None = None,
+    run: str | None = None,
+) -> Note:
     """Put a dated note beside a run, durably; the run itself is not changed.
+
+    Parameters
+    ----------
+    folder, text
+        Of the run, and what is noted.
+    day
+        That it is of, as `2026-05-20`; by default the moment of now.
+    chapter
+        Heading of the review's page that it belongs to.
+    run
+        Id of the run that it leads to.
 
     Raises
     ------
     UsageError
-        An empty note.
+        An empty note, or a chapter that the run does not have.
     Refused
         The notes before it are damaged.
     HostError
@@ -375,7 +393,9 @@ def add_note(folder: Path, text: str) -> Note:
     """
     if not text.strip():
         raise UsageError("the note is empty", "give its text, in quotes")
-    note = Note(at=now(), text=text.strip())
+    if chapter is not None:
+        _check_chapter(RunFolder(folder).manifest, chapter)
+    note = Note(at=now(), text=text.strip(), day=day, chapter=chapter, run=run)
     with library_errors(folder / NOTES), HeldFolder(folder, writing=True) as held:
         with os.fdopen(held.append_to(NOTES), "a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -387,3 +407,21 @@ def add_note(folder: Path, text: str) -> Note:
             os.fsync(file.fileno())
         held.sync()
     return note
+
+
+def _check_chapter(manifest: Manifest, title: str) -> None:
+    """Refuse a chapter that the page of a review does not have."""
+    chapters = manifest.review.get("chapters")
+    known = (
+        [str(each["title"]) for each in chapters if isinstance(each, dict)]
+        if isinstance(chapters, list)
+        else []
+    )
+    if not known:
+        raise UsageError(
+            f"run {manifest.run_id} has no chapters",
+            "name a review whose declaration has some, or leave --chapter out",
+            run=manifest.run_id,
+        )
+    if title not in known:
+        raise unknown("chapter", title, known)

@@ -48,6 +48,7 @@ _MANIFEST_PARTS = (
     "seed",
     "member",
     "children",
+    "redoing",
 )
 """What of a manifest decides what is done to a drive; the drive itself is in the record."""
 

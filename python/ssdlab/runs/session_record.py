@@ -164,9 +164,11 @@ def first_session(started: str | None = None) -> Session:
 
 def nothing_left(manifest: Manifest, folder: Path) -> Refused:
     """Return the refusal to resume what is finished."""
-    noun, again = ("suite", "run it again") if manifest.children else ("run", "run the method again")
+    noun, again = "run", "or run the method again"
+    if manifest.children:
+        noun, again = "suite", "do a part again with --redo PART, or run it again"
     return Refused(
         f"{noun} {manifest.run_id} is finished; there is nothing to resume",
-        f"see it with ssdlab show {run_words(folder)}, or {again}",
+        f"see it with ssdlab show {run_words(folder)}, {again}",
         run=manifest.run_id,
     )

@@ -111,6 +111,9 @@ class Declaration(Frozen):
     name: Name = Field(description="of the review")
     version: int = Field(1, ge=1, le=10_000, description="rises with every change that could change a number")
     title: Line = Field(description="for headings")
+    practice: Line | None = Field(
+        None, description="the title where none of its drives is run: what is done, after whom and when"
+    )
     prose: str = Field("", max_length=20_000, description="what it is, its source, what it cannot show")
     quick: bool = Field(False, description="whether parts take their quick presets in any case")
     span: Bytes | None = Field(None, gt=0, description="no more of the drive is used: 8GiB")
@@ -182,6 +185,7 @@ class Declaration(Frozen):
             name=self.name,
             version=self.version,
             title=self.title,
+            practice=self.practice or "",
             prose=self.prose.strip(),
             parts=tuple(map(_part, self.part)),
             quick=self.quick,

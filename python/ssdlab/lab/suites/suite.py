@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import JsonValue
@@ -113,6 +113,8 @@ class Suite:
         Variants of the drive under review, which is the first that is named.
     page
         What its declaration says of the page, as JSON holds it; kept in the manifest of a run.
+    practice
+        Its title where none of the drives of its review is run; empty: it has one title.
     own
         Whether it is a user's: what a drive cannot be is then refused, where of ours it is left out.
     """
@@ -128,6 +130,7 @@ class Suite:
     scaled_times: bool = False
     entries: tuple[Entry, ...] = ()
     page: Mapping[str, JsonValue] = field(default_factory=dict)
+    practice: str = ""
     own: bool = False
 
     def parts_of(self, *, subject: bool) -> tuple[Part, ...]:
@@ -177,6 +180,25 @@ class Suite:
             needs=tuple(f"{part.label}: {part.state}" for part in self.parts),
             conditions=conditions,
         )
+
+
+def titled(suite: Suite, texts: Iterable[str]) -> Suite:
+    """Return a suite as it is headed on these drives: by its practice where none is a drive of its review.
+
+    A real drive is not known by its declared name, so that a review of real drives alone has its practice's.
+
+    Parameters
+    ----------
+    suite
+        As it was declared.
+    texts
+        Of all drives that it is run on, as the user named them.
+    """
+    review: Document = dict(suite.page)
+    declared = {each.get("profile") for each in review.get("drives", ())}
+    if not suite.practice or declared & set(_profiles(texts)):
+        return suite
+    return replace(suite, title=suite.practice)
 
 
 def absent_drives(review: Document, texts: Iterable[str]) -> tuple[str, ...]:

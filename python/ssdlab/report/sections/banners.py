@@ -18,7 +18,7 @@ from ssdlab.results.metric import united
 from ssdlab.results.remarks import gathered_departures, is_shortened, warned_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ssdlab.report.charts import RunStyle
     from ssdlab.report.runs import Shown
@@ -90,6 +90,13 @@ def test_notes(found: Sequence[Banner]) -> str:
     marks = [notice.what.partition(":")[0] for notice in of.get("mark", ())]
     counts = [counted(len(of[kind]), kind) for kind in ("departure", "warning") if kind in of]
     return ", ".join((*marks, *counts))
+
+
+def with_more(found: Sequence[Banner], more: Mapping[Kind, Sequence[Notice]]) -> tuple[Banner, ...]:
+    """Return banners with notices of what is no run, before those of runs."""
+    had = {banner.kind: banner.notices for banner in found}
+    both = ((kind, (*more.get(kind, ()), *had.get(kind, ()))) for kind in _TITLES)
+    return tuple(Banner(kind, _TITLES[kind], notices) for kind, notices in both if notices)
 
 
 def _marks(runs: Sequence[Shown]) -> Iterator[Notice]:
@@ -165,7 +172,7 @@ def _notes(runs: Sequence[Shown]) -> Iterator[Notice]:
     found: dict[tuple[str, str], list[Shown]] = {}
     for shown in runs:
         for note in shown.run.notes:
-            found.setdefault((note.text, note.at), []).append(shown)
+            found.setdefault((note.words.removesuffix("."), note.when), []).append(shown)
     for (text, at), own in found.items():
         yield Notice(text, at, _points(runs, [(each, "", "") for each in own]))
 

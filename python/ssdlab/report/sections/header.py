@@ -97,8 +97,11 @@ class Header:
     runs: Table | None
     """Run, date and seed of each method, a column for each entry; None where each has one run."""
     banners: tuple[Banner, ...]
-    test_notes: str
-    """What the banners are of, in a line."""
+
+    @property
+    def test_notes(self) -> str:
+        """What the banners are of, in a line."""
+        return test_notes(self.banners)
 
 
 def header(runs: Sequence[Shown]) -> Header:
@@ -111,8 +114,7 @@ def header(runs: Sequence[Shown]) -> Header:
         line=tuple(_line(runs)),
         facts=_facts(runs),
         runs=_runs(runs),
-        banners=(found := banners(runs)),
-        test_notes=test_notes(found),
+        banners=banners(runs),
     )
 
 

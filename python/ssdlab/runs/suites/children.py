@@ -26,6 +26,7 @@ from ssdlab.runs.session import RunEnvironment, resume, start
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ssdlab.lab.method import Method
     from ssdlab.results.progress import Observer
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Child, Manifest
@@ -145,7 +146,14 @@ def _writes(step: Step) -> bool:
     return any(not isinstance(stream.ops, Mix) or stream.ops.read_pct < 100 for stream in streams)
 
 
-def _order(suite: Manifest, child: Child, before: Before) -> Order:
+def check_version(suite: Manifest, child: Child) -> Method:
+    """Return the method of a part, in the version that its suite was begun with.
+
+    Raises
+    ------
+    Refused
+        This ssdlab has another.
+    """
     method = find_method(child.method)
     if method.version != child.version:
         raise Refused(
@@ -155,6 +163,11 @@ def _order(suite: Manifest, child: Child, before: Before) -> Order:
             begun=child.version,
             known=method.version,
         )
+    return method
+
+
+def _order(suite: Manifest, child: Child, before: Before) -> Order:
+    method = check_version(suite, child)
     member = Member(
         suite=suite.run_id,
         part=child.part,

@@ -16,7 +16,7 @@ from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import capacity_text
-from ssdlab.results.schema import Child
+from ssdlab.results.schema import NOT_ASKED_FOR, Child
 from ssdlab.results.store import new_run_id
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, check_fits, on_text
 from ssdlab.runs.order import plan_on
@@ -160,6 +160,8 @@ class SuiteOrder:
         Finished runs of the library that are taken as they stand, by the parts that they are.
     known
         A drive that is not attached, as those runs have it; None: it is looked at.
+    only
+        Labels of the parts that are done; empty: all are.
     """
 
     suite: Suite
@@ -170,6 +172,7 @@ class SuiteOrder:
     member: Member | None = None
     standing: Mapping[str, RunFolder] = field(default_factory=dict)
     known: DriveInfo | None = None
+    only: frozenset[str] = frozenset()
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -203,8 +206,12 @@ class SuiteOrder:
         return any(
             self.suite.method(part).writes(self.params_of(part))
             for part in self.parts
-            if part.label not in self.standing
+            if part.label not in self.standing and self.asks_for(part)
         )
+
+    def asks_for(self, part: Part) -> bool:
+        """Whether a part is to be done at all."""
+        return not self.only or part.label in self.only
 
     def params_of(self, part: Part) -> Params:
         """Return the parameters of a part; those of a variant are its part's."""
@@ -338,7 +345,9 @@ def planned_children(
 
     pace = cache(partial(pace_of, library=library))
     children = tuple(
-        _stands(order, part, order.standing[part.label])
+        _not_asked_for(order, seed, part, at)
+        if not order.asks_for(part)
+        else _stands(order, part, order.standing[part.label])
         if part.label in order.standing
         else _planned(order, seed, part, at, look, pace)
         for at in range(1, order.repeat + 1)
@@ -356,7 +365,8 @@ def _refuse_variants(order: SuiteOrder, children: Sequence[PlannedChild]) -> Non
     reasons = {
         f"{part.label}: {reason}": None
         for part in order.parts
-        if part.variant and (reason := left_out[part.label]) and not left_out[part.like]
+        if part.variant and (reason := left_out[part.label]) and left_out[part.like] in (None, NOT_ASKED_FOR)
+        if order.asks_for(part)
     }
     if reasons:
         raise UsageError(
@@ -386,14 +396,19 @@ def _stands(order: SuiteOrder, part: Part, run: RunFolder) -> PlannedChild:
     return PlannedChild(child, None)
 
 
-def _planned(
-    order: SuiteOrder, seed: int, part: Part, at: int, look: Look | None, pace: Callable[[Identity], Pace]
-) -> PlannedChild:
+def _not_asked_for(order: SuiteOrder, seed: int, part: Part, at: int) -> PlannedChild:
+    """Return a part that is left out because others were asked for."""
+    return PlannedChild(
+        _child(order, seed, part, at).model_copy(update={"left_out": NOT_ASKED_FOR}),
+        None,
+    )
+
+
+def _child(order: SuiteOrder, seed: int, part: Part, at: int) -> Child:
+    """Return a run of a suite before its drive was looked at."""
     method, params = order.suite.method(part), order.params_of(part)
     name = part.label if order.repeat == 1 else f"{part.label} #{at}"
-    # Parts that begin in a state that is made once prepare with the same draws.
-    preparation = derived(seed, at, "to", part.state)
-    child = Child(
+    return Child(
         part=name,
         run_id=new_run_id(method.name),
         method=method.name,
@@ -402,12 +417,20 @@ def _planned(
         params=params.model_dump(mode="json"),
         quick=order.like.quick,
         seed=derived(seed, name),
-        preparation_seed=preparation,
+        # Parts that begin in a state that is made once prepare with the same draws.
+        preparation_seed=derived(seed, at, "to", part.state),
         drive=order.drive,
         state=part.state,
         span_bytes=order.used_bytes,
         variant=dict(part.variant),
     )
+
+
+def _planned(
+    order: SuiteOrder, seed: int, part: Part, at: int, look: Look | None, pace: Callable[[Identity], Pace]
+) -> PlannedChild:
+    method, params = order.suite.method(part), order.params_of(part)
+    child = _child(order, seed, part, at)
     if look is None:
         why = "it does not stand in the library, and the drive is not attached"
         return PlannedChild(child.model_copy(update={"left_out": why}), None)
@@ -424,7 +447,7 @@ def _planned(
             identity,
             pace=pace(identity),
             seed=child.seed,
-            preparation_seed=preparation,
+            preparation_seed=child.preparation_seed,
             span_bytes=child.span_bytes,
         )
     except (UsageError, Refused) as error:

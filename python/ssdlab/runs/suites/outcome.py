@@ -16,7 +16,7 @@ from ssdlab.results.kin import CHOSEN_UNIT, OF_FIGURES, UNFIT, set_apart, taken_
 from ssdlab.results.metered import ENERGY, MeterRecord, drawn_by_all, meter_of
 from ssdlab.results.remarks import first_bytes, span_within
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Departure
+from ssdlab.results.schema import NOT_ASKED_FOR, Departure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +70,13 @@ def spans_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> I
         yield from first_bytes(span_bytes)
 
 
+def not_asked_for(children: Sequence[Child]) -> Iterator[Departure]:
+    """Say in one line which parts were left out because others were asked for."""
+    parts = dict.fromkeys(child.label for child in children if child.left_out == NOT_ASKED_FOR)
+    if parts:
+        yield Departure(code="not-asked-for", what=f"parts left out: {', '.join(parts)}", why=NOT_ASKED_FOR)
+
+
 _LOSSES = ("lost_samples", "gone")
 
 
@@ -93,10 +100,11 @@ def departures(library: Path, suite: Manifest) -> tuple[Departure, ...]:
     """Return where a suite as a whole departs from what it is: parts left out, and of unlike drives."""
     runs = {run.manifest.run_id: run.manifest for run in finished_children(library, suite.children)}
     return (
+        *not_asked_for(suite.children),
         *(
             Departure(code="left-out", what=f"{child.part} was left out", why=child.left_out)
             for child in suite.children
-            if child.left_out is not None
+            if child.left_out not in (None, NOT_ASKED_FOR)
         ),
         *spans_of_parts(suite.children, runs),
         *sizes_of_parts(suite.children, runs),

@@ -160,6 +160,12 @@ def ready(order: SuiteOrder, environment: RunEnvironment | None = None) -> Manif
         raise refused
     seed = order.like.seed if order.like.seed is not None else secrets.randbits(63)
     children = planned_children(order, seed, found)
+    if not any(map(order.asks_for, order.parts)):
+        raise Refused(
+            f"nothing of --only {','.join(sorted(order.only))} is done on {order.drive}: variants are of the "
+            "first drive alone",
+            "name a part of all drives, or leave this drive out",
+        )
     if all(each.plan is None and not each.child.standing for each in children):
         reasons = "; ".join(dict.fromkeys(each.child.left_out or "" for each in children))
         raise Refused(f"no part of {order.suite.name} fits this drive: {reasons}", "name another drive")
@@ -210,11 +216,11 @@ def resume_suite(
         if manifest.status == "finished":
             raise nothing_left(manifest, folder)
         to_do = [child for child in manifest.children if child.left_out is None and not child.standing]
-        writes = any(map(_writes, to_do))
-        manifest, given = consented(lock.folder, manifest, renewal, writes=writes, words=run_words(folder))
+        writing = any(map(writes, to_do))
+        manifest, given = consented(lock.folder, manifest, renewal, writes=writing, words=run_words(folder))
         again = resumed_manifest(manifest)
         if to_do and (renewal is not None or given is not None):
-            _check_drive(again, given, lock.folder, environment)
+            check_drive(again, given, lock.folder, environment)
         return _Suite(lock, again, environment, observer, renewal).run()
     finally:
         lock.release()
@@ -230,12 +236,17 @@ class _Suite(SessionOfRuns):
             side_by_side(self._folder, children, Forks(suite, library), observer)
         else:
             one_after_another(suite, self._held, children, observer, self._environment, self._renewal)
-        runs = outcome.finished_children(library, suite.children)
-        return {
-            "environment": outcome.environment(runs),
-            "result": outcome.conclude(library, suite).model_dump(mode="json"),
-            "departures": outcome.departures(library, suite),
-        }
+        return concluded(library, suite)
+
+
+def concluded(library: Path, suite: Manifest) -> dict[str, object]:
+    """Return what the manifest of a suite says of its runs, all of which are finished."""
+    runs = outcome.finished_children(library, suite.children)
+    return {
+        "environment": outcome.environment(runs),
+        "result": outcome.conclude(library, suite).model_dump(mode="json"),
+        "departures": outcome.departures(library, suite),
+    }
 
 
 def _guarded(order: SuiteOrder, found: Look) -> Refused | None:
@@ -288,12 +299,13 @@ def runs_side_by_side(text: str) -> bool:
     return text.startswith(SIMULATED_PREFIX) and SimulatedText.parse(text).state is None
 
 
-def _writes(child: Child) -> bool:
+def writes(child: Child) -> bool:
+    """Whether the method of a part writes, as it is set."""
     method = find_method(child.method)
     return method.writes(method.params.model_validate(child.params))
 
 
-def _check_drive(
+def check_drive(
     suite: Manifest, given: Given | None, folder: HeldFolder, environment: RunEnvironment | None
 ) -> None:
     """See that a suite goes on on its own drive; where consent was given anew, put that on record.
@@ -303,14 +315,8 @@ def _check_drive(
     Refused
         Another drive has taken its name, or the guard objects to this one.
     """
-    options, text = suite.open_options, suite.drive.text
-    wipe = bool(options.get("wipe_signatures"))
-    destroy = cast("str | None", options.get("destroy"))
-    size = cast("int | None", options.get("size_bytes"))
-    found = (look if environment is None else environment.look)(
-        lasting_text(text, suite.drive), size=size, destroy=destroy, wipe_signatures=wipe
-    )
-    refusal = found.reading if destroy is None else found.writing
+    text, found = suite.drive.text, _look_again(suite, environment)
+    refusal = found.reading if suite.open_options.get("destroy") is None else found.writing
     if found.identity is None or (given is None and refusal is not None):
         assert refusal is not None  # what has no identity is refused
         raise refusal.error(text)
@@ -319,6 +325,45 @@ def _check_drive(
         record_consent(folder, suite, info)
     else:
         check_attached(given, info, "suite", suite.run_id)
+
+
+def judged_anew(
+    suite: Manifest, folder: HeldFolder, environment: RunEnvironment | None, *, writing: bool
+) -> None:
+    """Judge the drive of a suite as for a new run, and put on record what is allowed to that.
+
+    Raises
+    ------
+    Refused
+        It is another drive, or the guard objects to it.
+    """
+    text, found = suite.drive.text, _look_again(suite, environment)
+    refusal = (found.writing if writing else None) or found.reading
+    if refusal is not None:
+        raise refusal.error(text)
+    assert found.identity is not None  # what has none is refused
+    if suite.drive.capabilities.on_file_system and not found.exists:
+        raise Refused(f"{text}, the file that {suite.run_id} was run on, is gone", "put it back", path=text)
+    info = identity_info(text, found.identity)
+    if info.id != suite.drive.id or info.capacity_bytes != suite.drive.capacity_bytes:
+        raise Refused(
+            f"{suite.run_id} was not run on what is now {text}: it is {info.id}, not {suite.drive.id}",
+            "attach that drive under the same name, or run the review on this one",
+            begun=suite.drive.id,
+            found=info.id,
+        )
+    record_consent(folder, suite, info)
+
+
+def _look_again(suite: Manifest, environment: RunEnvironment | None) -> Look:
+    """Look at the drive of a suite with what its manifest allows."""
+    options = suite.open_options
+    return (look if environment is None else environment.look)(
+        lasting_text(suite.drive.text, suite.drive),
+        size=cast("int | None", options.get("size_bytes")),
+        destroy=cast("str | None", options.get("destroy")),
+        wipe_signatures=bool(options.get("wipe_signatures")),
+    )
 
 
 def _look(order: SuiteOrder, environment: RunEnvironment | None = None) -> Look | None:

@@ -22,6 +22,7 @@ from ssdlab.runs.session_record import SessionRecord
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.lease import RunLock
     from ssdlab.results.progress import Observer, Progress
     from ssdlab.results.schema import Child, Manifest, Status
@@ -44,6 +45,8 @@ class SessionOfRuns(ABC):
         Consent given anew.
     """
 
+    record_type: type[SessionRecord] = SessionRecord
+
     def __init__(
         self,
         lock: RunLock,
@@ -54,7 +57,8 @@ class SessionOfRuns(ABC):
     ) -> None:
         self._held = lock.folder
         self._folder, self._library = self._held.path, self._held.path.parent
-        self._record, self._environment, self._renewal = SessionRecord(lock, manifest), environment, renewal
+        self._record = self.record_type(lock, manifest)
+        self._environment, self._renewal = environment, renewal
         self._observer = observer
 
     def run(self) -> Path:
@@ -91,12 +95,25 @@ class SessionOfRuns(ABC):
 
     def seal(self) -> None:
         """Make the manifest lasting, and enter it into the catalogue."""
-        from ssdlab.results import catalogue
+        entered(self._held)
 
-        with library_errors(self._folder):
-            self._held.set_mode(MANIFEST, _READ_ONLY)
-            library = self._held.parent()
-        catalogue.add(library, self._folder)
+
+def entered(folder: HeldFolder) -> None:
+    """Make the manifest of what is finished lasting, and enter it into the catalogue.
+
+    Raises
+    ------
+    Refused
+        It is damaged.
+    HostError
+        The library cannot be written.
+    """
+    from ssdlab.results import catalogue
+
+    with library_errors(folder.path):
+        folder.set_mode(MANIFEST, _READ_ONLY)
+        library = folder.parent()
+    catalogue.add(library, folder.path)
 
 
 class SuiteObserver(Protocol):

@@ -124,17 +124,7 @@ class _Comparison(SessionOfRuns):
         manifest = self._record.manifest
         for number, child in enumerate(manifest.children, start=1):
             self._one(child, number, len(manifest.children))
-        runs = outcome.finished_children(self._library, manifest.children)
-        left_out = (
-            part.model_copy(update={"what": f"{run.manifest.drive.name}: {part.what}"})
-            for run in runs
-            for part in outcome.departures(self._library, run.manifest)
-        )
-        return {
-            "environment": outcome.environment(runs),
-            "result": outcome.conclude(self._library, manifest).model_dump(mode="json"),
-            "departures": tuple(left_out),
-        }
+        return concluded(self._library, manifest)
 
     def _one(self, child: Child, number: int, total: int) -> None:
         folder = self._library / child.run_id
@@ -147,15 +137,31 @@ class _Comparison(SessionOfRuns):
         found = read_manifest(folder).status == "finished"
         if not found:
             self._observer.began(child, number, total)
-            resume_suite(folder, self._observer, self._environment, renewal=self._renewal_of(folder))
+            renewal = renewal_of(folder, self._renewal)
+            resume_suite(folder, self._observer, self._environment, renewal=renewal)
         self._observer.ended(child, number, total, already_finished=found)
 
-    def _renewal_of(self, folder: Path) -> Renewal | None:
-        """Return consent given anew, where it names the drive of a suite."""
-        drive = read_manifest(folder).drive
-        named = None if self._renewal is None else self._renewal.destroy
-        names = (drive.id, str(drive.identity.get("consent_id")))
-        return self._renewal if named in names else None
+
+def renewal_of(folder: Path, renewal: Renewal | None) -> Renewal | None:
+    """Return consent given anew, where it names the drive of a suite."""
+    drive = read_manifest(folder).drive
+    names = (drive.id, str(drive.identity.get("consent_id")))
+    return renewal if renewal is not None and renewal.destroy in names else None
+
+
+def concluded(library: Path, comparison: Manifest) -> dict[str, object]:
+    """Return what the manifest of a comparison says of its suites, all of which are finished."""
+    runs = outcome.finished_children(library, comparison.children)
+    left_out = (
+        part.model_copy(update={"what": f"{run.manifest.drive.name}: {part.what}"})
+        for run in runs
+        for part in outcome.departures(library, run.manifest)
+    )
+    return {
+        "environment": outcome.environment(runs),
+        "result": outcome.conclude(library, comparison).model_dump(mode="json"),
+        "departures": tuple(left_out),
+    }
 
 
 def _manifest(run_id: str, orders: Sequence[SuiteOrder], suites: Sequence[Manifest]) -> Manifest:

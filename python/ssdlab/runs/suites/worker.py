@@ -26,7 +26,7 @@ def main(words: list[str]) -> int:
     threading.Thread(target=_stop_with_the_suite, daemon=True).start()
     folder, part = Path(words[0]), words[1]
     suite = read_manifest(folder)
-    child = next(each for each in suite.children if each.part == part)
+    child = next(each for each in (*suite.redoing, *suite.children) if each.part == part)
     options: dict[str, Any] = {"pause_after": int(words[2])} if len(words) > 2 else {}
     try:
         work_on(suite, folder.parent, child, environment=RunEnvironment(**options))

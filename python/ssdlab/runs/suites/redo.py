@@ -1,0 +1,358 @@
+"""Parts of a finished suite done again: the new runs take the places of the old ones, and both are kept.
+
+What is to be done again is put into the suite's manifest first (`redoing`), beside the result, which stands
+until all of it is finished: the suite is whole at any moment, and a kill loses nothing. A comparison that the
+suite is a drive of names that suite likewise, since its seal covers the suite's manifest: while it does, that
+one seal is not asked for, and once the suite is done it is made anew.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from ssdlab.model.errors import Refused, unknown
+from ssdlab.model.printable import quoted
+from ssdlab.model.units import and_listed
+from ssdlab.results.journal import now
+from ssdlab.results.lease import RunLock
+from ssdlab.results.remarks import span_of
+from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
+from ssdlab.results.schema import Replaced
+from ssdlab.results.store import actual_status, add_note, new_run_id, run_words, write_manifest
+from ssdlab.runs.consent_record import Renewal, consented, keeps_nothing
+from ssdlab.runs.session_record import SessionRecord, first_session, nothing_left
+from ssdlab.runs.suites import several
+from ssdlab.runs.suites.children import check_version
+from ssdlab.runs.suites.forks import Forks
+from ssdlab.runs.suites.session import (
+    check_drive,
+    concluded,
+    judged_anew,
+    one_after_another,
+    runs_side_by_side,
+    writes,
+)
+from ssdlab.runs.suites.session_of_runs import SessionOfRuns, entered
+from ssdlab.runs.suites.side_by_side import side_by_side
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from ssdlab.results.schema import Child, Manifest, Status
+    from ssdlab.runs.session import RunEnvironment
+    from ssdlab.runs.suites.session_of_runs import SuiteObserver
+
+
+_OF_CONSENT = frozenset({"no-consent", "wrong-consent"})
+
+
+def ask_again(
+    folder: Path,
+    parts: Sequence[str],
+    environment: RunEnvironment | None = None,
+    *,
+    renewal: Renewal | None = None,
+    on_wait: Callable[[str], object] | None = None,
+) -> None:
+    """Put on record which parts of a finished suite are to be done again; `go_on` does them.
+
+    Of a comparison that is each drive's suite which has them. The drive is judged as for a new run: what was
+    allowed before counts for nothing.
+
+    Parameters
+    ----------
+    folder, parts
+        The suite or comparison, and names of its parts; of repeats one, or all by the name before the number.
+    environment
+        As of `start_suite`.
+    renewal
+        Consent, where a part writes.
+    on_wait
+        Told what is waited for, where a process on another host may still be at work on it.
+
+    Raises
+    ------
+    UsageError
+        There is no such part.
+    Refused
+        It is not finished, a part was left out, or is of another version by now, or its drive is not the one
+        that it was run on, or the guard objects to it. Nothing is on record then.
+    """
+    library, manifest = folder.parent, RunFolder(folder).manifest
+    if not manifest.children:
+        raise Refused(
+            f"run {manifest.run_id} is no suite, and has no parts that --redo could name",
+            f"run {manifest.method.name} again, or name a suite or review",
+            run=manifest.run_id,
+        )
+    _check_finished(folder, manifest)
+    above = _above(folder, manifest)
+    suites = [library / each.run_id for each in manifest.children] if manifest.several_drives else [folder]
+    with ExitStack() as held:
+
+        def locked(path: Path) -> RunLock:
+            lock = RunLock(path, on_wait=on_wait)
+            held.callback(lock.release)
+            lock.folder.check_plain()
+            return lock
+
+        top = None if above is None else locked(above)
+        locks = [locked(each) for each in suites]
+        known = dict.fromkeys(name for each in suites for name in _names(each))
+        for name in parts:
+            if name not in known:
+                raise unknown("part", name, known)
+        marked = [
+            (lock, made)
+            for lock in locks
+            if (made := _marked(lock, parts, environment, renewal, several_drives=len(locks) > 1)) is not None
+        ]
+        if top is not None:
+            _name_in(top, [made.run_id for _, made in marked])
+        for lock, made in marked:
+            write_manifest(lock.folder, made)
+
+
+def is_asked_again(folder: Path) -> bool:
+    """Whether anything of a suite or comparison is to be done again, or the comparison to be made anew."""
+    manifest = read_manifest(folder)
+    if manifest.redoing or not manifest.children:
+        return bool(manifest.redoing)
+    above = _above(folder, manifest)
+    return above is not None and manifest.run_id in _named_in(read_manifest(above))
+
+
+def go_on(
+    folder: Path,
+    observer: SuiteObserver,
+    environment: RunEnvironment | None = None,
+    *,
+    renewal: Renewal | None = None,
+    on_wait: Callable[[str], object] | None = None,
+) -> Path:
+    """Do what is to be done again of a suite or comparison, and return its folder.
+
+    Parameters
+    ----------
+    folder, observer, environment
+        As of `start_suite`.
+    renewal
+        Consent given anew; needed where what was given for this does not count any more.
+    on_wait
+        Told what is waited for, where a process on another host may still be at work on it.
+
+    Raises
+    ------
+    LabError
+        Of the run that stopped. The result of before stands, and this can be called again.
+    """
+    manifest = RunFolder(folder).manifest
+    above = _above(folder, manifest)
+    with ExitStack() as held:
+        if above is None:
+            return _do_again(folder, observer, environment, renewal, on_wait)
+        top = RunLock(above, on_wait=on_wait)
+        held.callback(top.release)
+        names = _named_in(read_manifest(above)) if manifest.several_drives else [manifest.run_id]
+        _name_in(top, names)
+        for name in names:
+            suite = folder.parent / name
+            if read_manifest(suite).redoing:
+                own = several.renewal_of(suite, renewal) if manifest.several_drives else renewal
+                _do_again(suite, observer, environment, own, on_wait)
+            _renew(top, name)
+    return folder
+
+
+def _do_again(
+    folder: Path,
+    observer: SuiteObserver,
+    environment: RunEnvironment | None,
+    renewal: Renewal | None,
+    on_wait: Callable[[str], object] | None,
+) -> Path:
+    """Do what is to be done again of one suite."""
+    lock = RunLock(folder, on_wait=on_wait)
+    try:
+        lock.folder.check_plain()
+        manifest = RunFolder(folder).manifest
+        if not manifest.redoing:
+            raise nothing_left(manifest, folder)
+        manifest, given = consented(
+            lock.folder,
+            manifest,
+            renewal,
+            writes=any(map(writes, manifest.redoing)),
+            words=run_words(folder),
+        )
+        again = _in_session(manifest)
+        if renewal is not None or given is not None:
+            check_drive(again, given, lock.folder, environment)
+        return _Redo(lock, again, environment, observer, renewal).run()
+    finally:
+        lock.release()
+
+
+class _FinishedRecord(SessionRecord):
+    """The manifest of a suite that stays finished, with its result, until what is done again is done."""
+
+    def _end(self, status: Status, changes: dict[str, object]) -> None:
+        self.note(ended=now(), status=status)
+        if status == "finished":
+            self.manifest = self.manifest.model_copy(update=changes)
+        self.write()
+
+
+class _Redo(SessionOfRuns):
+    """The work of a session: the parts that are done again and are left."""
+
+    record_type = _FinishedRecord
+
+    def do(self) -> dict[str, object]:
+        suite, library, observer = self._record.manifest, self._library, self._observer
+        if runs_side_by_side(suite.drive.text):
+            alone = suite.model_copy(update={"children": suite.redoing})
+            side_by_side(self._folder, suite.redoing, Forks(alone, library), observer)
+        else:
+            one_after_another(suite, self._held, suite.redoing, observer, self._environment, self._renewal)
+        anew = {child.part: child for child in suite.redoing}
+        replaced = tuple(
+            Replaced(old=child, run_id=anew[child.part].run_id, at=now())
+            for child in suite.children
+            if child.part in anew
+        )
+        for each in replaced:
+            _tell_old(library, suite, each)
+        made = suite.model_copy(
+            update={
+                "children": tuple(anew.get(child.part, child) for child in suite.children),
+                "replaced": (*suite.replaced, *replaced),
+                "redoing": (),
+            }
+        )
+        kept = {name: getattr(made, name) for name in ("children", "replaced", "redoing")}
+        return {**kept, **concluded(library, made), "sealed": None}
+
+
+def _tell_old(library: Path, suite: Manifest, replaced: Replaced) -> None:
+    """Put a note beside a run that was replaced; once, however often a resume comes here."""
+    old = library / replaced.old.run_id
+    text = f"replaced as {replaced.old.part} of {suite.run_id}"
+    if not any((note.text, note.run) == (text, replaced.run_id) for note in RunFolder(old).notes()):
+        add_note(old, text, run=replaced.run_id)
+
+
+def _marked(
+    lock: RunLock,
+    parts: Sequence[str],
+    environment: RunEnvironment | None,
+    renewal: Renewal | None,
+    *,
+    several_drives: bool,
+) -> Manifest | None:
+    """Return the manifest of a suite that says what is to be done again; None where it has nothing of it."""
+    folder = lock.folder.path
+    manifest = RunFolder(folder).manifest
+    chosen = [child for child in manifest.children if {child.part, child.label} & set(parts)]
+    if not chosen:
+        return None
+    _check_finished(folder, manifest)
+    redoing = tuple(_again(folder.parent, manifest, child) for child in chosen)
+    for child in redoing:
+        check_version(manifest, child)
+    allowed = {
+        "destroy": None if renewal is None else renewal.destroy,
+        "wipe_signatures": renewal is not None and renewal.wipe_signatures,
+        "endurance_cap": None if renewal is None else renewal.endurance_cap,
+    }
+    made = manifest.model_copy(
+        update={"redoing": redoing, "open_options": {**manifest.open_options, **allowed}}
+    )
+    if not keeps_nothing(made):
+        try:
+            judged_anew(_in_session(made), lock.folder, environment, writing=any(map(writes, redoing)))
+        except Refused as error:
+            if several_drives and error.facts.get("reason") in _OF_CONSENT:
+                words = " ".join(f"--redo {quoted(part)}" for part in parts)
+                error.advice = (
+                    f"do it on this drive alone: ssdlab resume {run_words(folder)} {words} --destroy ID"
+                )
+            raise
+    return made
+
+
+def _check_finished(folder: Path, manifest: Manifest) -> None:
+    status = actual_status(folder, manifest)
+    if status == "finished" and (not manifest.redoing or manifest.several_drives):
+        return
+    noun, state = "review" if manifest.several_drives else "suite", f"is {status}"
+    if status == "finished":
+        state = f"is not finished with {and_listed([child.part for child in manifest.redoing])}"
+    raise Refused(
+        f"{noun} {manifest.run_id} {state}",
+        f"finish that first: ssdlab resume {run_words(folder)}",
+        run=manifest.run_id,
+    )
+
+
+def _again(library: Path, suite: Manifest, child: Child) -> Child:
+    """Return a part as it is to be done again, under a name of its own."""
+    if child.left_out is not None:
+        raise Refused(
+            f"{child.part} of {suite.run_id} was left out: {child.left_out}",
+            "run the review again, with --only for some of its parts",
+            run=suite.run_id,
+            part=child.part,
+        )
+    run_id = new_run_id(child.method)
+    if not child.standing:
+        return child.model_copy(update={"run_id": run_id})
+    span_bytes = span_of(RunFolder(library / child.run_id).manifest)
+    return child.model_copy(update={"run_id": run_id, "standing": False, "span_bytes": span_bytes})
+
+
+def _in_session(manifest: Manifest) -> Manifest:
+    return manifest.model_copy(update={"sessions": (*manifest.sessions, first_session())})
+
+
+def _names(suite: Path) -> Iterator[str]:
+    for child in read_manifest(suite).children:
+        yield from (child.label, child.part)
+
+
+# --- the comparison that a suite is a drive of ---
+
+
+def _above(folder: Path, manifest: Manifest) -> Path | None:
+    """Return the comparison whose seal covers a suite: itself, or the finished one that it is a drive of."""
+    if manifest.several_drives:
+        return folder
+    above = None if manifest.member is None else folder.parent / manifest.member.suite
+    if above is None or not (above / MANIFEST).is_file() or read_manifest(above).status != "finished":
+        return None
+    return above
+
+
+def _named_in(comparison: Manifest) -> list[str]:
+    return [child.run_id for child in comparison.redoing]
+
+
+def _name_in(top: RunLock, suites: Sequence[str]) -> None:
+    """Have a comparison say which of its suites are being done again in part."""
+    manifest = RunFolder(top.folder.path).manifest
+    if missing := set(suites) - set(_named_in(manifest)):
+        more = tuple(child for child in manifest.children if child.run_id in missing)
+        top.check()
+        write_manifest(top.folder, manifest.model_copy(update={"redoing": (*manifest.redoing, *more)}))
+
+
+def _renew(top: RunLock, suite: str) -> None:
+    """Conclude a comparison anew, with a suite that was done again in part, and seal it anew."""
+    manifest = RunFolder(top.folder.path).manifest
+    left = tuple(child for child in manifest.redoing if child.run_id != suite)
+    changes = {"redoing": left, "sealed": None, **several.concluded(top.folder.path.parent, manifest)}
+    top.check()
+    write_manifest(top.folder, manifest.model_copy(update=changes))
+    entered(top.folder)
