@@ -76,7 +76,7 @@ def test_run_prints_its_result_and_keeps_it(ssdlab: Shell) -> None:
 
 
 def test_show_in_words_and_as_json(ssdlab: Shell, finished: str) -> None:
-    out, _ = ssdlab("show", finished)
+    out, _ = ssdlab("show", finished, "--all")
     assert finished in out and "threads of one synchronous I/O" in out
     shown = ssdlab.json("show", finished)
     assert shown["schema"] == "ssdlab.show/1" and shown["status"] == "finished"
@@ -89,7 +89,7 @@ def test_show_in_words_and_as_json(ssdlab: Shell, finished: str) -> None:
 def test_a_note_is_shown_with_its_run(ssdlab: Shell, finished: str) -> None:
     noted = ssdlab.json("note", finished, "taken on a warm day")
     assert noted["text"] == "taken on a warm day" and noted["schema"] == "ssdlab.note/1"
-    assert "note: " in ssdlab("show", finished)[0]
+    assert "note: " in ssdlab("show", finished, "--all")[0]
     assert ssdlab.json("show", finished)["notes"][0]["text"] == "taken on a warm day"
 
 

@@ -441,7 +441,7 @@ def test_a_result_that_its_package_no_longer_reads_opens(
     site.mkdir()
     lay(site, **{old: new})
     capsys.readouterr()
-    assert main(["show", runs[0]]) == 0
+    assert main(["show", runs[0], "--all"]) == 0
     shown = capsys.readouterr().out
     assert "This result of the kind odd-one cannot be read: method odd-one of package odd-one 0.1" in shown
     assert why in shown and "5.00 ns" in shown

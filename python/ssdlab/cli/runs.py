@@ -174,13 +174,22 @@ def last(*, library: Path | None = None, json: bool = False) -> None:
     )
 
 
-def show(run: RunName, /, *, library: Path | None = None, json: bool = False) -> None:
-    """Show the result of a run, or how far it came.
+def show(
+    run: RunName,
+    /,
+    *,
+    all: Annotated[bool, Parameter(negative=())] = False,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Show on one screen what a run came to, or how far it came: at most six figures, of a review its tiles.
 
     Parameters
     ----------
     run
         The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+    all
+        Show everything: parts, points, all figures, ratings, departures, notes.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
@@ -189,4 +198,4 @@ def show(run: RunName, /, *, library: Path | None = None, json: bool = False) ->
     """
     from ssdlab.results.store import find_run
 
-    print_run(find_run(run, library_of(library)), json=json)
+    print_run(find_run(run, library_of(library)), json=json, whole=all)
