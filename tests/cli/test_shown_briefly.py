@@ -37,7 +37,7 @@ def rows_of(out: str) -> dict[str, list[str]]:
     inside = False
     for line in out.splitlines():
         label, *cells = re.split(" {2,}", line)
-        inside = inside and bool(line) or label == "figure"
+        inside = (inside and bool(line)) or label == "figure"
         if inside and label not in ("figure", "run"):
             found.setdefault(label, []).extend(cells)
     return found

@@ -74,7 +74,9 @@ def test_a_failure_in_showing_names_package_and_line(
     """Never an internal error of ssdlab, and no page is left behind."""
     lay_out(tmp_path / "site", broken(part, fault))
     page = tmp_path / "page.html"
-    words = {"show": ["show", str(made[1]), "--all"], "report": ["report", str(made[1]), "-o", str(page)]}[command]
+    words = {"show": ["show", str(made[1]), "--all"], "report": ["report", str(made[1]), "-o", str(page)]}[
+        command
+    ]
     done = ssdlab(tmp_path / "site", tmp_path, *words)
     assert done.returncode == 3, done.stderr
     where = rf"{re.escape(str(tmp_path / 'site' / MODULE))}\.py:\d+: {re.escape(why)}"

@@ -142,7 +142,9 @@ def test_a_tile_has_no_rank_where_it_is_forbidden(scene: Scene, pages: Callable[
     assert (place.rank is None) is forbids(scene, "ranking")
     if forbids(scene, "ranking"):
         codes = figure_of(read.folders[0], scene.figure).codes
-        assert place.unfit == ", ".join(CATALOGUE[each].label for each in codes if "ranking" in CATALOGUE[each].forbids)
+        assert place.unfit == ", ".join(
+            CATALOGUE[each].label for each in codes if "ranking" in CATALOGUE[each].forbids
+        )
         assert not re.search(r"\d(st|nd|rd|th) of", tile.place)
         assert scene.kind.label in (tile.place.rpartition("not ranked: ")[2], *tile.labels)
     ranked = [each.shown.index for each in read.standings[scene.figure].ranked]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCHEMA = "ssdlab.compare/1"
 _TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "could have shown")
 _SIGNIFICANT = (
-    "*  beyond chance, or with fewer than five repeats beyond what they and the figures vary by; and beyond 1 %"
+    "*  beyond 1 %, and beyond chance; with fewer than five repeats beyond what they and the figures vary by"
 )
 _NAMED = 4
 """Serial numbers of a side that are named."""
@@ -125,8 +125,8 @@ def _print(found: Comparison) -> None:
         if part:
             rows.append((paint(part, "accent"), *[""] * (len(titles) - 1)))
         for each, label in zip(own, nested([one_line(each.label) for each in own]), strict=True):
-            cells = [f"{'  ' if part else ''}{label}", *_cells(each, letters)][: len(titles)]
-            rows.append(tuple(cells if each.significant else [paint(str(cell), "dim") for cell in cells]))
+            cells = [f"{'  ' if part else ''}{label}", *map(str, _cells(each, letters))][: len(titles)]
+            rows.append(tuple(cells if each.significant else [paint(cell, "dim") for cell in cells]))
     print_parted(rows, titles, right=(1, 2, 3, 4, 5))
     letters.print()
     remarks = _remarks(found)
@@ -136,8 +136,8 @@ def _print(found: Comparison) -> None:
         print_text(remark, "warn", "  ")
     if found.only:
         print_text(f"on one side only: {_on_one_side(found)}", "dim", "  ")
-    for each in found.judged:
-        print_text(f"{each.rule.text}: {each.outcome}: {each.why}", _STYLES[each.outcome], "  ")
+    for one in found.judged:
+        print_text(f"{one.rule.text}: {one.outcome}: {one.why}", _STYLES[one.outcome], "  ")
 
 
 def _print_markdown(found: Comparison) -> None:
@@ -176,7 +176,8 @@ def _told(side: Side) -> str:
     """Return what the drives of a side told of themselves; of many the first."""
     told = {"serial": side.serials, "firmware": side.firmwares}
     return ", ".join(
-        f"{name} {', '.join(values[:_NAMED])}" + (f" and {len(values) - _NAMED} more" if values[_NAMED:] else "")
+        f"{name} {', '.join(values[:_NAMED])}"
+        + (f" and {len(values) - _NAMED} more" if values[_NAMED:] else "")
         for name, values in told.items()
         if values
     )
@@ -278,7 +279,9 @@ def _cells(each: Compared, letters: Letters) -> tuple[object, ...]:
     if shift is None:
         return base, each.n_base, new, each.n_new, "", "", ""
     interval = (
-        "" if shift.low is None or shift.high is None else ends_text(change_text(shift.low), change_text(shift.high))
+        ""
+        if shift.low is None or shift.high is None
+        else ends_text(change_text(shift.low), change_text(shift.high))
     )
     could = "" if shift.detectable is None else share_text(shift.detectable)
     marked = f"{change_text(shift.share)} {'*' if each.significant else ' '}"

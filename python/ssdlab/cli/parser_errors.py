@@ -273,7 +273,9 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
 
     if (part := named.removeprefix("--")) in EXAMPLES:
         drive = f"it is part of a simulated drive: sim:PROFILE,{part}={EXAMPLES[part]}"
-        return UsageError(f"there is no option {excerpt(named)}", f"{drive} ({see})", given=named, nearest=None)
+        return UsageError(
+            f"there is no option {excerpt(named)}", f"{drive} ({see})", given=named, nearest=None
+        )
     options = [name for each in error.argument_collection if each.parse for name in each.names]
     guess = _option_like(named, [name for name in options if not name.endswith(_NEVER_GUESSED)])
     if guess == "--read-pct" and "writ" in named.casefold():  # like it by its letters, and the reverse

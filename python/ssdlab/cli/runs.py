@@ -41,7 +41,9 @@ def runs(
 ) -> None:
     """List the runs of the library, newest first; a review is one line, which counts its parts.
 
-    Parts have lines of their own where their review is none of the runs that are asked for. A terminal too narrow for the table is spared columns and the ends of long names; a pipe gets all of it,
+    Parts have lines of their own where their review is none of the runs that are asked for.
+
+    A terminal too narrow for the table is spared columns and the ends of long names; a pipe gets all of it,
     its cells parted by tabs, so that the longest name widens no other line.
 
     Parameters

@@ -1,12 +1,14 @@
-"""What a run came to, on one screen: its state, at most six figures with a legend, alarms, what to do next."""
+"""What a run came to, on one screen: its state, six figures at most with a legend, alarms, what is next."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.cli.fitting import GAP, by_columns, cut, line_width, plain_drive, print_facts, wrapped
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.output import one_line, paint, print_line, table
+from ssdlab.cli.showing import print_tables
 from ssdlab.cli.showing_figures import (
     marked_cells,
     metrics_of,
@@ -18,7 +20,7 @@ from ssdlab.cli.showing_figures import (
 )
 from ssdlab.lab.folders import top_figures
 from ssdlab.lab.kinds import MEASURE, SUITE
-from ssdlab.lab.outcome import read_result, shown_by, warned_of
+from ssdlab.lab.outcome import shown_by, warned_of
 from ssdlab.lab.presented.marked import findings_of
 from ssdlab.model.printable import advice_text, visible_length
 from ssdlab.model.units import and_listed, counted
@@ -74,7 +76,11 @@ def print_brief(run: RunFolder, result: ResultBase) -> str:
         figures = shown_metrics("", result.scalars)
         kept = set(_telling(result.scalars)[:FIGURES])
         rows = [_Row(each.label, [each]) for each in figures if each.name in kept]
-        advice = _print_figures(rows, {"value": ""})
+        if rows:
+            advice = _print_figures(rows, {"value": ""})
+        else:  # such as of a job: its steps have rates
+            found = next((each for each in loaded(kind.tables)(result) if each.filled.rows), None)
+            print_tables([replace(found, rows=found.rows[:FIGURES])] if found else ())
     _print_alarms(run)
     return advice
 
@@ -179,7 +185,9 @@ def _titles(suites: Iterable[RunFolder]) -> dict[str, str]:
 
 def _label(figure: Shown, titles: Mapping[str, str]) -> str:
     title = titles.get(figure.part, figure.part)
-    return title if title and figure.label in _SAID_BY_UNIT else ", ".join(filter(None, (title, figure.label)))
+    return (
+        title if title and figure.label in _SAID_BY_UNIT else ", ".join(filter(None, (title, figure.label)))
+    )
 
 
 def _drive_names(suites: Mapping[str, RunFolder]) -> list[str]:

@@ -187,7 +187,9 @@ def _parts(index: Index, unfinished: list[Columns], suites: Sequence[str]) -> di
 
     def look(suites: Sequence[str]) -> list[str]:
         marks = ", ".join("?" * len(suites)) or "''"
-        finished = index.ask(f"SELECT suite, run_id FROM runs WHERE suite IN ({marks}) AND suite <> ''", suites)
+        finished = index.ask(
+            f"SELECT suite, run_id FROM runs WHERE suite IN ({marks}) AND suite <> ''", suites
+        )
         others = [(line["suite"], line["run_id"]) for line in unfinished if line["suite"] in suites]
         for suite, run_id in dict.fromkeys([*finished, *others]):
             below.setdefault(suite, []).append(run_id)

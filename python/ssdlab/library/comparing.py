@@ -257,7 +257,9 @@ def side_of(text: str, library: Path) -> Side:
     runs, methods, drives = (
         tuple(dict.fromkeys(line[name] for line in lines)) for name in ("folder", "method", DRIVE)
     )
-    told = [read_manifest(library / run).drive.identity for run in runs if (library / run / MANIFEST).is_file()]
+    told = [
+        read_manifest(library / run).drive.identity for run in runs if (library / run / MANIFEST).is_file()
+    ]
     serials, firmwares = (
         tuple(dict.fromkeys(str(each[name]) for each in told if each.get(name)))
         for name in ("serial", "firmware")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["alarm", "note"]
-"""Alarm: figures may mean less than they seem to. Note: what merely is so, by the drive or by what was asked."""
+"""Alarm: figures may mean less than they seem to. Note: what merely is so, by the drive or what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
