@@ -49,7 +49,7 @@ def test_the_same_part_of_another_drive_says_most() -> None:
     took = {1: [10.0], 3: [90.0, 110.0]}
     assert left_of([], [3], took) == Left(100.0, 50.0, 200.0)
     other = left_of([], [2], took)
-    assert other is not None and other.best_s == 70.0 and other.most_s > 4 * other.best_s
+    assert other is not None and other.best_s == 70.0 and other.max_s > 4 * other.best_s
     assert left_of([AT], [], took) == Left(300.0, 300.0, 300.0)
     assert left_of([AT, AT], [3], took) == Left(350.0, 325.0, 400.0), "two at a time"
 
@@ -70,7 +70,7 @@ def test_the_estimate_lies_in_its_range(
     assert (left is None) is not (going or took)
     if left is not None:
         slack = 1 + 1e-9
-        assert 0 <= left.least_s <= left.best_s * slack and left.best_s <= left.most_s * slack
+        assert 0 <= left.min_s <= left.best_s * slack and left.best_s <= left.max_s * slack
 
 
 class Shown:

@@ -117,7 +117,7 @@ def _print(found: Comparison) -> None:
     if firmware:
         print_text(firmware, "bold")
     sides = (("base", found.base), ("new", found.new))
-    print_facts(fact for name, side in sides for fact in ((name, side.words), ("", _told(side))))
+    print_facts(fact for name, side in sides for fact in ((name, side.words), ("", _identity(side))))
     print_line()
     titles, letters = _titles(found), _letters(found)
     rows = []
@@ -145,7 +145,7 @@ def _print_markdown(found: Comparison) -> None:
     for line in [firmware] if firmware else []:
         print_line(f"* {in_markdown(line)}")
     for name, side in (("base", found.base), ("new", found.new)):
-        print_line(f"* {name}: {in_markdown(', '.join(filter(None, (side.words, _told(side)))))}")
+        print_line(f"* {name}: {in_markdown(', '.join(filter(None, (side.words, _identity(side)))))}")
     print_line()
     rows: list[tuple[str, ...]] = [_TITLES, ("---", "---:", "---:", "---:", "---:", "---:", "---", "---")]
     letters, width = _letters(found), len(_titles(found))
@@ -172,13 +172,13 @@ def _firmware(found: Comparison) -> str:
     return f"firmware {', '.join(base)} against {', '.join(new)}" if unlike else ""
 
 
-def _told(side: Side) -> str:
+def _identity(side: Side) -> str:
     """Return what the drives of a side told of themselves; of many the first."""
-    told = {"serial": side.serials, "firmware": side.firmwares}
+    named = {"serial": side.serials, "firmware": side.firmwares}
     return ", ".join(
         f"{name} {', '.join(values[:_NAMED])}"
         + (f" and {len(values) - _NAMED} more" if values[_NAMED:] else "")
-        for name, values in told.items()
+        for name, values in named.items()
         if values
     )
 

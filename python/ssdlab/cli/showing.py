@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.fitting import cut, line_width, print_facts, print_parted, print_text
+from ssdlab.cli.fitting import cut, line_width, print_facts, print_text
 from ssdlab.cli.output import one_line, paint, print_line
 from ssdlab.cli.showing_figures import (
     Figures,
@@ -16,6 +16,7 @@ from ssdlab.cli.showing_figures import (
     ratings_of,
     shown_metrics,
 )
+from ssdlab.cli.showing_tables import print_tables
 from ssdlab.lab.kinds import SUITE
 from ssdlab.lab.outcome import read_result, shown_by, warned_of
 from ssdlab.lab.presented.marked import findings_of
@@ -32,10 +33,9 @@ from ssdlab.results.time_line import changes_of, drive_findings
 from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from ssdlab.model.warning_texts import Level
-    from ssdlab.results.cells import Table
     from ssdlab.results.kind import ResultKind
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest, ResultBase, VariantInfo
@@ -144,41 +144,6 @@ def print_kind(kind: ResultKind[Any], result: ResultBase) -> None:
         print_text(sentence(claim), "bold", "  ")
     figures = scalars_table(result)
     print_tables(each for each in loaded(kind.tables)(result) if each != figures)
-
-
-def print_tables(tables: Iterable[Table]) -> None:
-    """Print tables, each below its caption; of a wide one the columns that it names for a terminal.
-
-    Columns and tables in which nothing stands are left out.
-    """
-    for table in (each.filled for each in tables):
-        if table.rows:
-            print_line()
-            print_text(table.caption, "dim")
-            _print_table(table)
-
-
-def _print_table(table: Table) -> None:
-    chosen = [at for at, title in enumerate(table.head) if not table.brief or title in table.brief]
-    reasons = any(cell.span > 1 for row in table.rows for cell in row)
-    rows, numeric = [], set(range(len(chosen)))
-    for number, row in enumerate(table.rows):
-        texts = [""] * len(table.head)
-        why, at = "", 0
-        for cell in row:
-            if cell.span > 1:
-                why = cell.text
-            else:
-                texts[at] = cell.text
-                if not cell.numeric and cell.text and at in chosen:
-                    numeric.discard(chosen.index(at))
-            at += cell.span
-        shown = [texts[each] for each in chosen]
-        if number == table.marked:
-            shown[0] += f" {paint('<', 'accent')}"
-        rows.append((*shown, why) if reasons else tuple(shown))
-    heads = [table.head[each] for each in chosen] + ([""] if reasons else [])
-    print_parted(rows, heads, right=numeric)
 
 
 def _print_figures(result: ResultBase, marks: Marks) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ssdlab.cli.fitting import GAP, by_columns, cut, line_width, plain_drive, print_facts, wrapped
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.output import one_line, paint, print_line, table
-from ssdlab.cli.showing import print_tables
 from ssdlab.cli.showing_figures import (
     marked_cells,
     metrics_of,
@@ -18,6 +17,7 @@ from ssdlab.cli.showing_figures import (
     shown_metrics,
     shown_of,
 )
+from ssdlab.cli.showing_tables import print_tables
 from ssdlab.lab.folders import top_figures
 from ssdlab.lab.kinds import MEASURE, SUITE
 from ssdlab.lab.outcome import shown_by, warned_of
@@ -46,7 +46,7 @@ _LINES = 2
 """Of a finding; the whole of it is in `--all`."""
 _NAME = 14
 """Columns of a drive's name at least: two lines hold most names then, and three drives stand side by side."""
-_SAID_BY_UNIT = ("IOPS", "throughput")
+_PLAIN_LABELS = ("IOPS", "throughput")
 """Labels that say no more than the unit of the value does."""
 _LABEL = 32
 """Columns that the labels of figures keep."""
@@ -139,7 +139,9 @@ def _print_suite(run: RunFolder, result: SuiteResult) -> str:
         for key in _chosen(run, suites.values(), shown)
         for first in [next(own[key] for own in shown if key in own)]
     ]
-    columns = {"median": "", "interval": "", "runs": ""} if result.repeated else {"value": ""}
+    columns = (
+        dict.fromkeys(("median", "interval", "confidence", "runs"), "") if result.repeated else {"value": ""}
+    )
     if run.manifest.several_drives:
         shorts = [short_id(suite.manifest.run_id) for suite in suites.values()]
         columns = dict(zip(_drive_names(suites), shorts, strict=True))
@@ -186,7 +188,7 @@ def _titles(suites: Iterable[RunFolder]) -> dict[str, str]:
 def _label(figure: Shown, titles: Mapping[str, str]) -> str:
     title = titles.get(figure.part, figure.part)
     return (
-        title if title and figure.label in _SAID_BY_UNIT else ", ".join(filter(None, (title, figure.label)))
+        title if title and figure.label in _PLAIN_LABELS else ", ".join(filter(None, (title, figure.label)))
     )
 
 
@@ -220,7 +222,7 @@ def _print_figures(rows: Sequence[_Row], columns: Mapping[str, str]) -> str:
     of_columns = list(zip(*(row.figures for row in rows), strict=True))
     cells = [marked_cells(own, letters) for own in of_columns]
     if len(columns) > len(cells):  # of repeats
-        cells += [[one.more[at] if one and one.more else "" for one in of_columns[0]] for at in (0, -1)]
+        cells += [[one.more[at] if one and one.more else "" for one in of_columns[0]] for at in range(3)]
     heads = [_head(name, own) for name, own in zip(columns, cells, strict=True)]
     tall = max(map(len, heads))
     whole = [[*[""] * (tall - len(head)), *head, *own] for head, own in zip(heads, cells, strict=True)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.cli.progress import range_text
 from ssdlab.model import units
+from ssdlab.model.units import fixed_share_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,8 +38,8 @@ class Left(NamedTuple):
     """Seconds that the whole still takes: the best estimate, and its range."""
 
     best_s: float
-    least_s: float
-    most_s: float
+    min_s: float
+    max_s: float
 
 
 def left_of(
@@ -78,14 +79,14 @@ def live_lines(
     left = left_of([*running.values()], waiting, took)
     if left is not None:
         span = units.span_text(round(left.best_s))
-        lines.append(f"the whole: about {span} left ({range_text(left.least_s, left.most_s)})")
+        lines.append(f"the whole: about {span} left ({range_text(left.min_s, left.max_s)})")
     return tuple(lines)
 
 
 def _of_part(progress: Progress) -> str:
     """Return how far a part is, and what its last interval row measured."""
     whole_s = progress.run_elapsed_s + _middle(progress)
-    parts = [f"{100 * progress.run_elapsed_s / whole_s:.0f} %" if whole_s else "", progress.label]
+    parts = [fixed_share_text(round(progress.run_elapsed_s / whole_s, 2)) if whole_s else "", progress.label]
     if progress.iops is not None:
         parts.append(f"{units.count_text(progress.iops)} IOPS")
     if progress.p99_ns is not None:
@@ -97,8 +98,8 @@ def _of_part(progress: Progress) -> str:
 
 def _middle(progress: Progress) -> float:
     """Return the geometric mean of what is left at least and at most; of what may be nothing a tenth."""
-    most_s = progress.remaining_most_s
-    return max(sqrt(progress.remaining_least_s * most_s), most_s / 10)
+    max_s = progress.remaining_most_s
+    return max(sqrt(progress.remaining_least_s * max_s), max_s / 10)
 
 
 def _mean(values: Sequence[float]) -> float:

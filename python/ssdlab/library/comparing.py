@@ -112,7 +112,6 @@ class Compared:
     """
 
     figure: str
-    part: str
     label: str
     unit: str
     better: str
@@ -121,6 +120,7 @@ class Compared:
     n_base: int
     n_new: int
     shift: Shift | None
+    part: str = ""
     significant: bool = False
     unlike: str = ""
     unfit: str = ""
@@ -257,11 +257,11 @@ def side_of(text: str, library: Path) -> Side:
     runs, methods, drives = (
         tuple(dict.fromkeys(line[name] for line in lines)) for name in ("folder", "method", DRIVE)
     )
-    told = [
+    identities = [
         read_manifest(library / run).drive.identity for run in runs if (library / run / MANIFEST).is_file()
     ]
     serials, firmwares = (
-        tuple(dict.fromkeys(str(each[name]) for each in told if each.get(name)))
+        tuple(dict.fromkeys(str(each[name]) for each in identities if each.get(name)))
         for name in ("serial", "firmware")
     )
     return Side(text, runs, figures, methods, drives, serials, firmwares)
