@@ -291,7 +291,7 @@ def test_what_does_not_fit_is_told_with_its_line(
     site: Path, capsys: pytest.CaptureFixture[str], fault: str
 ) -> None:
     change, why = GIVEN[fault]
-    error, name = told(site, capsys, change)
+    error, name = told(site, capsys, change, "show", "RUN", "--all")
     where = rf"{re.escape(str(site))}/{name}\.py:\d+"
     assert re.search(f"method odd-one of package odd-one 0.1 failed at {where}: [^\n]*{why}", error), error
 
