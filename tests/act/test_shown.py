@@ -130,7 +130,7 @@ def test_a_search_in_the_terminal_and_on_the_page(tmp_path: Path, capsys: pytest
 
 def told(folder: RunFolder, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
-    assert main(["show", str(folder.path)]) == 0
+    assert main(["show", str(folder.path), "--all"]) == 0
     return capsys.readouterr().out
 
 

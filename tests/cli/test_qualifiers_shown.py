@@ -31,7 +31,7 @@ def made(library: Path, number: int, figures: dict[str, list[dict[str, Any]]], *
 
 def shown(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     capsys.readouterr()
-    assert main(["show", folder.name, "--library", str(folder.parent), *words]) == 0
+    assert main(["show", folder.name, "--all", "--library", str(folder.parent), *words]) == 0
     return capsys.readouterr().out
 
 

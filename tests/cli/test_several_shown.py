@@ -30,7 +30,7 @@ def test_one_method_on_two_drives(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["run", "peak-random-read", A, B, *words, *where]) == 0
     capsys.readouterr()
     folder = find_run("last", tmp_path)
-    assert main(["show", str(folder)]) == 0
+    assert main(["show", str(folder), "--all"]) == 0
     shown = capsys.readouterr().out
     lines = [line.split("  ") for line in shown.splitlines()]
     (head,) = (line for line in lines if line[0] == "figure")
@@ -88,7 +88,7 @@ def test_a_dash_of_one_drive_has_its_reason(
     for shows in (showing_suite, showing_figures):
         monkeypatch.setattr(shows, "read_result", moved)
     capsys.readouterr()
-    assert main(["show", "last", *where]) == 0
+    assert main(["show", "last", "--all", *where]) == 0
     assert re.search(r"^IOPS +— \(state moved\) .*IOPS$", resolved(capsys.readouterr().out), re.MULTILINE)
     assert main(["show", "last", *where, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -164,7 +164,7 @@ def test_several_drives_have_their_ratings_and_medians_say_so(
     again = ["--repeat", str(repeats)] if repeats > 1 else []
     assert main(["run", "peak-random-read", *drives, *words, *again, *where]) == 0
     capsys.readouterr()
-    assert main(["show", "last", *where]) == 0
+    assert main(["show", "last", "--all", *where]) == 0
     shown = capsys.readouterr().out
     assert ("Values are medians" in shown) is (repeats > 1)
     assert bool(re.search(r"^drive 2, peak-random-read, IOPS  .* of the rated", shown, re.MULTILINE)) is (

@@ -87,7 +87,7 @@ class Maker:
         result = {"kind": "suite", "quick": True, "outcomes": outcomes}
         return self.made(name, result, children=tuple(children))
 
-    def drives(self, count: int, parts: int) -> Path:
+    def drives(self, count: int, parts: int, **changes: Any) -> Path:
         names = [self.draw.choice(NAMES) for _ in range(count)]
         suites = [self.suite(name, parts) for name in names]
         children, outcomes = [], []
@@ -98,7 +98,7 @@ class Maker:
                 {"part": f"drive {at}", "run_id": folder.name, "method": "m", "title": "", "state": ""}
             )
         result = {"kind": "suite", "quick": True, "outcomes": outcomes}
-        return self.made("several", result, children=tuple(children))
+        return self.made("several", result, children=tuple(children), **changes)
 
 
 def runs_of(folder: Path) -> list[list[RunFolder]]:
@@ -139,7 +139,7 @@ def test_lines_fit_and_marks_are_explained(
         folder = RunFolder(folder).path.parent / RunFolder(folder).manifest.children[0].run_id
     for width in WIDTHS:
         monkeypatch.setenv("COLUMNS", str(width))
-        assert main(["show", str(folder)]) == 0
+        assert main(["show", str(folder), "--all"]) == 0
         shown = capsys.readouterr().out
         assert [line for line in shown.splitlines() if columns(line) > width] == []
         legend = legend_of(shown)
@@ -174,7 +174,7 @@ def test_a_pipe_gets_a_hundred_columns(
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     Maker(tmp_path, 1).drives(4, 2)
-    assert main(["show", str(find_run("last", tmp_path))]) == 0
+    assert main(["show", str(find_run("last", tmp_path)), "--all"]) == 0
     assert max(map(columns, capsys.readouterr().out.splitlines())) <= 100
 
 

@@ -99,7 +99,7 @@ def test_the_table_of_options_is_that_of_the_command() -> None:
 
 
 def test_the_table_of_warnings_is_the_catalogue() -> None:
-    expected = [f"| `{code}` | {entry.cause} |" for code, entry in CATALOGUE.items()]
+    expected = [f"| `{code}` | {entry.level} | {entry.cause} |" for code, entry in CATALOGUE.items()]
     assert rows_of("measure.md", "Warnings") == expected
 
 

@@ -423,3 +423,61 @@ def test_the_list_has_the_identifiers_that_other_verbs_take(
     assert main(["runs", "--library", str(library)]) == 0
     out = capsys.readouterr().out
     assert "identifier" in out and "SER1" in out
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Path:
+    """A review of two drives (400), each a suite (310, 320) of two parts, and a run of its own (1)."""
+    catalogue.add(tmp_path, run(tmp_path, 1))
+    for suite in (310, 320):
+        member = Member(suite=f"20261121-0900-qd1-{suite:06d}", part="a", preparation_seed=1)
+        for number in (suite + 1, suite + 2):
+            catalogue.add(tmp_path, run(tmp_path, number, member=member))
+        member = Member(suite="20261121-0900-qd1-000400", part="drive", preparation_seed=1)
+        method = RunFolder(find_run("000001", tmp_path)).manifest.method.model_copy(update={"name": "review"})
+        catalogue.add(tmp_path, run(tmp_path, suite, member=member, method=method))
+    catalogue.add(tmp_path, run(tmp_path, 400, method=method))
+    return tmp_path
+
+
+def listed_numbers(out: str) -> list[int]:
+    return [int(line.partition("\t")[0][-6:]) for line in out.splitlines()[1:]]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ((), [400, 1]),
+        (("--parts",), [400, 322, 321, 320, 312, 311, 310, 1]),
+        (("--method", "qd1"), [322, 321, 312, 311, 1]),
+        (("--method", "review"), [400]),
+        (("--limit", "1"), [400]),
+        (("--drive", "SERIAL00320"), [320]),
+    ],
+)
+def test_parts_are_folded_into_the_review_that_is_listed(
+    review: Path, capsys: pytest.CaptureFixture[str], ask: Ask, words: tuple[str, ...], found: list[int]
+) -> None:
+    assert main(["runs", *words, "--library", str(review)]) == 0
+    out = capsys.readouterr().out
+    assert listed_numbers(out) == found
+    assert ("(2 drives, 4 parts)" in out) is (400 in found and "--parts" not in words)
+    told = ask("runs")
+    assert sorted(numbers(told)) == [1, 310, 311, 312, 320, 321, 322, 400], "JSON has all, with their suites"
+    assert {each["suite"][-6:] for each in told["runs"]} == {"", "000310", "000320", "000400"}
+
+
+def test_parts_are_folded_while_their_review_goes_on(
+    review: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = find_run("000400", review)
+    begun = RunFolder(whole).manifest.model_copy(update={"status": "running", "sealed": None, "result": None})
+    shutil.rmtree(whole)
+    catalogue.rebuild(review)
+    folder = begin_run(review, begun)
+    with running(folder):
+        assert main(["runs", "--library", str(review)]) == 0
+        out = capsys.readouterr().out
+    assert listed_numbers(out) == [400, 1] and "running" in out and "(2 drives, 4 parts)" in out
+    assert main(["runs", "--status", "finished", "--library", str(review)]) == 0
+    assert listed_numbers(capsys.readouterr().out) == [320, 310, 1], "what is listed does not hide behind it"

@@ -66,7 +66,7 @@ def check_nothing_good(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> in
     for proof in proofs_of(result):
         assert not (proof.reached and proof.ordinal in faulty | after)
     capsys.readouterr()
-    assert main(["show", str(run.path)]) == 0
+    assert main(["show", str(run.path), "--all"]) == 0
     shown = capsys.readouterr().out
     if marked:
         assert "failed I/O" in shown

@@ -28,7 +28,7 @@ def told(
     common = ["--quick", "--seed", "5", "--destroy", SMALL, "--library", str(library)]
     assert main(["run", *words, *common, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert main(["show", found["folder"]]) == 0
+    assert main(["show", found["folder"], "--all"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     if not page:
         return found, shown, ""

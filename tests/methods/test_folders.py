@@ -198,7 +198,7 @@ def test_a_folder_is_a_method_among_ours_and_in_a_package(tmp_path: Path, ours: 
     shown = json.loads(told("show", str(run), "--json"))
     (figure,) = shown["result"]["scalars"]
     assert figure["name"] == "read_twice" and figure["steps"] == [0, 1]
-    assert " again" in told("show", str(run))
+    assert " again" in told("show", str(run), "--all")
     page = tmp_path / "page.html"
     told("report", str(run), "-o", str(page))
     assert "Reads, twice" in page.read_text() and "read-twice-chart" in page.read_text()
@@ -252,7 +252,7 @@ def test_a_method_of_ours_that_fails_is_named_with_its_line(tmp_path: Path, part
     at = next(number for number, line in enumerate(lines) if line.startswith(f"def {part}("))
     lines.insert(at + 1, "    raise ZeroDivisionError('as planted')")
     file.write_text("\n".join(lines))
-    words = ["show"] if part != "section" else ["report", "-o", str(tmp_path / "page.html")]
+    words = ["show", "--all"] if part != "section" else ["report", "-o", str(tmp_path / "page.html")]
     (folder_of_run,) = Path(library).glob("*read-twice*")
     asked = called([*words, str(folder_of_run)], site, ours=True, check=False)
     assert asked.returncode == 70 and "as planted" in asked.stderr

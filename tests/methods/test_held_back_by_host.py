@@ -66,7 +66,7 @@ def test_no_verdict_on_steady_state_is_given(
     capsys.readouterr()
     said = {}
     for folder in (drive_was_it, host_was_it):
-        assert main(["show", str(folder.path)]) == 0
+        assert main(["show", str(folder.path), "--all"]) == 0
         said[folder] = capsys.readouterr().out
     assert any(each in said[drive_was_it] for each in VERDICTS), "the scene is of a verdict"
     assert [each for each in VERDICTS if each in said[host_was_it]] == []

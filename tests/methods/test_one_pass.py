@@ -117,7 +117,7 @@ def test_what_stands_for_the_full_procedure_says_so(
         assert [each.code for each in manifest.departures].count(code) == 1
         assert all(mark in figure.codes for figure in result(folder).scalars)
         assert any(words in each for each in findings_of(result(folder)))
-        assert main(["show", str(folder.path)]) == 0
+        assert main(["show", str(folder.path), "--all"]) == 0
         assert words in " ".join(capsys.readouterr().out.split())
         page = tmp_path / f"{code}.html"
         assert main(["report", str(folder.path), "-o", str(page)]) == 0

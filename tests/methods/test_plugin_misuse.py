@@ -291,7 +291,7 @@ def test_what_does_not_fit_is_told_with_its_line(
     site: Path, capsys: pytest.CaptureFixture[str], fault: str
 ) -> None:
     change, why = GIVEN[fault]
-    error, name = told(site, capsys, change)
+    error, name = told(site, capsys, change, "show", "RUN", "--all")
     where = rf"{re.escape(str(site))}/{name}\.py:\d+"
     assert re.search(f"method odd-one of package odd-one 0.1 failed at {where}: [^\n]*{why}", error), error
 
@@ -441,7 +441,7 @@ def test_a_result_that_its_package_no_longer_reads_opens(
     site.mkdir()
     lay(site, **{old: new})
     capsys.readouterr()
-    assert main(["show", runs[0]]) == 0
+    assert main(["show", runs[0], "--all"]) == 0
     shown = capsys.readouterr().out
     assert "This result of the kind odd-one cannot be read: method odd-one of package odd-one 0.1" in shown
     assert why in shown and "5.00 ns" in shown

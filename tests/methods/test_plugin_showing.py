@@ -74,7 +74,9 @@ def test_a_failure_in_showing_names_package_and_line(
     """Never an internal error of ssdlab, and no page is left behind."""
     lay_out(tmp_path / "site", broken(part, fault))
     page = tmp_path / "page.html"
-    words = {"show": ["show", str(made[1])], "report": ["report", str(made[1]), "-o", str(page)]}[command]
+    words = {"show": ["show", str(made[1]), "--all"], "report": ["report", str(made[1]), "-o", str(page)]}[
+        command
+    ]
     done = ssdlab(tmp_path / "site", tmp_path, *words)
     assert done.returncode == 3, done.stderr
     where = rf"{re.escape(str(tmp_path / 'site' / MODULE))}\.py:\d+: {re.escape(why)}"
@@ -86,7 +88,7 @@ def test_a_failure_in_showing_names_package_and_line(
 def test_what_is_named_by_a_text_and_is_not_there_is_told(made: tuple[Path, Path], tmp_path: Path) -> None:
     text = with_own_result().replace("findings=findings, ", 'findings="nowhere:findings", ')
     lay_out(tmp_path / "site", text)
-    done = ssdlab(tmp_path / "site", tmp_path, "show", str(made[1]))
+    done = ssdlab(tmp_path / "site", tmp_path, "show", str(made[1]), "--all")
     assert done.returncode == 3, done.stderr
     assert "findings is nowhere:findings: No module named 'nowhere'" in done.stderr
 

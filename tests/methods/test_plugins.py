@@ -59,7 +59,7 @@ def report(scratch: Path, environment: dict[str, str]) -> str:
     without = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
     runs = sorted((scratch / "data").glob("ssdlab/runs/2*"))
     assert len(runs) == 2
-    for words in (["show", str(runs[0])], ["report", *map(str, runs), "-o", "page.html"]):
+    for words in (["show", str(runs[0]), "--all"], ["report", *map(str, runs), "-o", "page.html"]):
         subprocess.run(["ssdlab", *words], cwd=scratch, env=without, check=True, capture_output=True)
     return (scratch / "page.html").read_text()
 
@@ -143,7 +143,7 @@ def test_a_result_of_its_own_is_read_and_shown_everywhere(brought: Brought, tmp_
     means = ran["result"]["means_ns"]
     times = round(means["after writes"] / means["at rest"], 2)
     said = f"After writes a read takes {figure_text(times, 'x')} its time at rest; unhurt is at most 1.1x."
-    shown = tell(environment, "show", str(run))
+    shown = tell(environment, "show", str(run), "--all")
     assert said in shown
     assert re.search(r"^When +Mean\nat rest ", shown, re.MULTILINE) and "no results of the kind" not in shown
     tell(environment, "report", str(run), "-o", str(tmp_path / "page.html"))
@@ -159,7 +159,7 @@ def test_a_result_of_its_own_is_read_and_shown_everywhere(brought: Brought, tmp_
 def test_without_its_package_the_same_run_opens(brought: Brought) -> None:
     environment, run, ran = brought
     without = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
-    shown = tell(without, "show", str(run))
+    shown = tell(without, "show", str(run), "--all")
     assert "no results of the kind after-writes" in shown and "after writes / at rest" in shown
     assert json.loads(tell(without, "show", str(run), "--json"))["result"] == ran["result"]
 
@@ -255,7 +255,7 @@ def test_a_run_whose_package_is_absent_shows_its_figures_and_says_so(site: Path,
     (run,) = (scratch / "data/ssdlab/runs").glob("2*")
     del environment["PYTHONPATH"]
     shown = subprocess.run(
-        [*words, "show", str(run)], env=environment, check=True, capture_output=True, text=True
+        [*words, "show", str(run), "--all"], env=environment, check=True, capture_output=True, text=True
     )
     page = scratch / "page.html"
     subprocess.run(

@@ -21,6 +21,7 @@ def peak(scratch: Path, *words: str) -> Path:
     target = str(scratch / "drive.img")
     assert main(["run", "peak-random-read", target, *PEAK, "--library", str(library), *words]) == 0
     (folder,) = [each for each in library.iterdir() if (each / "manifest.json").exists()]
+    assert main(["show", str(folder), "--all"]) == 0
     return folder
 
 

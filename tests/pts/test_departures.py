@@ -169,7 +169,7 @@ def test_what_the_text_leaves_open_is_printed_as_open(
 ) -> None:
     monkeypatch.setattr(compaction, "check_logs", lambda run: None)  # a fake drive writes none
     found = run(drive_of(), tmp_path, setting="client")
-    assert main(["show", str(found.path)]) == 0
+    assert main(["show", str(found.path), "--all"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     for point in ("the tracked variable", "the order of the block sizes", "twice the active range"):
         assert point in printed.partition("Open in the text")[2]

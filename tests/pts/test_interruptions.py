@@ -131,7 +131,7 @@ def test_the_page_and_the_table_mark_the_cut(tmp_path: Path, capsys: pytest.Capt
     stop = run_of_cell("pts-throughput", 4, 2)
     folder = stopped_in(tmp_path, "pts-throughput", stop, fixed_rounds="true", most_rounds="5")
     run = RunFolder(folder)
-    assert main(["show", str(folder)]) == 0
+    assert main(["show", str(folder), "--all"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "cut before round 4" in shown and "only rounds from 4 on are judged" in shown
     result = read_result(run)

@@ -113,7 +113,7 @@ def test_five_nines_are_of_the_pooled_ios_of_the_window(latency: Any) -> None:
 
 
 def test_no_cell_of_the_tables_is_blank(latency: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", str(latency.path)]) == 0
+    assert main(["show", str(latency.path), "--all"]) == 0
     printed = capsys.readouterr().out
     table = printed.partition("99.999 % of the I/Os of the reported rounds together")[2].splitlines()
     rows = [line for line in table if line.startswith(("100/0", "65/35", "0/100"))][:9]

@@ -85,7 +85,7 @@ def test_where_heat_slowed_it_is_shaded_and_said(run: Path, capsys: pytest.Captu
     assert abs(spell.from_s - first_hot) <= 2, "a sample is a second from the next"
     assert spell.from_s < spell.until_s <= 21
     assert section.lead[0].startswith("Throttled from minute 0 at 6")
-    assert main(["show", str(run)]) == 0
+    assert main(["show", str(run), "--all"]) == 0
     shown_text = capsys.readouterr().out
     assert section.lead[0] in " ".join(shown_text.split())
     assert main(["show", str(run), "--json"]) == 0

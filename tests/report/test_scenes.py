@@ -101,7 +101,7 @@ def test_the_figure_has_it(scene: Scene, shelf: Shelf) -> None:
 
 @each_scene
 def test_show_has_the_label_and_explains_it_once(scene: Scene, shelf: Shelf) -> None:
-    shown = ssdlab("show", shelf.of(scene).path).out
+    shown = ssdlab("show", shelf.of(scene).path, "--all").out
     (entry,) = [each for each in legend_of(shown).values() if each.startswith(f"{scene.kind.label}: ")]
     assert entry.startswith(f"{scene.kind.label}: {scene.kind.sentence.removesuffix('.')}")
     assert has_label(shown, scene.kind.label)
@@ -193,7 +193,7 @@ def test_no_share_of_a_rating_where_it_is_forbidden(
     given = place.rated is not None or place.other is not None
     allowed = not forbids(scene, "ratings")
     assert (scene.figure in rated) is on_card is given is allowed
-    shown = ssdlab("show", own.path).text
+    shown = ssdlab("show", own.path, "--all").text
     assert ("of the rated" in shown) is (place.rated is not None) or scene.name == "used"
     if not allowed:
         assert scene.kind.label in read.conclusion(0)
@@ -320,7 +320,7 @@ def test_repeats_count_it(scene: Scene, shelf: Shelf) -> None:
     (figure,) = [each for each in found["result"]["repeated"] if each["name"] == scene.figure]
     assert figure["qualified"][scene.code] == 2
     assert found["qualifiers"][scene.code]["label"] == scene.kind.label
-    shown = ssdlab("show", suite.path).out
+    shown = ssdlab("show", suite.path, "--all").out
     assert has_label(shown, scene.kind.label)
     assert [each for each in legend_of(shown).values() if scene.kind.sentence.removesuffix(".") in each]
     html = page.render([source.read(suite.path)])
@@ -445,7 +445,7 @@ def test_a_run_that_was_killed_keeps_what_its_steps_showed(tmp_path: Path) -> No
     assert (found.code, found.steps) == (scene.code, (2,)), "the step of the figure is another"
     shelf.made[scene.method, scene.text, f"{scene.words} --repeat 2", scene.change] = run
     read = Read((run, *shelf.good(scene)))
-    assert scene.kind.label in ssdlab("show", run.path).text
+    assert scene.kind.label in ssdlab("show", run.path, "--all").text
     assert [each.shown.index for each in read.standings[IOPS].ranked] == [1, 2]
     assert read.claim(IOPS, LOOSE).mark == "not measured"
     words = ("--library", tmp_path, "--drive", "KILLED")
@@ -595,7 +595,7 @@ def test_a_review_ranks_only_the_drive_that_stood_it(shelf: Shelf) -> None:
         each for each in ssdlab("show", review.path, "--json").json["side_by_side"] if each["figure"] == name
     ]
     assert [label in each["state"] for each in row["drives"].values()] == [True, False]
-    shown = ssdlab("show", review.path).out
+    shown = ssdlab("show", review.path, "--all").out
     assert sum(each.startswith(f"{label}: ") for each in legend_of(shown).values()) == 1
     html = page.render(read.reported)
     assert label in html
@@ -684,7 +684,7 @@ def test_repeats_tell_in_how_many_it_stands(shelf: Shelf, tmp_path: Path) -> Non
     (figure,) = [each for each in found if each["name"] == IOPS]
     assert figure["qualified"] == {"throttled": 1}
     label = CATALOGUE["throttled"].label
-    assert f"{label} in 1 of 2" in resolved(ssdlab("show", suite.path).out)
+    assert f"{label} in 1 of 2" in resolved(ssdlab("show", suite.path, "--all").out)
     rule = ("--fail-if", f"{IOPS} > +1000%", "--library", shelf.library, "--json")
     (judged,) = ssdlab("compare", base.path.name, suite.path.name, *rule).json["rules"]
     assert judged["outcome"] == "undecidable" and label in judged["why"]
@@ -717,7 +717,7 @@ def walk(run: RunFolder) -> None:
     qualified = [each for each in result.scalars if each.qualifiers]
     if not qualified:
         return
-    text, read = ssdlab("show", run.path).out, Read((run,))
+    text, read = ssdlab("show", run.path, "--all").out, Read((run,))
     codes = dict.fromkeys(each for figure in qualified for each in figure.codes)
     for code in codes:
         kind = CATALOGUE[code]

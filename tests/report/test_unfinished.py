@@ -63,7 +63,7 @@ def failed(scratch: Path) -> Path:
 
 
 def test_a_failed_run_is_shown_and_reported(failed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", str(failed)]) == 0
+    assert main(["show", str(failed), "--all"]) == 0
     told = capsys.readouterr().out
     assert "failed" in told and "It stopped: /dev/x is gone" in told and "before it" in told
     run = source.read_run(failed)

@@ -107,6 +107,8 @@ def test_a_declaration_is_run_on_several_drives_and_reported_on_one_page(
     )
     html = page.render([source.read(found.path)])
     assert "simulated tiny-test" in html
+    assert "drive 1" not in capsys.readouterr().out, "drives have names"
+    assert main(["show", str(found.path), "--all"]) == 0
     shown = capsys.readouterr().out
     assert "drive 1" in shown and "drive 2" in shown
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -12,8 +12,9 @@ from ssdlab.cli.completers import RunName
 from ssdlab.cli.fitting import print_facts, print_parted, print_text
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
-from ssdlab.cli.output import print_json, print_line, say
+from ssdlab.cli.output import one_line, paint, print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
+from ssdlab.cli.showing_figures import nested
 from ssdlab.model.errors import UsageError
 from ssdlab.model.printable import in_markdown
 from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
@@ -21,12 +22,17 @@ from ssdlab.model.units import change_text, counted, ends_text, figure_text, sha
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.library.comparing import Compared, Comparison
+    from ssdlab.library.comparing import Compared, Comparison, Side
     from ssdlab.results.progress import Observer
     from ssdlab.runs.order import Order
 
 SCHEMA = "ssdlab.compare/1"
 _TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "could have shown")
+_SIGNIFICANT = (
+    "*  beyond 1 %, and beyond chance; with fewer than five repeats beyond what they and the figures vary by"
+)
+_NAMED = 4
+"""Serial numbers of a side that are named."""
 _STYLES = {"passed": "good", "failed": "bad", "undecidable": "warn"}
 
 Rules = Annotated[tuple[str, ...], Parameter(metavar="RULE", negative=())]
@@ -58,7 +64,7 @@ def compare(
         The same, to be held against it.
     fail_if
         Fail if a figure rises or falls by more than so much: 'qd1_random_read_p99 > +5%'. A part
-        that one figure's name alone has is enough. May be given several times.
+        that one figure's name alone has is enough: `ssdlab rank` lists them. May be given several times.
     markdown
         Print tables in Markdown.
     library
@@ -89,7 +95,14 @@ def _as_json(found: Comparison) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         **{
-            name: {"given": side.text, "runs": side.runs, "methods": side.methods, "drives": side.drives}
+            name: {
+                "given": side.text,
+                "runs": side.runs,
+                "methods": side.methods,
+                "drives": side.drives,
+                "serials": side.serials,
+                "firmwares": side.firmwares,
+            }
             for name, side in sides.items()
         },
         "figures": [asdict(each) for each in found.figures],
@@ -100,37 +113,51 @@ def _as_json(found: Comparison) -> dict[str, object]:
 
 
 def _print(found: Comparison) -> None:
-    print_facts([("base", found.base.words), ("new", found.new.words)])
+    firmware = _firmware(found)
+    if firmware:
+        print_text(firmware, "bold")
+    sides = (("base", found.base), ("new", found.new))
+    print_facts(fact for name, side in sides for fact in ((name, side.words), ("", _identity(side))))
     print_line()
     titles, letters = _titles(found), _letters(found)
-    rows = [_cells(each, letters)[: len(titles)] for each in found.figures]
+    rows = []
+    for part, own in _by_part(found.figures).items():
+        if part:
+            rows.append((paint(part, "accent"), *[""] * (len(titles) - 1)))
+        for each, label in zip(own, nested([one_line(each.label) for each in own]), strict=True):
+            cells = [f"{'  ' if part else ''}{label}", *map(str, _cells(each, letters))][: len(titles)]
+            rows.append(tuple(cells if each.significant else [paint(cell, "dim") for cell in cells]))
     print_parted(rows, titles, right=(1, 2, 3, 4, 5))
     letters.print()
-    remarks = [*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unfit(found))]
-    remarks += _too_few(found)
+    remarks = _remarks(found)
     if remarks:
         print_line()
     for remark in remarks:
         print_text(remark, "warn", "  ")
     if found.only:
-        print_text(f"on one side only: {', '.join(found.only)}", "dim", "  ")
-    for each in found.judged:
-        print_text(f"{each.rule.text}: {each.outcome}: {each.why}", _STYLES[each.outcome], "  ")
+        print_text(f"on one side only: {_on_one_side(found)}", "dim", "  ")
+    for one in found.judged:
+        print_text(f"{one.rule.text}: {one.outcome}: {one.why}", _STYLES[one.outcome], "  ")
 
 
 def _print_markdown(found: Comparison) -> None:
+    firmware = _firmware(found)
+    for line in [firmware] if firmware else []:
+        print_line(f"* {in_markdown(line)}")
     for name, side in (("base", found.base), ("new", found.new)):
-        print_line(f"* {name}: {in_markdown(side.words)}")
+        print_line(f"* {name}: {in_markdown(', '.join(filter(None, (side.words, _identity(side)))))}")
     print_line()
     rows: list[tuple[str, ...]] = [_TITLES, ("---", "---:", "---:", "---:", "---:", "---:", "---", "---")]
     letters, width = _letters(found), len(_titles(found))
-    rows += [tuple(in_markdown(str(cell)) for cell in _cells(each, letters)) for each in found.figures]
+    for part, own in _by_part(found.figures).items():
+        for each in own:
+            label = ", ".join(filter(None, (part, each.label)))
+            rows.append(tuple(in_markdown(str(cell).strip()) for cell in (label, *_cells(each, letters))))
     for row in rows:
         print_line(f"| {' | '.join(row[:width])} |")
-    sentences = [*_unlike(found), *_on_both(found), *(f"not compared: {each}" for each in _unfit(found))]
     legend = [": ".join((f"{letter}, {label}", meaning)) for letter, label, meaning in letters.entries()]
     legend += [letters.partly] if letters.partly else []
-    remarks = [f"* {in_markdown(each)}" for each in (*legend, *sentences, *_too_few(found))]
+    remarks = [f"* {in_markdown(each)}" for each in (*legend, *_remarks(found))]
     remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {in_markdown(each.why)}" for each in found.judged]
     if remarks:
         print_line()
@@ -138,18 +165,70 @@ def _print_markdown(found: Comparison) -> None:
         print_line(line)
 
 
-def _unlike(found: Comparison) -> list[str]:
-    """Return for each difference of the runs which figures are not compared for it."""
-    names: dict[str, list[str]] = {}
-    for each in found.figures:
-        if each.unlike:
-            names.setdefault(each.unlike, []).append(each.figure)
-    whole = len(found.figures)
+def _firmware(found: Comparison) -> str:
+    """Return which firmware is held against which, where the drives told of unlike ones."""
+    base, new = found.base.firmwares, found.new.firmwares
+    unlike = base and new and set(base) != set(new)
+    return f"firmware {', '.join(base)} against {', '.join(new)}" if unlike else ""
+
+
+def _identity(side: Side) -> str:
+    """Return what the drives of a side told of themselves; of many the first."""
+    named = {"serial": side.serials, "firmware": side.firmwares}
+    return ", ".join(
+        f"{name} {', '.join(values[:_NAMED])}"
+        + (f" and {len(values) - _NAMED} more" if values[_NAMED:] else "")
+        for name, values in named.items()
+        if values
+    )
+
+
+def _by_part(figures: Sequence[Compared]) -> dict[str, list[Compared]]:
+    """Return figures by the part that they are of; all of one part need no name of it."""
+    found: dict[str, list[Compared]] = {}
+    for each in figures:
+        found.setdefault(each.part, []).append(each)
+    return {"": [*figures]} if len(found) == 1 else found
+
+
+def _names(found: Comparison, chosen: Sequence[Compared]) -> str:
+    """Name figures by part and label; all of a part by it alone."""
+    if len(chosen) == len(found.figures) > 1:
+        return f"all {len(chosen)} figures"
+    whole = _by_part(found.figures)
+    names = []
+    for part, every in whole.items():
+        own = [each.label for each in every if each in chosen]
+        if own:
+            of_part = f"all of {part}" if part and len(own) == len(every) else f"{part}: {'; '.join(own)}"
+            names.append(of_part.removeprefix(": "))
+    return "; ".join(names)
+
+
+def _on_one_side(found: Comparison) -> str:
+    figures = {**found.base.figures, **found.new.figures}
+    firsts = [figures[name][0] for name in found.only]
+    return "; ".join(dict.fromkeys(f"{each['part']}, {each['label']}" for each in firsts))
+
+
+def _remarks(found: Comparison) -> list[str]:
+    """Return what the mark of a shift means, and which figures are not compared, and why."""
     return [
-        f"not compared, the runs are unlike: {why}"
-        + (f" (all {whole} figures)" if len(left) == whole > 1 else f" ({', '.join(left)})")
-        for why, left in names.items()
+        *([_SIGNIFICANT] if any(each.significant for each in found.figures) else ()),
+        *_not_compared(found, "unlike", "not compared, the runs are unlike: "),
+        *_on_both(found),
+        *_not_compared(found, "unfit", "not compared: "),
+        *_too_few(found),
     ]
+
+
+def _not_compared(found: Comparison, reason: Literal["unlike", "unfit"], words: str) -> list[str]:
+    """Return for each reason of a kind which figures are not compared for it."""
+    left: dict[str, list[Compared]] = {}
+    for each in found.figures:
+        if why := getattr(each, reason):
+            left.setdefault(why, []).append(each)
+    return [f"{words}{why} ({_names(found, own)})" for why, own in left.items()]
 
 
 def _on_both(found: Comparison) -> list[str]:
@@ -159,15 +238,6 @@ def _on_both(found: Comparison) -> list[str]:
         return [f"base and new are the same {'run' if len(both) == 1 else 'runs'}: there is nothing to find"]
     are = "is" if len(both) == 1 else "are"
     return [f"{counted(len(both), 'run')} {are} on both sides"] if both else []
-
-
-def _unfit(found: Comparison) -> list[str]:
-    """Return of which figures nothing is claimed, and why."""
-    names: dict[str, list[str]] = {}
-    for each in found.figures:
-        if each.unfit:
-            names.setdefault(each.unfit, []).append(each.figure)
-    return [f"{why} ({', '.join(left)})" for why, left in names.items()]
 
 
 def _too_few(found: Comparison) -> list[str]:
@@ -205,18 +275,17 @@ def _marked(value: float | None, each: Compared, marks: str) -> str:
 def _cells(each: Compared, letters: Letters) -> tuple[object, ...]:
     base = _marked(each.base, each, letters.of(each.base_marks, each.base_runs))
     new = _marked(each.new, each, letters.of(each.new_marks, each.new_runs))
-    shift, name = each.shift, each.figure
+    shift = each.shift
     if shift is None:
-        return name, base, each.n_base, new, each.n_new, "", "", ""
+        return base, each.n_base, new, each.n_new, "", "", ""
     interval = (
-        "" if shift.low is None or shift.high is None else ends_text(_signed(shift.low), _signed(shift.high))
+        ""
+        if shift.low is None or shift.high is None
+        else ends_text(change_text(shift.low), change_text(shift.high))
     )
     could = "" if shift.detectable is None else share_text(shift.detectable)
-    return name, base, each.n_base, new, each.n_new, _signed(shift.share), interval, could
-
-
-def _signed(share: float) -> str:
-    return change_text(share)
+    marked = f"{change_text(shift.share)} {'*' if each.significant else ' '}"
+    return base, each.n_base, new, each.n_new, marked, interval, could
 
 
 Beside = Annotated[

@@ -84,9 +84,14 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
 
 
 def short_drive(name: str) -> str:
-    """Return what a drive is called in a table: a simulated one by its profile; its size is told beside."""
+    """Return what a drive is called in a table; its size is told beside."""
+    return cut(plain_drive(name), NAME)
+
+
+def plain_drive(name: str) -> str:
+    """Return what a drive is called: a simulated one by its profile."""
     profile = name.removeprefix("simulated ")
-    return cut(name if profile == name else profile.partition(",")[0], NAME)
+    return name if profile == name else profile.partition(",")[0]
 
 
 def by_columns(rows: Sequence[Sequence[str]], titles: Sequence[str], width: int) -> list[list[int]]:

@@ -13,6 +13,8 @@ from ssdlab.results.qualifiers import CATALOGUE, ORDER, UNKNOWN, kind_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+_SENTENCES = 4
+"""So many marks are told in a sentence each; more of them by their labels."""
 _WHYS = 2
 """So many reasons of one qualifier are told; each figure of the JSON has its own."""
 
@@ -65,6 +67,22 @@ class Letters:
             print_line()
         for letter, label, meaning in self.entries():
             print_text(f"{paint(f'{letter}  {label}:', 'warn')} {meaning}", indent="   ")
+        self._print_partly()
+
+    def print_labels(self) -> str:
+        """Print what each mark means, in few lines; returns what to do about the gravest."""
+        kinds = {letter: kind_of(code) for code, letter in self._letters.items()}
+        if kinds:
+            print_line()
+        if len(kinds) > _SENTENCES:
+            print_text("; ".join(f"{paint(letter, 'warn')}  {kind.label}" for letter, kind in kinds.items()))
+        else:
+            for letter, kind in kinds.items():
+                print_text(f"{paint(f'{letter}  {kind.label}:', 'warn')} {kind.sentence}", indent="   ")
+        self._print_partly()
+        return next((kind.advice for kind in kinds.values() if kind.advice), "")
+
+    def _print_partly(self) -> None:
         if self._partly:
             print_text(self.partly, "dim", "   ")
 

@@ -204,8 +204,10 @@ def library_of(library: Path | None) -> Path:
     return place
 
 
-def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
+def print_run(folder: Path, *, json: bool, require_steady: bool = False, whole: bool = False) -> int:
     """Print the result of a run, as `ssdlab show` does; returns the exit status that its verdict makes.
+
+    `whole`: with all that there is; as JSON it is always whole.
 
     With `require_steady` steady state that was not shown, judged or not, is a failed verdict too.
     """
@@ -221,7 +223,7 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
             shown: dict[str, Any] = as_json(run)
             print_json(shown)
         else:
-            print_result(run)
+            print_result(run, whole=whole)
     result = read_result(run)
     failed = result is not None and result.passed is False
     if failed:

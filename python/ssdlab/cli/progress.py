@@ -118,11 +118,20 @@ class RunProgress:
         Where; what fits stderr by default.
     keep
         Leave the display open at the end of a run: others follow.
+    lines
+        What the live lines are; by default `status_lines`.
     """
 
-    def __init__(self, shown: Display | None = None, *, keep: bool = False) -> None:
+    def __init__(
+        self,
+        shown: Display | None = None,
+        *,
+        keep: bool = False,
+        lines: Callable[[Progress], tuple[str, ...]] | None = None,
+    ) -> None:
         self._display = shown or display()
         self._keep = keep
+        self._lines = lines or status_lines
         self._outlook = ""
         self._left = 0
         """Steps of the plan behind the one that was begun last."""
@@ -134,11 +143,11 @@ class RunProgress:
         self._outlook = progress.outlook
         self._left = progress.steps - progress.ordinal - 1
         self._display.say(f"{_place(progress)} {progress.label}: {_expected(progress)}")
-        self._display.update(status_lines(progress))
+        self._display.update(self._lines(progress))
 
     def tick(self, progress: Progress) -> None:
         """Show how far it is."""
-        self._display.update(status_lines(progress))
+        self._display.update(self._lines(progress))
 
     def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
         """Say what a step yielded."""

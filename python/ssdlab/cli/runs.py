@@ -11,10 +11,10 @@ from ssdlab.cli.completers import RunName
 from ssdlab.cli.flags import Count
 from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.output import on_terminal, one_line, print_json, print_line, print_table, say, warn
+from ssdlab.model.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from ssdlab.library.choosing import Listing
     from ssdlab.library.index import Columns
 
 SCHEMA = "ssdlab.runs/1"
@@ -35,10 +35,13 @@ def runs(
     status: Literal["running", "interrupted", "not begun", "tables not written", "finished", "failed"]
     | None = None,
     limit: Count | None = None,
+    parts: Annotated[bool, Parameter(negative=())] = False,
     library: Path | None = None,
     json: bool = False,
 ) -> None:
-    """List the runs of the library, newest first.
+    """List the runs of the library, newest first; a review is one line, which counts its parts.
+
+    Parts have lines of their own where their review is none of the runs that are asked for.
 
     A terminal too narrow for the table is spared columns and the ends of long names; a pipe gets all of it,
     its cells parted by tabs, so that the longest name widens no other line.
@@ -57,17 +60,19 @@ def runs(
         Only those that are so.
     limit
         So many; by default 40 in words, and all as JSON.
+    parts
+        List the parts of reviews too.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
-        Print them as JSON, schema ssdlab.runs/1.
+        Print them as JSON, schema ssdlab.runs/1: parts too, each with the run_id of its review as `suite`.
     """
     from ssdlab.library.choosing import Choice, list_runs, since_of
     from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
 
     folder = library_of(library)
     choice = Choice(drive, method, tag, None if since is None else since_of(since), status)
-    found = list_runs(folder, choice, limit if json else limit or SHOWN)
+    found = list_runs(folder, choice, limit if json else limit or SHOWN, folded=not (json or parts))
     if json:
         unreadable = [{"run": name, "why": why} for name, why in found.unreadable]
         print_json(
@@ -80,7 +85,7 @@ def runs(
             }
         )
         return
-    _print(found.runs)
+    _print(found)
     for line in found.runs:
         if line["status"] == NOT_WRITTEN:
             warn(f"{line['folder']}: {NOT_WRITTEN}", continue_words(folder / line["folder"]))
@@ -93,9 +98,9 @@ def runs(
         say(f"the newest {len(found.runs)} of {found.total}; more with --limit")
 
 
-def _print(found: Sequence[Columns]) -> None:
+def _print(found: Listing) -> None:
     """Print a table of runs: on a terminal no wider than it is, elsewhere with tabs between its cells."""
-    rows = [_cells(line) for line in found]
+    rows = [_cells(line, *found.parts.get(line["run_id"], (0, 0))) for line in found.runs]
     if not rows:
         return
     if not on_terminal():
@@ -118,9 +123,10 @@ def _print(found: Sequence[Columns]) -> None:
     )
 
 
-def _cells(line: Columns) -> tuple[str, ...]:
+def _cells(line: Columns, drives: int, parts: int) -> tuple[str, ...]:
     quick = " quick" if line["quick"] else ""
-    of_suite = " (part)" if line["suite"] else ""
+    has = [counted(drives, "drive")] * bool(drives) + [counted(parts, "part")] * bool(parts)
+    of_suite = f" ({', '.join(has)})" if has else " (part)" if line["suite"] else ""
     begun = line["created"][:16].replace("T", " ")
     tags = " ".join(line["tags"])
     return (
@@ -170,13 +176,22 @@ def last(*, library: Path | None = None, json: bool = False) -> None:
     )
 
 
-def show(run: RunName, /, *, library: Path | None = None, json: bool = False) -> None:
-    """Show the result of a run, or how far it came.
+def show(
+    run: RunName,
+    /,
+    *,
+    all: Annotated[bool, Parameter(negative=())] = False,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Show on one screen what a run came to, or how far it came: at most six figures, of a review its tiles.
 
     Parameters
     ----------
     run
         The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
+    all
+        Show everything: parts, points, all figures, ratings, departures, notes.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
@@ -185,4 +200,4 @@ def show(run: RunName, /, *, library: Path | None = None, json: bool = False) ->
     """
     from ssdlab.results.store import find_run
 
-    print_run(find_run(run, library_of(library)), json=json)
+    print_run(find_run(run, library_of(library)), json=json, whole=all)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.fitting import print_facts, print_parted, print_text
+from ssdlab.cli.fitting import cut, line_width, print_facts, print_text
 from ssdlab.cli.output import one_line, paint, print_line
 from ssdlab.cli.showing_figures import (
     Figures,
@@ -16,12 +16,14 @@ from ssdlab.cli.showing_figures import (
     ratings_of,
     shown_metrics,
 )
+from ssdlab.cli.showing_tables import print_tables
 from ssdlab.lab.kinds import SUITE
 from ssdlab.lab.outcome import read_result, shown_by, warned_of
 from ssdlab.lab.presented.marked import findings_of
 from ssdlab.lab.presented.points import scalars_table, tables_of_points
 from ssdlab.lab.verbs.table import describe_step
 from ssdlab.model import units
+from ssdlab.model.warning_texts import level_of
 from ssdlab.results.claim import sentence
 from ssdlab.results.kind import loaded
 from ssdlab.results.metered import energy_words, limit_words, meter_words
@@ -32,13 +34,17 @@ from ssdlab.results.time_line import changes_of, drive_findings
 from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
-    from ssdlab.results.cells import Table
+    from ssdlab.model.warning_texts import Level
     from ssdlab.results.kind import ResultKind
     from ssdlab.results.schema import Manifest, Note, Replaced, ResultBase, VariantInfo
 
 SCHEMA = "ssdlab.show/1"
+_NOTES = 3
+"""Of a person, that stand on one screen."""
+_REDOING = "being done again"
+_KINDS: dict[Level, str] = {"alarm": "warning", "note": "note"}
 _ENGINES = {"sync": "threads of one synchronous I/O", "uring": "io_uring", "sim": "simulated"}
 
 
@@ -93,22 +99,35 @@ def torn_bytes(run: RunFolder, status: str) -> int:
     return 0 if status == "running" else run.read_journal().torn_bytes
 
 
-def print_result(run: RunFolder) -> None:
-    """Print a run: header, result, what to know about it, notes."""
+def print_result(run: RunFolder, *, whole: bool = False) -> None:
+    """Print a run: header, result, what to know about it; `whole`: with all figures, tables and notes."""
     manifest = run.manifest
     status = actual_status(run.path, manifest)
     of = "" if manifest.several_drives else f": {manifest.drive_names}"
-    print_text(f"{manifest.method.title}{of}", "bold")
-    print_facts(_header(manifest, status))
-    result = read_result(run)
+    title, result = one_line(f"{manifest.method.title}{of}"), read_result(run)
+    print_text(title if whole else cut(title, line_width()), "bold")
+    print_facts(each for each in _header(manifest, status, result) if whole or each[0] in _BRIEF)
+    if whole:
+        _print_whole(run, result, status)
+        return
+    from ssdlab.cli.showing_brief import print_brief, print_more
+
     if result is None:
-        _print_unfinished(run, status)
+        _print_unfinished(run, status, whole=False)
+    advice = "" if result is None else print_brief(run, result)
+    _print_remarks([*_noted(run)[:_NOTES], *_broken(run)])
+    print_more(run, status, advice)
+
+
+def _print_whole(run: RunFolder, result: ResultBase | None, status: str) -> None:
+    if result is None:
+        _print_unfinished(run, status, whole=True)
     elif SUITE.holds(result):
         from ssdlab.cli.showing_suite import print_suite
 
         print_suite(run, result)
     else:
-        kind, marks = shown_by(result, manifest.method.name), Marks(qualifiers_of(run))
+        kind, marks = shown_by(result, run.manifest.method.name), Marks(qualifiers_of(run))
         if kind.terminal is not None:
             loaded(kind.terminal)(result)
         else:
@@ -118,7 +137,7 @@ def print_result(run: RunFolder) -> None:
         marks.print()
     _print_proofs(run)
     _print_drive(run)
-    _print_remarks(run)
+    _print_remarks([*_remarks(run), *_broken(run)])
 
 
 def print_kind(kind: ResultKind[Any], result: ResultBase) -> None:
@@ -128,41 +147,6 @@ def print_kind(kind: ResultKind[Any], result: ResultBase) -> None:
         print_text(sentence(claim), "bold", "  ")
     figures = scalars_table(result)
     print_tables(each for each in loaded(kind.tables)(result) if each != figures)
-
-
-def print_tables(tables: Iterable[Table]) -> None:
-    """Print tables, each below its caption; of a wide one the columns that it names for a terminal.
-
-    Columns and tables in which nothing stands are left out.
-    """
-    for table in (each.filled for each in tables):
-        if table.rows:
-            print_line()
-            print_text(table.caption, "dim")
-            _print_table(table)
-
-
-def _print_table(table: Table) -> None:
-    chosen = [at for at, title in enumerate(table.head) if not table.brief or title in table.brief]
-    reasons = any(cell.span > 1 for row in table.rows for cell in row)
-    rows, numeric = [], set(range(len(chosen)))
-    for number, row in enumerate(table.rows):
-        texts = [""] * len(table.head)
-        why, at = "", 0
-        for cell in row:
-            if cell.span > 1:
-                why = cell.text
-            else:
-                texts[at] = cell.text
-                if not cell.numeric and cell.text and at in chosen:
-                    numeric.discard(chosen.index(at))
-            at += cell.span
-        shown = [texts[each] for each in chosen]
-        if number == table.marked:
-            shown[0] += f" {paint('<', 'accent')}"
-        rows.append((*shown, why) if reasons else tuple(shown))
-    heads = [table.head[each] for each in chosen] + ([""] if reasons else [])
-    print_parted(rows, heads, right=numeric)
 
 
 def _print_figures(result: ResultBase, marks: Marks) -> None:
@@ -182,8 +166,13 @@ _SEALS = {
 }
 
 
-def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
+_BRIEF = ("run", "drive", "variant", "power limit", "seal", "quick", "verdict")
+"""What stands above the figures on one screen; what they were taken with stands in `--all`."""
+
+
+def _header(manifest: Manifest, status: str, result: ResultBase | None) -> list[tuple[str, object]]:
     drive = manifest.drive
+    passed = None if result is None else result.passed
     return [
         ("run", f"{manifest.run_id} (short: {short_id(manifest.run_id)}), {status}"),
         *_drives(manifest),
@@ -195,6 +184,7 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
         ("begun", manifest.created),
         ("seal", _SEALS[manifest.seal_state]),
         ("quick", "yes: shorter than the method asks for" if manifest.quick else None),
+        ("verdict", None if passed is None else "passed" if passed else "failed"),
     ]
 
 
@@ -227,37 +217,26 @@ def _variant(variant: VariantInfo) -> str:
     return ", ".join(words)
 
 
-def _print_unfinished(run: RunFolder, status: str) -> None:
-    if run.manifest.children:
-        _print_unfinished_suite(run, status)
-        return
+def _print_unfinished(run: RunFolder, status: str, *, whole: bool) -> None:
     print_line()
-    finished = len(run.steps())
-    counted = "1 step is" if finished == 1 else f"{finished} steps are"
-    print_line(f"{counted} finished; there is no result yet.")
+    if run.manifest.children:
+        from ssdlab.cli.showing_suite import print_suite_state
+
+        print_suite_state(run, whole=whole)
+    else:
+        finished = len(run.steps())
+        counted = "1 step is" if finished == 1 else f"{finished} steps are"
+        print_line(f"{counted} finished; there is no result yet.")
     if run.manifest.failure is not None:
         print_text(f"It stopped: {run.manifest.failure.what}", indent="  ")
-    from ssdlab.lab.job import finished_steps  # with all that a job can be made of
+    if whole and status != "running" and not run.manifest.children:
+        from ssdlab.lab.job import finished_steps  # with all that a job can be made of
 
-    if status != "running" and (points := finished_steps(run).points):
-        print_tables(tables_of_points(points))
-        print_line()
+        if points := finished_steps(run).points:
+            print_tables(tables_of_points(points))
+            print_line()
     verb = "watch" if status == "running" else "resume"
     print_line(f"ssdlab {verb} {run_words(run.path)}")
-
-
-def _print_unfinished_suite(run: RunFolder, status: str) -> None:
-    from ssdlab.cli.showing_suite import print_suite_state
-
-    print_suite_state(run)
-    if run.manifest.failure is not None:
-        print_text(f"It stopped: {run.manifest.failure.what}", indent="  ")
-    print_line(f"ssdlab {'watch' if status == 'running' else 'resume'} {run_words(run.path)}")
-
-
-def _warned(run: RunFolder) -> list[str]:
-    """Return one line for each kind of warning, with its steps; all is in --json and on the report page."""
-    return [each.line for each in warned_steps(warned_of(run), run.steps())]
 
 
 def _notes(run: RunFolder) -> Iterator[tuple[dict[str, str], Note]]:
@@ -304,7 +283,8 @@ def _print_drive(run: RunFolder) -> None:
         print_facts([("drive", sentence(claim)) for claim in found])
 
 
-def _print_remarks(run: RunFolder) -> None:
+def _remarks(run: RunFolder) -> list[tuple[str, str]]:
+    """Return what is to be known beside the figures, a line for each kind of warning, with its steps."""
     manifest = run.manifest
     shown = manifest.result is not None and bool(manifest.children)
     lines = [
@@ -313,18 +293,34 @@ def _print_remarks(run: RunFolder) -> None:
         # A table tells what was left out; of several drives all was said with the drive that it is of.
         if not shown or (each.code != "left-out" and not manifest.several_drives)
     ]
-    lines += [("warning", text) for text in _warned(run)]
-    if torn := torn_bytes(run, actual_status(run.path, manifest)):
-        lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))
+    lines += [(_KINDS[level_of(w.code)], w.line) for w in warned_steps(warned_of(run), run.steps())]
     lines += [("voided", f"step {v.ordinal + 1}, attempt {v.attempt}: {v.why}") for v in run.voided()]
     lines += [("replaced", _dated(each.at, each.words, whose)) for whose, each in _replaced(run)]
-    lines += [("note", _note_text(whose, note)) for whose, note in _notes(run)]
-    if lines or run.lacks_tables or manifest.redoing:
+    return [*lines, *_noted(run)]
+
+
+def _noted(run: RunFolder) -> list[tuple[str, str]]:
+    """Return the notes of a run and of its parts, a line for each."""
+    return [("note", _note_text(whose, note)) for whose, note in _notes(run)]
+
+
+def _broken(run: RunFolder) -> list[tuple[str, str]]:
+    """Return what is wrong with the record of a run, and how it is mended."""
+    lines = [(NOT_WRITTEN, continue_words(run.path))] if run.lacks_tables else []
+    if run.manifest.redoing:
+        parts = ", ".join(child.part for child in run.manifest.redoing)
+        lines.append((_REDOING, f"{parts}; {continue_words(run.path)}"))
+    if torn := torn_bytes(run, actual_status(run.path, run.manifest)):
+        lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))
+    return lines
+
+
+def _print_remarks(lines: Sequence[tuple[str, str]]) -> None:
+    if lines:
         print_line()
-    if manifest.redoing:
-        parts = ", ".join(child.part for child in manifest.redoing)
-        print_line(f"{paint('being done again:', 'warn')} {parts}; {one_line(continue_words(run.path))}")
-    if run.lacks_tables:  # a command is not broken
-        print_line(f"{paint(NOT_WRITTEN + ':', 'warn')} {one_line(continue_words(run.path))}")
     for kind, text in lines:
-        print_text(f"{paint(kind + ':', 'warn')} {text}", indent="  ")
+        shown = f"{paint(kind + ':', 'warn')} {text}"
+        if kind in (NOT_WRITTEN, _REDOING):  # a command is not broken
+            print_line(one_line(shown))
+        else:
+            print_text(shown, indent="  ")

@@ -85,10 +85,10 @@ class Figures:
         labels = [
             cut(("  " if part in self._headings else "") + label, line_width() - NAME - GAP)
             for part, found in self._parts.items()
-            for label in _nested([one_line(next(iter(own.values())).label) for own in found])
+            for label in nested([one_line(next(iter(own.values())).label) for own in found])
         ]
         rows = [own for found in self._parts.values() for own in found]
-        cells = [_cells([own.get(column) for own in rows], marks) for column in columns]
+        cells = [marked_cells([own.get(column) for own in rows], marks) for column in columns]
         more = [next(iter(own.values())).more for own in rows]
         width = max(map(len, more), default=0)
         self._rows = [
@@ -118,7 +118,7 @@ class Figures:
                     print_text(next(rest), indent="    ")
 
 
-def _nested(labels: Sequence[str]) -> Iterator[str]:
+def nested(labels: Sequence[str]) -> Iterator[str]:
     """Yield labels; below ``random read`` that of its latency is ``mean latency``."""
     above = None
     for label in labels:
@@ -129,7 +129,7 @@ def _nested(labels: Sequence[str]) -> Iterator[str]:
             yield label
 
 
-def _cells(figures: Sequence[Shown | None], marks: Marks) -> list[str]:
+def marked_cells(figures: Sequence[Shown | None], marks: Letters) -> list[str]:
     """Return a column: values one below the other, their marks behind them; a dash makes room for more."""
     found = [
         ("", NOTHING) if each is None else (marks.of(each.qualified, each.runs), each.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.fitting import print_facts, print_parted, print_text, short_drive
@@ -270,14 +271,17 @@ def _remarks(run: RunFolder, *, quick: bool) -> Iterator[tuple[str, str]]:
             yield "warning", warned.line
 
 
-def print_suite_state(run: RunFolder) -> None:
-    """Print how far the runs of an unfinished suite are."""
-    print_line()
+def print_suite_state(run: RunFolder, *, whole: bool = True) -> None:
+    """Print how far the runs of an unfinished suite are; not `whole`: how many are how far."""
+    states = [_state(child, run.path.parent / child.run_id) for child in run.manifest.children]
+    if not whole:
+        counts = Counter(each.partition(":")[0] for each in states)
+        print_line(f"Parts: {', '.join(f'{count} {state}' for state, count in counts.items())}.")
+        return
     rows = []
-    for child in run.manifest.children:
-        folder = run.path.parent / child.run_id
+    for child, state in zip(run.manifest.children, states, strict=True):
         drive = (_drive(child),) if child.suite else ()
-        rows.append((child.part, short_id(child.run_id), _state(child, folder), *drive))
+        rows.append((child.part, short_id(child.run_id), state, *drive))
     print_parted(rows, ("part", "run", "", "")[: len(rows[0])])
 
 

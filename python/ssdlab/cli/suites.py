@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cli.fitting import plain_drive
 from ssdlab.cli.ordering import order, settings
 from ssdlab.cli.output import say
-from ssdlab.cli.progress import RunProgress, display, status_lines
+from ssdlab.cli.progress import RunProgress, display
+from ssdlab.cli.suite_progress import Place, live_lines
 from ssdlab.model import units
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError, of_drive, unknown
@@ -86,42 +88,60 @@ def parts_named(suite: Suite, given: Sequence[str]) -> frozenset[str]:
 
 
 class SuiteProgress:
-    """Shows a suite: which run begins and ends, and how far those are that go on. A context manager."""
+    """Shows a suite: which run begins and ends, how far those are that go on, and the whole.
+
+    A context manager.
+    """
 
     def __init__(self) -> None:
         self._display: Display = display()
         self._began: dict[str, float] = {}
+        self._took: dict[int, list[float]] = {}
+        self._places: dict[str, Place] = {}
+        self._drive, self._drives_left, self._total, self._last = "", 0, 0, 0
 
     def began(self, child: Child, number: int, total: int) -> Sequence[Observer]:
-        """Say that a run begins; the observer is for a run in this process."""
+        """Say that a run begins, or the suite of a drive; the observer is for a run in this process."""
         self._began[child.part] = time.monotonic()
-        self._display.say(f"({number}/{total}) {child.part} begins")
-        return [RunProgress(self._display, keep=True)]
+        if child.suite:
+            self._drive, self._drives_left, self._last = plain_drive(child.title), total - number, 0
+            self._display.say(f"drive {number} of {total}: {self._drive} begins")
+        else:
+            place = Place(self._drive, number, total, child.part)
+            self._places[child.part], self._total = place, total
+            self._last = max(self._last, number)
+            self._display.say(f"{place.words} begins")
+        return [RunProgress(self._display, keep=True, lines=lambda own: self._lines({child.part: own}))]
 
     def look(self, running: Mapping[str, Progress]) -> None:
         """Show how far the runs in other processes are."""
-        self._display.update(suite_lines(running))
+        self._display.update(self._lines(running))
 
     def ended(self, child: Child, number: int, total: int, *, already_finished: bool) -> None:
         """Say that a run is finished."""
+        name = f"drive {number} of {total}: {plain_drive(child.title)}"
+        if not child.suite:
+            name = Place(self._drive, number, total, child.part).words
+            self._last = max(self._last, number)
         if already_finished:
-            self._display.say(f"({number}/{total}) {child.part}: finished before")
-        else:
-            took = units.span_text(round(time.monotonic() - self._began[child.part]))
-            self._display.say(f"({number}/{total}) {child.part}: finished in {took}")
+            self._display.say(f"{name}: finished before")
+            return
+        took_s = time.monotonic() - self._began[child.part]
+        if not child.suite:
+            self._took.setdefault(number, []).append(took_s)
+        self._display.say(f"{name}: finished in {units.span_text(round(took_s))}")
+
+    def _lines(self, running: Mapping[str, Progress]) -> tuple[str, ...]:
+        """Return the live lines; drives to come have as many parts as this one, as far as is known."""
+        waiting = [*range(self._last + 1, self._total + 1)]
+        waiting += [*range(1, self._total + 1)] * self._drives_left
+        return live_lines({self._places[part]: own for part, own in running.items()}, waiting, self._took)
 
     def __enter__(self) -> SuiteProgress:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._display.close()
-
-
-def suite_lines(running: Mapping[str, Progress]) -> tuple[str, ...]:
-    """Return the live lines of several runs."""
-    return tuple(
-        f"{part}: {line.strip()}" for part, progress in running.items() for line in status_lines(progress)[:1]
-    )
 
 
 def in_library(drive: str, library: Path, size: object) -> DriveInfo | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.completers import RunName
+from ssdlab.cli.fitting import plain_drive
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.cli.progress import display, status_lines
-from ssdlab.cli.suites import suite_lines
+from ssdlab.cli.suite_progress import Place, live_lines
 from ssdlab.results.progress import Progress
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def watch(run: RunName, /, *, library: Path | None = None, json: bool = False) -
                 break
             if live is not None:
                 shown.update(status_lines(Progress.of(live)))
-            elif parts := _parts(folder):
+            elif parts := _named(_parts(folder), folder):
                 states = {name: str(part["status"]) for name, part in parts.items()}
                 for line in _changes(known, states):
                     shown.say(line)
@@ -102,7 +104,8 @@ def _parts(folder: Path) -> dict[str, dict[str, Any]]:
         path = folder.parent / child.run_id
         begun = (path / MANIFEST).exists()
         status, live = _look(path) if begun else ("left out" if child.left_out else "not begun", None)
-        found[child.part] = {"run": child.run_id, "status": status, "live": live}
+        took_s = _took_s(path) if status == "finished" else None
+        found[child.part] = {"run": child.run_id, "status": status, "live": live, "took_s": took_s}
         if child.suite and begun:  # its parts are what goes on
             found |= {f"{child.part}, {part}": state for part, state in _parts(path).items()}
     return found
@@ -118,14 +121,49 @@ def _changes(known: Mapping[str, str], states: Mapping[str, str]) -> Iterator[st
             yield f"{name}: {'begins' if status == 'running' and known else status}"
 
 
+def _took_s(folder: Path) -> float:
+    """Return how long the sessions of a run went on."""
+    from ssdlab.results.run_folder import read_manifest
+
+    spans = ((each.started, each.ended) for each in read_manifest(folder).sessions)
+    moments = [[datetime.fromisoformat(each) for each in span if each] for span in spans]
+    return sum((ends - starts).total_seconds() for starts, *ended in moments for ends in ended)
+
+
+def _named(parts: Mapping[str, dict[str, Any]], folder: Path) -> dict[str, dict[str, Any]]:
+    """Return parts with what their drives are called; where two are called alike, by their numbers."""
+    from ssdlab.results.run_folder import read_manifest
+
+    drives = {each.part: plain_drive(each.title) for each in read_manifest(folder).children if each.suite}
+    if len(set(drives.values())) < len(drives):
+        return dict(parts)
+    found = {}
+    for name, part in parts.items():
+        drive, *rest = name.split(", ", 1)
+        found[", ".join((drives.get(drive, drive), *rest))] = part
+    return found
+
+
 def _suite_lines(parts: Mapping[str, dict[str, Any]]) -> tuple[str, ...]:
-    """Return how many parts are finished, and how far those are that go on; drives are no parts."""
-    drives = {name.partition(", ")[0] for name in parts if ", " in name}
-    own = {name: part for name, part in parts.items() if name not in drives and part["status"] != "left out"}
-    finished = sum(part["status"] == "finished" for part in own.values())
-    running = {
-        name: Progress.of(part["live"])
-        for name, part in own.items()
-        if part["status"] == "running" and part["live"] is not None
-    }
-    return (f"{finished} of {len(own)} parts finished", *suite_lines(running))
+    """Return how many parts are finished, how far others are, and the whole; drives are no parts."""
+    by_drive: dict[str, dict[str, dict[str, Any]]] = {}
+    for name, part in parts.items():
+        drive, comma, own = name.rpartition(", ")
+        if part["status"] != "left out" and (
+            comma or not any(each.startswith(f"{name}, ") for each in parts)
+        ):
+            by_drive.setdefault(drive, {})[own] = part
+    running: dict[Place, Progress] = {}
+    waiting: list[int] = []
+    took: dict[int, list[float]] = {}
+    for drive, every in by_drive.items():
+        for number, (name, part) in enumerate(every.items(), start=1):
+            if part["status"] == "finished":
+                took.setdefault(number, []).extend([part["took_s"]] if part.get("took_s") else ())
+            elif part["status"] == "running" and part["live"] is not None:
+                running[Place(drive, number, len(every), name)] = Progress.of(part["live"])
+            else:
+                waiting.append(number)
+    whole = [part for every in by_drive.values() for part in every.values()]
+    finished = sum(part["status"] == "finished" for part in whole)
+    return (f"{finished} of {len(whole)} parts finished", *live_lines(running, waiting, took))

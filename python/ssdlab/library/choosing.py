@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from ssdlab.model.units import parse_duration
 from ssdlab.results.catalogue_files import OPEN
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 STATUSES = ("running", "interrupted", "not begun", "tables not written", "finished", "failed")
@@ -126,15 +127,20 @@ class Listing:
         How many there are of them in all.
     unreadable
         Folders of runs without an end that are damaged, or that a newer ssdlab wrote, with why.
+    parts
+        By the run id of a suite how many drives, where it compares several, and runs of methods it has.
     """
 
     runs: tuple[Columns, ...]
     total: int
     unreadable: tuple[tuple[str, str], ...]
+    parts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
-def list_runs(library: Path, choice: Choice, limit: int | None = None) -> Listing:
+def list_runs(library: Path, choice: Choice, limit: int | None = None, *, folded: bool = False) -> Listing:
     """Return the runs that are meant.
+
+    With `folded` those are left out that are part of another that is meant.
 
     Raises
     ------
@@ -147,17 +153,56 @@ def list_runs(library: Path, choice: Choice, limit: int | None = None) -> Listin
     with Index(library) as index:
         _check(choice, index, unfinished)
         where, values = choice.where(index)
+        chosen = [line for line in unfinished if choice.fits(line)]
+        if folded:
+            chosen, where, values = _tops(chosen, where, values)
         (total,) = index.ask(f"SELECT count(*) FROM runs WHERE {where}", values)[0]
         names = ", ".join(RUN_COLUMNS)
         cut = "" if limit is None else f"LIMIT {limit}"
         found = index.ask(
             f"SELECT {names} FROM runs WHERE {where} ORDER BY created DESC, folder DESC {cut}", values
         )
-    finished = [dict(zip(RUN_COLUMNS, line, strict=True)) for line in found]
-    entered = {line["folder"] for line in finished}
-    chosen = [line for line in unfinished if choice.fits(line) and line["folder"] not in entered]
-    both = sorted([*finished, *chosen], key=lambda line: (line["created"], line["folder"]), reverse=True)
-    return Listing(tuple(both[:limit]), total + len(chosen), tuple(unreadable))
+        finished = [dict(zip(RUN_COLUMNS, line, strict=True)) for line in found]
+        entered = {line["folder"] for line in finished}
+        chosen = [line for line in chosen if line["folder"] not in entered]
+        both = sorted([*finished, *chosen], key=lambda line: (line["created"], line["folder"]), reverse=True)
+        parts = _parts(index, unfinished, [line["run_id"] for line in both[:limit]]) if folded else {}
+    return Listing(tuple(both[:limit]), total + len(chosen), tuple(unreadable), parts)
+
+
+def _tops(
+    unfinished: list[Columns], where: str, values: list[object]
+) -> tuple[list[Columns], str, list[object]]:
+    """Return which of the runs without an end, and of the others, are part of no other that is meant."""
+    open_ones = [line["run_id"] for line in unfinished]
+    tops = [line for line in unfinished if line["suite"] not in open_ones]
+    marks = ", ".join("?" * len(open_ones)) or "''"
+    within = f"suite <> '' AND (suite IN (SELECT run_id FROM runs WHERE {where}) OR suite IN ({marks}))"
+    return tops, f"{where} AND NOT ({within})", [*values, *values, *open_ones]
+
+
+def _parts(index: Index, unfinished: list[Columns], suites: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Return of suites how many drives and parts they have in the library; of other runs nothing."""
+    below: dict[str, list[str]] = {}
+
+    def look(suites: Sequence[str]) -> list[str]:
+        marks = ", ".join("?" * len(suites)) or "''"
+        finished = index.ask(
+            f"SELECT suite, run_id FROM runs WHERE suite IN ({marks}) AND suite <> ''", suites
+        )
+        others = [(line["suite"], line["run_id"]) for line in unfinished if line["suite"] in suites]
+        for suite, run_id in dict.fromkeys([*finished, *others]):
+            below.setdefault(suite, []).append(run_id)
+        return [run_id for suite in suites for run_id in below.get(suite, ())]
+
+    look(look(suites))
+    found = {}
+    for suite in suites:
+        drives = [each for each in below.get(suite, ()) if each in below]
+        parts = sum(len(below.get(each, (each,))) for each in below.get(suite, ()))
+        if parts:
+            found[suite] = (len(drives), parts)
+    return found
 
 
 def _check(choice: Choice, index: Index, unfinished: list[Columns]) -> None:

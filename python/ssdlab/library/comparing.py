@@ -15,12 +15,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from ssdlab.analysis.places import LEVEL, level
 from ssdlab.library.index import Columns, Index, figure_among
 from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.units import counted
 from ssdlab.results.catalogue_row import FIGURE_COLUMNS, row_of
-from ssdlab.results.kin import MARKS, OF_RUNS, UNFIT, codes_of, counted_codes, labels_of, set_apart, unfit_of
-from ssdlab.results.run_folder import MANIFEST, RunFolder
+from ssdlab.results.kin import (
+    CHOSEN_UNIT,
+    MARKS,
+    OF_RUNS,
+    UNFIT,
+    VARIES,
+    codes_of,
+    counted_codes,
+    labels_of,
+    set_apart,
+    unfit_of,
+)
+from ssdlab.results.metric import spread_of
+from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.store import find_run, run_words, short_id
 
 if TYPE_CHECKING:
@@ -31,6 +44,7 @@ if TYPE_CHECKING:
 
 TAG = "tag:"
 DRIVE = "drive_name"
+PART = "part"
 _RULE = re.compile(r"\s*([\w.-]+)\s*([<>])\s*([+-]?\d{1,4}(?:\.\d{1,6})?)\s*%\s*")
 
 
@@ -50,13 +64,18 @@ class Rule:
 
 @dataclass(frozen=True)
 class Side:
-    """One set: what it was called, its runs, and of each figure the values and what their runs are."""
+    """One set: what it was called, its runs, and of each figure the values and what their runs are.
+
+    Serial numbers and firmware are those that its drives told.
+    """
 
     text: str
     runs: tuple[str, ...]
     figures: dict[str, list[Columns]]
     methods: tuple[str, ...]
     drives: tuple[str, ...]
+    serials: tuple[str, ...] = ()
+    firmwares: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -75,8 +94,8 @@ class Compared:
 
     Attributes
     ----------
-    figure, label, unit, better
-        Which it is.
+    figure, part, label, unit, better
+        Which it is; `part`: of its suite, or its method.
     base, new
         Medians; None where the values of all runs were withheld.
     shift
@@ -87,6 +106,9 @@ class Compared:
     unfit
         What is the matter with the figure in how many runs, in words; empty: nothing that counts here.
         Nothing is claimed then.
+    significant
+        Whether the shift is beyond chance, as far as the repeats tell; of fewer of them, beyond what they or
+        the figures vary by, and beyond what counts as level.
     """
 
     figure: str
@@ -98,6 +120,8 @@ class Compared:
     n_base: int
     n_new: int
     shift: Shift | None
+    part: str = ""
+    significant: bool = False
     unlike: str = ""
     unfit: str = ""
     base_runs: int = 0
@@ -233,7 +257,14 @@ def side_of(text: str, library: Path) -> Side:
     runs, methods, drives = (
         tuple(dict.fromkeys(line[name] for line in lines)) for name in ("folder", "method", DRIVE)
     )
-    return Side(text, runs, figures, methods, drives)
+    identities = [
+        read_manifest(library / run).drive.identity for run in runs if (library / run / MANIFEST).is_file()
+    ]
+    serials, firmwares = (
+        tuple(dict.fromkeys(str(each[name]) for each in identities if each.get(name)))
+        for name in ("serial", "firmware")
+    )
+    return Side(text, runs, figures, methods, drives, serials, firmwares)
 
 
 def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
@@ -259,7 +290,8 @@ def _tagged(tag: str, library: Path) -> list[Columns]:
             "AND run_id NOT IN (SELECT suite FROM runs) ORDER BY created, folder",
             [tag, tag],
         )
-    return [dict(zip(columns, line, strict=True)) for line in found]
+    lines = [dict(zip(columns, line, strict=True)) for line in found]
+    return [{**line, PART: line["method"]} for line in lines]
 
 
 def _of_run(text: str, library: Path) -> list[Columns]:
@@ -281,7 +313,9 @@ def _of_run(text: str, library: Path) -> list[Columns]:
         alike = {"folder": row.folder, DRIVE: row.drive_name} | {name: getattr(row, name) for name in OF_RUNS}
         for figure in row.figures:
             columns = {name: getattr(figure, name) for name in FIGURE_COLUMNS}
-            lines.append(alike | columns | {"name": own_names.get(each.path.name, "") + figure.name})
+            own = own_names.get(each.path.name, "")
+            named = {"name": own + figure.name, PART: own.removesuffix(".") or row.method}
+            lines.append(alike | columns | named)
     return lines
 
 
@@ -327,8 +361,11 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
     one, other = ([line["value"] for line in lines if _has_value(line)] for lines in (base, new))
     unfit = _unfit([*base, *new])
     alike = not unlike and not unfit and min(*one, *other) > 0
+    shift = shift_of(one, other) if alike else None
+    varied = [line[VARIES] or 0.0 for line in (*base, *new)]
     return Compared(
         figure=name,
+        part=first[PART],
         label=first["label"],
         unit=first["unit"],
         better=first["better"],
@@ -336,7 +373,10 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
         new=statistics.median(other) if other else None,
         n_base=len(one),
         n_new=len(other),
-        shift=shift_of(one, other) if alike else None,
+        shift=shift,
+        significant=shift is not None
+        and first["unit"] != CHOSEN_UNIT
+        and _differs(shift, one, other, max(varied)),
         unlike=unlike,
         unfit=unfit,
         base_runs=len(base),
@@ -344,6 +384,14 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
         base_marks=_marks(base),
         new_marks=_marks(new),
     )
+
+
+def _differs(shift: Shift, base: Sequence[float], new: Sequence[float], varies: float) -> bool:
+    """Whether a shift counts: by its interval, or where there is none by all that shows how figures vary."""
+    if shift.low is not None and shift.high is not None:
+        return not shift.low <= 0 <= shift.high and abs(shift.share) >= LEVEL
+    spread = max(varies, *(spread_of(values) for values in (base, new)))
+    return not level(statistics.median(new), statistics.median(base), spread)
 
 
 def _marks(lines: Sequence[Columns]) -> dict[str, int]:

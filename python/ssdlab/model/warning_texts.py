@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["alarm", "note"]
+"""Alarm: figures may mean less than they seem to. Note: what merely is so, by the drive or what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,7 @@ class Entry:
     advice: str
     in_step: str = ""
     simulated: str = ""
+    level: Level = "alarm"
 
 
 CATALOGUE: dict[str, Entry] = {
@@ -106,6 +111,7 @@ CATALOGUE: dict[str, Entry] = {
         "{window} is under ten times the {bound} that {meter} may be off the clock: no figure of power",
         "what the meter counts at the edges of so short a time may not belong to it",
         "measure for longer, or use a meter with more samples a second",
+        level="note",
     ),
     "meter-nothing": Entry(
         "the rails of {meter} add up to {watts} W: there is no figure of power",
@@ -138,6 +144,7 @@ CATALOGUE: dict[str, Entry] = {
         "a percentile is given where at least 10 samples lie beyond it: p99 needs 1000, p99.9 needs 10,000",
         "measure for longer with --seconds",
         in_step="let the step last longer: by a full run, or by the times among the method's parameters",
+        level="note",
     ),
     "scheduler": Entry(
         "the I/O scheduler of {device} is {scheduler}, not none",
@@ -158,6 +165,7 @@ CATALOGUE: dict[str, Entry] = {
         "the target is a file: its file system is part of the figures",
         "a file system maps, splits, journals and locks; it may also share the drive with other files",
         "for figures of the drive alone, test the block device",
+        level="note",
     ),
     "buffered": Entry(
         "I/O went through the page cache",
@@ -185,6 +193,7 @@ CATALOGUE: dict[str, Entry] = {
         "the kernel splits each I/O of {block} into pieces of at most {limit} for {device}",
         "the drive sees more and smaller I/Os than were asked for",
         "use blocks of at most that size, or raise queue/max_sectors_kb where the hardware allows it",
+        level="note",
     ),
     "queue-limit": Entry(
         "{in_flight}, but a queue of {device} holds {limit}: the others waited in the kernel",
@@ -195,6 +204,7 @@ CATALOGUE: dict[str, Entry] = {
         "{in_flight}, but the drive holds {limit} at once: the others waited in the host",
         "its link carries no more; what waits in the host counts as in flight and in the latency",
         "take {limit} as the deepest queue of such a drive: more adds waiting and no work",
+        level="note",
     ),
     "link": Entry(
         "the PCIe link of {device} runs at {link}",
@@ -220,6 +230,7 @@ CATALOGUE: dict[str, Entry] = {
         "whether anybody else used the target meanwhile is not known: {what} could not be seen",
         "a user without privilege cannot look into the processes of others",
         "run as root, or with the capabilities that docs/safety.md names, to have it looked for",
+        level="note",
     ),
     "debug-build": Entry(
         "the native part of ssdlab is a {profile} build",
@@ -237,12 +248,14 @@ CATALOGUE: dict[str, Entry] = {
         "heat, the write buffer and the delay before idle work are those of the whole drive, and the same "
         "seconds or gigabytes are more of a smaller one",
         "take the drive at scale=1 where figures are held against those of a real one",
+        level="note",
     ),
     "prepared": Entry(
         "the drive was {how}, which is not SNIA's preconditioning; {after}",
         "one random pass leaves the valid shares of long random writing, a placed state has them by theory; "
         "neither is what the specification asks for",
         "use a method with --precondition full for figures to be compared with SNIA's",
+        level="note",
     ),
     "throttled": Entry(
         "the drive throttled itself for heat {when}: {temperature} at the end{limit}",
@@ -306,3 +319,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
 }
 """Everything that can be said, by code."""
+
+
+def level_of(code: str) -> Level:
+    """Return how grave a kind of warning is; one of a later ssdlab is an alarm."""
+    return CATALOGUE[code].level if code in CATALOGUE else "alarm"
