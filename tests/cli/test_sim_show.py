@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.drives.simulated.profiles import check_profile, profiles
+from ssdlab.drives.simulated.profiles import check_profile, profile_id, profiles
 
 
 @pytest.mark.parametrize("name", ["tiny-test", "840pro", "xpoint"])
@@ -18,7 +18,7 @@ def test_the_text_of_a_profile_is_one_to_begin_with(
 ) -> None:
     assert main(["sim", "show", name, "--toml"]) == 0
     printed = capsys.readouterr().out
-    assert printed == profiles()[str(check_profile(name)["profile"]["name"])]
+    assert printed == profiles()[profile_id(name)]
     mine = tmp_path / "mine.toml"
     mine.write_text(printed)
     assert main(["sim", "show", str(mine), "--toml"]) == 0

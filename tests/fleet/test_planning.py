@@ -72,7 +72,7 @@ def test_drives_are_selected_by_model_firmware_host_and_count(library: Path) -> 
     assert chosen('model = "tiny-test"\ncount = 2') == ["A1", "A2"]
     assert chosen('model = "tiny-test"\nfirmware = "F9"') == ["A3"]
     assert chosen('model = "tiny-test"\nhost = "n2"') == ["B1"]
-    assert chosen('model = "sata-tlc"') == ["C1"]
+    assert chosen('model = "tlc sata"') == ["C1"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ssdlab.report.sections.cards import cards
 
 from methods.on_simulated import proofs_of, rateable
 from ssdlab.lab.outcome import read_result, shown_by
@@ -22,6 +21,7 @@ from ssdlab.lab.presented.marked import findings_of
 from ssdlab.lab.rated_shares import rated_shares
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import what_was_done
+from ssdlab.report.sections.top import every
 from ssdlab.report.source import Run, read_run
 from ssdlab.report.view import Section
 from ssdlab.results.claim import Claim, sentence
@@ -85,12 +85,7 @@ class Told:
         kind = shown_by(self.result, self.folder.manifest.method.name)
         section: Section = loaded(kind.section)([placed])
         return [
-            *(
-                text
-                for card in cards([placed], {})
-                for line in card.lines
-                for text in (card.label, *line.labels, *line.beside)
-            ),
+            *(text for row in every([placed]).rows for text in (row[1].text, row[2].text)),
             *section.lead,
             *(text for figure in section.figures for text in (figure.title, figure.lead)),
             *(exhibit.title for exhibit in section.exhibits),

@@ -6,14 +6,12 @@ import itertools
 import random
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ssdlab.report.sections.cards import cards
 
 from methods.on_simulated import rateable, run
-from methods.quick_runs import QuickResult
+from methods.quick_runs import QuickRun
 from ssdlab.analysis.saturation import came_back, deepest_fall
 from ssdlab.analysis.steady_state import MAX_RANGE, WINDOW, first_lasting, first_steady
 from ssdlab.cli import main
@@ -26,6 +24,10 @@ from ssdlab.lab.presented.points import points_findings
 from ssdlab.lab.presented.steady import check_claim
 from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.methods.sweeps.result import findings as peak_findings
+from ssdlab.report.runs import shown as runs_shown
+from ssdlab.report.sections.top import top
+from ssdlab.report.source import read_run
+from ssdlab.report.standings import standings
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import moved
 from ssdlab.results.qualifiers import CATALOGUE
@@ -246,17 +248,13 @@ def _warm(at: int, label: str, warm: bool) -> Step:
     return replace(step(at, "run"), label=label, result=result)
 
 
-def test_a_drive_whose_mixes_moved_has_a_line_on_the_card(quick_result: QuickResult) -> None:
-    result = quick_result("mixed-random")
-    checks = tuple(each.model_copy(update={"held": False}) for each in result.checks)
-    figures = tuple(each.withheld(moved(checks)) for each in result.scalars)
-    result = result.model_copy(update={"checks": checks, "scalars": figures})
-    run: Any = SimpleNamespace(
-        result=result, manifest=SimpleNamespace(method=SimpleNamespace(title="Mixed random I/O"))
-    )
-    shown: Any = SimpleNamespace(run=run, index=3)
-    found = cards([shown], {})
-    assert [card.label for card in found] == [
-        f"Mixed random I/O, 70/30 mix at QD {depth}" for depth in (32, 128)
-    ]
-    assert all(line.text == "state moved" for card in found for line in card.lines)
+def test_a_drive_whose_mixes_moved_has_its_place_without_a_bar(quick_run: QuickRun) -> None:
+    run = read_run(quick_run("mixed-random").path)
+    checks = tuple(each.model_copy(update={"held": False}) for each in run.result.checks)
+    figures = tuple(each.withheld(moved(checks)) for each in run.result.scalars)
+    held = run.result.model_copy(update={"checks": checks, "scalars": figures})
+    runs = runs_shown([replace(run, result=held)])
+    names = [f"mixed_random_qd{depth}_mb_s" for depth in (32, 128)]
+    charts = top(runs, standings(runs), names).charts
+    assert [chart.title for chart in charts] == [f"Mixed random I/O, 70/30 mix at QD {n}" for n in (32, 128)]
+    assert all(bar.note.startswith("state moved") for chart in charts for bar in chart.bars)

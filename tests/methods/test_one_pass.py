@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ssdlab.report.sections.cards import cards
 
 from methods.on_simulated import SMALL, findings_of, proofs_of, rateable, run
 from ssdlab import _core, measure
@@ -23,6 +22,7 @@ from ssdlab.methods.sweeps.result import PeakResult
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.options import MeasureOptions
 from ssdlab.report.runs import shown as runs_shown
+from ssdlab.report.sections.top import every
 from ssdlab.report.source import read_run
 from ssdlab.results.claim import sentence
 from ssdlab.results.drive_states import PREPARED, OnePassProof, PlacedProof
@@ -144,8 +144,8 @@ def test_a_placed_state_is_called_prepared_wherever_it_is_told(
     ]
     assert of_state and all(PREPARED in said.lower() for said in of_state)
     (shown,) = runs_shown([read_run(folder.path)])
-    found_cards = cards([shown], {})
-    assert found_cards and all(PREPARED in line.labels for card in found_cards for line in card.lines)
+    values = [row[2].text for row in every([shown]).rows]
+    assert values and all(PREPARED in each for each in values)
 
 
 def lay(**changes: Any) -> Any:

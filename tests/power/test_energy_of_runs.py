@@ -51,7 +51,7 @@ def test_a_run_says_the_energy_of_all_of_its_steps(
     lengths_s = (table["end_ns"] - table["start_ns"]) / 1e9
     assert meter.energy_j == pytest.approx(float((table["mean_w"] * lengths_s).sum()))
     assert meter.metered_s == pytest.approx(float(lengths_s.sum()))
-    assert main(["show", str(run.path)]) == 0
+    assert main(["show", str(run.path), "--all"]) == 0
     shown = capsys.readouterr().out
     assert f"{meter.energy_j:.3g}"[:3] in shown and " J in " in shown
     assert " J in " in Page.of(render([read_run(run.path)])).text

@@ -120,7 +120,7 @@ def test_an_empty_recording_leaves_no_watts_of_the_simulators_own(
     capsys.readouterr()
     run = RunFolder(folder)
     assert not [each for each in read_result(run).scalars if each.value and each.unit.endswith("W")]
-    assert main(["show", str(folder)]) == 0
+    assert main(["show", str(folder), "--all"]) == 0
     said = capsys.readouterr().out
     meter = MeterRecord.model_validate(run.manifest.environment["meter"])
     assert meter.words == f"{meter.use}: no recording was read"

@@ -486,7 +486,7 @@ def test_only_records_without_rests_are_said_to_have_no_pauses(short: RunFolder)
 
 
 def test_the_terminal_says_what_came_of_it(short: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert print_run(short.path, json=False) == 0
+    assert print_run(short.path, json=False, whole=True) == 0
     printed = capsys.readouterr().out
     result = read_result(short)
     if isinstance(result, PtsSaturationResult):

@@ -198,7 +198,7 @@ def test_what_a_span_is_too_small_for_is_not_judged(
 
 
 def test_a_span_that_the_cache_does_not_hold_is_refused() -> None:
-    with pytest.raises(UsageError, match="over 600 GB, and that of nvme-tlc-client holds 72 GB"):
+    with pytest.raises(UsageError, match="over 600 GB, and that of TLC NVMe client holds 72 GB"):
         check("nvme-tlc-client", within_cache("random_read_iops", 1, span_gb=600), SMALL)
     one = rating(state="cached", span_gb=1)
     with pytest.raises(UsageError, match="tiny-test has none"):

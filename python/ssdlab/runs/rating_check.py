@@ -16,7 +16,7 @@ from zlib import crc32
 
 from ssdlab.drives.ratings import Judged, Rating, Ratings, Unmeasured, judge
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profile_text
-from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
+from ssdlab.drives.simulated.profiles import check_profile, profile_id, shipped_ratings
 from ssdlab.host.documents import Document, read_document, user_path
 from ssdlab.model.errors import LabError, UsageError
 from ssdlab.model.pattern import Sequential, Span, Uniform
@@ -98,12 +98,11 @@ def ratings_of(profile: str, path: Path | None = None) -> Ratings:
     UsageError
         There are none, they cannot be read, or they are of another profile.
     """
-    asked = check_profile(profile)["profile"]
-    name = str(asked["name"])
+    asked, name = check_profile(profile)["profile"], profile_id(profile)
     if path is not None:
         place = user_path(path)
         ratings = Ratings.parse(read_document(place, "file of ratings", "name a TOML file"), str(place))
-        if ratings.profile not in (name, *asked.get("aliases", ())):
+        if ratings.profile not in (name, asked["name"], *asked.get("aliases", ())):
             raise UsageError(
                 f"the ratings in {place} are of {ratings.profile}, and the profile asked for is {name}",
                 f'write profile = "{name}" there if they are its ratings, or name the other profile',
@@ -155,7 +154,7 @@ def check(
             on_rating(rating)
         judged.append(judge(rating, prepared.measure(rating)))
     made = check_profile(profile, scale=scale)
-    return Checked(str(made["profile"]["name"]), scale, tuple(judged), made)
+    return Checked(profile_id(profile), scale, tuple(judged), made)
 
 
 def scale_for(profile: str, capacity_bytes: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -56,16 +57,19 @@ def profile_text(name: str) -> str:
 
 
 def profile_id(name: str) -> str:
-    """Return by which a profile is asked for: its own name for an alias, the name of the file of a path.
+    """Return by which a profile is asked for, of an alias too; of a file that of the drive it is named as.
+
+    A file with a name of its own is called as the file is.
 
     Raises
     ------
     UsageError
-        There is none of that name.
+        There is none of that name, or it cannot be read.
     """
-    if is_path(name):
-        return Path(name).stem
     known = profiles()
+    if is_path(name):
+        own = _drive_name(profile_text(name))
+        return next((each for each, text in known.items() if _drive_name(text) == own), Path(name).stem)
     if name in known:
         return name
     by_alias = _aliases(known)
@@ -131,6 +135,11 @@ def _of_power(name: str, settings: Mapping[str, object]) -> str:
 def is_path(name: str) -> bool:
     """Say whether a profile is named by its path, and not one of ours."""
     return "/" in name or name.endswith(".toml")
+
+
+def _drive_name(text: str) -> str | None:
+    found = re.search(r'^name = "([^"]+)"', text, re.MULTILINE)
+    return found and found[1]
 
 
 def _aliases(known: dict[str, str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import month_name
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -134,12 +135,13 @@ def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
     yield from ((f"{word} run{some}{more}", True) for word, some, more in _short_of(manifests))
     if any(map(is_shortened, manifests)):
         yield "shorter than the method asks for", True
-    days = sorted(_day(manifest) for manifest in manifests)
-    yield ends_text(*(f"{day:%-d %B %Y}" for day in (days[0], days[-1]))), False
+    days = sorted(manifest.created[:10] for manifest in manifests)
+    yield ends_text(_day(days[0]), _day(days[-1])), False
 
 
-def _day(manifest: Manifest) -> date:
-    return date.fromisoformat(manifest.created[:10])
+def _day(text: str) -> str:
+    day = date.fromisoformat(text)
+    return f"{day.day} {month_name[day.month]} {day.year}"
 
 
 def _short_of(manifests: Sequence[Manifest]) -> Iterator[tuple[str, str, str]]:

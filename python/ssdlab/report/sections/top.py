@@ -129,7 +129,7 @@ def top(
         tuple(sentences([standings[name] for name in names if name in standings], runs)),
         tuple(sorted(charts, key=lambda chart: not chart.names)),
         tuple(name for name in declared if name not in standings),
-        _every(runs),
+        every(runs),
     )
 
 
@@ -294,7 +294,7 @@ def _names(places: Iterable[Place]) -> str:
     return and_listed(list(dict.fromkeys(place.shown.style.short for place in places)))
 
 
-def _every(runs: Sequence[Shown]) -> cells.Table:
+def every(runs: Sequence[Shown]) -> cells.Table:
     """Return all headline figures, a row for each and a column for each drive."""
     groups = entries(runs)
     rows: dict[tuple[str, str], dict[int, list[str]]] = {}
@@ -359,8 +359,8 @@ def _led(ordered: Sequence[Standing], interface: str | None) -> str:
             continue
         gap = abs(own[0].value - own[1].value) / abs(own[1].value) if own[1].value else 0.0
         leads.setdefault(own[0].shown.style.short, []).append(f"{_words(standing)} ({_by(gap, standing)})")
-    most_first = sorted(leads.items(), key=lambda one: -len(one[1]))
-    parts = [f"{drive} leads in {_some(own)}" for drive, own in most_first]
+    ordered_leads = sorted(leads.items(), key=lambda one: -len(one[1]))
+    parts = [f"{drive} leads in {_some(own)}" for drive, own in ordered_leads]
     if level and not parts:
         return f"{f'{interface} drives' if interface else 'The drives'} are level in {_some(level)}."
     if level:
@@ -407,9 +407,9 @@ def _without_order(found: Sequence[Standing], runs: Sequence[Shown]) -> str:
 def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
     """Yield what one drive does, how that keeps its ratings, and what is unproven."""
     fit = [(each, place) for each in found for place in each.places[:1] if not place.unfit]
-    told = [f"{_words(each)} {place.marked}" for each, place in fit]
-    if told:
-        yield f"{_sentence(and_listed(told[:_NAMED]))}."
+    values = [f"{_words(each)} {place.marked}" for each, place in fit]
+    if values:
+        yield f"{_sentence(and_listed(values[:_NAMED]))}."
     if rated := next(iter(against(entries(runs)[0])), ""):
         yield f"{_sentence(rated)}."
     unfit = [(each, place) for each in found for place in each.places[:1] if place.unfit]
