@@ -70,7 +70,8 @@ class Browser:
             self._page.wait_for_timeout(50)
 
     def drawn(self) -> None:
-        """Wait until every chart is drawn, and said in words."""
+        """Wait until every chart is drawn, what is closed too, and said in words."""
+        self.run("document.querySelectorAll('details.rest').forEach((each) => { each.open = true })")
         self.until("document.querySelector('figure:not([data-drawn]), figure[aria-busy]') === null")
 
     def screenshot(self) -> bytes:

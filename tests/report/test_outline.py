@@ -18,11 +18,14 @@ from ssdlab.cli import main
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import figure_text, share_text
 from ssdlab.report import arranging, page, source
+from ssdlab.report.charts import BarsChart
 from ssdlab.report.claims import UserClaim, parse_bound, read_claims
+from ssdlab.report.outline import _leading
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.provenance import _of_one_kind
 from ssdlab.report.standings import standings
+from ssdlab.report.view import Figure, Section, Sheet
 from ssdlab.results.metric import Qualifier
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
@@ -431,5 +434,24 @@ def test_an_address_with_a_state_leads_to_its_heading_and_holds_it_while_charts_
     written: Path, web_browser: Browser
 ) -> None:
     web_browser.open(written, fragment="#ratings;no-figure.view=1")
-    web_browser.until("[...document.querySelectorAll('figure[data-chart]')].every(one => one.dataset.drawn)")
+    leading = (
+        "[...document.querySelectorAll('figure[data-chart]')].filter(one => !one.closest('details.rest'))"
+    )
+    web_browser.until(f"{leading}.every(one => one.dataset.drawn)")
     web_browser.until("Math.abs(document.getElementById('ratings').getBoundingClientRect().top) < 40")
+
+
+def test_a_review_leads_with_twelve_charts_by_turns_and_closes_the_others() -> None:
+    def figures(name: str, count: int, **more: Any) -> tuple[Figure, ...]:
+        return tuple(Figure(f"{name}{at}", "", "", "", BarsChart(()), (), (), **more) for at in range(count))
+
+    def leading(*sections: tuple[Figure, ...], behind: tuple[Figure, ...] = ()) -> frozenset[str]:
+        made = [Section(f"s{at}", "", (), (), own) for at, own in enumerate(sections)]
+        return _leading(made, [Section("b", "", (), (), behind)])
+
+    found = leading(figures("a", 9), figures("b", 3), figures("c", 2), behind=figures("d", 1))
+    assert found == {*(f"a{at}" for at in range(7)), "b0", "b1", "b2", "c0", "c1"}
+    assert leading(figures("a", 20)) == {f"a{at}" for at in range(20)}, "of one method all"
+    assert len(leading(figures("a", 5), figures("b", 5), behind=figures("d", 2))) == 12, "they are few"
+    sheets = figures("p", 14, sheets=(Sheet(0, (), (), ()),))
+    assert leading(figures("a", 13), sheets) >= {each.id for each in sheets}, "a page of a standard is whole"

@@ -173,9 +173,11 @@ def test_what_leads_a_page_are_figures_and_findings(
     drive = "sim:tiny-test,scale=4"
     words = ["run", "pts-throughput", drive, "--quick", "--seed", "3", "--library", str(tmp_path)]
     assert main(words) == 0
+    (folder,) = (path.parent for path in tmp_path.glob("*/manifest.json"))
+    capsys.readouterr()
+    assert main(["show", str(folder), "--all"]) == 0
     out = capsys.readouterr().out
     shown = " ".join(out.split())
-    (folder,) = (path.parent for path in tmp_path.glob("*/manifest.json"))
     manifest = read_manifest(folder)
     shorter = [each for each in manifest.departures if each.code.startswith("parameter-")]
     assert len(shorter) > 1 and manifest.warnings, "the scene is a run with much to mind"

@@ -49,6 +49,13 @@ function statesOf(hash: string): [string, number][] {
     .filter(([, index]) => Number.isInteger(index) && index >= 0);
 }
 
+/** Opens what an element lies in, and says whether anything was closed. */
+function opened(found: Element | null): boolean {
+  const closed = found?.closest<HTMLDetailsElement>("details:not([open])") ?? null;
+  if (closed !== null) closed.open = true;
+  return closed !== null;
+}
+
 /** Goes to the anchor of the address again, when charts above it have got their heights; not against a reader who has scrolled. */
 export function holdAnchor(): () => void {
   let moved = false;
@@ -78,7 +85,9 @@ export function followAddress(): void {
     if (hash !== location.hash && !(hash === "#" && location.hash === "")) history.replaceState(null, "", hash);
   };
   const show = (anchor: string): void => {
-    if (anchor !== "") document.getElementById(anchor)?.scrollIntoView();
+    const found = anchor === "" ? null : document.getElementById(anchor);
+    opened(found);
+    found?.scrollIntoView();
   };
 
   const pressAll = (states: [string, number][]): void => {
@@ -90,7 +99,7 @@ export function followAddress(): void {
   const restore = (): void => {
     const anchor = anchorOf(location.hash);
     pressAll(statesOf(location.hash));
-    if (location.hash.includes(APART)) show(anchor);
+    if (location.hash.includes(APART) || opened(document.getElementById(anchor))) show(anchor);
   };
 
   restore();
@@ -108,7 +117,7 @@ export function followAddress(): void {
   document.addEventListener("change", pressedSomething);
   window.addEventListener("hashchange", () => {
     // A link of the contents has only its anchor: what is pressed stays, and stands in the address again.
-    if (location.hash.includes(APART)) restore();
+    restore();
     anchor = anchorOf(location.hash);
     write(anchor);
   });

@@ -1,4 +1,4 @@
-/** Horizontal bars from zero, the value printed at the end of each: grouped by interface, best first within a group. */
+/** Horizontal bars from zero, the value printed at the end of each, best first within a group. */
 
 import { axisOption } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
@@ -25,9 +25,6 @@ const BESIDE = 0.4;
 /** Pixels of the axis below the rows, with its title, and of what stands over them: they cannot be crowded. */
 const AXIS = 64;
 const ROW: Record<Place, number> = { beside: 30, above: 46 };
-/** The order of interfaces on a page: the fastest first; others follow in the order of their names. */
-const FASTEST = ["NVMe", "PCIe (AHCI)", "SAS", "SATA"];
-
 /** Pixels that the rows of a view want. */
 export function barsHeight(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): number {
   return AXIS + barRows(view, canvas).length * ROW[placed(view, canvas)];
@@ -63,7 +60,7 @@ export function bars(view: BarsView, canvas: Canvas): Option {
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: (hit: { dataIndex: number }) => told(view, list[hit.dataIndex], canvas) },
-    grid: { left: 8, right: longest + 14, top: words.some(({ heading }) => heading === undefined) ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: longest + 14, top: words.length > 0 ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis: { ...xAxis, ...(place === "beside" ? {} : begun(axis.title, width - longest - 22 - TICK, theme)), splitLine: { show: true, lineStyle: { color: theme.grid } } },
     yAxis: {
       type: "category",
@@ -74,7 +71,7 @@ export function bars(view: BarsView, canvas: Canvas): Option {
       axisLabel,
       z: 5,
     },
-    series: [column(view, list, links, place, canvas), whiskers(list, place, canvas), ratings(list, place, canvas), limits(links, words, { reach: (at) => heading(list[at], place, canvas), lowered: lowered(place), rise: (api) => rise(api, place) }, canvas)],
+    series: [column(view, list, links, place, canvas), whiskers(list, place, canvas), ratings(list, place, canvas), limits(links, words, (api) => rise(api, place), canvas)],
   };
 }
 
@@ -89,39 +86,36 @@ function printed(view: BarsView, bar: Bar): string {
   return [number(bar.value, view.axis.quantity), bar.note].filter((text) => text !== "").join("   ");
 }
 
-/** The rows of a view with the labels that they have at this width; where several runs are compared, groups have a heading. */
+/** The rows of a view with the labels that they have at this width; where several runs are compared, several groups have headings. */
 export function barRows(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): BarRow[] {
   const several = view.groups.some((group) => group.bars.length > 1);
   if (!several) return view.groups.flatMap(({ name, bars: inside }) => inside.map((bar) => ({ label: name, group: name, bar })));
   const label = labelled(view, canvas);
-  return view.groups.flatMap(({ name, bars: inside }) => [{ label: name, group: name, bar: undefined }, ...ranked(view, inside, canvas).map((bar) => ("heading" in bar ? { label: bar.heading, group: name, bar: undefined } : { label: label(bar), group: name, bar }))]);
+  return view.groups.flatMap(({ name, bars: inside }) => [
+    ...(view.groups.length > 1 ? [{ label: name, group: name, bar: undefined }] : []),
+    ...ranked(view, inside).map((bar) => ({ label: label(bar), group: name, bar })),
+  ]);
 }
 
 /** Bars of different runs, the ranked best first and then the others as given; bars of one run stay as they come. */
-function ranked(view: BarsView, inside: Bar[], canvas: Pick<Canvas, "runs">): (Bar | { heading: string })[] {
+function ranked(view: BarsView, inside: Bar[]): Bar[] {
   if (new Set(inside.map(({ run }) => run)).size < inside.length) return inside;
   const sign = view.better === "higher" ? -1 : 1;
-  const faster = [...inside].sort((one, other) => Number(one.unranked ?? false) - Number(other.unranked ?? false) || (one.unranked === true ? 0 : sign * (one.value - other.value)));
-  const interfaceOf = (bar: Bar) => runStyle(canvas, bar.run).interface ?? "Other";
-  const all = new Set(view.groups.flatMap((group) => group.bars.map(interfaceOf)));
-  if (all.size < 2) return faster;
-  const order = [...all].sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1));
-  return order.flatMap((name) => {
-    const members = faster.filter((bar) => interfaceOf(bar) === name);
-    return members.length === 0 ? [] : [{ heading: `  ${name}` }, ...members];
-  });
+  return [...inside].sort((one, other) => Number(one.unranked ?? false) - Number(other.unranked ?? false) || (one.unranked === true ? 0 : sign * (one.value - other.value)));
 }
 
-function rank(name: string): number {
-  const at = FASTEST.indexOf(name);
-  return at < 0 ? (name === "Other" ? FASTEST.length + 1 : FASTEST.length) : at;
+/** What a drive is reached by, behind its name, where drives of several interfaces stand in one view. */
+function marked(view: BarsView, canvas: Pick<Canvas, "runs">): (run: RunStyle) => string {
+  const all = new Set(view.groups.flatMap((group) => group.bars.map((bar) => runStyle(canvas, bar.run).interface)));
+  return (run) => (all.size > 1 && run.interface !== undefined ? `   ${run.interface}` : "");
 }
 
 /** Full names where they fit beside the bars, else short ones, else names above their bars, where there is room for most. */
 function labelled(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): (bar: Bar) => string {
   const { width } = canvas;
-  const full = (run: RunStyle) => run.label;
-  const short = (run: RunStyle) => run.short;
+  const mark = marked(view, canvas);
+  const full = (run: RunStyle) => run.label + mark(run);
+  const short = (run: RunStyle) => run.short + mark(run);
   const room = placed(view, canvas) === "beside" ? width * BESIDE : width - 16;
   const naming = widest(view, canvas, full) <= room ? full : short;
   return (bar) => naming(runStyle(canvas, bar.run));
@@ -129,7 +123,7 @@ function labelled(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width
 
 function placed(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): Place {
   const several = view.groups.some((group) => group.bars.length > 1);
-  const needed = several ? widest(view, canvas, (run) => run.short) : Math.max(...view.groups.map(({ name }) => textWidth(name, SIZE, canvas.theme.font)));
+  const needed = several ? widest(view, canvas, (run) => run.short + marked(view, canvas)(run)) : Math.max(...view.groups.map(({ name }) => textWidth(name, SIZE, canvas.theme.font)));
   return needed <= canvas.width * BESIDE ? "beside" : "above";
 }
 
@@ -196,12 +190,6 @@ function named({ label, bar }: BarRow, x: number, middle: number, { theme }: Can
   const indented = label.length - label.trimStart().length;
   const style = { ...plate(theme), text: label.trim(), x: x + 5 * indented - PLATE, y: middle + (bar === undefined ? lowered("above") : -12), fill: theme.text, font, verticalAlign: "middle" };
   return { type: "text", style, silent: true };
-}
-
-/** How far the heading of a row reaches into the plot, from its left. */
-function heading(row: BarRow | undefined, place: Place, { theme }: Canvas): number {
-  if (row === undefined || place === "beside") return 0;
-  return INSET + 5 * (row.label.length - row.label.trimStart().length) + textWidth(row.label.trim(), SIZE, theme.font, true) + 10;
 }
 
 /** By how many pixels a line over a row begins above its middle: below a name. */

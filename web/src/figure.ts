@@ -48,6 +48,7 @@ export class Figure {
 
   /** Unpacks what the pressed buttons ask for, then draws; a chart that cannot be drawn says so, and spoils no other. */
   async show(): Promise<void> {
+    if (this.folded) return;
     try {
       await this.unpack();
       this.draw();
@@ -146,6 +147,11 @@ export class Figure {
   private get shown(): Pressed {
     const choice = this.spec.kind === "series" ? this.choice(this.spec) : 0;
     return { view: this.view, choice, measure: this.pressed["measure"] ?? 0 };
+  }
+
+  /** Whether it lies in a part of the page that is closed: it has no width to be drawn in. */
+  get folded(): boolean {
+    return this.element.closest("details:not([open])") !== null;
   }
 
   get drawn(): boolean {

@@ -17,15 +17,6 @@ export interface LinkLimit {
   until: number;
   /** Whether it is that of all drives of this interface. */
   shared: boolean;
-  /** Of the row that has the name of the interface; none where all drives are reached by one. */
-  heading: number | undefined;
-}
-
-/** The words of the lines under one heading; without any, of all lines, over the plot. */
-export interface LinkWords {
-  text: string;
-  heading: number | undefined;
-  limits: LinkLimit[];
 }
 
 /** What the links of the drives carry, where a bar comes near one: beyond that no bar of that interface can go. */
@@ -36,29 +27,19 @@ export function linkLimits(view: BarsView, list: BarRow[], canvas: Pick<Canvas, 
   const shared = (row: BarRow) => list.every((other) => other.bar === undefined || interfaceOf(other) !== interfaceOf(row) || linkOf(other) === linkOf(row));
   const fastest = (link?: number) => Math.max(...list.map((row) => (link === undefined || linkOf(row) === link ? (row.bar?.value ?? 0) : 0)));
   const found: LinkLimit[] = [];
-  let heading: number | undefined;
   list.forEach((row, at) => {
     const link = linkOf(row);
     const last = found[found.length - 1];
-    if (row.bar === undefined) heading = at;
     if (link === undefined || row.bar === undefined || link > 2 * fastest(link) || link > 1.3 * fastest()) return;
     if (last?.mb_s === link && last.until === at - 1) last.until = at;
-    else {
-      const own = heading !== undefined && list[heading]?.label.trim() === interfaceOf(row) ? heading : undefined;
-      found.push({ mb_s: link, interface: interfaceOf(row) ?? "", from: at, until: at, shared: shared(row), heading: own });
-    }
+    else found.push({ mb_s: link, interface: interfaceOf(row) ?? "", from: at, until: at, shared: shared(row) });
   });
   return found;
 }
 
-/** Which links the lines are, and what these carry. */
-export function linkWords(found: LinkLimit[]): LinkWords[] {
-  const headings = [...new Set(found.map(({ heading }) => heading))];
-  return headings.map((heading) => {
-    const own = found.filter((limit) => limit.heading === heading);
-    const names = [...new Set(own.map((limit) => limit.interface))];
-    return { text: names.map((name) => worded(name, own)).join("; "), heading, limits: own };
-  });
+/** Which links the lines are, and what these carry, each interface once. */
+export function linkWords(found: LinkLimit[]): string {
+  return [...new Set(found.map((limit) => limit.interface))].map((name) => worded(name, found)).join("; ");
 }
 
 /** Of links that not all drives of an interface have, each line is that of its drive alone. */
@@ -71,15 +52,8 @@ function worded(name: string, found: LinkLimit[]): string {
   return `their ${name} links, ${rates.length === 2 ? `${least} and ${most}` : range(least, most)}`;
 }
 
-/** How rows lie: how far the heading in one comes into the plot; bars below the middle; where a line over a row begins above that. */
-export interface Rows {
-  reach: (row: number) => number;
-  lowered: number;
-  rise: (api: Api) => number;
-}
-
-/** A dashed line over the bars of each link, but not over their names; its words stand in the row of the interface's name, else over the plot. */
-export function limits(found: LinkLimit[], words: LinkWords[], rows: Rows, canvas: Canvas): Option {
+/** A dashed line over the bars of each link, from where `rise` has it begin over a row; the words stand over the plot. */
+export function limits(found: LinkLimit[], words: string, rise: (api: Api) => number, canvas: Canvas): Option {
   const { theme } = canvas;
   return {
     type: "custom",
@@ -91,19 +65,13 @@ export function limits(found: LinkLimit[], words: LinkWords[], rows: Rows, canva
       const limit = found[hit.dataIndex];
       if (limit === undefined) return undefined;
       const half = api.size([1, 1])[1] / 2;
-      const least = hit.coordSys.x + (limit.heading === undefined ? 0 : rows.reach(limit.heading));
       const [x] = api.coord([limit.mb_s, limit.from]);
-      const own = words.find(({ limits }) => limits[0] === limit);
-      const middle = limit.heading === undefined ? hit.coordSys.y - 9 : api.coord([0, limit.heading])[1] + rows.lowered;
-      const drawn = stretches(limit, rows.rise(api), half, api);
-      const [top] = drawn;
-      if (top !== undefined && limit.heading !== undefined && limit.shared && x > least) top[0] = middle - 7;
       const style = { stroke: theme.muted, lineWidth: 1.5, lineDash: [5, 3] };
-      const lines = drawn.map(([y1, y2]) => ({ type: "line", shape: { x1: x, y1, x2: x, y2 }, style }));
-      if (own === undefined) return { type: "group", children: lines };
-      const wide = textWidth(own.text, SIZE, theme.font);
-      const left = placed(own.limits.map(({ mb_s }) => api.coord([mb_s, 0])[0]), wide, hit.coordSys, least, canvas.width);
-      const text = { ...plate(theme), text: own.text, x: left, y: middle, verticalAlign: "middle", fill: theme.muted, font: `${SIZE}px ${theme.font}` };
+      const lines = stretches(limit, rise(api), half, api).map(([y1, y2]) => ({ type: "line", shape: { x1: x, y1, x2: x, y2 }, style }));
+      if (hit.dataIndex > 0) return { type: "group", children: lines };
+      const wide = textWidth(words, SIZE, theme.font);
+      const left = placed(found.map(({ mb_s }) => api.coord([mb_s, 0])[0]), wide, hit.coordSys, canvas.width);
+      const text = { ...plate(theme), text: words, x: left, y: hit.coordSys.y - 9, verticalAlign: "middle", fill: theme.muted, font: `${SIZE}px ${theme.font}` };
       return { type: "group", children: [...lines, { type: "text", style: text }] };
     },
   };
@@ -117,8 +85,8 @@ function stretches({ from, until }: LinkLimit, rise: number, half: number, api: 
 }
 
 /** Where words begin: behind the first of their lines, before the last where that is far right, and within the picture. */
-function placed(lines: number[], wide: number, plot: { x: number; width: number }, least: number, width: number): number {
+function placed(lines: number[], wide: number, plot: { x: number; width: number }, width: number): number {
   const last = Math.max(...lines);
   const wanted = last > plot.x + plot.width * 0.6 ? last - 5 - wide : Math.min(...lines) + 4;
-  return Math.max(least, Math.min(wanted, width - wide - 6));
+  return Math.max(plot.x, Math.min(wanted, width - wide - 6));
 }

@@ -24,14 +24,14 @@ function figures(page: Page): Figure[] {
 
 /** One chart after the other, top first, with room in between for the reader's scrolling and clicks. */
 async function drawAll(all: Figure[]): Promise<void> {
-  for (const figure of all) {
+  for (const figure of all.filter(({ folded }) => !folded)) {
     await figure.show();
     await new Promise((resume) => setTimeout(resume));
   }
 }
 
 async function prepareAll(all: Figure[]): Promise<void> {
-  for (const figure of all) await figure.prepare();
+  for (const figure of all.filter(({ folded }) => !folded)) await figure.prepare();
 }
 
 function start(): void {
@@ -40,6 +40,9 @@ function start(): void {
     for (const figure of all) if (figure.drawn) figure.draw(width);
   };
 
+  for (const rest of document.querySelectorAll<HTMLDetailsElement>("details.rest")) {
+    rest.addEventListener("toggle", () => void drawAll(all.filter((figure) => !figure.drawn)));
+  }
   followAddress();
   void drawAll(all).then(holdAnchor()).then(() => prepareAll(all));
 
@@ -54,7 +57,7 @@ function start(): void {
   // On paper nothing can be opened: what is closed is shown, but for the workload of each step, which takes hundreds of sheets.
   let opened: HTMLDetailsElement[] = [];
   window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open]):not(.step, .steps, .points)")];
+    opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open]):not(.step, .steps, .points, .rest)")];
     for (const part of opened) part.open = true;
     document.documentElement.dataset["theme"] = "light";
     redraw(PRINTED);

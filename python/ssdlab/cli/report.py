@@ -26,6 +26,7 @@ def report(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     claims: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     pdf: bool = False,
+    full: bool = False,
     overview: bool = False,
     library: Path | None = None,
     json: bool = False,
@@ -44,8 +45,10 @@ def report(
         A file of your own sentences, with figure and bound: marked true, false or not measured, here and
         on the page. The exit status is 1 if one is false.
     pdf
-        Print it instead: a PDF with every view and header, and all but long tables. Needs Chromium and
-        the extra `figures`.
+        Print it instead: a PDF of what stands open, each chart in every view. Needs Chromium and the extra
+        `figures`.
+    full
+        Open every chart; in a PDF also tables, headers and how each run was measured.
     overview
         Of many drives: a page of their headline figures, and beside it a folder with a page for each drive.
     library
@@ -86,7 +89,7 @@ def report(
     with doubting(folders):
         found = [source.read(folder) for folder in folders]
         cut = [run.manifest.run_id for folder, run in zip(folders, found, strict=True) if _ended(folder, run)]
-        size_bytes = write(found, output, stated)
+        size_bytes = write(found, output, stated, full=full)
     ids, marked = [run.manifest.run_id for run in found], page.marked(found, stated)
     if json:
         facts = {"path": str(output.absolute()), "bytes": size_bytes, "runs": ids, "unfinished": cut}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def arranged(
-    runs: Sequence[Reported], body: Body, claims: Sequence[UserClaim] = ()
+    runs: Sequence[Reported], body: Body, claims: Sequence[UserClaim] = (), *, full: bool = False
 ) -> tuple[Header, Outline]:
     """Return the head of a page and what stands where on it."""
     suites = [suite for each in runs for suite in _suites(each)]
@@ -52,6 +52,7 @@ def arranged(
         review,
         claims,
         [Median(each, suite.manifest.drive.id) for suite in suites for each in suite.result.repeated],
+        full=full,
     )
     chapters, notices = in_chapters(runs, placed, order.chapters)
     order = replace(order, chapters=chapters)

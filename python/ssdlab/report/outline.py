@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ssdlab.host.documents import Document
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from ssdlab.report.runs import Shown
     from ssdlab.report.sections.top import Median
     from ssdlab.report.view import Figure, Section
+
+
+LEADING = 12
+"""Charts that lead on a page of several methods."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +61,23 @@ class Outline:
     chapters: tuple[Chapter, ...]
     standings: Mapping[str, Standing] = field(default_factory=dict)
     measured: tuple[Measured, ...] = ()
+    leading: frozenset[str] = frozenset()
+    """Ids of the charts that stand open; the others of their section are closed."""
 
     @property
     def sections(self) -> list[Section]:
         """Every section, in the order of the page."""
         return [section for chapter in self.chapters for section in chapter.sections]
+
+    @property
+    def folded(self) -> bool:
+        """Whether charts are closed, and with them where figures come from."""
+        return any(each.id not in self.leading for section in self.sections for each in section.figures)
+
+    def parts_of(self, section: Section) -> tuple[list[Figure], list[Figure]]:
+        """Return the charts of a section that stand open, and those that are closed."""
+        leads = [each for each in section.figures if each.id in self.leading]
+        return leads, [each for each in section.figures if each not in leads]
 
     @property
     def contents(self) -> tuple[Entry, ...]:
@@ -85,6 +102,8 @@ def outline(
     review: Document,
     claims: Sequence[UserClaim] = (),
     medians: Sequence[Median] = (),
+    *,
+    full: bool = False,
 ) -> Outline:
     """Put the page in order.
 
@@ -102,6 +121,8 @@ def outline(
         Sentences of the user's, to be judged.
     medians
         What the runs of one drive in one suite say together.
+    full
+        Every chart stands open.
     """
     ranks = standings(runs)
     links = chart_links(found)
@@ -114,8 +135,29 @@ def outline(
         claims=judged(claims, runs, links),
         chapters=(*chapters, Chapter("", "", "", tuple(behind))),
         standings=ranks,
+        leading=frozenset(each.id for section in (*_of(chapters), *behind) for each in section.figures)
+        if full
+        else _leading(_of(chapters), behind),
     )
     return _measured_once(whole)
+
+
+def _of(chapters: Sequence[Chapter]) -> list[Section]:
+    return [section for chapter in chapters for section in chapter.sections]
+
+
+def _leading(sections: Sequence[Section], behind: Sequence[Section]) -> frozenset[str]:
+    """Return the charts that stand open: of several methods the first of each by turns, until it is enough.
+
+    A page of a standard is complete in itself.
+    """
+    rows = [[each for each in section.figures if not each.sheets] for section in sections]
+    every = {each.id for section in (*sections, *behind) for each in section.figures}
+    if len(every) <= LEADING or len([row for row in rows if row]) < 2:
+        return frozenset(every)
+    by_turns = [each.id for turn in zip_longest(*rows) for each in turn if each is not None]
+    whole = (each.id for section in sections for each in section.figures if each.sheets)
+    return frozenset((*by_turns[:LEADING], *whole))
 
 
 def _chapters(found: Sequence[tuple[Section, Sequence[Shown]]], review: Document) -> tuple[Chapter, ...]:

@@ -36,7 +36,13 @@ if TYPE_CHECKING:
     from ssdlab.report.view import Section
 
 
-def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printed: bool = False) -> str:
+def render(
+    runs: Sequence[Reported],
+    claims: Sequence[UserClaim] = (),
+    *,
+    printed: bool = False,
+    full: bool = False,
+) -> str:
     """Return the page of these finished runs as HTML; a suite or a comparison stands for all its runs.
 
     Parameters
@@ -46,8 +52,10 @@ def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printe
     claims
         Sentences of the user's, each to be marked true, false or not measured.
     printed
-        For paper: all but the workload of each step is open, every view of a chart stands in it, and nothing
-        runs.
+        For paper: every view of a chart stands in it, and nothing runs. Of a page on which some charts are
+        closed, all that is closed is left out; of another only the workload of each step is.
+    full
+        Every chart stands open.
 
     Raises
     ------
@@ -61,9 +69,9 @@ def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printe
     body = body_of(placed) if printed else body_of(placed, pictures.begin)
     from ssdlab.report.arranging import arranged  # what is loaded from here on is while they are drawn
 
-    head, order = arranged(runs, body, claims)
+    head, order = arranged(runs, body, claims, full=full)
     html = assembled(head, placed, order, pictures, complete=True, printed=printed)
-    return _CLOSED.sub(r"<details open\1", html) if printed else html
+    return html if order.folded or not printed else _CLOSED.sub(r"<details open\1", html)
 
 
 def assembled(
@@ -106,7 +114,7 @@ def assembled(
         order=order,
         stills=pictures,
         views=views(figures, styles, MAX_VIEWS_OF_MANY if brief else None) if printed else {},
-        wide={each for section in sections for each in full_width(section.figures)},
+        wide={each for section in sections for part in order.parts_of(section) for each in full_width(part)},
         shared=shared,
         panels=shortened(without_repetition(prose)) if printed else prose,
         printed=printed,
@@ -175,7 +183,9 @@ def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judge
     return judged(claims, shown(single_runs(runs)), {}) if claims else ()
 
 
-def write(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = ()) -> int:
+def write(
+    runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = (), *, full: bool = False
+) -> int:
     """Write the page to `path` in one piece, and return its size in bytes; arguments are those of `render`.
 
     Raises
@@ -184,7 +194,7 @@ def write(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = ()
         See `place`; or the file cannot be written.
     """
     with place(path) as file:
-        html = render(runs, claims).encode("utf-8")
+        html = render(runs, claims, full=full).encode("utf-8")
         file.replace(html)
     return len(html)
 

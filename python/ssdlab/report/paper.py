@@ -56,7 +56,9 @@ def place(path: Path) -> OutputFile:
     return OutputFile(path, ours=lambda head: head.startswith(_HEAD) and _MARK in head, noun="PDF")
 
 
-def write_pdf(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = ()) -> int:
+def write_pdf(
+    runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = (), *, full: bool = False
+) -> int:
     """Print the page of these runs into a file, and return its size in bytes.
 
     Raises
@@ -70,7 +72,7 @@ def write_pdf(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] 
     """
     program = browser()
     with place(path) as file:
-        content = _printed(program, render(runs, claims, printed=True))
+        content = _printed(program, render(runs, claims, printed=True, full=full))
         file.replace(content)
     return len(content)
 

@@ -88,8 +88,9 @@ class Sweep:
         return f"{block_text(self.result.block_bytes)} {self.result.pattern} {self.result.direction}s"
 
 
+_REPORTED = "Reported depth"
 _HEADLINES: tuple[tuple[str, Callable[[Sweep], Point]], ...] = (
-    ("Reported depth", lambda sweep: sweep.chosen),
+    (_REPORTED, lambda sweep: sweep.chosen),
     ("Best of the sweep", lambda sweep: sweep.best),
     ("Lowest depth", lambda sweep: sweep.measured[0]),
 )
@@ -271,14 +272,19 @@ def _bend(sweep: Sweep) -> str:
 
 def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:
     held = [sweep for sweep in sweeps if not sweep.result.moved]
-    withheld = rates.not_drawn(_drawn(sweeps, _units(sweeps)[0]))
+    withheld = rates.not_drawn(_drawn(sweeps, _units(sweeps)[0], _REPORTED))
+    first, second = _units(sweeps)
     views = tuple(
-        BarsView(rates.WORDS[unit], rates.axis(unit), "higher", rates.groups(_drawn(sweeps, unit)))
-        for unit in _units(sweeps)
+        BarsView(label, rates.axis(unit), "higher", rates.groups(_drawn(sweeps, unit, title)))
+        for label, unit, title in (
+            (rates.WORDS[first], first, _REPORTED),
+            (rates.WORDS[second], second, _REPORTED),
+            *((title.lower(), first, title) for title, _ in _HEADLINES[1:]),
+        )
     )
     return Figure(
         id=f"{name}-bars",
-        title="At the reported depth, the best and the lowest",
+        title="Throughput at the reported depth",
         lead=" ".join(
             (
                 "Higher is better. Behind the value: its depth. Whisker: slowest to fastest interval.",
@@ -289,7 +295,7 @@ def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:
         chart=BarsChart(views),
         tables=(point_tables.throughput(_headline_points(held)),),
         measured=_how(held),
-        buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
+        buttons=(Buttons("view", "Unit and depth", tuple(view.label for view in views)),),
     )
 
 
@@ -298,7 +304,9 @@ def _worked(sweeps: Sequence[Sweep]) -> list[efficiency.Worked]:
         each
         for title, pick in _HEADLINES
         for sweep in sweeps
-        for each in efficiency.of_point(sweep.shown, title, _depth(pick(sweep)), pick(sweep))
+        for each in efficiency.of_point(
+            sweep.shown, title, _depth(pick(sweep)), pick(sweep), "" if title == _REPORTED else title.lower()
+        )
     ]
 
 
@@ -311,8 +319,9 @@ def _headline_points(sweeps: Sequence[Sweep]) -> list[tuple[Shown, Point]]:
     return found
 
 
-def _drawn(sweeps: Sequence[Sweep], unit: Quantity) -> list[rates.Drawn]:
-    return [_bar(sweep, title, pick(sweep), unit) for title, pick in _HEADLINES for sweep in sweeps]
+def _drawn(sweeps: Sequence[Sweep], unit: Quantity, title: str) -> list[rates.Drawn]:
+    pick = dict(_HEADLINES)[title]
+    return [_bar(sweep, title, pick(sweep), unit) for sweep in sweeps]
 
 
 def _bar(sweep: Sweep, title: str, point: Point, unit: Quantity) -> rates.Drawn:
