@@ -11,6 +11,7 @@ from report.conftest import invented
 from ssdlab.lab.found import find_method
 from ssdlab.report import page, source
 from ssdlab.report.claims import UserClaim
+from ssdlab.report.edition import Edition
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 
@@ -42,7 +43,7 @@ def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for at, name in enumerate(names)
         for method in ("qd1", "peak-random-read")
     ]
-    page.write([source.read_run(run) for run in runs], folder / "page.html", CLAIMS)
+    page.write([source.read_run(run) for run in runs], folder / "page.html", Edition(claims=CLAIMS))
     return folder / "page.html"
 
 

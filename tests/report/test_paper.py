@@ -65,7 +65,7 @@ def test_paper_has_every_view_table_and_closed_part(
 def test_a_pdf_of_ours_is_replaced_and_nothing_else(
     make_run: Callable[..., Path], tmp_path: Path, chromium: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page, "render", lambda runs, claims, printed, full: "<!doctype html><title>x</title>")
+    monkeypatch.setattr(page, "render", lambda runs, edition, printed: "<!doctype html><title>x</title>")
     monkeypatch.setattr(paper, "render", page.render)
     line = ["report", str(make_run()), "--pdf", "-o", str(tmp_path / "page.pdf")]
     assert main(line) == 0

@@ -22,6 +22,7 @@ def figures(
     format: Literal["png", "svg", "pdf"] = "png",
     size: Annotated[str, Parameter(metavar="WxH")] = "1200x675",
     every_view: bool = False,
+    name: Annotated[tuple[str, ...], Parameter(metavar="ID=TEXT", negative=())] = (),
     library: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -44,6 +45,8 @@ def figures(
         Width and height in pixels; a chart that would not be legible becomes higher.
     every_view
         Write every view that the page has a button for, not only the first.
+    name
+        What a drive is called, by its identifier as the page has it. May be given several times.
     library
         Folder of runs in which ids are looked up; by default ssdlab/runs in the XDG data folder.
     json
@@ -51,6 +54,7 @@ def figures(
     """
     from ssdlab.host.state_folder import default_library
     from ssdlab.report import gallery, source
+    from ssdlab.report.edition import names_of
     from ssdlab.results.store import find_run
     from ssdlab.results.verifying import doubting
 
@@ -62,7 +66,13 @@ def figures(
         found = [source.read(folder) for folder in folders]
         kept = []
         for one in gallery.write_pictures(
-            found, output, names=chart, kind=format, size=pixels, every_view=every_view
+            found,
+            output,
+            names=chart,
+            kind=format,
+            size=pixels,
+            every_view=every_view,
+            drive_names=names_of(name),
         ):
             kept.append(one)
             if not json:

@@ -14,6 +14,7 @@ from ssdlab.model.units import capacity_text, counted
 
 if TYPE_CHECKING:
     from ssdlab.report.claims import UserClaim
+    from ssdlab.report.edition import Edition
     from ssdlab.report.sections.claims import Judged
     from ssdlab.report.source import Reported
 
@@ -23,7 +24,11 @@ OVERVIEW_SCHEMA = "ssdlab.overview/1"
 
 def report(
     *runs: RunName,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    title: str = "",
+    name: Annotated[tuple[str, ...], Parameter(metavar="ID=TEXT", negative=())] = (),
+    text: Annotated[tuple[str, ...], Parameter(metavar="PART=FILE", negative=())] = (),
+    declaration: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     claims: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     pdf: bool = False,
     full: bool = False,
@@ -40,7 +45,16 @@ def report(
     runs
         Run folders, or ids or their beginnings; a suite brings all its runs.
     output
-        The HTML file to write. An older page of ssdlab is replaced, and nothing else.
+        The file to write, by default RUN.html here. An older page of ssdlab is replaced, and nothing else.
+    title
+        Title of the page.
+    name
+        What a drive is called, by its identifier as the page has it. May be given several times.
+    text
+        Markdown for a chapter (by its title), a section or a chart (by its id, as its link has it). May be
+        given several times.
+    declaration
+        A review's TOML: its title, chapters and tiles instead of those that the run had.
     claims
         A file of your own sentences, with figure and bound: marked true, false or not measured, here and
         on the page. The exit status is 1 if one is false.
@@ -69,11 +83,14 @@ def report(
     from ssdlab.results.store import find_run
     from ssdlab.results.verifying import doubting
 
-    stated = () if claims is None else _stated(claims)
+    edition = _edition(title, name, text, declaration, claims, full=full)
     if pdf and overview:
         raise UsageError(
             "an overview is a page that leads to others, and no PDF", "leave out --pdf or --overview"
         )
+    folders = [find_run(one, library or default_library()) for one in runs]
+    if output is None:
+        output = Path(f"{folders[0].resolve().name}{'.pdf' if pdf else '.html'}")
     _check_name(output, pdf=pdf)
     place, write = page.place, page.write
     if pdf:
@@ -82,15 +99,14 @@ def report(
         paper.browser()
         place, write = paper.place, paper.write_pdf
     place(output).close()  # before anything is read
-    folders = [find_run(text, library or default_library()) for text in runs]
     if overview:
         _overview(folders, output, json)
         return 0
     with doubting(folders):
         found = [source.read(folder) for folder in folders]
         cut = [run.manifest.run_id for folder, run in zip(folders, found, strict=True) if _ended(folder, run)]
-        size_bytes = write(found, output, stated, full=full)
-    ids, marked = [run.manifest.run_id for run in found], page.marked(found, stated)
+        size_bytes = write(found, output, edition)
+    ids, marked = [run.manifest.run_id for run in found], page.marked(found, edition.claims)
     if json:
         facts = {"path": str(output.absolute()), "bytes": size_bytes, "runs": ids, "unfinished": cut}
         print_json({"schema": SCHEMA, **facts, "claims": [_stored(each) for each in marked]})
@@ -101,6 +117,28 @@ def report(
         for each in marked:
             print_line(f"{each.mark}: {each.sentence} ({each.figure} {each.bound}; {each.found})")
     return int(any(each.mark == "false" for each in marked))
+
+
+def _edition(
+    title: str,
+    names: tuple[str, ...],
+    texts: tuple[str, ...],
+    declaration: Path | None,
+    claims: Path | None,
+    *,
+    full: bool,
+) -> Edition:
+    from ssdlab.report.edition import Edition, names_of, review_of, texts_of
+
+    declared, review = ("", {}) if declaration is None else review_of(str(declaration))
+    return Edition(
+        title=title or declared,
+        names=names_of(names),
+        texts=texts_of(texts),
+        review=review,
+        claims=() if claims is None else _stated(claims),
+        full=full,
+    )
 
 
 def _stated(file: Path) -> tuple[UserClaim, ...]:

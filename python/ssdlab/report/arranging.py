@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.documents import Document
 from ssdlab.lab.suites.suite import absent_drives
+from ssdlab.report.edition import PLAIN, Edition
 from ssdlab.report.outline import outline
 from ssdlab.report.sections import conclusion, efficiency, specifications, suite
 from ssdlab.report.sections.banners import with_more
@@ -19,21 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.body import Body
-    from ssdlab.report.claims import UserClaim
     from ssdlab.report.outline import Outline
     from ssdlab.report.sections.header import Header
     from ssdlab.report.source import Reported
     from ssdlab.report.view import Section
 
 
-def arranged(
-    runs: Sequence[Reported], body: Body, claims: Sequence[UserClaim] = (), *, full: bool = False
-) -> tuple[Header, Outline]:
+def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> tuple[Header, Outline]:
     """Return the head of a page and what stands where on it."""
     suites = [suite for each in runs for suite in _suites(each)]
     placed = body.placed
     head = header(placed)
-    review = _review(runs)
+    review = edition.review or _review(runs)
     measured = efficiency.not_metered([section for section, _ in body.methods], placed)
     behind = (
         body.drives,
@@ -50,9 +48,9 @@ def arranged(
         [each for each in behind if each is not None],
         placed,
         review,
-        claims,
+        edition.claims,
         [Median(each, suite.manifest.drive.id) for suite in suites for each in suite.result.repeated],
-        full=full,
+        full=edition.full,
     )
     chapters, notices = in_chapters(runs, placed, order.chapters)
     order = replace(order, chapters=chapters)
@@ -65,7 +63,9 @@ def arranged(
         titles = ", ".join(dict.fromkeys(of_review.values()))
         # What somebody declared has its own title; a suite of ours is named after the drive it was of.
         head = replace(head, title=titles, subtitle=head.title) if review else replace(head, subtitle=titles)
-    return head, order
+    if edition.title:
+        head = replace(head, title=edition.title, subtitle=head.subtitle or head.title)
+    return head, replace(order, texts=edition.set_texts(order))
 
 
 def _filled(section: Section) -> Section:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from ssdlab.lab.kinds import KINDS
 from ssdlab.lab.outcome import shown_by
 from ssdlab.model.errors import UsageError
-from ssdlab.report.runs import Shown, shown
+from ssdlab.report.runs import NO_NAMES, Shown, shown
 from ssdlab.report.sections import drive
 from ssdlab.report.source import Run
 from ssdlab.results.kind import loaded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ssdlab.report.source import Reported
     from ssdlab.report.view import Section
@@ -34,8 +34,10 @@ class Body:
     drives: Section | None
 
 
-def placed_of(runs: Sequence[Reported]) -> tuple[Shown, ...]:
+def placed_of(runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES) -> tuple[Shown, ...]:
     """Return the runs of a page with their looks; those of a suite or a comparison one by one.
+
+    `names` are the editor's, of drives.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def placed_of(runs: Sequence[Reported]) -> tuple[Shown, ...]:
     ids = [run.manifest.run_id for run in single]
     if twice := next((run_id for run_id in ids if ids.count(run_id) > 1), None):
         raise UsageError(f"run {twice} is named twice", "name each run once", run=twice)
-    return shown(single)
+    return shown(single, names)
 
 
 def single_runs(runs: Sequence[Reported]) -> list[Run]:

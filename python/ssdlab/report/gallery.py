@@ -18,9 +18,10 @@ from ssdlab.report.engine import needed
 from ssdlab.report.heads import heads_of
 from ssdlab.report.page import contents
 from ssdlab.report.pictures import SIZE, Painter, Pressed, as_opened, pressings
+from ssdlab.report.runs import NO_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.report.source import Reported
     from ssdlab.report.view import Figure
@@ -158,6 +159,7 @@ def write_pictures(
     kind: Format = "png",
     size: tuple[int, int] = SIZE,
     every_view: bool = False,
+    drive_names: Mapping[str, str] = NO_NAMES,
 ) -> Iterator[Kept]:
     """Write the charts of a page into a folder, all or those named, and yield each when it is written.
 
@@ -170,7 +172,7 @@ def write_pictures(
     Refused, HostError
         A file cannot be written, or is of somebody else.
     """
-    placed, sections = contents(runs)
+    placed, sections = contents(runs, drive_names)
     heads = heads_of(sections, placed)
     figures = {figure.id: figure for section in sections for figure in section.figures}
     for name in names:

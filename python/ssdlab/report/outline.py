@@ -15,6 +15,8 @@ from ssdlab.report.standings import Standing, standings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from markupsafe import Markup
+
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.runs import Shown
     from ssdlab.report.sections.top import Median
@@ -63,6 +65,8 @@ class Outline:
     measured: tuple[Measured, ...] = ()
     leading: frozenset[str] = frozenset()
     """Ids of the charts that stand open; the others of their section are closed."""
+    texts: Mapping[str, Markup] = field(default_factory=dict)
+    """The editor's, by the title of a chapter, or the id of a section or a chart."""
 
     @property
     def sections(self) -> list[Section]:

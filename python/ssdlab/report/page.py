@@ -14,17 +14,18 @@ from ssdlab.host.output_files import OutputFile
 from ssdlab.model.units import counted
 from ssdlab.report.body import body_of, placed_of, single_runs
 from ssdlab.report.charts import Page, plain
+from ssdlab.report.edition import PLAIN, Edition
 from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
 from ssdlab.report.pictures import Stills, full_width, views
-from ssdlab.report.runs import Shown, entries, shown
+from ssdlab.report.runs import NO_NAMES, Shown, entries, shown
 
 _CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
 """What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
 _GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ssdlab.host.documents import Document
@@ -36,40 +37,33 @@ if TYPE_CHECKING:
     from ssdlab.report.view import Section
 
 
-def render(
-    runs: Sequence[Reported],
-    claims: Sequence[UserClaim] = (),
-    *,
-    printed: bool = False,
-    full: bool = False,
-) -> str:
+def render(runs: Sequence[Reported], edition: Edition = PLAIN, *, printed: bool = False) -> str:
     """Return the page of these finished runs as HTML; a suite or a comparison stands for all its runs.
 
     Parameters
     ----------
     runs
         What it is of.
-    claims
-        Sentences of the user's, each to be marked true, false or not measured.
+    edition
+        What its editor says of it.
     printed
         For paper: every view of a chart stands in it, and nothing runs. Of a page on which some charts are
         closed, all that is closed is left out; of another only the workload of each step is.
-    full
-        Every chart stands open.
 
     Raises
     ------
     UsageError
-        When there is no run, or the same run twice.
+        When there is no run, or the same run twice; or the editor speaks of what the page does not have.
     HostError
         When the front end was not built.
     """
-    placed = placed_of(runs)
+    placed = placed_of(runs, edition.names)
+    edition.check_names(one.run.manifest.drive for one in placed)
     pictures = Stills(placed)
     body = body_of(placed) if printed else body_of(placed, pictures.begin)
     from ssdlab.report.arranging import arranged  # what is loaded from here on is while they are drawn
 
-    head, order = arranged(runs, body, claims, full=full)
+    head, order = arranged(runs, body, edition)
     html = assembled(head, placed, order, pictures, complete=True, printed=printed)
     return html if order.folded or not printed else _CLOSED.sub(r"<details open\1", html)
 
@@ -131,11 +125,14 @@ def assembled(
     )
 
 
-def contents(runs: Sequence[Reported]) -> tuple[tuple[Shown, ...], list[Section]]:
+def contents(
+    runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES
+) -> tuple[tuple[Shown, ...], list[Section]]:
     """Return the runs of a page with their looks, and its sections; raises as `render` does."""
     from ssdlab.report.arranging import arranged
 
-    placed = placed_of(runs)
+    placed = placed_of(runs, names)
+    Edition(names=names).check_names(one.run.manifest.drive for one in placed)
     _, order = arranged(runs, body_of(placed))
     return placed, order.sections
 
@@ -183,9 +180,7 @@ def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judge
     return judged(claims, shown(single_runs(runs)), {}) if claims else ()
 
 
-def write(
-    runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = (), *, full: bool = False
-) -> int:
+def write(runs: Sequence[Reported], path: Path, edition: Edition = PLAIN) -> int:
     """Write the page to `path` in one piece, and return its size in bytes; arguments are those of `render`.
 
     Raises
@@ -194,7 +189,7 @@ def write(
         See `place`; or the file cannot be written.
     """
     with place(path) as file:
-        html = render(runs, claims, full=full).encode("utf-8")
+        html = render(runs, edition).encode("utf-8")
         file.replace(html)
     return len(html)
 

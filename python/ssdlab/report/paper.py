@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from ssdlab.host.output_files import OutputFile
 from ssdlab.host.programs import WORKING_FOLDER, find_program, fixed_environment
 from ssdlab.model.errors import HostError, Unsupported
+from ssdlab.report.edition import PLAIN, Edition
 from ssdlab.report.page import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.report.claims import UserClaim
     from ssdlab.report.source import Reported
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -56,9 +56,7 @@ def place(path: Path) -> OutputFile:
     return OutputFile(path, ours=lambda head: head.startswith(_HEAD) and _MARK in head, noun="PDF")
 
 
-def write_pdf(
-    runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = (), *, full: bool = False
-) -> int:
+def write_pdf(runs: Sequence[Reported], path: Path, edition: Edition = PLAIN) -> int:
     """Print the page of these runs into a file, and return its size in bytes.
 
     Raises
@@ -72,7 +70,7 @@ def write_pdf(
     """
     program = browser()
     with place(path) as file:
-        content = _printed(program, render(runs, claims, printed=True, full=full))
+        content = _printed(program, render(runs, edition, printed=True))
         file.replace(content)
     return len(content)
 

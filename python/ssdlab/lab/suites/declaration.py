@@ -193,10 +193,10 @@ class Declaration(Frozen):
             quick_span_bytes=self.quick_span,
             scaled_times=self.scaled_times,
             entries=tuple(Entry(each.name, each.asked, each.parts) for each in self.variant),
-            page=self._page(),
+            page=self.page(),
         )
 
-    def _page(self) -> dict[str, JsonValue]:
+    def page(self) -> dict[str, JsonValue]:
         """Return what the page is made by: chapters with their parts, tiles, drives of the review."""
         chapters: dict[str, dict[str, Any]] = {
             each.title: {

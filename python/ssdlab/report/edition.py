@@ -1,0 +1,156 @@
+"""What an editor says of a page when its runs are done: title, names, texts, claims, a declaration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from ssdlab.host.documents import read_document, user_path
+from ssdlab.model.errors import UsageError, unknown
+from ssdlab.report.claims import UserClaim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from markdown_it import MarkdownIt
+
+    from ssdlab.host.documents import Document
+    from ssdlab.report.outline import Outline
+    from ssdlab.results.schema import DriveInfo
+
+_MARKDOWN = "name a file of Markdown"
+_HEADING = re.compile(r"<(/?)h[1-6]>")
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Edition:
+    """What an editor says of a page.
+
+    Attributes
+    ----------
+    title
+        Of the page; empty: its own.
+    names
+        What drives are called, by identifier or what the user named them.
+    texts
+        Markdown, by the title of a chapter, or the id of a section or a chart.
+    review
+        What a declaration says of the page, in the place of the one that its runs were of.
+    claims
+        Sentences, each to be marked true, false or not measured.
+    full
+        Whether every chart stands open.
+    """
+
+    title: str = ""
+    names: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    texts: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    review: Document = field(default_factory=dict)
+    claims: tuple[UserClaim, ...] = ()
+    full: bool = False
+
+    def check_names(self, drives: Iterable[DriveInfo]) -> None:
+        """Refuse a name of no drive of the page.
+
+        Raises
+        ------
+        UsageError
+            There is one.
+        """
+        known = [key for drive in drives for key in (drive.id, drive.text)]
+        for key in self.names:
+            if key not in known:
+                raise unknown("drive", key, dict.fromkeys(known))
+
+    def set_texts(self, order: Outline) -> dict[str, Markup]:
+        """Return the texts as HTML.
+
+        Raises
+        ------
+        UsageError
+            The page has no such part.
+        """
+        parts = [chapter.title for chapter in order.chapters if chapter.title]
+        for section in order.sections:
+            parts += [section.id, *(figure.id for figure in section.figures)]
+        for part in self.texts:
+            if part not in parts:
+                raise unknown("part of the page", part, parts)
+        return {part: html_of(text) for part, text in self.texts.items()}
+
+
+PLAIN = Edition()
+
+
+def html_of(text: str) -> Markup:
+    """Return Markdown as HTML: tags are text, a picture is a link as a page fetches none, headings are small."""
+    return Markup(_HEADING.sub(r"<\1h4>", _markdown().render(text)))
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).disable("image")
+
+
+def names_of(given: Sequence[str]) -> dict[str, str]:
+    """Read what drives are called, each as `ID=TEXT`.
+
+    Raises
+    ------
+    UsageError
+        One is not written so, or a drive has two names.
+    """
+    return _pairs(given, "--name", "sim:samsung-983-dct-960gb,scale=64=983 DCT")
+
+
+def texts_of(given: Sequence[str]) -> dict[str, str]:
+    """Read texts, each as `PART=FILE`.
+
+    Raises
+    ------
+    UsageError
+        One is not written so, a part has two texts, or a file cannot be read.
+    """
+    files = _pairs(given, "--text", '"Mixed I/O performance=mixed.md"')
+    return {part: read_document(user_path(file), "text", _MARKDOWN) for part, file in files.items()}
+
+
+def review_of(path: str) -> tuple[str, Document]:
+    """Read a declaration: its title, and what it says of the page.
+
+    Raises
+    ------
+    UsageError
+        It is none, or says what it must not; with file and line.
+    """
+    from ssdlab.host.documents import with_name
+    from ssdlab.lab.suites.declaration import Declaration
+
+    place = user_path(path)
+    text = read_document(place, "declaration", "print one to begin with: ssdlab methods review-dc500 --toml")
+    try:
+        found = Declaration.parse(text, str(place))
+    except UsageError as error:
+        raise with_name(error, place) from error
+    return found.title, found.page()
+
+
+def _pairs(given: Sequence[str], option: str, example: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in given:
+        key, parted, text = each.rpartition("=")
+        if not (key.strip() and parted and text.strip()):
+            raise UsageError(f"{option} {each} has not two sides", f"write it so: {option} {example}")
+        if key in found:
+            raise UsageError(f"{option} names {key} twice", "name it once")
+        found[key] = text.strip()
+    return found
