@@ -90,7 +90,7 @@ PLAIN = Edition()
 
 
 def html_of(text: str) -> Markup:
-    """Return Markdown as HTML: tags are text, a picture is a link as a page fetches none, headings are small."""
+    """Return Markdown as HTML: tags are text, pictures are links as a page fetches none, headings small."""
     return Markup(_HEADING.sub(r"<\1h4>", _markdown().render(text)))
 
 
