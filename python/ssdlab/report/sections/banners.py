@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.model.units import counted
+from ssdlab.model.warning_texts import Level, level_of
 from ssdlab.report.sections.top import of_same_steps
 from ssdlab.report.together import alike, with_numbers, words_of
 from ssdlab.results.catalogue_row import kinship
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
     from ssdlab.results.metric import Metric
     from ssdlab.results.remarks import WarnedSteps
 
-Kind = Literal["mark", "departure", "warning", "note"]
+Kind = Literal["mark", "departure", "warning", "remark", "note"]
 
 
 _TITLES: dict[Kind, str] = {
     "mark": "What stands with figures",
     "departure": "Departures from the method",
     "warning": "Warnings",
+    "remark": "What merely is so",
     "note": "Notes",
 }
 
@@ -77,7 +79,8 @@ def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
     found: dict[Kind, Iterable[Notice]] = {
         "mark": _marks(runs),
         "departure": (*_unlike(runs), *_departures(runs)),
-        "warning": _warnings(runs),
+        "warning": _warnings(runs, "alarm"),
+        "remark": _warnings(runs, "note"),
         "note": _notes(runs),
     }
     kept = ((kind, tuple(notices)) for kind, notices in found.items())
@@ -88,7 +91,7 @@ def test_notes(found: Sequence[Banner]) -> str:
     """Name what stands with figures, and count the rest."""
     of = {banner.kind: banner.notices for banner in found}
     marks = [notice.what.partition(":")[0] for notice in of.get("mark", ())]
-    counts = [counted(len(of[kind]), kind) for kind in ("departure", "warning") if kind in of]
+    counts = [counted(len(of[kind]), kind) for kind in ("departure", "warning", "remark") if kind in of]
     return ", ".join((*marks, *counts))
 
 
@@ -138,15 +141,16 @@ def _departures(runs: Sequence[Shown]) -> Iterator[Notice]:
         yield Notice(what, as_sentence(why), _points(runs, [(each, "", "") for each in own]))
 
 
-def _warnings(runs: Sequence[Shown]) -> Iterator[Notice]:
-    """Yield warnings by their code, for a sweep may raise one at every depth; those of whole runs first.
+def _warnings(runs: Sequence[Shown], level: Level) -> Iterator[Notice]:
+    """Yield warnings of a level by code, for a sweep may raise one at every depth; those of whole runs first.
 
     Wordings that differ by their numbers alone are one, and all of a code have one advice.
     """
     raised_by: dict[str, list[tuple[Shown, WarnedSteps]]] = {}
     for shown in runs:
         for each in warned_steps(shown.run.warnings, shown.run.steps):
-            raised_by.setdefault(each.code, []).append((shown, each))
+            if level_of(each.code) == level:
+                raised_by.setdefault(each.code, []).append((shown, each))
     for raised in sorted(raised_by.values(), key=lambda raised: any(each.steps for _, each in raised)):
         advice = as_sentence(raised[0][1].worded[0].advice)
         for worded, numbers in alike(one.what for _, each in raised for one in each.worded).items():
