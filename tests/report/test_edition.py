@@ -13,6 +13,7 @@ from ssdlab.cli import main
 from ssdlab.model.errors import UsageError
 from ssdlab.report import page, source
 from ssdlab.report.edition import Edition, html_of, names_of, texts_of
+from ssdlab.report.runs import shown
 from ssdlab.report.source import Run
 
 Make = Callable[..., Path]
@@ -31,6 +32,19 @@ def test_title_and_names_are_the_editors_and_stay_text(runs: list[Run]) -> None:
     assert "The <i>other</i>" in found.text and "Elm 1" in found.text
     assert not re.search(r">\s*Elm 2\s*<", html.partition('id="origin"')[0]), "provenance keeps its own name"
     assert "i" not in found.tags
+
+
+def test_a_record_names_the_drive_when_the_page_is_made(
+    make_run: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    drive = {"id": "S1", "name": "ELM-00A07", "kind": "block", "identity": {"model": "ELM-00A07"}}
+    run = source.read_run(make_run(drive=drive))
+    assert shown([run])[0].label == "ELM-00A07"
+    (tmp_path / "ssdlab" / "drives").mkdir(parents=True)
+    (tmp_path / "ssdlab" / "drives" / "elm.toml").write_text('model = "ELM-00A07"\nname = "Elm 7"\n')
+    assert shown([run])[0].label == "Elm 7"
+    assert shown([run], {"S1": "Mine"})[0].label == "Mine"
 
 
 def test_a_text_stands_with_its_part_and_fetches_nothing(runs: list[Run]) -> None:

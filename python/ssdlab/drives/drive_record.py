@@ -39,6 +39,7 @@ class DriveRecord(Frozen):
 
     model: str = Field(description="model name, letter by letter as `ssdlab drives` shows it")
     serial: str | None = Field(default=None, description="serial number, if it is about one drive only")
+    name: str | None = Field(default=None, description="what readers call the drive")
     maker: str | None = Field(default=None, description="who made the drive")
     raw_bytes: Bytes | None = Field(default=None, gt=0, description="bytes of NAND inside, spare included")
     nand: str | None = Field(default=None, description="kind and maker of the NAND")

@@ -281,7 +281,8 @@ def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
     drive
         As its run stored it.
     names
-        What the editor calls drives, by identifier or what the user named them; of others their own.
+        What the editor calls drives, by identifier or what the user named them; others are called as their
+        profile or record has it, else as their run did.
     """
     words = drive.variant.words if drive.variant is not None else ()
     name = drive.name
@@ -291,11 +292,22 @@ def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
         sized = bool(drive.variant and drive.variant.made and set(drive.variant.asked) <= {"usable", "spare"})
         words = words if sized else tuple(own)
     else:
-        name = name.removesuffix("".join(f", {word}" for word in words))
+        name = _recorded(drive) or name.removesuffix("".join(f", {word}" for word in words))
     if drive.capabilities.on_file_system:
         name = f"File {name}"
     name = next((names[key] for key in (drive.id, drive.text) if key in names), name)
     return drive.model_copy(update={"name": ", ".join((name, *words))})
+
+
+def _recorded(drive: DriveInfo) -> str | None:
+    """Return what the user's record of a drive calls it, as it is when the page is made."""
+    from ssdlab.drives.drive_record import find_record
+
+    model, serial = (drive.identity.get(key) for key in ("model", "serial"))
+    if not isinstance(model, str):
+        return None
+    record = find_record(model, serial if isinstance(serial, str) else None)
+    return None if record is None else record.name
 
 
 def shown(runs: Sequence[Run], names: Mapping[str, str] = NO_NAMES) -> tuple[Shown, ...]:
