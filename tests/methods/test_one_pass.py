@@ -12,6 +12,7 @@ import pytest
 from methods.on_simulated import SMALL, findings_of, proofs_of, rateable, run
 from ssdlab import _core, measure
 from ssdlab.analysis.one_pass import PIECES, agrees, fall_bytes, spare_of_fall, speeds_over_bytes
+from ssdlab.analysis.steady_state import WINDOW
 from ssdlab.cli import main
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.drives.spare import Spare
@@ -125,6 +126,12 @@ def test_what_stands_for_the_full_procedure_says_so(
         capsys.readouterr()
     assert not {"one-pass", "analytic"} & {each.code for each in full.manifest.departures}
     assert type(result(full).steady).__name__ == "SteadyProof"
+
+
+def test_a_short_limit_leaves_time_for_the_rounds_that_are_judged(tmp_path: Path) -> None:
+    folder = run("steady-random-write", tmp_path, most_seconds="0.01", seconds="0.1", precondition="analytic")
+    (proof,) = proofs_of(read_result(folder))
+    assert len(proof.rounds_mb_s) >= WINDOW and proof.judged
 
 
 @pytest.mark.parametrize("name", ["steady-random-write", "mixed-random", "read-under-writes"])

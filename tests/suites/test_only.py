@@ -19,7 +19,7 @@ from ssdlab.model.errors import Refused, UsageError
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import find_run
-from ssdlab.runs.suites.ordering import planned_children
+from ssdlab.runs.suites.ordering import planned_children, suite_params
 from ssdlab.runs.suites.session import ready, start_suite
 from ssdlab.runs.suites.standing import drive_in_library
 from suites.made import Watcher, children, environment, reads_part, suite, suite_order
@@ -215,3 +215,23 @@ def test_what_has_no_declaration_of_ours_is_refused(
     told = capsys.readouterr()
     if "--json" not in words and "nosuch" not in words:
         assert all(name in told.err for name in SUITES), "what has one is named"
+
+
+@pytest.mark.parametrize(
+    ("drive", "quick", "settings", "how"),
+    [
+        ("sim:tiny-test,scale=4", True, {}, "analytic"),
+        ("sim:tiny-test,scale=4", False, {}, "full"),
+        ("sim:tiny-test,scale=4", True, {"steady-random-write.precondition": "full"}, "full"),
+        ("sim:nvme-tlc-client,scale=64", True, {}, "full"),  # theory knows no cache of one bit a cell
+        ("sim:xpoint,scale=64", True, {}, "full"),
+        ("/dev/nvme0n1", True, {}, "full"),
+    ],
+)
+def test_steady_parts_of_a_quick_review_begin_placed_where_they_can(
+    drive: str, quick: bool, settings: dict[str, str], how: str
+) -> None:
+    suite = find_suite("review-dc500")
+    assert suite is not None
+    found = suite_params(suite, settings, quick=quick, drive=drive)
+    assert found["steady-random-write"].model_dump()["precondition"] == how

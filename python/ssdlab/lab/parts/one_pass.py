@@ -260,6 +260,11 @@ class AfterPass:
         """Whether twice the rounds that are judged have not shown the spare: it will hardly come."""
         return self._rounds >= 2 * WINDOW and not self._agreed
 
+    @property
+    def judged(self) -> bool:
+        """Whether there were rounds enough to tell."""
+        return self._rounds >= WINDOW
+
     def holds(self, rows: Sequence[Any]) -> bool:
         """Return whether the drive is steady, and as the pass was to leave it."""
         for row in rows[len(self._ends_ns) :]:

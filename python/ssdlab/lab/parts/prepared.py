@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -31,6 +31,7 @@ from ssdlab.lab.parts.workloads import closed_loop
 from ssdlab.lab.verbs.steps import Finding, Until
 from ssdlab.lab.verbs.workload import OnePass, Place
 from ssdlab.model.frozen import Bytes
+from ssdlab.model.units import NS_PER_S
 from ssdlab.results.drive_states import OnePassProof, PlacedProof, doubts
 from ssdlab.results.evidence import evidence_of, not_proven
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from ssdlab.lab.verbs.verb import Tables
     from ssdlab.results.drive_states import SteadyProof
 
+ROUNDS_S = 600.0
+"""Until when writes after a pass go on whose limit is less, if there were not yet rounds enough to judge."""
 Preparation = Literal["full", "one-pass", "analytic"]
 
 
@@ -117,6 +120,7 @@ def _write_pass(lab: Lab, p: RandomSteadyParams, laid: Pass) -> list[float]:
 def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float]) -> None:
     """Write at random until the state is shown, or as in the full procedure."""
     after = AfterPass(laid, before, placed=p.precondition == "analytic")
+    most_ns = round(p.most_seconds * NS_PER_S)
     # By time alone the writing is not ended before it could be judged as the full procedure's is.
     full, bounds = steady_until(p, lab.usable_bytes, MIN_CAPACITIES)
     workload = closed_loop(
@@ -124,10 +128,15 @@ def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float
         "write",
         block_bytes=laid.block_bytes,
         in_flight=p.precondition_depth,
-        seconds=p.most_seconds,
+        seconds=max(p.most_seconds, ROUNDS_S),
     ).model_copy(update={"interval_ns": laid.row_ns})
     bounds = {**bounds, "least_ns": 0, "full_ns": bounds["least_ns"], "round_bytes": laid.round_bytes}
-    until = Until("steady-after-pass", dict(bounds), lambda rows: after.holds(rows) or full(rows))
+
+    def ends(rows: Sequence[Any]) -> bool:
+        # A short limit still leaves time for the rounds that are judged: their length goes by the flash.
+        return after.holds(rows) or full(rows) or (after.judged and rows[-1].end_ns >= most_ns)
+
+    until = Until("steady-after-pass", dict(bounds), ends)
     lab.precondition(workload, label=LABEL, until=until)
 
 

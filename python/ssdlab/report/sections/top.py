@@ -210,12 +210,20 @@ def _note(shown: Shown, figure: Metric, medians: Sequence[Median], *, alone: boo
         (
             *_depth(figure, own),
             *(_repeated(each.figure) for each in medians if _is_of(each, shown, figure)),
-            *(f"p99 {figure_words(each)}" for each in _others(own, figure, "_p99_ns")),
+            *(
+                labelled(f"p99 {figure_words(each)}", _more_of(each, figure))
+                for each in _others(own, figure, "_p99_ns")
+            ),
             *(figure_words(each) for each in own if figure.unit.endswith("/W") and each.unit == "W"),
             *rated,
             *(each.label for each in figure.qualifiers),
         )
     )
+
+
+def _more_of(other: Metric, figure: Metric) -> str:
+    """Return the labels that another figure has beyond those of one."""
+    return labels(each for each in other.qualifiers if each.code not in figure.codes)
 
 
 def _holds(group: Sequence[Metric], figure: Metric) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
@@ -261,9 +261,24 @@ def suite_params(
             for name, value in settings.items()
             if name.startswith(f"{part.label}.")
         }
-        given = {**_times(suite.method(part), scale), **part.settings, **own}
+        placed = {"precondition": "analytic"} if short and _begins_placed(part, fields, drive) else {}
+        given = {**_times(suite.method(part), scale), **placed, **part.settings, **own}
         made[part.label] = suite.method(part).params.build(given, quick=short)
     return made
+
+
+def _begins_placed(part: Part, fields: Container[str], drive: str) -> bool:
+    """Whether a quick part begins in a steady state that is placed: what it writes would show none."""
+    if (
+        part.state != "random-steady"
+        or "precondition" not in fields
+        or not drive.startswith(SIMULATED_PREFIX)
+    ):
+        return False
+    from ssdlab.drives.spare import spare_of_simulated
+
+    spare = spare_of_simulated(drive)
+    return bool(spare.placeable) and not spare.one_bit_cache
 
 
 def _times(method: Method, scale: int) -> dict[str, str]:
