@@ -51,8 +51,10 @@ def test_quick_on_a_file_lists_every_departure(
     more = ("--set", "histogram_seconds=0.05") if name == "pts-latency" else ()
     words = ["run", name, str(scratch), "--size", "64MiB", *QUICK, *more, "--library", str(library)]
     assert main(words) == 0
-    printed = capsys.readouterr().out
     (folder,) = (each for each in library.iterdir() if (each / "manifest.json").exists())
+    capsys.readouterr()
+    assert main(["show", str(folder), "--all"]) == 0
+    printed = capsys.readouterr().out
     found = RunFolder(folder)
     expected = {"file", "not-purged", "condition-write_cache"}
     expected |= {"parameter-seconds", "parameter-most_rounds", "parameter-overwrites"}

@@ -47,6 +47,7 @@ def test_a_chart_that_cannot_be_drawn_says_so_and_spoils_no_other(
     text = json.dumps(content).replace("<", "\\u003c")  # names are hostile here
     (tmp_path / "spoilt.html").write_text(before + opening + text + closing + after)
     web_browser.open(tmp_path / "spoilt.html")
+    web_browser.run("document.querySelectorAll('details.rest').forEach((each) => { each.open = true })")
     settled = "figure:not([data-drawn]):not([data-failed])"
     web_browser.until(f"document.querySelectorAll('{settled}').length === 0")
     failed = "[...document.querySelectorAll('figure[data-failed]')]"

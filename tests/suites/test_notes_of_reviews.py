@@ -65,7 +65,7 @@ WORDS = (
 def test_each_note_is_shown_and_stands_on_the_page_once(
     review: RunFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["show", str(review.path)]) == 0
+    assert main(["show", str(review.path), "--all"]) == 0
     shown = capsys.readouterr().out
     html = page.render([source.read(review.path)])
     body = html.partition("<script")[0]

@@ -173,9 +173,11 @@ def test_page_and_show_tell_which_parts_are_left_out_and_of_which_drives(
 ) -> None:
     words = ["--library", str(tmp_path)]
     assert main(["run", review, A, B, "--only", "peak-sequential-read", *words]) == 0
+    folder = find_run("last", tmp_path)
+    capsys.readouterr()
+    assert main(["show", str(folder), "--all"]) == 0
     shown = capsys.readouterr().out
     assert "parts left out" in shown and "peak-random-read" in shown
-    folder = find_run("last", tmp_path)
     html = page.render([source.read(folder)])
     assert "parts left out: peak-random-read, peak-random-read-spare" in html
     assert "Tried anywhere" in html and "famous" not in html

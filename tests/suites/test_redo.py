@@ -295,6 +295,8 @@ def test_on_simulated_drives_from_the_command_to_the_page(
     time.sleep(0.5)  # the worker ends with its pipe
     capsys.readouterr()
     assert main(["show", str(folder)]) == 0
+    assert "ssdlab resume" in capsys.readouterr().out
+    assert main(["show", str(folder), "--all"]) == 0
     shown = capsys.readouterr().out
     assert "ssdlab resume" in shown and old["more"][-6:] in shown, "the result of before stands"
     (under_way,) = read_manifest(folder).redoing
@@ -305,7 +307,7 @@ def test_on_simulated_drives_from_the_command_to_the_page(
     new = {child.part: child.run_id for child in made.children}
     assert new["peak-random-read"] == old["peak-random-read"] and new["more"] != old["more"]
     capsys.readouterr()
-    assert main(["show", str(folder)]) == 0
+    assert main(["show", str(folder), "--all"]) == 0
     assert old["more"] in " ".join(capsys.readouterr().out.split())
     html = page.render([source.read(folder)])
     assert old["more"] in html and new["more"] in html
