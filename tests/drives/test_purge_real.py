@@ -166,7 +166,8 @@ def test_steps_of_a_job(ssdlab: Shell, small: Path, tmp_path: Path) -> None:
         '[[step]]\ndo = "purge"\nmethod = "zero-fill"\n[[step]]\ndo = "fill"\n'
         '[[step]]\ndo = "trim"\nspan = "0..25%"\n'
     )
-    out, err = ssdlab("job", str(file), str(small), "--destroy", small.name)
+    _, err = ssdlab("job", str(file), str(small), "--destroy", small.name)
+    out, _ = ssdlab("show", "last", "--all")
     assert "step 1 of the job: purge  zero-fill, 64 marks written before, none left" in out
     assert "step 3 of the job: trim   reached the device, reads zeroes" in out
     assert "zero-fill, 64 marks" in err
