@@ -176,7 +176,6 @@ OF_THE_PARSER = [
     ),
     ("measure x -t", "there is no option -t", "see `ssdlab measure --help`"),
     ("run --xylophone=a b", "there is no option --xylophone", "see `ssdlab run --help`"),
-    ("report", "RUN and --output are missing", "see `ssdlab report --help`"),
     ("run", "NAME and DRIVE are missing", "see `ssdlab run --help`"),
     ("trace show", "FILE is missing", "see `ssdlab trace show --help`"),
     ("report x --output", "--output needs a value", "see `ssdlab report --help`"),

@@ -227,6 +227,7 @@ def test_what_has_no_declaration_of_ours_is_refused(
         ("sim:tiny-test,scale=4", True, {"steady-random-write.precondition": "full"}, "full"),
         ("sim:nvme-tlc-client,scale=64", True, {}, "full"),  # theory knows no cache of one bit a cell
         ("sim:xpoint,scale=64", True, {}, "full"),
+        ("sim:samsung-983-dct-960gb", True, {}, "full"),  # of which 64 GB are used
         ("/dev/nvme0n1", True, {}, "full"),
     ],
 )

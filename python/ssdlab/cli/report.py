@@ -25,7 +25,7 @@ OVERVIEW_SCHEMA = "ssdlab.overview/1"
 def report(
     *runs: RunName,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    title: str = "",
+    title: Annotated[str, Parameter(metavar="TEXT")] = "",
     name: Annotated[tuple[str, ...], Parameter(metavar="ID=TEXT", negative=())] = (),
     text: Annotated[tuple[str, ...], Parameter(metavar="PART=FILE", negative=())] = (),
     declaration: Annotated[Path | None, Parameter(metavar="FILE")] = None,
@@ -88,9 +88,9 @@ def report(
         raise UsageError(
             "an overview is a page that leads to others, and no PDF", "leave out --pdf or --overview"
         )
-    folders = [find_run(one, library or default_library()) for one in runs]
     if output is None:
-        output = Path(f"{folders[0].resolve().name}{'.pdf' if pdf else '.html'}")
+        first = find_run(runs[0], library or default_library())
+        output = Path(f"{first.resolve().name}{'.pdf' if pdf else '.html'}")
     _check_name(output, pdf=pdf)
     place, write = page.place, page.write
     if pdf:
@@ -99,6 +99,7 @@ def report(
         paper.browser()
         place, write = paper.place, paper.write_pdf
     place(output).close()  # before anything is read
+    folders = [find_run(one, library or default_library()) for one in runs]
     if overview:
         _overview(folders, output, json)
         return 0

@@ -120,7 +120,7 @@ def _write_pass(lab: Lab, p: RandomSteadyParams, laid: Pass) -> list[float]:
 def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float]) -> None:
     """Write at random until the state is shown, or as in the full procedure."""
     after = AfterPass(laid, before, placed=p.precondition == "analytic")
-    most_ns = round(p.most_seconds * NS_PER_S)
+    max_ns = round(p.most_seconds * NS_PER_S)
     # By time alone the writing is not ended before it could be judged as the full procedure's is.
     full, bounds = steady_until(p, lab.usable_bytes, MIN_CAPACITIES)
     workload = closed_loop(
@@ -134,7 +134,7 @@ def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float
 
     def ends(rows: Sequence[Any]) -> bool:
         # A short limit still leaves time for the rounds that are judged: their length goes by the flash.
-        return after.holds(rows) or full(rows) or (after.judged and rows[-1].end_ns >= most_ns)
+        return after.holds(rows) or full(rows) or (after.judged and rows[-1].end_ns >= max_ns)
 
     until = Until("steady-after-pass", dict(bounds), ends)
     lab.precondition(workload, label=LABEL, until=until)

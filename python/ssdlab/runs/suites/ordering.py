@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
@@ -250,6 +250,8 @@ def suite_params(
     _check_names(suite, settings)
     _check_variants(suite)
     short = quick or suite.quick
+    # In seconds nothing is written to steady state.
+    placeable = short and _is_placeable(drive, suite.used_bytes(quick=short))
     made = {}
     for part in suite.parts:
         scaled = suite.scaled_times and not short and not part.absolute
@@ -261,22 +263,22 @@ def suite_params(
             for name, value in settings.items()
             if name.startswith(f"{part.label}.")
         }
-        placed = {"precondition": "analytic"} if short and _begins_placed(part, fields, drive) else {}
+        begins_placed = short and part.state == "random-steady" and "precondition" in fields and placeable
+        placed = {"precondition": "analytic"} if begins_placed else {}
         given = {**_times(suite.method(part), scale), **placed, **part.settings, **own}
         made[part.label] = suite.method(part).params.build(given, quick=short)
     return made
 
 
-def _begins_placed(part: Part, fields: Container[str], drive: str) -> bool:
-    """Whether a quick part begins in a steady state that is placed: what it writes would show none."""
-    if (
-        part.state != "random-steady"
-        or "precondition" not in fields
-        or not drive.startswith(SIMULATED_PREFIX)
-    ):
+def _is_placeable(drive: str, used_bytes: int | None) -> bool:
+    """Whether the steady state of a drive can be placed: theory knows it, and all of it is used."""
+    if not drive.startswith(SIMULATED_PREFIX):
         return False
+    from ssdlab.drives.simulated.drive import SimulatedText, identity_of
     from ssdlab.drives.spare import spare_of_simulated
 
+    if used_bytes is not None and used_bytes < identity_of(SimulatedText.parse(drive)).capacity_bytes:
+        return False
     spare = spare_of_simulated(drive)
     return bool(spare.placeable) and not spare.one_bit_cache
 
