@@ -13,7 +13,6 @@ from markupsafe import Markup
 
 from ssdlab.host.documents import read_document, user_path
 from ssdlab.model.errors import UsageError, unknown
-from ssdlab.report.claims import UserClaim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
     from ssdlab.host.documents import Document
+    from ssdlab.report.claims import UserClaim
     from ssdlab.report.outline import Outline
     from ssdlab.results.schema import DriveInfo
 
