@@ -57,8 +57,7 @@ def swept(
 
 
 def told(runs: tuple[Shown, ...], *figures: str) -> list[str]:
-    found = standings(runs)
-    return list(sentences([found[name] for name in figures if name in found], runs))
+    return list(sentences(figures, standings(runs), runs))
 
 
 def chart_of(runs: tuple[Shown, ...], name: str = IOPS) -> TopChart:
@@ -132,7 +131,7 @@ def test_a_figure_that_the_host_limited_is_no_drives_rank(make_run: Make) -> Non
     own = standing.of(1)
     assert own is not None and standing.why_not([own]) == "host-limited"
     assert own.rated is None, "what the host did is held against no rating"
-    assert told(runs, IOPS) == ["N0 leads in peak random read (3.00 times)."]
+    assert told(runs, IOPS) == ["N0 leads in peak random read."]
     assert [(bar.unranked, bar.note) for bar in chart_of(runs).bars][1] == (True, "host-limited")
 
 
@@ -232,7 +231,7 @@ def test_those_that_share_a_place_are_named_together(make_run: Make) -> None:
     """Four shared the second place; one was named for 0.05 IOPS, and another as the only other drive."""
     speeds = (200_000.0, 100_003.0, 100_002.0, 100_001.0)
     runs = shown([swept(make_run, at, iops=each) for at, each in enumerate(speeds)])
-    assert told(runs, IOPS) == ["N0 leads in peak random read (2.00 times)."]
+    assert told(runs, IOPS) == ["N0 leads in peak random read."]
     assert chart_of(runs).foot == "N1, N2 and N3 level (within 1 %)"
     assert len(chart_of(runs).bars) == 4
 
@@ -280,7 +279,7 @@ def test_a_made_up_example_never_leads_the_verdict_and_is_called_one(make_run: M
     replay = replace(replay, result=replay.result.model_copy(update={"scalars": (made_up,)}))
     other = of_method(swept(make_run, 1, iops=50_000.0), "sweep", "sweep")
     runs = shown([replay, sweep, other])
-    assert told(runs, "replay", "sweep") == ["N0 leads in sweep (2.00 times)."]
+    assert told(runs, "replay", "sweep") == ["N0 leads in sweep."]
     (bar,) = chart_of(runs, "replay").bars
     assert bar.note == "made-up load"
 
@@ -289,7 +288,7 @@ def test_what_has_no_order_says_why(make_run: Make) -> None:
     runs = shown([swept(make_run, at, 2 + at, 400_000.0 / (at + 1)) for at in range(2)])
     why = "taken at depths 4 and 8"
     assert told(runs, "peak_random_read_mean_ns") == [
-        f"No order yet in peak random read, mean latency ({why})."
+        f"No order yet in peak random read (mean latency) ({why})."
     ]
     assert chart_of(runs, "peak_random_read_mean_ns").foot == f"No order: {why}"
 

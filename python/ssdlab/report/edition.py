@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -15,7 +13,7 @@ from ssdlab.host.documents import read_document, user_path
 from ssdlab.model.errors import UsageError, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from markdown_it import MarkdownIt
 
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 _MARKDOWN = "name a file of Markdown"
 _HEADING = re.compile(r"<(/?)h[1-6]>")
-NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -50,24 +47,11 @@ class Edition:
     """
 
     title: str = ""
-    names: Mapping[str, str] = field(default_factory=lambda: NOTHING)
-    texts: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    names: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     review: Document = field(default_factory=dict)
     claims: tuple[UserClaim, ...] = ()
     full: bool = False
-
-    def check_names(self, drives: Iterable[DriveInfo]) -> None:
-        """Refuse a name of no drive of the page.
-
-        Raises
-        ------
-        UsageError
-            There is one.
-        """
-        known = [key for drive in drives for key in (drive.id, drive.text)]
-        for key in self.names:
-            if key not in known:
-                raise unknown("drive", key, dict.fromkeys(known))
 
     def set_texts(self, order: Outline) -> dict[str, Markup]:
         """Return the texts as HTML.
@@ -87,6 +71,20 @@ class Edition:
 
 
 PLAIN = Edition()
+
+
+def check_names(names: Mapping[str, str], drives: Iterable[DriveInfo]) -> None:
+    """Refuse a name of no drive of the page.
+
+    Raises
+    ------
+    UsageError
+        There is one.
+    """
+    known = dict.fromkeys(key for drive in drives for key in (drive.id, drive.text))
+    for key in names:
+        if key not in known:
+            raise unknown("drive", key, known)
 
 
 def html_of(text: str) -> Markup:

@@ -43,7 +43,6 @@ class Entry:
 
     id: str
     title: str
-    below: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,8 @@ class Outline:
         if self.claims:
             found.append(Entry("claims", "Claims"))
         for chapter in self.chapters:
-            below = tuple(Entry(section.id, section.title) for section in chapter.sections)
-            found += [Entry(chapter.id, chapter.title, below)] if chapter.title else list(below)
+            lead = (Entry(section.id, section.title) for section in chapter.sections)
+            found += [Entry(chapter.id, chapter.title)] if chapter.title else list(lead)
         return (
             *found,
             Entry("origin", "Where these numbers come from"),

@@ -14,7 +14,7 @@ from ssdlab.host.output_files import OutputFile
 from ssdlab.model.units import counted
 from ssdlab.report.body import body_of, placed_of, single_runs
 from ssdlab.report.charts import Page, plain
-from ssdlab.report.edition import PLAIN, Edition
+from ssdlab.report.edition import PLAIN, Edition, check_names
 from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
 from ssdlab.report.pictures import Stills, full_width, views
@@ -58,7 +58,7 @@ def render(runs: Sequence[Reported], edition: Edition = PLAIN, *, printed: bool 
         When the front end was not built.
     """
     placed = placed_of(runs, edition.names)
-    edition.check_names(one.run.manifest.drive for one in placed)
+    check_names(edition.names, (one.run.manifest.drive for one in placed))
     pictures = Stills(placed)
     body = body_of(placed) if printed else body_of(placed, pictures.begin)
     from ssdlab.report.arranging import arranged  # what is loaded from here on is while they are drawn
@@ -134,7 +134,7 @@ def contents(
     from ssdlab.report.arranging import arranged
 
     placed = placed_of(runs, names)
-    Edition(names=names).check_names(one.run.manifest.drive for one in placed)
+    check_names(names, (one.run.manifest.drive for one in placed))
     _, order = arranged(runs, body_of(placed))
     return placed, order.sections
 

@@ -14,7 +14,7 @@ from ssdlab.analysis.places import LEVEL
 from ssdlab.analysis.places import places as places_of
 from ssdlab.lab.presented.points import figure_words
 from ssdlab.lab.rated_shares import other_ratings, rated_shares
-from ssdlab.model.units import and_listed, share_text, significant
+from ssdlab.model.units import and_listed, share_text
 from ssdlab.results.catalogue_row import figure_of, kinship
 from ssdlab.results.kin import LOAD, OF_AN_ENTRY, OF_FIGURES, UNFIT, apart, taken_apart
 from ssdlab.results.metered import meter_of
@@ -233,11 +233,6 @@ def _kin(shown: Shown, figure: Metric) -> Mapping[str, Any]:
     manifest = shown.run.manifest
     own = figure_of(figure, meter_of(manifest))
     return {**kinship(manifest), **{name: getattr(own, name) for name in OF_FIGURES}}
-
-
-def percent(share: float) -> str:
-    """Return a share in words; from twice on as so many times."""
-    return share_text(share) if share < 0.995 else f"{significant(1 + share)} times"
 
 
 def _further(runs: Sequence[tuple[Shown, Metric]]) -> Iterator[Place]:

@@ -57,7 +57,7 @@ impl Profile {
             let (every, pause) = (&housekeeping.every_mib, &housekeeping.pause_ms);
             positive("housekeeping.every_mib", every.value, 1e6)?;
             positive("housekeeping.pause_ms", pause.value, 1e4)?;
-            let often = "must be at least 1: collection moves a page of every die at once";
+            let often = "must be at least 1: a write brings one stop at most";
             require(
                 every.value >= 1.0,
                 "housekeeping.every_mib",

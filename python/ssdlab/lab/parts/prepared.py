@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ssdlab.lab.verbs.verb import Tables
     from ssdlab.results.drive_states import SteadyProof
 
-ROUNDS_S = 600.0
+_ROUNDS_S = 120.0
 """Until when writes after a pass go on whose limit is less, if there were not yet rounds enough to judge."""
 Preparation = Literal["full", "one-pass", "analytic"]
 
@@ -52,7 +52,8 @@ class RandomSteadyParams(SteadyParams):
     precondition: Preparation = param(
         "full",
         "full: as the method says; one-pass: a purged drive written once at random; analytic: a simulated "
-        "drive's map placed by theory",
+        "drive's map placed by theory. After these two a short limit is put off until five rounds can be "
+        "judged, two minutes at most",
     )
     spare: Annotated[float, Field(ge=0, lt=0.9)] = param(
         0.0, "share of the flash that is spare, for one-pass; 0: by drive record or profile", unit="share"
@@ -128,7 +129,7 @@ def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float
         "write",
         block_bytes=laid.block_bytes,
         in_flight=p.precondition_depth,
-        seconds=max(p.most_seconds, ROUNDS_S),
+        seconds=max(p.most_seconds, _ROUNDS_S),
     ).model_copy(update={"interval_ns": laid.row_ns})
     bounds = {**bounds, "least_ns": 0, "full_ns": bounds["least_ns"], "round_bytes": laid.round_bytes}
 

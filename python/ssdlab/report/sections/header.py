@@ -110,7 +110,7 @@ def header(runs: Sequence[Shown]) -> Header:
     manifests = [shown.run.manifest for shown in runs]
     titles = dict.fromkeys(manifest.method.title for manifest in manifests)
     return Header(
-        title=_title(compared(shown.drive for shown in runs)),
+        title=compared(shown.drive for shown in runs),
         subtitle=_sentence(", ".join(titles)),
         line=tuple(_line(runs)),
         facts=_facts(runs),
@@ -155,11 +155,6 @@ def _short_of(manifests: Sequence[Manifest]) -> Iterator[tuple[str, str, str]]:
 
 def _in_full_size(manifest: Manifest) -> bool:
     return manifest.drive.capabilities.made_to_order and size_of(manifest)[0] == 1
-
-
-def _title(text: str) -> str:
-    """Return a title: our own word for a drive begins with a capital letter, the name of a drive stays."""
-    return _sentence(text) if text.startswith("simulated ") else text
 
 
 def _facts(runs: Sequence[Shown]) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ssdlab.lab.folders import top_figures
@@ -13,7 +13,7 @@ from ssdlab.report.chart_links import ChartLink
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
 from ssdlab.report.sections.conclusion import against
-from ssdlab.report.standings import figure_text, percent, unranked_beyond, withheld
+from ssdlab.report.standings import EXAMPLE, figure_text, unranked_beyond, withheld
 from ssdlab.results import cells
 from ssdlab.results.metric import labelled, labels
 from ssdlab.results.schema import ResultBase
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from ssdlab.results.metric import Metric
 
 CHARTS = 6
-NO_LINKS: Mapping[str, ChartLink] = MappingProxyType({})
 _NAMED = 3
 """So many figures are named in a sentence; of more their count."""
 _SAYS_NOTHING = ("IOPS", "throughput")
 """Labels that say no more than the unit."""
 _COUNTED = "I/Os"
+_SENTENCES = 3
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def top(
     standings: Mapping[str, Standing],
     declared: Sequence[str],
     medians: Sequence[Median] = (),
-    links: Mapping[str, ChartLink] = NO_LINKS,
+    links: Mapping[str, ChartLink] | None = None,
 ) -> Top:
     """Return the top of a page.
 
@@ -119,14 +119,14 @@ def top(
     links
         The chart of each figure.
     """
-    held = withheld(runs)
+    held, links = withheld(runs), links or {}
     names = _chosen(runs, declared, {*standings, *held})
     charts = [
         _chart(name, standings.get(name), held.get(name, ()), medians, links.get(name, ChartLink("")))
         for name in names
     ]
     return Top(
-        tuple(sentences([standings[name] for name in names if name in standings], runs)),
+        sentences(names, standings, runs),
         tuple(sorted(charts, key=lambda chart: not chart.names)),
         tuple(name for name in declared if name not in standings),
         every(runs),
@@ -291,11 +291,7 @@ def no_order(standing: Standing) -> str:
         return standing.unranked
     level = standing.sharing(standing.ranked[0]) if standing.ranked else ()
     beyond = unranked_beyond(standing, level[-1]) if level else ()
-    return (
-        f"the {'fastest' if standing.better == 'higher' else 'least'}: {standing.why_not(beyond)}"
-        if beyond
-        else ""
-    )
+    return f"ahead, but not ranked: {_names(beyond)}, {standing.why_not(beyond)}" if beyond else ""
 
 
 def _names(places: Iterable[Place]) -> str:
@@ -328,57 +324,66 @@ def every(runs: Sequence[Shown]) -> cells.Table:
     )
 
 
-def sentences(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
-    """Yield at most three sentences: who leads, how others stand in their class, what has no order.
+def sentences(
+    names: Sequence[str], standings: Mapping[str, Standing], runs: Sequence[Shown]
+) -> tuple[str, ...]:
+    """Return at most three sentences: who leads, how drives of one interface stand, what has no order.
 
-    What was measured with a made-up example comes last in each.
+    Parameters
+    ----------
+    names
+        Of the figures that they are of; those that were measured with a made-up example come last.
+    standings
+        Ranks of the page's figures.
+    runs
+        Of the page.
     """
-    found = sorted(found, key=lambda standing: standing.example)
-    if passed := _passed({each.method for each in found}, runs):
-        yield passed
+    found = [standings[name] for name in names if name in standings]
+    found.sort(key=lambda standing: standing.example)
+    passed = _passed({each.method for each in found}, runs)
     if len(entries(runs)) == 1:
-        yield from _of_one(found, runs)
-        return
+        return tuple(filter(None, (passed, *_of_one(found, runs))))[:_SENTENCES]
     ordered = [each for each in found if len(each.ranked) > 1 and not no_order(each)]
-    if led := _led(ordered, None):
-        yield led
-    yield from _of_classes(ordered)
-    if without := _without_order(found, runs):
-        yield without
+    lead = [each for each in (passed, _led(ordered)) if each]
+    end = _without_order(found, names, runs)
+    among = _of_classes(ordered) if len(lead) + bool(end) < _SENTENCES else ""
+    return tuple(filter(None, (*lead, among, end)))
 
 
 def _words(standing: Standing) -> str:
-    title = title_of(standing.method, standing.places[0].figure)
-    title = title if title[1:2].isupper() else title[:1].lower() + title[1:]
-    return labelled(title, "made-up load") if standing.example else title
+    return _in_words(standing.method, standing.places[0].figure, example=standing.example)
 
 
-def _led(ordered: Sequence[Standing], interface: str | None) -> str:
+def _in_words(method: str, figure: Metric, *, example: bool = False) -> str:
+    """Return what a figure is called within a sentence."""
+    label = "" if figure.label in (*_SAYS_NOTHING, figure.unit) else figure.label
+    return labelled(method, ", ".join(filter(None, (label, EXAMPLE if example else ""))))
+
+
+def _led(ordered: Sequence[Standing], interface: str = "") -> str:
     """Say who leads in what, of all drives or of those of an interface, and what they are level in."""
+    several = len({each.shown.style.interface for standing in ordered for each in standing.ranked}) > 1
     leads: dict[str, list[str]] = {}
     level: list[str] = []
     for standing in ordered:
-        own = [each for each in standing.ranked if interface in (None, each.shown.style.interface)]
+        own = [each for each in standing.ranked if interface in ("", each.shown.style.interface)]
         if len(own) < 2:
             continue
-        if own[1].rank == own[0].rank:
-            first = [each for each in own if each.rank == own[0].rank]
+        first = [each for each in own if each.rank == own[0].rank]
+        if len(first) > 1:
             level.append(_words(standing) + ("" if len(first) == len(own) else f" ({_names(first)})"))
             continue
-        gap = abs(own[0].value - own[1].value) / abs(own[1].value) if own[1].value else 0.0
-        leads.setdefault(own[0].shown.style.short, []).append(f"{_words(standing)} ({_by(gap, standing)})")
-    ordered_leads = sorted(leads.items(), key=lambda one: -len(one[1]))
-    parts = [f"{drive} leads in {_some(own)}" for drive, own in ordered_leads]
-    if level and not parts:
-        return f"{f'{interface} drives' if interface else 'The drives'} are level in {_some(level)}."
+        style = own[0].shown.style
+        name = labelled(style.short, style.interface or "") if several and not interface else style.short
+        leads.setdefault(name, []).append(_words(standing))
+    by_count = sorted(leads.items(), key=lambda one: -len(one[1]))
+    parts = [f"{drive} {'' if at else 'leads '}in {_some(own)}" for at, (drive, own) in enumerate(by_count)]
+    whose = f"{interface} drives" if interface else "the drives"
     if level:
-        parts.append(f"they are level in {_some(level)}")
-    return f"{f'Among {interface} drives, ' if interface else ''}{'; '.join(parts)}." if parts else ""
-
-
-def _by(gap: float, standing: Standing) -> str:
-    words = f"{percent(gap)} {'ahead' if standing.better == 'higher' else 'less'}"
-    return words if gap < 0.995 else percent(gap)
+        parts.append(f"{'they' if parts else whose} are level in {_some(level)}")
+    if not parts:
+        return ""
+    return f"{f'Among {whose}, ' if interface and leads else ''}{'; '.join(parts)}."
 
 
 def _some(named: Sequence[str]) -> str:
@@ -386,17 +391,16 @@ def _some(named: Sequence[str]) -> str:
     return and_listed([*named[:_NAMED], *more])
 
 
-def _of_classes(ordered: Sequence[Standing]) -> Iterator[str]:
-    """Yield how drives stand among those of their interface, the most common of several."""
+def _of_classes(ordered: Sequence[Standing]) -> str:
+    """Say how drives stand among those of their interface, the most common of several."""
     drives = {
         place.shown.style.short: place.shown.style.interface for each in ordered for place in each.ranked
     }
     found = [each for each in drives.values() if each]
-    if len(set(found)) > 1 and (led := _led(ordered, max(found, key=found.count))):
-        yield led
+    return _led(ordered, max(found, key=found.count)) if len(set(found)) > 1 else ""
 
 
-def _without_order(found: Sequence[Standing], runs: Sequence[Shown]) -> str:
+def _without_order(found: Sequence[Standing], names: Sequence[str], runs: Sequence[Shown]) -> str:
     """Say which figures of several drives have no order, or no value, and why."""
     reasons: dict[str, list[str]] = {}
     for standing in found:
@@ -404,24 +408,22 @@ def _without_order(found: Sequence[Standing], runs: Sequence[Shown]) -> str:
             reasons.setdefault(why, []).append(_words(standing))
     placed = {standing.name for standing in found}
     for name, own in withheld(runs).items():
-        if name not in placed and name in top_figures():
+        if name in names and name not in placed:
             why = labels(each for _, figure in own for each in figure.unfit("ranking"))
-            title = title_of(own[0][0].run.manifest.method.title, own[0][1])
-            reasons.setdefault(why, []).append(title[:1].lower() + title[1:])
+            shown, figure = own[0]
+            reasons.setdefault(why, []).append(_in_words(shown.run.manifest.method.title, figure))
     parts = [f"{_some(own)} ({why})" for why, own in reasons.items()]
     return f"No order yet in {and_listed(parts)}." if parts else ""
 
 
 def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
     """Yield what one drive does, how that keeps its ratings, and what is unproven."""
-    fit = [(each, place) for each in found for place in each.places[:1] if not place.unfit]
-    values = [f"{_words(each)} {place.marked}" for each, place in fit]
-    if values:
+    own = [(each, each.places[0]) for each in found]
+    if values := [f"{_words(each)} {place.marked}" for each, place in own if not place.unfit]:
         yield f"{_sentence(and_listed(values[:_NAMED]))}."
-    if rated := next(iter(against(entries(runs)[0])), ""):
-        yield f"{_sentence(rated)}."
-    unfit = [(each, place) for each in found for place in each.places[:1] if place.unfit]
-    if unfit:
+    if any(place.rated is not None for _, place in own):
+        yield from (f"{_sentence(each)}." for each in islice(against(entries(runs)[0]), 1))
+    if unfit := [(each, place) for each, place in own if place.unfit]:
         why = labels(each for _, place in unfit for each in place.figure.unfit("ranking"))
         yield f"{_sentence(_some([_words(each) for each, _ in unfit]))}: {why}."
 
@@ -435,10 +437,11 @@ def _passed(above: set[str], runs: Sequence[Shown]) -> str:
             how = {True: "passed by", False: "failed by", None: "not judged of"}[result.passed]
             judged.setdefault(title, {}).setdefault(how, []).append(shown.style.short)
     parts = (
-        f"{title}: {'; '.join(f'{how} {and_listed(drives)}' for how, drives in verdicts.items())}"
+        f"{title}: {', '.join(f'{how} {and_listed(drives)}' for how, drives in verdicts.items())}"
         for title, verdicts in judged.items()
     )
-    return "".join(f"{_sentence(part)}. " for part in parts).rstrip()
+    whole = "; ".join(parts)
+    return f"{_sentence(whole)}." if whole else ""
 
 
 def _sentence(text: str) -> str:
