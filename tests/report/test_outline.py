@@ -51,6 +51,7 @@ text = "A sentence."
 method = "peak-sequential-read"
 begins = "written"
 chapter = "Second <b>"
+inferred = ["depths"]
 set = {{ fill = true, depths = [1, 2], seconds = 0.2, ramp_seconds = 0 }}
 
 [[drive]]
@@ -181,6 +182,13 @@ def test_steps_of_one_kind_stand_once_and_those_that_differ_by_their_seeds_alone
     steps = [step(0, 7, depth=1), step(1, 8, depth=2), step(2, 9, depth=1), step(3, 9, depth=1, think=2)]
     found = [[[one.ordinal for one in alike] for alike in kind] for kind in _of_one_kind(steps)]
     assert found == [[[0, 2], [1]], [[3]]]
+
+
+def test_what_is_inferred_stands_with_how_it_was_measured(written: Path) -> None:
+    html = written.read_text()
+    section = html[html.index('<section id="peak-sequential-read"') :].partition("</section>")[0]
+    assert "depths of peak-sequential-read" in section.partition("How it was measured")[2]
+    assert html.count("depths of peak-sequential-read") == 1
 
 
 def test_the_top_names_who_leads(compared: Path, written: Path) -> None:

@@ -173,7 +173,10 @@ def _chapters(found: Sequence[tuple[Section, Sequence[Shown]]], review: Document
         parts = list(each["parts"])
         own.sort(key=lambda one: _first(one[1], parts))
         if own:
-            sections = tuple(_ordered(section, each["charts"]) for section, _ in own)
+            first, *others = (_ordered(section, each["charts"]) for section, _ in own)
+            # What the published text does not give; earlier versions have it in the chapter's own text.
+            first = replace(first, measured=(*first.measured, *each.get("inferred", ())))
+            sections = (first, *others)
             chapters.append(Chapter(f"chapter-{number + 1}", each["title"], each["text"], sections))
     rest = tuple(section for section, _ in left)
     return (*chapters, Chapter("", "", "", rest)) if rest else tuple(chapters)

@@ -204,15 +204,16 @@ class Declaration(Frozen):
                 "text": each.text or "",
                 "charts": list(each.charts),
                 "parts": [],
+                "inferred": [],
             }
             for each in self.chapter
         }
         for part in self.part:
             if part.chapter is not None:
-                blank = {"title": part.chapter, "text": "", "charts": [], "parts": []}
+                blank = {"title": part.chapter, "text": "", "charts": [], "parts": [], "inferred": []}
                 chapter = chapters.setdefault(part.chapter, blank)
                 chapter["parts"].append(part.label)
-                chapter["text"] = " ".join(filter(None, (chapter["text"], inferred_of(part))))
+                chapter["inferred"] += filter(None, [inferred_of(part)])
         return {
             "chapters": list(chapters.values()),
             "tiles": list(self.tiles),
