@@ -182,7 +182,7 @@ def test_what_leads_a_page_are_figures_and_findings(
     shorter = [each for each in manifest.departures if each.code.startswith("parameter-")]
     assert len(shorter) > 1 and manifest.warnings, "the scene is a run with much to mind"
     text = html(folder)
-    chart, banner = text.index('class="top-chart"'), text.index('class="banner')
+    chart, banner = text.index('class="top-chart'), text.index('class="banner')
     assert chart < banner < text.index("<h2>")
     assert shown.count("quick: ") == 1, "one sentence, not a line for each"
     assert all(each.what in shown for each in shorter)
