@@ -21,7 +21,9 @@ that a figure, a rank or an exit status is another (`NEVER`).
 from __future__ import annotations
 
 import argparse
+import base64
 import difflib
+import gzip
 import json
 import os
 import re
@@ -383,7 +385,7 @@ class Body(HTMLParser):
         """Open a part, and keep what its mark says."""
         own = dict(attrs)
         if tag in ("script", "style"):
-            self._script = own.get("id") if own.get("type") == "application/json" else ""
+            self._script = own.get("id") if own.get("type") == "application/gzip" else ""
             return
         self._part["marks"].append(" ".join([tag, *(f"{name}={value}" for name, value in attrs)]))
         if tag not in ("meta", "link", "br", "img", "input", "hr", "col", "wbr", "source"):
@@ -403,7 +405,7 @@ class Body(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Keep a text, or the data of a script."""
         if self._script:
-            self.data[self._script] = json.loads(data)
+            self.data[self._script] = json.loads(gzip.decompress(base64.b64decode(data)))
         elif self._script is None and data.strip():
             self._part["texts"].append(" ".join(data.split()))
 

@@ -149,10 +149,7 @@ def test_a_result_of_its_own_is_read_and_shown_everywhere(brought: Brought, tmp_
     tell(environment, "report", str(run), "-o", str(tmp_path / "page.html"))
     page = Page.of((tmp_path / "page.html").read_text())
     assert said in page.text and {"at rest", "after writes", latency_text(means["at rest"])} <= page.cells
-    (data,) = (
-        json.loads(text) for kind, text in page.scripts if kind == "application/json" and '"charts"' in text
-    )
-    (view,) = data["charts"]["after-writes-means"]["views"]
+    (view,) = page.data["charts"]["after-writes-means"]["views"]
     assert [group["bars"][0]["value"] for group in view["groups"]] == list(means.values())
 
 

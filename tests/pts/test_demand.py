@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ import pytest
 from methods.on_simulated import run
 from methods.quick_runs import QuickResult
 from methods.test_client_methods import assert_inside_its_plan
+from report.reading import Page
 from ssdlab import _core
 from ssdlab.analysis.demand import Chosen, Demand, choose, unwritten_reads
 from ssdlab.drives import open_drive
@@ -406,7 +406,7 @@ def test_every_page_of_the_specification_is_there(short: RunFolder) -> None:
     numbered = [number for number in range(1, 20) if f"<h3>P{number}: " in html]
     assert numbered == list(range(1, last + 1))
     assert html.count(", MRT ") >= 3
-    data = json.loads(html.partition('id="page-data">')[2].partition("</script>")[0])
+    data = Page.of(html).data
     highest = data["charts"][f"pts-{result.test}-p7"]["views"][0]["lines"]
     assert [line["name"] for line in highest] == ["TC1", "TC4", "TC32"]
 

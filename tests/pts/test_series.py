@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 from methods.on_simulated import run
+from report.reading import Page
 from ssdlab.analysis.records import FIVE_NINES, by_record
 from ssdlab.analysis.recovery import recovery_s
 from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
@@ -463,7 +463,7 @@ def test_a_run_gives_a_verdict_within_its_plan(short: RunFolder) -> None:
 def test_every_page_of_the_specification_is_there_with_its_header(short: RunFolder) -> None:
     name = short.manifest.method.name
     html = page.render([source.read_run(short.path)])
-    data = json.loads(html.partition('id="page-data">')[2].partition("</script>")[0])
+    data = Page.of(html).data
     drawn = [key.removeprefix(f"{name}-") for key in data["charts"] if key.startswith(name)]
     assert tuple(drawn) == PAGES[name]
     total = len(PAGES[name])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import Any
 
 
 def untied(html: str) -> str:
@@ -21,7 +25,7 @@ class Page(HTMLParser):
     """Every `src`, `href` and the like."""
     policy: str = ""
     scripts: list[tuple[str, str]] = field(default_factory=list)
-    """Type (or nothing) and text of every script element."""
+    """Type (or nothing) and text of every script element, unpacked."""
     tags: list[str] = field(default_factory=list)
     text: str = ""
 
@@ -36,6 +40,11 @@ class Page(HTMLParser):
         page.feed(html)
         page.close()
         return page
+
+    @property
+    def data(self) -> Any:
+        """What the charts of the page are drawn from."""
+        return next(held for kind, text in self.scripts if kind and "charts" in (held := json.loads(text)))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
@@ -62,7 +71,9 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         data = untied(data)
-        if self._script is not None:
+        if self._script == "application/gzip":
+            self.scripts[-1] = (self._script, gzip.decompress(base64.b64decode(data)).decode())
+        elif self._script is not None:
             self.scripts[-1] = (self._script, self.scripts[-1][1] + data)
         else:
             self.text += data

@@ -11,6 +11,7 @@ import pytest
 
 from methods.on_simulated import run
 from report.browser import Browser
+from report.reading import Page
 from ssdlab.methods.consistency.result import ConsistencyResult
 from ssdlab.report import page, source
 from ssdlab.results import tables
@@ -112,7 +113,7 @@ def test_what_was_not_run_is_said_and_nothing_is_drawn(web_browser: Browser, bui
     web_browser.drawn()
     press(web_browser, "whole", "view", 1)
     press(web_browser, "whole", "variant", 1)
-    charts = json.loads(web_browser.run("document.getElementById('page-data').textContent"))["charts"]
+    charts = Page.of(built.read_text()).data["charts"]
     choice = charts["consistency-whole"]["choices"][3]
     assert choice == {"label": "Fir, 25 % spare", "tracks": [], "absent": "not run"}
     assert web_browser.complaints == []
@@ -121,7 +122,7 @@ def test_what_was_not_run_is_said_and_nothing_is_drawn(web_browser: Browser, bui
 def test_each_graph_begins_where_it_says(web_browser: Browser, built: Path) -> None:
     web_browser.open(built)
     web_browser.drawn()
-    charts = json.loads(web_browser.run("document.getElementById('page-data').textContent"))["charts"]
+    charts = Page.of(built.read_text()).data["charts"]
     windows = [charts[f"consistency-{graph}"]["window_s"] for graph in GRAPHS]
     assert windows == [[0.0, 2000.0], [1400.0, 2000.0], [700.0, 2000.0]]
     scales = [

@@ -102,7 +102,7 @@ class Tables(HTMLParser):
         elif tag == "tr":
             self._row = []
         elif tag in ("td", "th") and self._row is not None:
-            numeric = tag == "td" and "n" in (found.get("class") or "").split()
+            numeric = tag == "td" and ("data-value" in found or found.get("class") == "n")
             self._row.append(Cell(value=found.get("data-value"), numeric=numeric))
             self._at = tag
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+from ssdlab.report.charts import packed
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_results.py"
 
@@ -150,16 +153,22 @@ def test_a_line_without_reason_or_sense_is_refused(script: ModuleType, line: str
     assert refused.value.code == 2
 
 
+DATA = {
+    "run-0": {"run_id": "first"},
+    "run-1": {"run_id": "second"},
+    "page-data": {
+        "charts": {"chart": {"views": [{"label": "IOPS", "lines": [{"run": 1, "points": [[1, 2]]}]}]}},
+        "heads": {"chart": {"notes": [{"runs": [0, 1], "text": "state not shown"}]}},
+    },
+}
 PAGE = """
 <main><h1>Title</h1><section id="reads"><p class="value unshown" data-run="1">5 IOPS</p>
 <figure id="chart"><figcaption>Reads</figcaption><br></figure><p>after</p></section></main>
-<script type="application/json" id="run-0">{"run_id": "first"}</script>
-<script type="application/json" id="run-1">{"run_id": "second"}</script>
-<script type="application/json" id="page-data">
-{"charts": {"chart": {"views": [{"label": "IOPS", "lines": [{"run": 1, "points": [[1, 2]]}]}]}},
- "heads": {"chart": {"notes": [{"runs": [0, 1], "text": "state not shown"}]}}}</script>
 <script>let code = "ignored"</script>
-"""
+""" + "".join(
+    f'<script type="application/gzip" id="{name}">{packed(json.dumps(held).encode())}</script>'
+    for name, held in DATA.items()
+)
 
 
 def test_a_page_is_its_sections_and_charts_with_runs_by_name(script: ModuleType) -> None:

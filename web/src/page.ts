@@ -4,9 +4,11 @@ import { followAddress, holdAnchor } from "./address";
 import { save } from "./downloads";
 import { Figure } from "./figure";
 import type { Page } from "./spec";
+import { inflated } from "./unpack";
 
-function data<T>(id: string): T {
-  return JSON.parse(document.getElementById(id)?.textContent ?? "null") as T;
+/** What a script element of the page holds, as JSON. */
+async function json(id: string): Promise<string> {
+  return new TextDecoder().decode(await inflated(document.getElementById(id)?.textContent ?? ""));
 }
 
 /** Width of a chart on paper, in CSS pixels: one column of A4 or Letter inside their margins. */
@@ -34,8 +36,8 @@ async function prepareAll(all: Figure[]): Promise<void> {
   for (const figure of all.filter(({ folded }) => !folded)) await figure.prepare();
 }
 
-function start(): void {
-  const all = figures(data<Page>("page-data"));
+async function start(): Promise<void> {
+  const all = figures(JSON.parse(await json("page-data")) as Page);
   const redraw = (width?: number) => {
     for (const figure of all) if (figure.drawn) figure.draw(width);
   };
@@ -69,11 +71,10 @@ function start(): void {
   });
 
   for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-run-json]")) {
-    button.addEventListener("click", () => {
-      const text = document.getElementById(button.dataset["runJson"] ?? "")?.textContent ?? "";
-      save(new Blob([text], { type: "application/json" }), button.dataset["file"] ?? "run.json");
+    button.addEventListener("click", async () => {
+      save(new Blob([await json(button.dataset["runJson"] ?? "")], { type: "application/json" }), button.dataset["file"] ?? "run.json");
     });
   }
 }
 
-start();
+void start();

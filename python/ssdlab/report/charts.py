@@ -41,6 +41,11 @@ class RunStyle:
     link_mb_s: float | None = None
     """What that carries in one direction."""
 
+    @property
+    def symbol(self) -> str:
+        """Id of its marker within the page, which draws each once."""
+        return f"marker-{self.colour}-{self.shape}{'-hollow' if self.hollow else ''}"
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -420,8 +425,12 @@ def pack(values: npt.NDArray[Any], finest: float) -> tuple[str, float]:
     while column.size and column.max() / unit > LARGEST:
         unit *= 10
     planes = np.rint(column / unit).astype("<u4").view(np.uint8).reshape(-1, 4).T
-    # A fixed time stamp: equal runs give equal pages.
-    return base64.b64encode(gzip.compress(planes.tobytes(), mtime=0)).decode("ascii"), unit
+    return packed(planes.tobytes()), unit
+
+
+def packed(raw: bytes) -> str:
+    """Return bytes compressed with gzip, in base64; without a time stamp: equal runs give equal pages."""
+    return base64.b64encode(gzip.compress(raw, mtime=0)).decode("ascii")
 
 
 def unpack(packed: str, unit: float) -> npt.NDArray[np.float64]:

@@ -6,14 +6,14 @@ import base64
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from ssdlab.host.output_files import OutputFile
 from ssdlab.model.units import counted
 from ssdlab.report.body import body_of, placed_of, single_runs
-from ssdlab.report.charts import Page, plain
+from ssdlab.report.charts import Page, packed, plain
 from ssdlab.report.edition import PLAIN, Edition, check_names
 from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from ssdlab.host.documents import Document
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.outline import Outline
     from ssdlab.report.sections.claims import Judged
@@ -122,8 +121,8 @@ def assembled(
         policy=_policy(script),
         style=Markup(_static("report.css").replace("</", "<\\/")),
         script=Markup(script),
-        data=_script_json(plain(data)),
-        whole=[_script_json(_whole(one)) for one in placed] if complete and not printed else [],
+        data=packed(json.dumps(plain(data), ensure_ascii=False, allow_nan=False).encode()),
+        whole=[_whole(one) for one in placed] if complete and not printed else [],
     )
 
 
@@ -158,15 +157,9 @@ def _policy(script: str) -> str:
     return "; ".join(parts)
 
 
-def _script_json(data: Any) -> Markup:  # noqa: ANN401 - whatever JSON holds
-    """JSON inside a script element: `<` is written as an escape, so that no text can end the element."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Markup(text.replace("<", "\\u003c"))
-
-
-def _whole(one: Shown) -> Document:
-    """Return the whole run as it is offered for download: the manifest with its Result."""
-    return one.run.manifest.model_dump(mode="json", by_alias=True)
+def _whole(one: Shown) -> str:
+    """Return the whole run as it is offered for download, the manifest with its Result, packed: a sixth."""
+    return packed(one.run.manifest.model_dump_json(by_alias=True).encode())
 
 
 def marked(runs: Sequence[Reported], claims: Sequence[UserClaim]) -> tuple[Judged, ...]:
