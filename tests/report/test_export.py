@@ -109,6 +109,27 @@ def test_rows_and_buckets_add_up_to_what_was_measured(runs: list[RunFolder], boo
     assert measured > 20
 
 
+def test_a_step_is_what_it_measured(runs: list[RunFolder], book: Any) -> None:
+    rows, power = sheet(book, "steps"), sheet(book, "power")
+    told = {(each["run"], each["step"], each["direction"]): each for each in rows}
+    expected = {
+        (run.path.name, step.ordinal + 1, direction): (step.result.measurement[direction], step.measured)
+        for run in runs
+        for step in run.steps()
+        if step.result.measurement is not None
+        for direction in step.measured.sides
+    }
+    assert told.keys() == expected.keys() and len(told) == len(rows)
+    for key, (side, summary) in expected.items():
+        row = told[key]
+        assert (row["ios"], row["bytes"]) == (side["ios"], side["bytes"])
+        assert row["response_p99_ns"] == side["response_ns"]["p99"]
+        assert row["service_mean_ns"] == pytest.approx(side["service_ns"]["mean"])
+        assert row["mean_w"] == pytest.approx(summary.mean_w)
+        seconds = [each for each in power if (each["run"], each["step"]) == key[:2]]
+        assert seconds and {each["step_label"] for each in seconds} == {row["step_label"]}
+
+
 def test_times_are_seconds_of_the_step(runs: list[RunFolder], book: Any) -> None:
     run = runs[0]
     step = next(step for step in run.steps() if step.result.measurement is not None)

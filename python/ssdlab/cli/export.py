@@ -18,7 +18,8 @@ SCHEMA = "ssdlab.export/1"
 def export(
     *runs: RunName,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    table: Literal["figures", "runs", "qualifiers", "series", "histograms"] | None = None,
+    table: Literal["figures", "runs", "qualifiers", "steps", "series", "histograms", "power", "telemetry"]
+    | None = None,
     library: Path | None = None,
     json: bool = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""What is exported of runs, as tables: figures by drive, runs, qualifiers, interval rows and histograms.
+"""What is exported of runs, as tables: figures by drive, runs, steps, interval rows, histograms, power.
 
 Values are as they are stored, in base units; the unit is a column of its own, or the end of the heading.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from ssdlab.model.printable import styled
+from ssdlab.model.summary import PERCENTILES
 from ssdlab.report.body import placed_of
 from ssdlab.report.runs import review_of
 from ssdlab.report.source import is_unended
@@ -19,20 +20,34 @@ from ssdlab.results import tables
 from ssdlab.results.qualifiers import CATALOGUE, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from ssdlab.report.runs import Shown
-    from ssdlab.report.source import Reported
+    from ssdlab.report.source import Reported, Run
     from ssdlab.results.metric import Metric
 
-SheetName = Literal["figures", "runs", "qualifiers", "series", "histograms"]
+    _Maker = Callable[[Sequence[Shown]], Iterator["Column"]]
+
+SheetName = Literal["figures", "runs", "qualifiers", "steps", "series", "histograms", "power", "telemetry"]
 NAMES: tuple[SheetName, ...] = get_args(SheetName)
 _RUN = {"run": "VARCHAR", "drive": "VARCHAR", "step": "INTEGER", "step_label": "VARCHAR"}
-_TIMES = ("start_ns", "end_ns")
+_TIMES = ("start_ns", "end_ns", "at_ns")
+_QUANTILES = ("min", "mean", *PERCENTILES, "max")
 _SERIES = {name: kind for name, kind in tables.SERIES_COLUMNS.items() if name != "ordinal"}
 _HISTOGRAMS = {name: kind for name, kind in tables.HIST_COLUMNS.items() if name not in ("ordinal", "row")}
+_POWER = {name: tables.POWER_COLUMNS[name] for name in ("attempt", "end_ns", "mean_w")}
+_TELEMETRY = {name: kind for name, kind in tables.TELEMETRY_COLUMNS.items() if name != "ordinal"}
+
+
+def _in_seconds(columns: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name.replace("_ns", "_s") if name in _TIMES else name: "DOUBLE" if name in _TIMES else kind
+        for name, kind in columns.items()
+    }
+
+
 FIRST: dict[SheetName, dict[str, str]] = {
     "figures": dict.fromkeys(("method", "name", "label", "unit", "better"), "VARCHAR"),
     "runs": {
@@ -45,14 +60,19 @@ FIRST: dict[SheetName, dict[str, str]] = {
         **dict.fromkeys(("engine", "ssdlab", "parameters"), "VARCHAR"),
     },
     "qualifiers": dict.fromkeys(("label", "sentence", "advice", "forbids", "why"), "VARCHAR"),
-    "series": {
+    "steps": {
         **_RUN,
-        **{
-            name.replace("_ns", "_s") if name in _TIMES else name: "DOUBLE" if name in _TIMES else kind
-            for name, kind in _SERIES.items()
-        },
+        "direction": "VARCHAR",
+        "seconds": "DOUBLE",
+        **dict.fromkeys(("ios", "failed", "bytes"), "BIGINT"),
+        **dict.fromkeys(("iops", "mb_s"), "DOUBLE"),
+        **{f"{clock}_{name}_ns": "DOUBLE" for clock in ("service", "response") for name in _QUANTILES},
+        "mean_w": "DOUBLE",
     },
-    "histograms": {**_RUN, **_HISTOGRAMS},
+    "series": _RUN | _in_seconds(_SERIES),
+    "histograms": _RUN | _HISTOGRAMS,
+    "power": _RUN | _in_seconds(_POWER),
+    "telemetry": _RUN | _in_seconds(_TELEMETRY),
 }
 """Headings of each table, with their SQL types; those of drives stand behind the figures'."""
 
@@ -172,28 +192,67 @@ def _qualifiers(placed: Sequence[Shown]) -> Iterator[Column]:
     )
 
 
-def _series(placed: Sequence[Shown]) -> Iterator[Column]:
-    yield from _of_steps(placed, [one.run.series for one in placed])
-    for name, kind in _SERIES.items():
-        values = np.concatenate([one.run.series[name] for one in placed])
-        if name in _TIMES:
-            yield Column(name.replace("_ns", "_s"), "DOUBLE", values / 1e9)
-        else:
-            yield _plain(name, kind, values)
+def _steps(placed: Sequence[Shown]) -> Iterator[Column]:
+    """Yield what each step measured, a line for each direction; power is of all directions together."""
+    return _columns(
+        "steps",
+        [
+            (
+                one.run.manifest.run_id,
+                one.label,
+                step.ordinal + 1,
+                step.label,
+                direction,
+                summary.counted_s,
+                side.ios,
+                side.failed,
+                side.bytes,
+                summary.iops_of(direction),
+                summary.mb_s_of(direction),
+                *(
+                    _number(times.get(name))
+                    for times in (side.service_ns, side.response_ns)
+                    for name in _QUANTILES
+                ),
+                _number(summary.mean_w),
+            )
+            for one in placed
+            for step in one.run.steps
+            if (summary := step.summary) is not None
+            for direction, side in summary.sides.items()
+        ],
+    )
 
 
-def _histograms(placed: Sequence[Shown]) -> Iterator[Column]:
-    yield from _of_steps(placed, [one.run.hist for one in placed])
-    for name, kind in _HISTOGRAMS.items():
-        yield _plain(name, kind, np.concatenate([one.run.hist[name] for one in placed]))
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
 
 
-_MAKERS: dict[SheetName, Callable[[Sequence[Shown]], Iterator[Column]]] = {
+def _table(of: Callable[[Run], tables.Columns], columns: Mapping[str, str]) -> _Maker:
+    """Return a maker of a table of the run folder, its times in seconds."""
+
+    def made(placed: Sequence[Shown]) -> Iterator[Column]:
+        found = [of(one.run) for one in placed]
+        yield from _of_steps(placed, found)
+        for name, kind in columns.items():
+            values = np.concatenate([each[name] for each in found])
+            if name in _TIMES:
+                yield Column(name.replace("_ns", "_s"), "DOUBLE", values / 1e9)
+            else:
+                yield _plain(name, kind, values)
+
+    return made
+
+
+_MAKERS: dict[SheetName, _Maker] = {
     "figures": _figures,
     "runs": _runs,
     "qualifiers": _qualifiers,
-    "series": _series,
-    "histograms": _histograms,
+    "steps": _steps,
+    "series": _table(lambda run: run.series, _SERIES),
+    "histograms": _table(lambda run: run.hist, _HISTOGRAMS),
+    "power": _table(lambda run: run.power, _POWER),
+    "telemetry": _table(lambda run: run.telemetry, _TELEMETRY),
 }
 
 
