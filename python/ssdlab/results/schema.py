@@ -362,6 +362,11 @@ class Note(Stored):
         return self.day or self.at
 
     @property
+    def date(self) -> str:
+        """Day that it is of."""
+        return self.when[:10]
+
+    @property
     def words(self) -> str:
         """Its text, with the run that it leads to."""
         return self.text if self.run is None else f"{self.text.removesuffix('.')}; see run {self.run}"

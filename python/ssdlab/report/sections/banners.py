@@ -96,10 +96,26 @@ def test_notes(found: Sequence[Banner]) -> str:
 
 
 def with_more(found: Sequence[Banner], more: Mapping[Kind, Sequence[Notice]]) -> tuple[Banner, ...]:
-    """Return banners with notices of what is no run, before those of runs."""
+    """Return banners with notices of what is no run, before those of runs; the same of several is one."""
     had = {banner.kind: banner.notices for banner in found}
-    both = ((kind, (*more.get(kind, ()), *had.get(kind, ()))) for kind in _TITLES)
+    both = ((kind, _once((*more.get(kind, ()), *had.get(kind, ())))) for kind in _TITLES)
     return tuple(Banner(kind, _TITLES[kind], notices) for kind, notices in both if notices)
+
+
+def _once(notices: Iterable[Notice]) -> tuple[Notice, ...]:
+    """Unite notices of the same words: what holds for the whole page holds for each of its runs."""
+    found: dict[tuple[str, str], list[Notice]] = {}
+    for each in notices:
+        found.setdefault((each.what, each.advice), []).append(each)
+    return tuple(
+        replace(
+            own[0],
+            points=tuple(point for each in own for point in each.points)
+            if all(each.points for each in own)
+            else (),
+        )
+        for own in found.values()
+    )
 
 
 def _marks(runs: Sequence[Shown]) -> Iterator[Notice]:
@@ -176,7 +192,7 @@ def _notes(runs: Sequence[Shown]) -> Iterator[Notice]:
     found: dict[tuple[str, str], list[Shown]] = {}
     for shown in runs:
         for note in shown.run.notes:
-            found.setdefault((note.words.removesuffix("."), note.when), []).append(shown)
+            found.setdefault((note.words.removesuffix("."), note.date), []).append(shown)
     for (text, at), own in found.items():
         yield Notice(text, at, _points(runs, [(each, "", "") for each in own]))
 

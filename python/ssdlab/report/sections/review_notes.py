@@ -36,7 +36,7 @@ class _Remark:
     def in_chapter(self) -> str:
         """Return it as a sentence of its chapter."""
         drive = "" if self.shown is None else f", {self.shown.label}"
-        return f"Note of {self.advice[:10]}{drive}: {self.what}."
+        return f"Note of {self.advice}{drive}: {self.what}."
 
 
 def in_chapters(
@@ -100,4 +100,4 @@ def _of_suite(suite: SuiteRun, shown: Shown | None) -> Iterator[_Remark]:
 
 
 def _of_note(note: Note, shown: Shown | None) -> _Remark:
-    return _Remark("note", note.words.removesuffix("."), note.when, note.chapter, shown)
+    return _Remark("note", note.words.removesuffix("."), note.date, note.chapter, shown)
