@@ -13,6 +13,8 @@ from ssdlab.report import source
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.top import top
 from ssdlab.report.standings import standings
+from ssdlab.results.metric import Qualifier
+from ssdlab.results.qualifiers import CATALOGUE
 from ssdlab.results.schema import Metric
 
 
@@ -65,6 +67,25 @@ def test_who_is_level_stands_below_the_bars(make_run: Callable[..., Path]) -> No
     assert foot_of(make_run, 100_000.0, 99_700.0, 50_000.0) == ([1, 1, 3], "N0 and N1 level (within 1 %)")
     assert foot_of(make_run, 100_000.0, 100_000.0) == ([1, 1], "N0 and N1 level (they are equal)")
     assert foot_of(make_run, 100_000.0, 50_000.0) == ([1, 2], "")
+
+
+@pytest.mark.parametrize("codes", [("modelled", "modelled"), ("modelled", None)])
+def test_what_stands_with_all_bars_is_said_once(
+    make_run: Callable[..., Path], codes: tuple[str | None, ...]
+) -> None:
+    runs = []
+    for at, code in enumerate(codes):
+        run = source.read_run(make_run(drive={"id": str(at), "name": f"N{at}", "kind": "block"}))
+        own = (Qualifier(code=code),) if code else ()
+        figure = Metric(
+            name="x_iops", label="x", value=9.0 - at, unit="IOPS", better="higher", qualifiers=own
+        )
+        runs.append(replace(run, result=run.result.model_copy(update={"scalars": (figure,)})))
+    placed = shown(runs)
+    (chart,) = top(placed, standings(placed), ()).charts
+    label = CATALOGUE["modelled"].label
+    said = [chart.foot, *(bar.note for bar in chart.bars)]
+    assert [label in text for text in said] == ([True, False, False] if all(codes) else [False, True, False])
 
 
 @pytest.mark.parametrize(("name", "title"), [("Elm E8", "Elm E8"), ("scratch.img", "scratch.img")])

@@ -32,6 +32,7 @@ _NAMED = 3
 _SAYS_NOTHING = ("IOPS", "throughput")
 """Labels that say no more than the unit."""
 _COUNTED = "I/Os"
+_P99 = "p99"
 _SENTENCES = 3
 
 
@@ -169,13 +170,14 @@ def _chart(
     longest = max((abs(place.value) for place in places), default=0.0)
     units = {cells.of_unit(place.value, place.figure.unit).partition(" ")[2] for place in places}
     (unit,) = units if len(units) == 1 else ("",)
+    shared = _shared(places)
     bars = [
         Bar(
             place.shown,
             place.figure,
             abs(place.value) / longest if longest else 0.0,
             figure_words(place.figure).removesuffix(f" {unit}") if unit else figure_words(place.figure),
-            _note(place.shown, place.figure, medians, alone=len(places) + len(held) == 1),
+            _note(place.shown, place.figure, medians, shared, alone=len(places) + len(held) == 1),
         )
         for place in places
     ]
@@ -189,7 +191,7 @@ def _chart(
         (name,) if places else (),
         "higher" if higher else "lower",
         tuple(bars),
-        "" if standing is None else _foot(standing),
+        ". ".join(filter(None, ("" if standing is None else _foot(standing), _of_all(shared)))),
         link,
     )
 
@@ -199,24 +201,43 @@ def title_of(method: str, figure: Metric) -> str:
     return method if figure.label in (*_SAYS_NOTHING, figure.unit) else f"{method}, {figure.label}"
 
 
-def _note(shown: Shown, figure: Metric, medians: Sequence[Median], *, alone: bool) -> str:
+def _shared(places: Sequence[Place]) -> tuple[str, ...]:
+    """Return what stands with all figures of a chart, or with the p99 beside each: said once below it."""
+    if len(places) < 2 or any(place.unfit for place in places):
+        return ()
+    first, *others = ([each.label for each in place.figure.qualifiers] for place in places)
+    p99s = {_more_of(each, place.figure) for place in places for each in _p99s(place.shown, place.figure)}
+    return (
+        *(label for label in first if all(label in own for own in others)),
+        *(f"{_P99} {more}" for more in p99s if more and len(p99s) == 1),
+    )
+
+
+def _of_all(shared: Sequence[str]) -> str:
+    return f"All: {', '.join(shared)}" if shared else ""
+
+
+def _note(
+    shown: Shown, figure: Metric, medians: Sequence[Median], shared: Sequence[str], *, alone: bool
+) -> str:
     """Return what stands below a bar: what forbids a rank of it before all else; of one alone its rating."""
     rated = ratings.beside(shown, figure) if alone else ()
     if unfit := figure.unfit("ranking"):
         whole = labels((*unfit, *(each for each in figure.qualifiers if each not in unfit)))
         return ", ".join((whole, *rated))
-    own = next((group for group in of_same_steps(shown.run.result.scalars) if _holds(group, figure)), [])
+    own = _beside(shown, figure)
     return ", ".join(
         (
             *_depth(figure, own),
             *(_repeated(each.figure) for each in medians if _is_of(each, shown, figure)),
             *(
-                labelled(f"p99 {figure_words(each)}", _more_of(each, figure))
-                for each in _others(own, figure, "_p99_ns")
+                labelled(f"{_P99} {figure_words(each)}", "" if f"{_P99} {more}" in shared else more)
+                for each in _p99s(shown, figure)
+                for more in (_more_of(each, figure),)
             ),
             *(figure_words(each) for each in own if figure.unit.endswith("/W") and each.unit == "W"),
             *rated,
-            *(each.label for each in figure.qualifiers),
+            *(each.label for each in figure.qualifiers if each.label not in shared),
         )
     )
 
@@ -226,13 +247,17 @@ def _more_of(other: Metric, figure: Metric) -> str:
     return labels(each for each in other.qualifiers if each.code not in figure.codes)
 
 
-def _holds(group: Sequence[Metric], figure: Metric) -> bool:
-    return any(each.name == figure.name for each in group)
+def _beside(shown: Shown, figure: Metric) -> Sequence[Metric]:
+    """Return the figures of the same steps, the figure among them."""
+    groups = of_same_steps(shown.run.result.scalars)
+    return next((own for own in groups if any(each.name == figure.name for each in own)), ())
 
 
-def _others(own: Sequence[Metric], figure: Metric, ending: str) -> list[Metric]:
+def _p99s(shown: Shown, figure: Metric) -> list[Metric]:
+    """Return the p99 of the same steps as a figure of speed."""
     of_speed = figure.better == "higher" and not figure.unit.endswith("/W")
-    return [each for each in own if of_speed and each.name.endswith(ending) and each.value is not None]
+    own = _beside(shown, figure) if of_speed else ()
+    return [each for each in own if each.name.endswith("_p99_ns") and each.value is not None]
 
 
 def _depth(figure: Metric, own: Sequence[Metric]) -> Iterator[str]:
