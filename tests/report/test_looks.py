@@ -115,7 +115,9 @@ def test_the_drives_of_a_review_and_their_variants_are_told_apart() -> None:
     for names in (review, [f"S{at}{variant}" for at in range(16) for variant in ("", ", 10 W")]):
         found = list(looks_of(names).values())
         assert len(set(found)) == len(names) and {shape for _, shape in found} <= set(range(len(SHAPES)))
-        least = min(drives_apart(one[0], other[0]) for one, other in combinations(found, 2) if one[1] == other[1])
+        least = min(
+            drives_apart(one[0], other[0]) for one, other in combinations(found, 2) if one[1] == other[1]
+        )
         assert least >= (20.0 if len(names) <= COLOURS else APART)
 
 

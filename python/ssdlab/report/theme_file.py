@@ -1,0 +1,433 @@
+"""The file of a house style: TOML that sets fonts, a logo, colours and sizes."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from ssdlab.host.documents import open_regular, parse_toml, read_document, user_path, with_name
+from ssdlab.model.errors import LabError, UsageError, of_os
+from ssdlab.model.frozen import Frozen
+from ssdlab.model.limits import EMBEDDED_BYTES
+from ssdlab.report.colours import apart, contrast
+from ssdlab.report.looks import COLOURS, NEAR_BELOW, Palette
+from ssdlab.report.theme import LARGEST, SIZE, SMALLEST, Face, Logo, Mode, Scheme, Theme, default_theme
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pydantic import ValidationInfo, ValidatorFunctionWrapHandler
+
+CONTRAST = 3.0
+"""WCAG 2, 1.4.3 and 1.4.11: the least of large letters and of what is drawn."""
+_HARDLY = 10.0
+"""Of CIEDE2000: any two of our own colours differ by more, to all readers."""
+_TEXT_ON = {"paper": ("text", "muted", "link", "alert"), "shade": ("text",), "alert-paper": ("text", "alert")}
+_ADVICE = "print one to begin with: ssdlab theme"
+_GENERIC = ("serif", "sans-serif", "monospace", "system-ui")
+_TABLE = re.compile(r"^\s*\[\s*([\w-]+)")
+_KEY = re.compile(r"""^\s*["']?([\w-]+)""")
+_FAMILY = r"^\w[\w .+-]{0,63}$"
+"""It stands between quotes in style sheets and attributes, so it has none."""
+
+Colour = Annotated[str, StringConstraints(pattern=r"^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$")]
+Family = Annotated[str, StringConstraints(pattern=_FAMILY)]
+Link = Annotated[str, StringConstraints(pattern=r"""^https?://[^\s<>"'\\]{1,1000}$""")]
+File = Annotated[str, StringConstraints(min_length=1)]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+
+
+class FontText(Frozen):
+    """`[font]` or `[heading_font]`."""
+
+    noun: ClassVar[str] = "key of a font"
+
+    family: Family | None = Field(None, description="name of a font that readers have, without a file")
+    file: File | None = Field(None, description="TrueType or OpenType, embedded; its family is its own name")
+    bold_file: File | None = Field(
+        None, description="the same family in bold; without it regular is thickened"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.family is None) == (self.file is None):
+            raise UsageError("a font has either a family or a file", "give one of them")
+        if self.bold_file and not self.file:
+            raise UsageError(
+                "bold_file is given without file", "give the regular font as file", field="bold_file"
+            )
+        return self
+
+
+class LogoText(Frozen):
+    """`[logo]`."""
+
+    noun: ClassVar[str] = "key of a logo"
+
+    file: File = Field(description="PNG, JPEG, WebP or SVG, embedded")
+    dark_file: File | None = Field(None, description="in its place on dark paper")
+    alt: Line = Field(description="what it says, for who does not see it")
+    link: Link | None = Field(None, description="where it leads to: https://...")
+    height: int = Field(40, ge=12, le=240, description="pixels on the page")
+
+
+class ColoursText(Frozen):
+    """`[light]` or `[dark]`."""
+
+    noun: ClassVar[str] = "colour of a theme"
+
+    paper: Colour | None = Field(None, description="behind all")
+    shade: Colour | None = Field(None, description="behind code, notes and bars")
+    text: Colour | None = Field(None, description="words, and rules above headings")
+    muted: Colour | None = Field(None, description="words that say less")
+    rule: Colour | None = Field(None, description="frames, axes")
+    grid: Colour | None = Field(None, description="lines behind charts and between rows")
+    link: Colour | None = Field(None, description="links")
+    alert: Colour | None = Field(None, description="what to mind")
+    alert_paper: Colour | None = Field(None, description="behind it")
+    drives: tuple[Colour, ...] | None = Field(
+        None, min_length=1, max_length=COLOURS, description="one to eight; fewer repeat with other markers"
+    )
+
+
+class ThemeText(Frozen):
+    """The file."""
+
+    noun: ClassVar[str] = "key of a theme"
+
+    schema_version: Literal["ssdlab.theme/1"] = Field(alias="schema", description="ssdlab.theme/1")
+    mode: Mode = Field("auto", description="light, dark, or auto: as the reader's system")
+    page_width: int | None = Field(None, ge=640, le=2400, description="pixels, at most")
+    chart_height: int | None = Field(None, ge=200, le=1200, description="pixels of a curve on the page")
+    picture_width: int = Field(SIZE[0], ge=SMALLEST, le=LARGEST, description="pixels of a saved picture")
+    picture_height: int = Field(SIZE[1], ge=SMALLEST, le=LARGEST, description="pixels of a saved picture")
+    font: FontText | None = Field(None, description="of text and charts")
+    heading_font: FontText | None = Field(None, description="of headings and titles")
+    logo: LogoText | None = Field(None, description="at the top of the page, in the corner of pictures")
+    light: ColoursText = Field(ColoursText(), description="colours on light paper, and in print")
+    dark: ColoursText = Field(ColoursText(), description="colours on dark paper")
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _in_table(cls, value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+        try:
+            return handler(value)
+        except UsageError as error:
+            error.facts["table"] = info.field_name
+            raise
+
+
+def default_text() -> str:
+    """Return the default as a theme's file, to be changed; what it does not have stands in comments."""
+    look = default_theme()
+    lines = ["# The house style of pages and pictures. Files are named from the folder of this one."]
+    tables = []
+    for name, field in ThemeText.model_fields.items():
+        kind = next(
+            (each for each in (field.annotation, *get_args(field.annotation)) if _is_table(each)), None
+        )
+        if kind is None:
+            value = (
+                field.default if field.default is not None else int(look.light[_css(name)].removesuffix("px"))
+            )
+            value = "ssdlab.theme/1" if name == "schema_version" else value
+            lines.append(_written(field.alias or name, value, field.description))
+            continue
+        own = {"light": look.light, "dark": look.dark}.get(name)
+        tables += ["", f"{'' if own else '# '}[{name}]  # {field.description}"]
+        for key, entry in kind.model_fields.items():
+            if own is None:
+                tables.append("# " + _written(key, entry.get_default() or "...", entry.description))
+            elif key == "drives":
+                drives = [own[f"drive-{at}"] for at in range(COLOURS)]
+                tables.append(_written(key, drives, entry.description))
+            else:
+                tables.append(_written(key, own[_css(key)], entry.description))
+    return "\n".join([*lines, *tables, ""])
+
+
+def read_theme(path: Path) -> Theme:
+    """Read a theme, with the fonts and the logo that it names.
+
+    Parameters
+    ----------
+    path
+        As `user_path` returned it.
+
+    Raises
+    ------
+    UsageError, HostError
+        It cannot be read, or says what it must not; with file and line.
+    """
+    return _Reading(path, read_document(path, "theme", _ADVICE)).theme()
+
+
+class _Reading:
+    """A theme's file while it is read: errors about it name the line."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._text = path, text
+        stored = parse_toml(text, str(path))
+        try:
+            self._given = ThemeText.model_validate(stored)
+        except UsageError as error:
+            item = str(error.facts.get("field") or error.facts.get("given", "")).rpartition(" ")[2]
+            raise self._placed(error, error.facts.pop("table", ""), item) from None
+
+    def theme(self) -> Theme:
+        given, default = self._given, default_theme()
+        faces: dict[Face, None] = {}
+        text = self._family("font", given.font, faces)
+        heading = self._family("heading_font", given.heading_font, faces)
+        look = default.light
+        fonts = {name: ", ".join((*text, look[name])) for name in ("font", "picture-font")}
+        fonts |= {
+            f"{name}heading-font": ", ".join((*heading, fonts[f"{name}font"])) for name in ("", "picture-")
+        }
+        sizes = {"page-width": given.page_width, "chart-height": given.chart_height}
+        own = fonts | {name: f"{pixels}px" for name, pixels in sizes.items() if pixels is not None}
+        count = self._count()
+        theme = Theme(
+            given.mode,
+            {**look} | own | self._colours(given.light, default.light, count),
+            {**default.dark} | self._colours(given.dark, default.dark, count),
+            (given.picture_width, given.picture_height),
+            tuple(faces),
+            self._logo(given.logo),
+        )
+        return self._judged(theme, count)
+
+    def _count(self) -> int:
+        """Return how many colours drives have, the same on light and on dark paper."""
+        light, dark = self._given.light.drives, self._given.dark.drives
+        if light and dark and len(light) != len(dark):
+            raise self._error(
+                "dark",
+                "drives",
+                f"drives are {len(dark)} colours on dark paper and {len(light)} on light",
+                "give as many, in the same order: a drive keeps its place",
+            )
+        return len(light or dark or range(COLOURS))
+
+    def _colours(self, given: ColoursText, default: Mapping[str, str], count: int) -> dict[str, str]:
+        own = given.model_dump(exclude_none=True, exclude={"drives"})
+        drives = given.drives or [default[f"drive-{at}"] for at in range(count)]
+        # A variable that is `initial` has no value: of fewer colours there are no more.
+        every = [*drives, *["initial"] * (COLOURS - count)]
+        return {_css(name): value for name, value in own.items()} | {
+            f"drive-{at}": value for at, value in enumerate(every)
+        }
+
+    def _judged(self, theme: Theme, count: int) -> Theme:
+        """Refuse words that cannot be read, and remark on drives that hardly stand out.
+
+        A pale bar still has its name, its value and its place; a pale word has nothing.
+        """
+        remarks: list[str] = []
+        near: set[tuple[int, int]] = set()
+        for scheme in theme.schemes:
+            look = theme.look(scheme)
+            self._check_words(scheme, look)
+            where, paper = self._where(scheme, "drives"), look["paper"]
+            drives = [look[f"drive-{at}"] for at in range(count)]
+            if pale := {each: ratio for each in drives if (ratio := contrast(each, paper)) < CONTRAST}:
+                remarks.append(
+                    f"{where}{', '.join(pale)} hardly stand out from the {scheme} paper {paper}: "
+                    f"{min(pale.values()):.1f} to 1, where charts need {CONTRAST:g} to 1"
+                )
+            unlike = {pair: apart(*(drives[at] for at in pair)) for pair in combinations(range(count), 2)}
+            near |= {pair for pair, by in unlike.items() if by < NEAR_BELOW}
+            if alike := [
+                f"{drives[one]} and {drives[two]}" for (one, two), by in unlike.items() if by < _HARDLY
+            ]:
+                remarks.append(
+                    f"{where}some readers do not tell {', '.join(alike)} apart: only the markers differ"
+                )
+        own = self._given.light.drives or self._given.dark.drives
+        palette = Palette(count, frozenset(near)) if own else theme.palette
+        return replace(theme, palette=palette, remarks=tuple(remarks))
+
+    def _check_words(self, scheme: Scheme, look: Mapping[str, str]) -> None:
+        given = getattr(self._given, scheme).model_fields_set
+        for behind, words in _TEXT_ON.items():
+            for name in words:
+                if (ratio := contrast(look[name], look[behind])) < CONTRAST:
+                    raise self._error(
+                        scheme,
+                        name if name in given else behind.replace("-", "_"),
+                        f"{name} {look[name]} on {behind} {look[behind]} has a contrast of {ratio:.1f} to 1",
+                        f"make them less alike: words need {CONTRAST:g} to 1 at least",
+                    )
+
+    def _family(self, table: str, given: FontText | None, faces: dict[Face, None]) -> tuple[str, ...]:
+        """Return the name that a font is asked for by, as a style sheet has it; () for none."""
+        if given is None:
+            return ()
+        if given.family is not None:
+            return (given.family if given.family in _GENERIC else f"'{given.family}'",)
+        family = ""
+        for key, bold in (("file", False), ("bold_file", True)):
+            if (name := getattr(given, key)) is None:
+                continue
+            path, content = self._file(table, key, name, "font")
+            own = _family_of(content)
+            if own is None:
+                raise self._error(
+                    table,
+                    key,
+                    f"{path} is no TrueType or OpenType font",
+                    "give a .ttf or .otf file; a WOFF2 becomes one by: fonttools ttLib.woff2 decompress FILE",
+                )
+            if re.search(_FAMILY, own) is None:
+                raise self._error(
+                    table, key, f"{path} has no name that a page can ask for: {own!r}", "give another font"
+                )
+            if family and own != family:
+                raise self._error(
+                    table,
+                    key,
+                    f"{path} is of the family {own}, and not of {family}",
+                    "give that family's bold",
+                )
+            family = own
+            faces[Face(family, bold, path, content)] = None
+        return (f"'{family}'",)
+
+    def _logo(self, given: LogoText | None) -> Logo | None:
+        if given is None:
+            return None
+        light = self._image("file", given.file)
+        dark = light if given.dark_file is None else self._image("dark_file", given.dark_file)
+        return Logo(light, dark, given.alt, given.link or "", given.height)
+
+    def _image(self, key: str, name: str) -> str:
+        path, content = self._file("logo", key, name, "logo")
+        kind = image_kind(content)
+        if kind is None:
+            raise self._error(
+                "logo",
+                key,
+                f"{path} is no PNG, JPEG, WebP or SVG",
+                "give a picture; of SVG a plain one, without entities",
+            )
+        return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+
+    def _file(self, table: str, key: str, name: str, noun: str) -> tuple[Path, bytes]:
+        """Return path and content of a file that the theme names, from its own folder."""
+        try:
+            path = self._path.parent / user_path(name)
+            with open_regular(path, noun) as file:
+                content = file.read(EMBEDDED_BYTES + 1)
+        except OSError as error:
+            found = of_os(error, f"cannot read the {noun} {path}", "name it from the folder of the theme")
+            raise self._placed(found, table, key) from error
+        except UsageError as error:
+            raise self._placed(error, table, key) from None
+        if len(content) > EMBEDDED_BYTES:
+            raise self._error(
+                table,
+                key,
+                f"the {noun} {path} is larger than {EMBEDDED_BYTES >> 20} MiB, and every page would hold it",
+                "make it smaller: a font of fewer letters, a picture of fewer pixels",
+            )
+        return path, content
+
+    def _error(self, table: str, key: str, what: str, advice: str) -> LabError:
+        return self._placed(UsageError(what, advice, field=f"{table}.{key}"), table, key)
+
+    def _placed(self, error: LabError, table: str, key: str) -> LabError:
+        if line := self._line(table, key, str(error.facts.get("given", ""))):
+            error.what = f"line {line}: {error.what}"
+            error.facts["line"] = line
+        return with_name(error, self._path)
+
+    def _where(self, table: str, key: str) -> str:
+        line = self._line(table, key)
+        return f"{self._path}: line {line}: " if line else f"{self._path}: "
+
+    def _line(self, table: str, key: str, given: str = "") -> int:
+        """Return the line of a key, or of its table where that has it on no line of its own; 0: neither."""
+        lines = self._text.splitlines()
+        within, found = "", 0
+        for number, line in enumerate(lines, 1):
+            if head := _TABLE.match(line):
+                within = head[1]
+                found = found or (number if within == (table or key) else 0)
+            elif name := _KEY.match(line):
+                if (within, name[1]) == (table, key):
+                    found = number
+                    break
+                found = found or (number if not within and name[1] == table else 0)
+        # One of a list that takes several lines.
+        rest = lines[found - 1 : found + 2 * COLOURS] if found and given.strip("'") else []
+        return next((found + at for at, line in enumerate(rest) if given.strip("'") in line), found)
+
+
+def image_kind(content: bytes) -> str | None:
+    """Return what kind of picture a file is by its bytes, as its media type ends; None: none of ours."""
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "png"
+    if content.startswith(b"\xff\xd8\xff"):
+        return "jpeg"
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "webp"
+    if b"<!ENTITY" in content:  # which may be of any length once they are put in
+        return None
+    from xml.etree import ElementTree
+
+    try:
+        root = ElementTree.fromstring(content)
+    except (ElementTree.ParseError, LookupError, ValueError):
+        return None
+    return "svg+xml" if root.tag == "{http://www.w3.org/2000/svg}svg" else None
+
+
+def _family_of(content: bytes) -> str | None:
+    """Return the family of a font by its name table (OpenType 1.9, `name`); None: it is no font.
+
+    The typographic family comes before that of four styles, as whoever draws pictures looks for it.
+    """
+    if content[:4] not in (b"\0\1\0\0", b"OTTO", b"true"):
+        return None
+    try:
+        names = dict(_names(content))
+    except (struct.error, KeyError, UnicodeDecodeError):
+        return None
+    return names.get(16) or names.get(1)
+
+
+def _names(content: bytes) -> Iterator[tuple[int, str]]:
+    """Yield the names of a font that are in Unicode, the English ones last."""
+    (count,) = struct.unpack_from(">H", content, 4)
+    records = (struct.unpack_from(">4s4xII", content, 12 + 16 * at) for at in range(count))
+    tables = {tag: (start, length) for tag, start, length in records}
+    if b"cmap" not in tables or not {b"glyf", b"CFF ", b"CFF2"} & tables.keys():
+        return
+    start, _ = tables[b"name"]
+    found, strings = struct.unpack_from(">HH", content, start + 2)
+    entries = [struct.unpack_from(">6H", content, start + 6 + 12 * at) for at in range(found)]
+    for platform, _, _, name, length, offset in sorted(entries, key=lambda each: each[2] == 0x409):
+        if platform in (0, 3):
+            at = start + strings + offset
+            yield name, content[at : at + length].decode("utf-16-be")
+
+
+def _css(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _is_table(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Frozen)
+
+
+def _written(key: str, value: object, description: str | None) -> str:
+    """Return a line of TOML with what it means."""
+    quoted = f'"{value}"' if isinstance(value, str) else str(value).replace("'", '"')
+    return f"{key} = {quoted}  # {description}"
