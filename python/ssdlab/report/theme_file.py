@@ -34,6 +34,7 @@ _ADVICE = "print one to begin with: ssdlab theme"
 _GENERIC = ("serif", "sans-serif", "monospace", "system-ui")
 _TABLE = re.compile(r"^\s*\[\s*([\w-]+)")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)""")
+_WORDS = re.compile(rb"<(?:\w+:)?text\b")
 _FAMILY = r"^\w[\w .+-]{0,63}$"
 """It stands between quotes in style sheets and attributes, so it has none."""
 
@@ -174,6 +175,7 @@ class _Reading:
 
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._text = path, text
+        self._remarks: list[str] = []
         stored = parse_toml(text, str(path))
         try:
             self._given = ThemeText.model_validate(stored)
@@ -230,7 +232,6 @@ class _Reading:
 
         A pale bar still has its name, its value and its place; a pale word has nothing.
         """
-        remarks: list[str] = []
         near: set[tuple[int, int]] = set()
         for scheme in theme.schemes:
             look = theme.look(scheme)
@@ -238,7 +239,7 @@ class _Reading:
             where, paper = self._where(scheme, "drives"), look["paper"]
             drives = [look[f"drive-{at}"] for at in range(count)]
             if pale := {each: ratio for each in drives if (ratio := contrast(each, paper)) < CONTRAST}:
-                remarks.append(
+                self._remarks.append(
                     f"{where}{', '.join(pale)} hardly stand out from the {scheme} paper {paper}: "
                     f"{min(pale.values()):.1f} to 1, where charts need {CONTRAST:g} to 1"
                 )
@@ -247,12 +248,12 @@ class _Reading:
             if alike := [
                 f"{drives[one]} and {drives[two]}" for (one, two), by in unlike.items() if by < _HARDLY
             ]:
-                remarks.append(
+                self._remarks.append(
                     f"{where}some readers do not tell {', '.join(alike)} apart: only the markers differ"
                 )
         own = self._given.light.drives or self._given.dark.drives
         palette = Palette(count, frozenset(near)) if own else theme.palette
-        return replace(theme, palette=palette, remarks=tuple(remarks))
+        return replace(theme, palette=palette, remarks=tuple(self._remarks))
 
     def _check_words(self, scheme: Scheme, look: Mapping[str, str]) -> None:
         given = getattr(self._given, scheme).model_fields_set
@@ -316,6 +317,11 @@ class _Reading:
                 key,
                 f"{path} is no PNG, JPEG, WebP or SVG",
                 "give a picture; of SVG a plain one, without entities",
+            )
+        if kind == "svg+xml" and _WORDS.search(content):
+            self._remarks.append(
+                f"{self._where('logo', key)}{path} has words as text: readers' fonts draw them, and a PNG "
+                "lacks them; make outlines of them"
             )
         return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
