@@ -110,11 +110,16 @@ def _drawn(svg: str, family: str, fonts: Sequence[str] = ()) -> bytes:
     )
 
 
+def _of_pdf(weight: str) -> str:
+    """Return the nearer of the two weights that a PDF knows."""
+    return "bold" if weight.isdigit() and int(weight) >= 600 else "normal"
+
+
 def _pdf(svg: str, faces: Sequence[Face]) -> bytes:
     needed("svglib")
     fonts = import_module("svglib.fonts").FontMap()
     for face in faces:
-        fonts.register_font(face.family, str(face.path), weight="bold" if face.bold else "normal")
+        fonts.register_font(face.family, str(face.path), weight=_of_pdf(face.weight))
     drawing = import_module("svglib.svglib").svg2rlg(io.StringIO(svg), font_map=fonts)
     out = io.BytesIO()
     canvas = import_module("reportlab.pdfgen.canvas").Canvas(

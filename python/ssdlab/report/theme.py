@@ -35,16 +35,16 @@ class Face:
     """A font that is embedded."""
 
     family: str
-    bold: bool
+    weight: str
+    """As a style sheet has it: `400`, of a variable font `1 1000`."""
     path: Path
     content: bytes
 
     @property
     def rule(self) -> str:
         """It as a rule of a style sheet, which fetches nothing."""
-        weight = "bold" if self.bold else "normal"
         address = f"data:font/sfnt;base64,{base64.b64encode(self.content).decode()}"
-        return f"@font-face{{font-family:'{self.family}';font-weight:{weight};src:url({address})}}"
+        return f"@font-face{{font-family:'{self.family}';font-weight:{self.weight};src:url({address})}}"
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import base64
 import re
 import struct
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from ssdlab.host.documents import open_regular, parse_toml, read_document, user_path, with_name
-from ssdlab.model.errors import LabError, UsageError, of_os
-from ssdlab.model.frozen import Frozen
+from ssdlab.model.errors import LabError, UsageError, excerpt, of_os
+from ssdlab.model.frozen import Frozen, NamedOptions
 from ssdlab.model.limits import EMBEDDED_BYTES
 from ssdlab.report.colours import apart, contrast
 from ssdlab.report.looks import COLOURS, NEAR_BELOW, Palette
@@ -38,7 +39,14 @@ _WORDS = re.compile(rb"<(?:\w+:)?text\b")
 _FAMILY = r"^\w[\w .+-]{0,63}$"
 """It stands between quotes in style sheets and attributes, so it has none."""
 
-Colour = Annotated[str, StringConstraints(pattern=r"^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$")]
+
+def _colour(text: str) -> str:
+    if re.fullmatch(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})", text) is None:
+        raise UsageError(f"'{excerpt(text)}' is no colour", "write it as #rrggbb: #085ab6", given=text)
+    return text
+
+
+Colour = Annotated[str, AfterValidator(_colour)]
 Family = Annotated[str, StringConstraints(pattern=_FAMILY)]
 Link = Annotated[str, StringConstraints(pattern=r"""^https?://[^\s<>"'\\]{1,1000}$""")]
 File = Annotated[str, StringConstraints(min_length=1)]
@@ -48,29 +56,24 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 class FontText(Frozen):
     """`[font]` or `[heading_font]`."""
 
-    noun: ClassVar[str] = "key of a font"
+    noun: ClassVar[str] = "entry of a font"
 
-    family: Family | None = Field(None, description="name of a font that readers have, without a file")
-    file: File | None = Field(None, description="TrueType or OpenType, embedded; its family is its own name")
-    bold_file: File | None = Field(
-        None, description="the same family in bold; without it regular is thickened"
+    family: Family | None = Field(None, description="a font that readers have, in letters and digits")
+    files: tuple[File, ...] = Field(
+        (), max_length=4, description="in its place: TrueType or OpenType, embedded, one for each weight"
     )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if (self.family is None) == (self.file is None):
-            raise UsageError("a font has either a family or a file", "give one of them")
-        if self.bold_file and not self.file:
-            raise UsageError(
-                "bold_file is given without file", "give the regular font as file", field="bold_file"
-            )
+        if (self.family is None) == (not self.files):
+            raise UsageError("a font has either a family or files", "give one of them")
         return self
 
 
 class LogoText(Frozen):
     """`[logo]`."""
 
-    noun: ClassVar[str] = "key of a logo"
+    noun: ClassVar[str] = "entry of a logo"
 
     file: File = Field(description="PNG, JPEG, WebP or SVG, embedded")
     dark_file: File | None = Field(None, description="in its place on dark paper")
@@ -79,7 +82,7 @@ class LogoText(Frozen):
     height: int = Field(40, ge=12, le=240, description="pixels on the page")
 
 
-class ColoursText(Frozen):
+class ColoursText(NamedOptions):
     """`[light]` or `[dark]`."""
 
     noun: ClassVar[str] = "colour of a theme"
@@ -101,7 +104,7 @@ class ColoursText(Frozen):
 class ThemeText(Frozen):
     """The file."""
 
-    noun: ClassVar[str] = "key of a theme"
+    noun: ClassVar[str] = "entry of a theme"
 
     schema_version: Literal["ssdlab.theme/1"] = Field(alias="schema", description="ssdlab.theme/1")
     mode: Mode = Field("auto", description="light, dark, or auto: as the reader's system")
@@ -121,6 +124,7 @@ class ThemeText(Frozen):
         try:
             return handler(value)
         except UsageError as error:
+            error.what = f"{info.field_name}: {error.what}"
             error.facts["table"] = info.field_name
             raise
 
@@ -145,7 +149,12 @@ def default_text() -> str:
         tables += ["", f"{'' if own else '# '}[{name}]  # {field.description}"]
         for key, entry in kind.model_fields.items():
             if own is None:
-                tables.append("# " + _written(key, entry.get_default() or "...", entry.description))
+                tables.append(
+                    "# "
+                    + _written(
+                        key, entry.default if isinstance(entry.default, int) else "...", entry.description
+                    )
+                )
             elif key == "drives":
                 drives = [own[f"drive-{at}"] for at in range(COLOURS)]
                 tables.append(_written(key, drives, entry.description))
@@ -180,8 +189,10 @@ class _Reading:
         try:
             self._given = ThemeText.model_validate(stored)
         except UsageError as error:
-            item = str(error.facts.get("field") or error.facts.get("given", "")).rpartition(" ")[2]
-            raise self._placed(error, error.facts.pop("table", ""), item) from None
+            facts, wrong = error.facts, str(error.facts.get("given", "")).strip("'")
+            key = str(facts.get("field") or wrong).rpartition(" ")[2]
+            with self._at(facts.pop("table", ""), key, wrong):
+                raise
 
     def theme(self) -> Theme:
         given, default = self._given, default_theme()
@@ -210,12 +221,11 @@ class _Reading:
         """Return how many colours drives have, the same on light and on dark paper."""
         light, dark = self._given.light.drives, self._given.dark.drives
         if light and dark and len(light) != len(dark):
-            raise self._error(
-                "dark",
-                "drives",
-                f"drives are {len(dark)} colours on dark paper and {len(light)} on light",
-                "give as many, in the same order: a drive keeps its place",
-            )
+            with self._at("dark", "drives"):
+                raise UsageError(
+                    f"drives are {len(dark)} colours on dark paper and {len(light)} on light",
+                    "give as many, in the same order: a drive keeps its place",
+                )
         return len(light or dark or range(COLOURS))
 
     def _colours(self, given: ColoursText, default: Mapping[str, str], count: int) -> dict[str, str]:
@@ -260,12 +270,11 @@ class _Reading:
         for behind, words in _TEXT_ON.items():
             for name in words:
                 if (ratio := contrast(look[name], look[behind])) < CONTRAST:
-                    raise self._error(
-                        scheme,
-                        name if name in given else behind.replace("-", "_"),
-                        f"{name} {look[name]} on {behind} {look[behind]} has a contrast of {ratio:.1f} to 1",
-                        f"make them less alike: words need {CONTRAST:g} to 1 at least",
-                    )
+                    with self._at(scheme, name if name in given else behind.replace("-", "_")):
+                        raise UsageError(
+                            f"{name} {look[name]} on {behind} {look[behind]} has a contrast of {ratio:.1f}",
+                            f"make them less alike: words need {CONTRAST:g} to 1 at least",
+                        )
 
     def _family(self, table: str, given: FontText | None, faces: dict[Face, None]) -> tuple[str, ...]:
         """Return the name that a font is asked for by, as a style sheet has it; () for none."""
@@ -273,33 +282,18 @@ class _Reading:
             return ()
         if given.family is not None:
             return (given.family if given.family in _GENERIC else f"'{given.family}'",)
-        family = ""
-        for key, bold in (("file", False), ("bold_file", True)):
-            if (name := getattr(given, key)) is None:
-                continue
-            path, content = self._file(table, key, name, "font")
-            own = _family_of(content)
-            if own is None:
-                raise self._error(
-                    table,
-                    key,
-                    f"{path} is no TrueType or OpenType font",
-                    "give a .ttf or .otf file; a WOFF2 becomes one by: fonttools ttLib.woff2 decompress FILE",
-                )
-            if re.search(_FAMILY, own) is None:
-                raise self._error(
-                    table, key, f"{path} has no name that a page can ask for: {own!r}", "give another font"
-                )
-            if family and own != family:
-                raise self._error(
-                    table,
-                    key,
-                    f"{path} is of the family {own}, and not of {family}",
-                    "give that family's bold",
-                )
-            family = own
-            faces[Face(family, bold, path, content)] = None
-        return (f"'{family}'",)
+        own: dict[str, Face] = {}
+        for name in given.files:
+            with self._at(table, "files", name):
+                face = face_of(path := self._path.parent / user_path(name), _content(path, "font"))
+                if face.weight in own or any(face.family != other.family for other in own.values()):
+                    raise UsageError(
+                        f"{path} is {face.family} of weight {face.weight}, beside {', '.join(given.files)}",
+                        "give fonts of one family that differ by weight",
+                    )
+                own[face.weight] = face
+        faces |= dict.fromkeys(own.values())
+        return (f"'{face.family}'",)
 
     def _logo(self, given: LogoText | None) -> Logo | None:
         if given is None:
@@ -309,15 +303,15 @@ class _Reading:
         return Logo(light, dark, given.alt, given.link or "", given.height)
 
     def _image(self, key: str, name: str) -> str:
-        path, content = self._file("logo", key, name, "logo")
-        kind = image_kind(content)
-        if kind is None:
-            raise self._error(
-                "logo",
-                key,
-                f"{path} is no PNG, JPEG, WebP or SVG",
-                "give a picture; of SVG a plain one, without entities",
-            )
+        with self._at("logo", key):
+            path = self._path.parent / user_path(name)
+            content = _content(path, "logo")
+            kind = image_kind(content)
+            if kind is None:
+                raise UsageError(
+                    f"{path} is no PNG, JPEG, WebP or SVG",
+                    "give a picture; of SVG a plain one, without entities",
+                )
         if kind == "svg+xml" and _WORDS.search(content):
             self._remarks.append(
                 f"{self._where('logo', key)}{path} has words as text: readers' fonts draw them, and a PNG "
@@ -325,34 +319,16 @@ class _Reading:
             )
         return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
-    def _file(self, table: str, key: str, name: str, noun: str) -> tuple[Path, bytes]:
-        """Return path and content of a file that the theme names, from its own folder."""
+    @contextmanager
+    def _at(self, table: str, key: str, given: str = "") -> Iterator[None]:
+        """Name file and line in an error about a key, or about what stands in its list."""
         try:
-            path = self._path.parent / user_path(name)
-            with open_regular(path, noun) as file:
-                content = file.read(EMBEDDED_BYTES + 1)
-        except OSError as error:
-            found = of_os(error, f"cannot read the {noun} {path}", "name it from the folder of the theme")
-            raise self._placed(found, table, key) from error
-        except UsageError as error:
-            raise self._placed(error, table, key) from None
-        if len(content) > EMBEDDED_BYTES:
-            raise self._error(
-                table,
-                key,
-                f"the {noun} {path} is larger than {EMBEDDED_BYTES >> 20} MiB, and every page would hold it",
-                "make it smaller: a font of fewer letters, a picture of fewer pixels",
-            )
-        return path, content
-
-    def _error(self, table: str, key: str, what: str, advice: str) -> LabError:
-        return self._placed(UsageError(what, advice, field=f"{table}.{key}"), table, key)
-
-    def _placed(self, error: LabError, table: str, key: str) -> LabError:
-        if line := self._line(table, key, str(error.facts.get("given", ""))):
-            error.what = f"line {line}: {error.what}"
-            error.facts["line"] = line
-        return with_name(error, self._path)
+            yield
+        except LabError as error:
+            if line := self._line(table, key, given):
+                error.what = f"line {line}: {error.what}"
+                error.facts["line"] = line
+            raise with_name(error, self._path) from error.__cause__
 
     def _where(self, table: str, key: str) -> str:
         line = self._line(table, key)
@@ -372,8 +348,8 @@ class _Reading:
                     break
                 found = found or (number if not within and name[1] == table else 0)
         # One of a list that takes several lines.
-        rest = lines[found - 1 : found + 2 * COLOURS] if found and given.strip("'") else []
-        return next((found + at for at, line in enumerate(rest) if given.strip("'") in line), found)
+        rest = lines[found - 1 : found + 2 * COLOURS] if found and given else []
+        return next((found + at for at, line in enumerate(rest) if given in line), found)
 
 
 def image_kind(content: bytes) -> str | None:
@@ -395,30 +371,59 @@ def image_kind(content: bytes) -> str | None:
     return "svg+xml" if root.tag == "{http://www.w3.org/2000/svg}svg" else None
 
 
-def _family_of(content: bytes) -> str | None:
-    """Return the family of a font by its name table (OpenType 1.9, `name`); None: it is no font.
+def _content(path: Path, noun: str) -> bytes:
+    """Return what is embedded."""
+    try:
+        with open_regular(path, noun) as file:
+            content = file.read(EMBEDDED_BYTES + 1)
+    except OSError as error:
+        advice = "name it from the folder of the theme"
+        raise of_os(error, f"cannot read the {noun} {path}", advice) from error
+    if len(content) > EMBEDDED_BYTES:
+        raise UsageError(
+            f"the {noun} {path} is larger than {EMBEDDED_BYTES >> 20} MiB, and every page would hold it",
+            "make it smaller: a font of fewer letters, a picture of fewer pixels",
+        )
+    return content
+
+
+def face_of(path: Path, content: bytes) -> Face:
+    """Return a font with its family and weight (OpenType 1.9, `name` and `OS/2`).
 
     The typographic family comes before that of four styles, as whoever draws pictures looks for it.
+
+    Raises
+    ------
+    UsageError
+        It is no font, or has no name that a page can ask for.
     """
-    if content[:4] not in (b"\0\1\0\0", b"OTTO", b"true"):
-        return None
     try:
-        names = dict(_names(content))
-    except (struct.error, KeyError, UnicodeDecodeError):
-        return None
-    return names.get(16) or names.get(1)
+        tables = _tables(content)
+        names = dict(_names(content, tables[b"name"]))
+        (weight,) = struct.unpack_from(">H", content, tables[b"OS/2"] + 4)
+        family = names.get(16) or names[1]
+    except (struct.error, LookupError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{path} is no TrueType or OpenType font",
+            "give a .ttf or .otf file; of a WOFF2 make one: fonttools ttLib.woff2 decompress FILE",
+        ) from error
+    if re.search(_FAMILY, family) is None:
+        raise UsageError(f"{path} has no name that a page can ask for: {family!r}", "give another font")
+    return Face(family, "1 1000" if b"fvar" in tables else str(weight), path, content)
 
 
-def _names(content: bytes) -> Iterator[tuple[int, str]]:
-    """Yield the names of a font that are in Unicode, the English ones last."""
+def _tables(content: bytes) -> dict[bytes, int]:
+    """Return where the tables of a font begin, by their tags."""
+    if content[:4] not in (b"\0\1\0\0", b"OTTO", b"true"):
+        raise LookupError
     (count,) = struct.unpack_from(">H", content, 4)
-    records = (struct.unpack_from(">4s4xII", content, 12 + 16 * at) for at in range(count))
-    tables = {tag: (start, length) for tag, start, length in records}
-    if b"cmap" not in tables or not {b"glyf", b"CFF ", b"CFF2"} & tables.keys():
-        return
-    start, _ = tables[b"name"]
-    found, strings = struct.unpack_from(">HH", content, start + 2)
-    entries = [struct.unpack_from(">6H", content, start + 6 + 12 * at) for at in range(found)]
+    return dict(struct.unpack_from(">4s4xI", content, 12 + 16 * at) for at in range(count))
+
+
+def _names(content: bytes, start: int) -> Iterator[tuple[int, str]]:
+    """Yield the names of a font that are in Unicode, the English ones last."""
+    count, strings = struct.unpack_from(">HH", content, start + 2)
+    entries = [struct.unpack_from(">6H", content, start + 6 + 12 * at) for at in range(count)]
     for platform, _, _, name, length, offset in sorted(entries, key=lambda each: each[2] == 0x409):
         if platform in (0, 3):
             at = start + strings + offset
