@@ -13,7 +13,6 @@ import { timeline, timelineHeight } from "./timeline";
 import type { Pressed } from "./told";
 import { xy } from "./xy";
 
-const CURVE_HEIGHT = 380;
 const NARROW_HEIGHT = 320;
 const NARROW = 560;
 /** Share of the page's height that rows of other charts can be crowded into. */
@@ -49,9 +48,9 @@ export function viewHeight(chart: Chart, view: number, canvas: Sized): number {
       return timelineHeight(chart);
     case "xy":
       if (chart.views.some((one) => runsOf(one).length > TOGETHER)) return multiplesHeight(at(chart.views, view), width);
-      return width < NARROW ? NARROW_HEIGHT : CURVE_HEIGHT;
+      return width < NARROW ? Math.min(NARROW_HEIGHT, canvas.theme.height) : canvas.theme.height;
     case "series":
-      return width < NARROW ? NARROW_HEIGHT : CURVE_HEIGHT;
+      return width < NARROW ? Math.min(NARROW_HEIGHT, canvas.theme.height) : canvas.theme.height;
   }
 }
 

@@ -287,4 +287,6 @@ export interface Page {
   heads: Record<string, Head>;
   /** By the id of their figure. */
   charts: Record<string, Chart>;
+  /** Width and height in pixels of a picture that is saved. */
+  saved: [number, number];
 }

@@ -32,7 +32,7 @@ export function drawSample(at: number, columns: Columns): boolean {
   columns.put("end_s", Float64Array.of(1, 2));
   columns.put("one", Float64Array.of(1, 2));
   const palette = ["#000"];
-  const theme = { text: "#000", muted: "#000", rule: "#000", grid: "#000", paper: "#fff", font: FONT, palette };
+  const theme = { text: "#000", muted: "#000", rule: "#000", grid: "#000", paper: "#fff", font: FONT, headings: FONT, palette, height: 1, faces: "", logo: "" };
   const run = { label: TITLE, short: TITLE, colour: 0, shape: "circle" as const, hollow: false };
   picture({ chart, pressed: { view: 0, choice: 0, measure: 0 }, head: { title: TITLE, facts: [TITLE], notes: [{ runs: [0], text: TITLE }], footer: TITLE, parts: [] }, runs: [run], theme, width: 900, height: 480 }, columns);
   return at + 1 < SAMPLES.length;

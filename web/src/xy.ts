@@ -18,7 +18,7 @@ interface Datum extends Option {
 type Looked = Line & { look: RunStyle; coloured: boolean };
 
 /** Of one run alone, lines of one direction are told apart by colour and marker; of several, the colour is the run's. */
-export function looked(view: XyView, canvas: Pick<Canvas, "runs">): Looked[] {
+export function looked(view: XyView, canvas: Pick<Canvas, "runs" | "theme">): Looked[] {
   const alone = new Set(view.lines.map(({ run }) => run)).size === 1;
   const names = new Map<boolean, string[]>();
   for (const { name, dashed, plain, faint } of view.lines) {
@@ -31,7 +31,7 @@ export function looked(view: XyView, canvas: Pick<Canvas, "runs">): Looked[] {
     const run = runStyle(canvas, line.run);
     const among = names.get(line.dashed) ?? [];
     const tint = alone && among.length > 1 && !line.plain ? Math.max(0, among.indexOf(line.name)) : 0;
-    return { ...line, look: tinted(run, tint, canvas.runs), coloured };
+    return { ...line, look: tinted(run, tint, canvas.runs, canvas.theme.palette.length), coloured };
   });
 }
 

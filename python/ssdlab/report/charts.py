@@ -370,6 +370,8 @@ class Page:
     """By the id of their figure."""
     charts: dict[str, Chart]
     """By the id of their figure."""
+    saved: tuple[int, int]
+    """Width and height in pixels of a picture that is saved."""
 
 
 def plain(part: Chart | Page | Head | RunStyle) -> dict[str, Any]:

@@ -6,7 +6,6 @@ What is drawn depends on the chart alone, so equal runs give equal bytes.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,8 +24,9 @@ from ssdlab.report.charts import (
     plain,
     unpack,
 )
-from ssdlab.report.engine import available, engine, static
+from ssdlab.report.engine import available, engine
 from ssdlab.report.heads import heads_of
+from ssdlab.report.theme import SIZE, Theme, default_theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,17 +89,12 @@ def _row_names(chart: Chart, runs: Sequence[RunStyle]) -> Iterator[str]:
                 yield run.short if row.name == run.label else row.name
 
 
-SIZE = (1200, 675)
-"""Width and height in pixels of a picture that is given away."""
 STILL = (900, 480)
 """Of one that stands in the page."""
 PRINTED = (560, 330)
 """Of one of several on paper, two or three abreast."""
 PRINTED_ROWS = (900, 240)
 """Of one of several on paper whose names need its full width."""
-FONT = "sans-serif"
-_VARIABLES = ("text", "muted", "rule", "grid", "paper")
-COLOURS = 8
 _ESCAPES = {"'": "&#39;", '"': "'", "%": "%25", "#": "%23", "&": "&amp;", "\n": " "}
 """Of an image in an address within an attribute: of what an escape is made of is escaped behind it."""
 
@@ -124,9 +119,9 @@ class Painter:
         The front end was not built.
     """
 
-    def __init__(self, runs: Sequence[RunStyle]) -> None:
+    def __init__(self, runs: Sequence[RunStyle], theme: Mapping[str, object] | None = None) -> None:
         self._runs = [plain(each) for each in runs]
-        self._theme = theme()
+        self._theme = theme or default_theme().drawn()
         self._engine = engine()
 
     def svg(
@@ -173,15 +168,6 @@ def pressings(chart: Chart) -> Iterator[Pressed]:
             yield Pressed(view)
 
 
-def theme() -> dict[str, object]:
-    """Return the colours of the light theme, as the style sheet of the page has them."""
-    found: dict[str, str] = {}
-    for name, value in re.findall(r"--([\w-]+):\s*([^;}]+)", static("report.css")):
-        found.setdefault(name, value.strip())
-    palette = [found[f"drive-{at}"] for at in range(COLOURS)]
-    return {name: found[name] for name in _VARIABLES} | {"font": FONT, "palette": palette}
-
-
 class Stills(Mapping[str, Markup]):
     """Pictures of figures as they are when the page is opened: addresses of images that hold them.
 
@@ -189,8 +175,9 @@ class Stills(Mapping[str, Markup]):
     page hold all that they show.
     """
 
-    def __init__(self, placed: Sequence[Shown]) -> None:
+    def __init__(self, placed: Sequence[Shown], theme: Theme | None = None) -> None:
         self._placed = placed
+        self._theme = theme
         self._begun: dict[str, Future[str]] = {}
 
     def begin(self, section: Section) -> None:
@@ -205,7 +192,9 @@ class Stills(Mapping[str, Markup]):
     @cached_property
     def _painter(self) -> Painter | None:
         try:
-            return Painter([one.style for one in self._placed]) if available() else None
+            theme = self._theme or default_theme()
+            drawn = theme.drawn(theme.scheme)
+            return Painter([one.style for one in self._placed], drawn) if available() else None
         except HostError:  # no process is to be had
             return None
 
@@ -247,7 +236,9 @@ class Printed:
     abreast: int
 
 
-def views(figures: Sequence[Figure], runs: Sequence[RunStyle], most: int | None = None) -> dict[str, Printed]:
+def views(
+    figures: Sequence[Figure], runs: Sequence[RunStyle], theme: Theme, most: int | None = None
+) -> dict[str, Printed]:
     """Return pictures of every view of every figure, or so many, for paper, where no button can be pressed.
 
     Raises
@@ -255,7 +246,7 @@ def views(figures: Sequence[Figure], runs: Sequence[RunStyle], most: int | None 
     UsageError
         The extra `figures` is not installed.
     """
-    painter = Painter(runs)
+    painter = Painter(runs, theme.drawn(fonts=True))
     bare = Head("", (), "")
     found = {}
     for each in figures:

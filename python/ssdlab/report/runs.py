@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ssdlab.model.errors import LabError
 from ssdlab.report.charts import RunStyle
 from ssdlab.report.links import link_of
-from ssdlab.report.looks import further_shapes, looks_of
+from ssdlab.report.looks import OURS, Palette, further_shapes, looks_of
 from ssdlab.results.catalogue_row import size_of
 from ssdlab.results.schema import ResultBase
 from ssdlab.results.store import short_id
@@ -310,14 +310,16 @@ def _recorded(drive: DriveInfo) -> str | None:
     return None if record is None else record.name
 
 
-def shown(runs: Sequence[Run], names: Mapping[str, str] = NO_NAMES) -> tuple[Shown, ...]:
+def shown(
+    runs: Sequence[Run], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
+) -> tuple[Shown, ...]:
     """Give every run its look, in the order they were asked for; `names` are the editor's, see `called`.
 
     The first column of a drive in a method is filled; a further one (another engine, another day, another
     review) is hollow and dotted.
     """
     drives = [called(drive, names) for drive in _drives([run.manifest for run in runs])]
-    looks = looks_of(map(_entry, drives))
+    looks = looks_of(map(_entry, drives), palette)
     columns = columns_of(runs, _subjects(runs, drives))
     named = dict(zip(map(id, columns), labels_of(runs, columns), strict=True))
     of_run = {at: column for column in columns for at in column.runs}
