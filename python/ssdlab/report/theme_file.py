@@ -8,7 +8,7 @@ import struct
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic import ValidationInfo, ValidatorFunctionWrapHandler
+    from pydantic.fields import FieldInfo
 
 CONTRAST = 3.0
 """WCAG 2, 1.4.3 and 1.4.11: the least of large letters and of what is drawn."""
@@ -149,18 +150,20 @@ def default_text() -> str:
         tables += ["", f"{'' if own else '# '}[{name}]  # {field.description}"]
         for key, entry in kind.model_fields.items():
             if own is None:
-                tables.append(
-                    "# "
-                    + _written(
-                        key, entry.default if isinstance(entry.default, int) else "...", entry.description
-                    )
-                )
+                tables.append(f"# {_written(key, _sample(entry), entry.description)}")
             elif key == "drives":
                 drives = [own[f"drive-{at}"] for at in range(COLOURS)]
                 tables.append(_written(key, drives, entry.description))
             else:
                 tables.append(_written(key, own[_css(key)], entry.description))
     return "\n".join([*lines, *tables, ""])
+
+
+def _sample(entry: FieldInfo) -> object:
+    """Return a value that shows how one of a field is written."""
+    if isinstance(entry.default, int):
+        return entry.default
+    return ["..."] if get_origin(entry.annotation) is tuple else "..."
 
 
 def read_theme(path: Path) -> Theme:
