@@ -50,15 +50,19 @@ def placed_of(
     single = single_runs(runs)
     if not single:
         raise UsageError("there is no run to report", "name one or more runs")
-    ids = [run.manifest.run_id for run in single]
+    ids = [each.manifest.run_id for each in runs]
     if twice := next((run_id for run_id in ids if ids.count(run_id) > 1), None):
         raise UsageError(f"run {twice} is named twice", "name each run once", run=twice)
     return shown(single, names, palette)
 
 
 def single_runs(runs: Sequence[Reported]) -> list[Run]:
-    """Return the runs of a page one by one, those of its suites among them."""
-    return [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
+    """Return the runs of a page one by one, those of its suites among them; one that two suites have once."""
+    found: dict[str, Run] = {}
+    for each in runs:
+        for run in (each,) if isinstance(each, Run) else each.runs:
+            found.setdefault(run.manifest.run_id, run)
+    return list(found.values())
 
 
 def body_of(placed: tuple[Shown, ...], found: Callable[[Section], object] = lambda _: None) -> Body:

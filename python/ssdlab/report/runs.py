@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,7 +13,7 @@ from ssdlab.model.errors import LabError
 from ssdlab.report.charts import RunStyle
 from ssdlab.report.links import link_of
 from ssdlab.report.looks import OURS, Palette, further_shapes, looks_of
-from ssdlab.results.catalogue_row import size_of
+from ssdlab.results.catalogue_row import size_of, software_of
 from ssdlab.results.schema import ResultBase
 from ssdlab.results.store import short_id
 
@@ -186,6 +187,20 @@ def _repeat(column: Column, first: Run) -> str:
     return f"repeat {number}" if number else name if column.repeat else ""
 
 
+def _firmware(column: Column, first: Run) -> str:
+    del column
+    found = first.manifest.drive.identity.get("firmware")
+    return f"firmware {found}" if found else ""
+
+
+def _system(column: Column, first: Run, *, of: str) -> str:
+    """Return the kernel that a run was measured under, or (`of` is empty) the operating system."""
+    del column
+    parts = software_of(first.manifest).split(", ")
+    known = ("ssdlab ", "Python ", "Linux ")
+    return next((each for each in parts if (each.startswith(of) if of else not each.startswith(known))), "")
+
+
 def _name(column: Column, first: Run) -> str:
     """Return the name of the review."""
     del first
@@ -209,6 +224,8 @@ _FURTHER: tuple[Callable[[Column, Run], str], ...] = (
     lambda _, first: f"at 1/{scale}" if (scale := size_of(first.manifest)[0]) > 1 else "in full size",
     lambda column, _: column.subject.drive,
     _repeat,
+    _firmware,
+    *(partial(_system, of=of) for of in ("Linux", "")),
     _name,
     lambda _, first: "quick" if first.manifest.quick else "",
     lambda column, first: _begun(column, first)[0],
