@@ -17,11 +17,13 @@ from markupsafe import Markup
 from ssdlab.model.errors import HostError
 from ssdlab.report.charts import (
     BarsChart,
+    BarsView,
     Head,
     MarksChart,
     RunStyle,
     SeriesChart,
     TimelineChart,
+    XyChart,
     plain,
     unpack,
 )
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Future
 
-    from ssdlab.report.charts import Chart, Track
+    from ssdlab.report.charts import Chart, Quantity, Track, XyView
     from ssdlab.report.runs import Shown
     from ssdlab.report.view import Figure, Section
 
@@ -40,6 +42,9 @@ _MANY_BARS = 8
 """More bars than these are a column as high as the screen."""
 _LONG_NAME = 20
 """Letters of a name that leaves too little of half a sheet of paper to the bar beside it."""
+_RATES = ("iops", "mb_s")
+_EQUAL = 1e-6
+"""Share by which factors between two units differ that are one, rounded."""
 _MANY_VIEWS = 8
 """More views than these stand three abreast on paper."""
 
@@ -173,6 +178,51 @@ def pressings(chart: Chart) -> Iterator[Pressed]:
             yield Pressed(view)
 
 
+def telling(chart: Chart) -> Iterator[Pressed]:
+    """Yield the combinations of buttons that show what no other does.
+
+    Of two views that differ by their unit alone the first; of a series that can show all drives together,
+    them.
+    """
+    if isinstance(chart, BarsChart | XyChart):
+        rates: list[tuple[Quantity, dict[object, float]]] = []
+        views: Sequence[BarsView | XyView] = chart.views
+        for at, view in enumerate(views):
+            own = _rates(view)
+            if own is None or not any(_same(own, other) for other in rates):
+                yield Pressed(at)
+                rates += [] if own is None else [own]
+    elif isinstance(chart, SeriesChart) and chart.choices[0].of is not None:
+        yield from (each for each in pressings(chart) if each.view == 0)
+    else:
+        yield from pressings(chart)
+
+
+def _rates(view: BarsView | XyView) -> tuple[Quantity, dict[object, float]] | None:
+    """Return the quantity of a view of throughput, and its values by what they are of; None: of none."""
+    quantity = view.axis.quantity if isinstance(view, BarsView) else view.y.quantity
+    if quantity not in _RATES:
+        return None
+    found: dict[object, float] = {}
+    if isinstance(view, BarsView):
+        for group in view.groups:
+            found |= {(group.name, at, bar.run): bar.value for at, bar in enumerate(group.bars)}
+    else:
+        for number, line in enumerate(view.lines):
+            found |= {(number, line.run, line.name, at, dot.x): dot.y for at, dot in enumerate(line.points)}
+    return quantity, found
+
+
+def _same(one: tuple[Quantity, dict[object, float]], other: tuple[Quantity, dict[object, float]]) -> bool:
+    """Say whether two views are of the same I/Os of one size, in two units."""
+    (unit, values), (other_unit, others) = one, other
+    if unit == other_unit or values.keys() != others.keys():
+        return False
+    shares = [values[key] / others[key] for key in values if others[key]]
+    zeros = all(bool(values[key]) == bool(others[key]) for key in values)
+    return zeros and bool(shares) and max(shares) - min(shares) <= _EQUAL * max(shares)
+
+
 def theme() -> dict[str, object]:
     """Return the colours of the light theme, as the style sheet of the page has them."""
     found: dict[str, str] = {}
@@ -247,8 +297,12 @@ class Printed:
     abreast: int
 
 
-def views(figures: Sequence[Figure], runs: Sequence[RunStyle], most: int | None = None) -> dict[str, Printed]:
-    """Return pictures of every view of every figure, or so many, for paper, where no button can be pressed.
+def views(
+    figures: Sequence[Figure], runs: Sequence[RunStyle], most: int | None = None, *, full: bool = True
+) -> dict[str, Printed]:
+    """Return pictures of the views of every figure, or so many, for paper, where no button can be pressed.
+
+    If `full` of every view, else of those that are `telling`.
 
     Raises
     ------
@@ -259,7 +313,7 @@ def views(figures: Sequence[Figure], runs: Sequence[RunStyle], most: int | None 
     bare = Head("", (), "")
     found = {}
     for each in figures:
-        pressed = list(pressings(each.chart))[:most]
+        pressed = list(pressings(each.chart) if full else telling(each.chart))[:most]
         abreast = on_paper(each, len(pressed), runs)
         size = STILL if len(pressed) == 1 else PRINTED_ROWS if abreast == 1 else PRINTED
         drawn = tuple(_address(painter.svg(each.chart, bare, one, size)) for one in pressed)
@@ -279,8 +333,9 @@ def _opened(chart: Chart, pressed: Pressed, columns: dict[str, list[float]]) -> 
     """Return a chart with the columns shown, each a name under which `columns` has its values."""
     if isinstance(chart, SeriesChart):
         keys = {"end_s", chart.measures[pressed.measure].key}
+        needed = {pressed.choice, *(chart.choices[pressed.choice].of or ())}
         choices = tuple(
-            replace(choice, tracks=_named(choice.tracks, keys, columns) if at == pressed.choice else ())
+            replace(choice, tracks=_named(choice.tracks, keys, columns) if at in needed else ())
             for at, choice in enumerate(chart.choices)
         )
         return replace(chart, choices=choices)
