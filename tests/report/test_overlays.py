@@ -35,7 +35,8 @@ from ssdlab.report.charts import (
     XyView,
     pack,
 )
-from ssdlab.report.pictures import Painter, Pressed, pressings, telling, theme
+from ssdlab.report.pictures import Painter, Pressed, on_paper, pressings, telling, theme
+from ssdlab.report.view import Figure
 from ssdlab.results.metric import Qualifier
 
 PALETTE = list(theme()["palette"])  # type: ignore[call-overload]
@@ -117,6 +118,10 @@ def test_side_by_side_each_drive_has_its_plot_on_common_axes(size: tuple[int, in
         for other in boxes.values():
             apart = one[1] < other[0] or other[1] < one[0] or one[3] < other[2] or other[3] < one[2]
             assert one == other or apart
+
+
+def test_on_paper_drives_over_one_another_have_its_width() -> None:
+    assert on_paper(Figure("a", "", "", "", compared(2), (), ()), 6, [run_style(0), run_style(1)]) == 1
 
 
 def test_what_is_compared_is_in_the_page_once() -> None:

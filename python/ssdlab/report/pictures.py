@@ -67,9 +67,18 @@ def full_width(figures: Sequence[Figure]) -> frozenset[str]:
 
 def on_paper(figure: Figure, views: int, runs: Sequence[RunStyle]) -> int:
     """Return how many of the views of a figure stand abreast on paper."""
-    if views == 1 or max(map(len, _row_names(figure.chart, runs)), default=0) > _LONG_NAME:
+    if (
+        views == 1
+        or _compares(figure.chart)
+        or max(map(len, _row_names(figure.chart, runs)), default=0) > _LONG_NAME
+    ):
         return 1
     return 3 if figure.id.endswith("-window") or views > _MANY_VIEWS else 2
+
+
+def _compares(chart: Chart) -> bool:
+    """Say whether a chart over time shows several drives together, whose names stand at its right."""
+    return isinstance(chart, SeriesChart) and any(each.of is not None for each in chart.choices)
 
 
 def _high(chart: Chart) -> bool:
@@ -102,6 +111,8 @@ PRINTED = (560, 330)
 """Of one of several on paper, two or three abreast."""
 PRINTED_ROWS = (900, 240)
 """Of one of several on paper whose names need its full width."""
+PRINTED_SERIES = (900, 330)
+"""Of one of several over time."""
 FONT = "sans-serif"
 _VARIABLES = ("text", "muted", "rule", "grid", "paper")
 COLOURS = 8
@@ -315,7 +326,8 @@ def views(
     for each in figures:
         pressed = list(pressings(each.chart) if full else telling(each.chart))[:most]
         abreast = on_paper(each, len(pressed), runs)
-        size = STILL if len(pressed) == 1 else PRINTED_ROWS if abreast == 1 else PRINTED
+        wide = PRINTED_SERIES if _compares(each.chart) else PRINTED_ROWS
+        size = STILL if len(pressed) == 1 else wide if abreast == 1 else PRINTED
         drawn = tuple(_address(painter.svg(each.chart, bare, one, size)) for one in pressed)
         found[each.id] = Printed(drawn, abreast)
     return found
