@@ -4,7 +4,7 @@ import { at, chartHeight, chartOption } from "./chart";
 import { type EChartsType, init } from "./charts";
 import { csvOf, save, seriesCsv, timelineCsv } from "./downloads";
 import type { Canvas } from "./draw";
-import { Columns } from "./columns";
+import { Columns, tracksOf } from "./columns";
 import { picture } from "./picture";
 import type { Chart, Page, SeriesChart } from "./spec";
 import { readTheme, savedTheme } from "./theme";
@@ -65,7 +65,7 @@ export class Figure {
     if (this.spec.kind !== "series") return;
     for (const [measure, { key }] of this.spec.measures.entries()) {
       await this.columns.load(this.spec, this.choice(this.spec), measure);
-      for (const track of this.spec.choices[this.choice(this.spec)]?.tracks ?? []) {
+      for (const track of tracksOf(this.spec, this.choice(this.spec))) {
         // Each sorts a day's seconds: a button that is pressed meanwhile waits for one, not for all.
         await new Promise((resume) => setTimeout(resume));
         [this.columns.ends(track, key), this.columns.medians(track, key), this.columns.sorted(track, key)];

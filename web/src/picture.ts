@@ -7,7 +7,7 @@ import { chartOption, leastHeight } from "./chart";
 import { init } from "./charts";
 import type { Canvas } from "./draw";
 import { broken, textWidth } from "./fonts";
-import type { Columns } from "./columns";
+import { type Columns, tracksOf } from "./columns";
 import type { Chart, Head, HeadNote, RunStyle } from "./spec";
 import { colourOf, escaped, type Theme } from "./theme";
 import { type Pressed, told } from "./told";
@@ -54,7 +54,7 @@ export function picture(given: Asked, columns: Columns): string {
   const minded = notes.flatMap((note) => broken(noted(note, notes, given.runs), room, NOTE, theme.font));
   const below = foot.length * SMALL * 1.35 + minded.length * NOTE * 1.35 + MARGIN * 0.7;
   const sized = { runs, theme, width: room };
-  const height = Math.max(asked.height, Math.ceil(leastHeight(chart, pressed.view, sized) + y + below + 8));
+  const height = Math.max(asked.height, Math.ceil(leastHeight(chart, chart.kind === "series" ? pressed.choice : pressed.view, sized) + y + below + 8));
   const inner = { ...sized, height: Math.round(height - y - below - 8), filled: true };
   out.push(`<g transform="translate(${MARGIN},${round(y)})">${drawn(chart, pressed, columns, inner)}</g>`);
   y = height - below;
@@ -114,7 +114,7 @@ function runsOf(chart: Chart, { view, choice }: Pressed): number[] {
       case "timeline":
         return (chart.views[view]?.tracks ?? []).map(({ run }) => run);
       case "series":
-        return (chart.choices[choice]?.tracks ?? []).map(({ run }) => run);
+        return tracksOf(chart, choice).map(({ run }) => run);
     }
   })();
   return [...new Set(runs)].sort((one, other) => one - other);

@@ -65,10 +65,10 @@ def report(
     theme
         House style, a TOML: fonts, logo, colours, sizes. `ssdlab theme` prints one to begin with.
     pdf
-        Print it instead: a PDF of what stands open, each chart in every view. Needs Chromium and the extra
+        Print it instead: a PDF of what stands open, each chart in one unit. Needs Chromium and the extra
         `figures`.
     full
-        Open every chart; in a PDF also tables, headers and how each run was measured.
+        Open every chart; in a PDF also every view, tables, headers and how each run was measured.
     overview
         Of many drives: a page of their headline figures, and beside it a folder with a page for each drive.
     library

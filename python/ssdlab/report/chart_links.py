@@ -73,7 +73,7 @@ def _drawn(figure: Figure) -> Iterator[list[float]]:
 
 def _values(view: BarsView | MarksView) -> list[float]:
     if isinstance(view, BarsView):
-        return [bar.value for group in view.groups for bar in group.bars]
+        return [bar.value for group in view.groups for bar in group.bars if not bar.withheld]
     return [mark.value for row in view.rows for mark in row.marks]
 
 

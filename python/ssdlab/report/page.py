@@ -21,6 +21,7 @@ from ssdlab.report.looks import OURS, Palette
 from ssdlab.report.pictures import Stills, full_width, views
 from ssdlab.report.runs import NO_NAMES, Shown, entries, shown
 from ssdlab.report.theme import Theme, default_theme
+from ssdlab.report.view import OPEN_ROWS
 
 _CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
 """What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
@@ -48,8 +49,9 @@ def render(runs: Sequence[Reported], edition: Edition = PLAIN, *, printed: bool 
     edition
         What its editor says of it.
     printed
-        For paper: every view of a chart stands in it, and nothing runs. Of a page on which some charts are
-        closed, all that is closed is left out; of another only the workload of each step is.
+        For paper: the views of a chart stand in it, of two units the first, and nothing runs. Of a page on
+        which some charts are closed, all that is closed is left out; of another only the workload of each
+        step is.
 
     Raises
     ------
@@ -66,7 +68,7 @@ def render(runs: Sequence[Reported], edition: Edition = PLAIN, *, printed: bool 
     from ssdlab.report.arranging import arranged  # what is loaded from here on is while they are drawn
 
     head, order = arranged(runs, body, edition)
-    html = assembled(head, placed, order, pictures, theme, complete=True, printed=printed)
+    html = assembled(head, placed, order, pictures, theme, complete=True, printed=printed, full=edition.full)
     if printed and order.folded:  # what the labels of figures mean has no other place on paper
         return html.replace('<details class="tests">', '<details class="tests" open>')
     return _CLOSED.sub(r"<details open\1", html) if printed else html
@@ -81,8 +83,12 @@ def assembled(
     *,
     complete: bool = False,
     printed: bool = False,
+    full: bool = False,
 ) -> str:
-    """Put a page together: head and sections, if `complete` how each run was measured and all of the run."""
+    """Put a page together: head and sections, if `complete` how each run was measured and all of the run.
+
+    On paper every button of a chart has its picture if `full`, else those that add something.
+    """
     from ssdlab.report.on_paper import (
         FEW_RUNS,
         MAX_VIEWS_OF_MANY,
@@ -95,7 +101,7 @@ def assembled(
 
     brief = printed and len(placed) > FEW_RUNS
     if printed:
-        order = on_paper(order, len(placed))
+        order = on_paper(order, len(placed), full=full)
     sections = order.sections
     figures = [figure for section in sections for figure in section.figures]
     heads = heads_of(sections, placed)
@@ -113,11 +119,14 @@ def assembled(
         head=head,
         order=order,
         stills=pictures,
-        views=views(figures, styles, theme, MAX_VIEWS_OF_MANY if brief else None) if printed else {},
+        views=views(figures, styles, theme, MAX_VIEWS_OF_MANY if brief else None, full=full)
+        if printed
+        else {},
         wide={each for section in sections for part in order.parts_of(section) for each in full_width(part)},
         shared=shared,
         panels=shortened(without_repetition(prose)) if printed else prose,
         printed=printed,
+        open_rows=OPEN_ROWS,
         few_panels=FEW_RUNS,
         brief=brief,
         runs=placed,

@@ -81,6 +81,10 @@ class Figure:
     left: tuple[str, ...] = ()
 
 
+OPEN_ROWS = 16
+"""So many rows of a table that stands on its own are open."""
+
+
 @dataclass(frozen=True)
 class Exhibit:
     """Tables that stand on their own, with a heading and a sentence on how to read them."""

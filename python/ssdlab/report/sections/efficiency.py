@@ -67,16 +67,14 @@ def of_point(shown: Shown, group: str, note: str, point: Point, view: str = "") 
 
 def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
     """Return the chart of a section; None where nobody metered any run, or all of it is withheld."""
-    bars = [each for one in worked for each in one.both]
-    held = rates.not_drawn(bars)
     drawn = [each for each in worked if not all(one.withheld for one in each.both)]
     if not drawn:
         return None
-    views = tuple(_views(drawn))
+    views = tuple(_views(worked))
     return Figure(
         id=f"{section}-efficiency",
         title="Efficiency and power",
-        lead=" ".join(filter(None, ("Work for each watt: higher is better. Power: lower is better.", held))),
+        lead="Work for each watt: higher is better. Power: lower is better.",
         described="; ".join(
             f"{each.shown.label}, {each.group}: {of_unit(each.found.value, each.found.unit)} "
             f"at {of_unit(each.mean_w, 'W')}"
@@ -90,7 +88,6 @@ def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
             *_meters(drawn),
         ),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
-        beside=rates.beside(bars),
         steps=tuple((each.shown.index, each.ordinal) for each in drawn if each.ordinal is not None),
     )
 

@@ -69,7 +69,6 @@ def section(runs: Sequence[Shown]) -> Section:
 
 def _bars(name: str, measured: Rows) -> Figure:
     units: tuple[Quantity, Quantity] = ("mb_s", "iops")
-    held = rates.not_drawn(_drawn(measured, units[0]))
     views = tuple(
         BarsView(rates.WORDS[unit], rates.axis(unit), "higher", rates.groups(_drawn(measured, unit)))
         for unit in units
@@ -77,7 +76,7 @@ def _bars(name: str, measured: Rows) -> Figure:
     return Figure(
         id=f"{name}-bars",
         title="Throughput of each point",
-        lead=" ".join(filter(None, ("Higher is better. Whisker: slowest to fastest interval.", held))),
+        lead="Higher is better. Whisker: slowest to fastest interval.",
         described="; ".join(
             f"{shown.label}, {point.label}: {rates.format_rate(point)}" for shown, point in measured
         ),
@@ -85,7 +84,6 @@ def _bars(name: str, measured: Rows) -> Figure:
         tables=(point_tables.throughput(measured),),
         measured=("What each point asked for stands in its table, and in the steps at the end.",),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
-        beside=rates.beside(_drawn(measured, units[0])),
     )
 
 

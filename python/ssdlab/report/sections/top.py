@@ -166,7 +166,10 @@ def _chart(
 ) -> TopChart:
     places = () if standing is None else (*standing.places, *standing.further)
     higher = standing is None or standing.better == "higher"
-    places = tuple(sorted(places, key=lambda place: -place.value if higher else place.value))
+    if standing is not None and len(standing.places) > 1 and no_order(standing):
+        places = tuple(sorted(places, key=lambda place: place.shown.index))
+    else:
+        places = tuple(sorted(places, key=lambda place: -place.value if higher else place.value))
     longest = max((abs(place.value) for place in places), default=0.0)
     units = {cells.of_unit(place.value, place.figure.unit).partition(" ")[2] for place in places}
     (unit,) = units if len(units) == 1 else ("",)
