@@ -289,8 +289,10 @@ def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
     if drive.capabilities.made_to_order:
         name, *own = _SCALE.sub("", name).removeprefix(_SIMULATED).split(", ")
         # It is made in another size by its spare area: the page has the size that was asked for.
-        sized = bool(drive.variant and drive.variant.made and set(drive.variant.asked) <= {"usable", "spare"})
-        words = words if sized else tuple(own)
+        if drive.variant and drive.variant.made and set(drive.variant.asked) <= {"usable", "spare"}:
+            words = (*words, *(each for each in own if not each.endswith(" spare")))
+        else:
+            words = tuple(own)
     else:
         name = _recorded(drive) or name.removesuffix("".join(f", {word}" for word in words))
     if drive.capabilities.on_file_system:
