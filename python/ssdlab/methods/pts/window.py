@@ -275,9 +275,7 @@ def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Metric]:
                 yield _scalar(test, group, own[name], longest, unproven, greatest=True)
 
 
-def _told(
-    test: Test, group: PtsRounds, own: Mapping[str, PtsCell]
-) -> Iterator[tuple[str, Sequence[float]]]:
+def _told(test: Test, group: PtsRounds, own: Mapping[str, PtsCell]) -> Iterator[tuple[str, Sequence[float]]]:
     """Yield which cells are told, each with its value in every round, in the unit of what is tracked."""
     tracked = {each.name: each.values for each in group.tracked}
     yield from tracked.items()

@@ -118,7 +118,9 @@ def _ends(worked: Sequence[Worked]) -> Iterable[str]:
         ranks = places([each.found.value for each in own], varies)
         if ranks and ranks[-1] > 1:
             best, last = (
-                and_listed([one.shown.style.short for one, rank in zip(own, ranks, strict=True) if rank == at])
+                and_listed(
+                    [one.shown.style.short for one, rank in zip(own, ranks, strict=True) if rank == at]
+                )
                 for at in (1, ranks[-1])
             )
             most, least = (of_unit(own[at].found.value, unit) for at in (0, -1))
