@@ -268,14 +268,16 @@ def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Metric]:
     for group in groups:
         own = {cell.name: cell for cell in group.cells}
         unproven = group.unproven(own[each.name].ordinals for each in group.tracked)
-        for name, values in _told(test, group, own):
+        for name, values in _headline_cells(test, group, own):
             yield _scalar(test, group, own[name], values, unproven)
             longest = own[name].max_ns
             if test == "latency" and 0 < own[name].read_pct < 100 and None not in longest:
                 yield _scalar(test, group, own[name], longest, unproven, greatest=True)
 
 
-def _told(test: Test, group: PtsRounds, own: Mapping[str, PtsCell]) -> Iterator[tuple[str, Sequence[float]]]:
+def _headline_cells(
+    test: Test, group: PtsRounds, own: Mapping[str, PtsCell]
+) -> Iterator[tuple[str, Sequence[float]]]:
     """Yield which cells are told, each with its value in every round, in the unit of what is tracked."""
     tracked = {each.name: each.values for each in group.tracked}
     yield from tracked.items()
