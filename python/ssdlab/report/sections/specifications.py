@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.drive_record import DriveRecord
     from ssdlab.drives.ratings import Fact, MetricName
     from ssdlab.report.runs import Shown
+    from ssdlab.results.cells import Cell
     from ssdlab.results.schema import Manifest
 
 _MANY = 12
@@ -227,11 +228,8 @@ def section(
     """
     first = [entry.runs[0] for entry in entries(runs)]
     known = [known_of(shown) for shown in first]
-    rows = []
-    for name, tell in _ROWS:
-        answers = [tell(each) for each in known]
-        if any(answers):
-            rows.append((words(name), *(words(text or NOTHING) for text in answers)))
+    of_drives, of_ratings = (list(_rows(each, known)) for each in (_ROWS, _RATED))
+    rows = [*of_drives, *of_ratings]
     notes = [
         *_noted(listed),
         *(f"Absent: {each}" for each in absent),
@@ -250,15 +248,26 @@ def section(
         if any(cell.text.endswith(mark) for row in rows for cell in row)
     ]
     lead = " ".join((*(f"{note}." for note in (*scaled, *notes)), *marks))
-    table = Table("Drives", ("", *heads), tuple(rows))
+    exhibits = [Exhibit("What they are", lead, (Table("Drives", ("", *heads), tuple(of_drives)),))]
+    if of_ratings:
+        rated = Table("Ratings, each with the drive state that it speaks of", ("", *heads), tuple(of_ratings))
+        exhibits.append(Exhibit("What they are rated for", "", (rated,)))
     return Section(
         id="drives",
         title="The drives",
         lead=(),
         runs=(),
         figures=(),
-        exhibits=(Exhibit("What they are and what they are rated for", lead, (table,)),),
+        exhibits=tuple(exhibits),
     )
+
+
+def _rows(asked: Sequence[tuple[str, Tell]], known: Sequence[Known]) -> Iterator[tuple[Cell, ...]]:
+    """Yield a row for each thing that is known of any drive."""
+    for name, tell in asked:
+        answers = [tell(each) for each in known]
+        if any(answers):
+            yield words(name), *(words(text or NOTHING) for text in answers)
 
 
 def _noted(listed: Sequence[Document]) -> Iterator[str]:
@@ -418,7 +427,6 @@ _ROWS: tuple[tuple[str, Tell], ...] = (
     ("Spare, of the raw capacity", _spare),
     ("Power-loss protection", _of_record("power_loss_protection")),
     ("Hold-up energy, at most", _hold_up),
-    *((f"Rated {METRICS[metric].title}", _rating(metric)) for metric in METRICS),
     ("Drive writes per day", _of_record("dwpd")),
     ("Endurance", _of_record("tbw", "TB")),
     ("Warranty", _of_record("warranty_years", "years")),
@@ -427,5 +435,6 @@ _ROWS: tuple[tuple[str, Tell], ...] = (
     ("Sample from", _of_record("source")),
 )
 """What is told of a drive, and how it is found."""
+_RATED = tuple((f"{each.title[:1].upper()}{each.title[1:]}", _rating(name)) for name, each in METRICS.items())
 _ALWAYS = 2
 """Rows that every drive has: with no more there is nothing to compare."""
