@@ -123,8 +123,8 @@ def _ends(worked: Sequence[Worked]) -> Iterable[str]:
                 )
                 for at in (1, ranks[-1])
             )
-            most, least = (of_unit(own[at].found.value, unit) for at in (0, -1))
-            yield f"{group[:1].upper()}{group[1:]}: best {best} ({most}), last {last} ({least})."
+            highest, lowest = (of_unit(own[at].found.value, unit) for at in (0, -1))
+            yield f"{group[:1].upper()}{group[1:]}: best {best} ({highest}), last {last} ({lowest})."
 
 
 def not_metered(sections: Sequence[Section], runs: Sequence[Shown]) -> list[Section]:
