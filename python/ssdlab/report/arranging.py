@@ -15,6 +15,7 @@ from ssdlab.report.sections.header import header
 from ssdlab.report.sections.review_notes import in_chapters
 from ssdlab.report.sections.top import Median
 from ssdlab.report.source import Comparison, Run, SuiteRun
+from ssdlab.report.together import tabled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> 
     measured = efficiency.not_metered([section for section, _ in body.methods], placed)
     behind = (
         body.drives,
-        conclusion.section(placed),
+        conclusion.section(placed, review.get("tiles", ())),
         specifications.section(
             placed,
             review.get("drives", ()),
@@ -44,7 +45,10 @@ def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> 
         suite.section(suites),
     )
     order = outline(
-        [(_filled(section), own) for section, (_, own) in zip(measured, body.methods, strict=True)],
+        [
+            (tabled(_filled(section), placed), own)
+            for section, (_, own) in zip(measured, body.methods, strict=True)
+        ],
         [each for each in behind if each is not None],
         placed,
         review,

@@ -20,6 +20,7 @@ from ssdlab.results.store import short_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from ssdlab.drives.drive_record import DriveRecord
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo, Manifest
 
@@ -306,25 +307,27 @@ def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
     if drive.capabilities.made_to_order:
         name, *own = _SCALE.sub("", name).removeprefix(_SIMULATED).split(", ")
         # It is made in another size by its spare area: the page has the size that was asked for.
-        sized = bool(drive.variant and drive.variant.made and set(drive.variant.asked) <= {"usable", "spare"})
-        words = words if sized else tuple(own)
+        if drive.variant and drive.variant.made and set(drive.variant.asked) <= {"usable", "spare"}:
+            words = (*words, *(each for each in own if not each.endswith(" spare")))
+        else:
+            words = tuple(own)
     else:
-        name = _recorded(drive) or name.removesuffix("".join(f", {word}" for word in words))
+        record = record_of(drive)
+        name = (record and record.name) or name.removesuffix("".join(f", {word}" for word in words))
     if drive.capabilities.on_file_system:
         name = f"File {name}"
     name = next((names[key] for key in (drive.id, drive.text) if key in names), name)
     return drive.model_copy(update={"name": ", ".join((name, *words))})
 
 
-def _recorded(drive: DriveInfo) -> str | None:
-    """Return what the user's record of a drive calls it, as it is when the page is made."""
+def record_of(drive: DriveInfo) -> DriveRecord | None:
+    """Return the user's record of a drive, as it is when the page is made."""
     from ssdlab.drives.drive_record import find_record
 
     model, serial = (drive.identity.get(key) for key in ("model", "serial"))
     if not isinstance(model, str):
         return None
-    record = find_record(model, serial if isinstance(serial, str) else None)
-    return None if record is None else record.name
+    return find_record(model, serial if isinstance(serial, str) else None)
 
 
 def shown(

@@ -12,10 +12,7 @@ from ssdlab.results.cells import Table
 from ssdlab.results.kind import table_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-if TYPE_CHECKING:
-    pass
+    from collections.abc import Iterator, Sequence
 
 
 @dataclass(frozen=True)
@@ -97,15 +94,18 @@ class Exhibit:
 class Finding(str):
     """What was found of one run, in a line behind its label; the page sets what was found beside its name."""
 
-    __slots__ = ("run", "sentences")
+    __slots__ = ("parts", "run", "sentences")
     run: int
     sentences: str
+    parts: tuple[str, ...]
+    """The sentences one by one; empty: they are no such row."""
 
-    def __new__(cls, run: int, label: str, sentences: str) -> Self:
+    def __new__(cls, run: int, label: str, sentences: str | Sequence[str]) -> Self:
         """Put label and sentences together, and keep the sentences."""
-        made = super().__new__(cls, f"{label}: {sentences}")
-        made.run = run
-        made.sentences = sentences
+        parts = () if isinstance(sentences, str) else tuple(sentences)
+        text = sentences if isinstance(sentences, str) else " ".join(parts)
+        made = super().__new__(cls, f"{label}: {text}")
+        made.run, made.sentences, made.parts = run, text, parts
         return made
 
 
@@ -123,6 +123,8 @@ class Section:
     exhibits: tuple[Exhibit, ...] = ()
     measured: tuple[str, ...] = ()
     """How it was measured: what several of the figures say."""
+    common: tuple[Table, ...] = ()
+    """What was found of several runs in the same words, a row for each."""
 
 
 def section_fault(section: object) -> str | None:

@@ -24,8 +24,6 @@ from ssdlab.plugin import (
     share_text,
 )
 
-from .result import SPECIFICATION
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -168,7 +166,7 @@ def window_claim(
 
 def findings(result: PtsResult) -> Iterator[Claim]:
     """Yield the verdict on steady state of each group of cells, and the means of its window."""
-    own = "" if result.specification == SPECIFICATION else ": the figures are not SNIA's"
+    own = "" if result.standard else ": the figures are not SNIA's"
     others: dict[str, Amount | str] = {"of": result.specification}
     yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}{own}", others=others)
     for group in result.groups:

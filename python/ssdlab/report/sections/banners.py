@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.model.units import counted
 from ssdlab.model.warning_texts import Level, level_of
-from ssdlab.report.sections.top import of_same_steps
+from ssdlab.report.sections.conclusion import of_same_steps
 from ssdlab.report.together import alike, with_numbers, words_of
 from ssdlab.results.catalogue_row import kinship, size_of, software_of
 from ssdlab.results.claim import as_sentence
