@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.lab.presented.marked import marked
@@ -12,12 +11,11 @@ from ssdlab.model.units import and_listed
 from ssdlab.report.view import Finding, Section
 from ssdlab.results import cells
 from ssdlab.results.cells import Table, of_run
-from ssdlab.results.claim import as_sentence, sentence
+from ssdlab.results.claim import row, sentence
 from ssdlab.results.metric import labelled
-from ssdlab.results.qualifiers import CATALOGUE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ssdlab.report.runs import R, Shown
     from ssdlab.results.claim import Claim
@@ -30,7 +28,8 @@ _LISTED = 4
 def lead(shown: Shown, claims: Iterable[Claim]) -> Finding:
     """Return the findings of a run in one line, behind its label, marked as its figures are."""
     figures = () if shown.run.result is None else shown.run.result.scalars
-    return Finding(shown.index, shown.label, tuple(map(sentence, marked(claims, figures))))
+    found = marked(claims, figures)
+    return Finding(shown.index, shown.label, " ".join(map(sentence, found)), found)
 
 
 def leads(kept: Sequence[tuple[Shown, R]], findings: Callable[[R], Iterable[Claim]]) -> tuple[Finding, ...]:
@@ -106,129 +105,57 @@ def with_numbers(words: Sequence[str], numbers: Sequence[Sequence[str]], *, each
     return words[0] + "".join(f"{number}{word}" for number, word in zip(texts, words[1:], strict=True))
 
 
-_UNITS = (
-    "kIOPS/W|MB/s/W|x/W|GB/s|MB/s|kB/s|IOPS|capacities|times|rounds|reads|°C|"
-    "KiB|MiB|GiB|TB|GB|MB|kB|ms|µs|ns|min|mW|Wh|s|h|W|J|B|%"
-)
-_AMOUNT = rf"\d+(?:\.\d+)?(?:[kM](?= IOPS))?(?:x(?!\w)| (?:{_UNITS})(?![\w/]))?"
-_SLOT = re.compile(
-    rf"(?<![\w.,/-])(?:(?:rising by |falling by )?{_AMOUNT}(?: ± {_AMOUNT})?|level)(?![\w/-]|\.\d)"
-)
-_CLAUSES = re.compile(r"; (?![^()]*\))")
-_STATE = re.compile(r" \(([^()]+)\)\.$")
-_LABELS = sorted((kind.label for kind in CATALOGUE.values()), key=len, reverse=True)
-_BLANK = "\N{OBJECT REPLACEMENT CHARACTER}"
-"""Stands for an amount, as nothing else in a sentence does; a heading has an ellipsis there."""
+_MARKS = "labels"
+"""Under which a claim has the labels of its figures."""
 
 
 def tabled(section: Section, placed: Sequence[Shown]) -> Section:
-    """Return a section in which what several runs say in the same words is a table, a row for each run.
+    """Return a section in which claims that have columns are a table with a row for each of several runs.
 
-    Clauses that are alike but for their amounts are its columns; one that is the same of all runs stands
-    once. What only one run says stays a sentence of its own.
+    A sentence that several runs have stands once, behind their names where not all of them have it.
     """
-    found = [each for each in section.lead if isinstance(each, Finding) and each.parts]
+    found = [each for each in section.lead if isinstance(each, Finding) and each.claims]
     runs = [each.run for each in found]
     if len(runs) < 2 or len(set(runs)) < len(runs):
         return section
-    alike: dict[tuple[str, int], dict[int, _Clause]] = {}
+    columns: dict[str, dict[int, list[tuple[str, str]]]] = {}
+    said: dict[str, list[int]] = {}
     for each in found:
-        seen: Counter[str] = Counter()
-        for clause in _clauses([_without_state(part) for part in each.parts]):
-            alike.setdefault((clause.words, seen[clause.words]), {})[each.run] = clause
-            seen[clause.words] += 1
-    columns: list[tuple[str, dict[int, str]]] = []
-    once: list[str] = []
-    own: dict[int, dict[tuple[int, str], list[str]]] = {}
-    for (words, _), of in alike.items():
-        amounts = [each.amounts for each in of.values()]
-        varying = _varying(amounts, every=len(of) < len(runs))
-        if len(of) == 1:
-            ((run, only),) = of.items()
-            own.setdefault(run, {}).setdefault((only.sentence, only.state), []).append(only.text)
-            continue
-        states = {each.state for each in of.values()}
-        one_state = len(states) == 1
-        varying = varying if one_state or varying or not amounts[0] else [0]
-        text = _with_constants(words, amounts, varying).replace(_BLANK, "…")
-        text = labelled(text, *states) if one_state else text
-        if varying:
-            values = {run: ", ".join(each.amounts[at] for at in varying) for run, each in of.items()}
-            if not one_state:
-                values = {run: labelled(value, of[run].state) for run, value in values.items()}
-            columns.append((f"{text[:1].upper()}{text[1:]}", values))
-        elif len(of) == len(runs):
-            once.append(as_sentence(text))
-        else:
-            once.append(f"{and_listed([placed[run].style.short for run in of])}: {as_sentence(text)}")
-    head = ("Run", *(name for name, _ in columns))
-    rows = tuple(
-        (of_run(placed[run].label, run), *(cells.words(of.get(run, cells.NOTHING)) for _, of in columns))
-        for run in runs
-    )
+        for claim in each.claims:
+            marks = str(claim.others.get(_MARKS, ""))
+            for at, (heading, text) in enumerate(row(claim).items()):
+                # Labels are said once of a claim.
+                columns.setdefault(heading, {}).setdefault(each.run, []).append((text, "" if at else marks))
+            if not claim.columns:
+                said.setdefault(sentence(claim), []).append(each.run)
+    names = {run: placed[run].style.short for run in runs}
+    once = [
+        text if len(own) == len(runs) else f"{and_listed([names[run] for run in own])}: {text}"
+        for text, own in said.items()
+        if len(own) > 1
+    ]
+    left: dict[int, list[str]] = {}
+    for text, own in said.items():
+        if len(own) == 1:
+            left.setdefault(own[0], []).append(text)
+    alone = [Finding(run, placed[run].label, " ".join(left[run])) for run in runs if run in left]
     others = [each for each in section.lead if each not in found]
-    left = [
-        Finding(
-            run,
-            placed[run].label,
-            tuple(as_sentence(labelled("; ".join(each), state)) for (_, state), each in own[run].items()),
-        )
-        for run in runs
-        if run in own
-    ]
-    common = (Table("What was found", head, rows),) if columns else ()
-    return replace(section, lead=(*others, *once, *left), common=common)
+    table = (_of_columns(columns, runs, placed),) if columns else ()
+    return replace(section, lead=(*others, *once, *alone), common=table)
 
 
-def _without_state(sentence: str) -> tuple[str, str]:
-    """Return a sentence without full stop and the labels of its figures at its end, and these."""
-    found = _STATE.search(sentence)
-    rest = "" if found is None else found[1]
-    for label in _LABELS:
-        rest = rest.replace(label, "")
-    if found is None or rest.strip(", "):
-        return sentence.removesuffix("."), ""
-    return sentence[: found.start()], found[1]
-
-
-@dataclass(frozen=True)
-class _Clause:
-    """A clause of a sentence of a run: the words around its amounts, and these."""
-
-    text: str
-    sentence: int
-    state: str
-    """The labels of its figures."""
-
-    @property
-    def words(self) -> str:
-        return _SLOT.sub(_BLANK, self.text)
-
-    @property
-    def amounts(self) -> list[str]:
-        return _SLOT.findall(self.text)
-
-
-def _clauses(sentences: Sequence[tuple[str, str]]) -> Iterator[_Clause]:
-    """Yield sentences clause by clause; whole where two of them have a clause in the same words."""
-    parts = [
-        [_Clause(clause, at, state) for clause in _CLAUSES.split(text)]
-        for at, (text, state) in enumerate(sentences)
-    ]
-    count = Counter(clause.words for each in parts for clause in each)
-    for at, each in enumerate(parts):
-        text, state = sentences[at]
-        yield from each if all(count[clause.words] == 1 for clause in each) else [_Clause(text, at, state)]
-
-
-def _varying(amounts: Sequence[Sequence[str]], *, every: bool) -> list[int]:
-    """Return which amounts are not the same of all runs; with `every` the first too, where any is not."""
-    found = [at for at, each in enumerate(zip(*amounts, strict=True)) if len(set(each)) > 1]
-    return sorted({0, *found}) if every and found else found
-
-
-def _with_constants(words: str, amounts: Sequence[Sequence[str]], varying: Sequence[int]) -> str:
-    """Put the amounts that all runs share back into the words."""
-    parts = words.split(_BLANK)
-    fixed = [_BLANK if at in varying else amount for at, amount in enumerate(amounts[0])]
-    return parts[0] + "".join(f"{amount}{part}" for amount, part in zip(fixed, parts[1:], strict=True))
+def _of_columns(
+    columns: Mapping[str, Mapping[int, Sequence[tuple[str, str]]]],
+    runs: Sequence[int],
+    placed: Sequence[Shown],
+) -> Table:
+    """Return a table of cells with their labels; a label that all cells of a column have is its heading's."""
+    head, rows = ["Run"], {run: [of_run(placed[run].label, run)] for run in runs}
+    for heading, of in columns.items():
+        marks = {mark for own in of.values() for _, mark in own}
+        (shared,) = marks if len(marks) == 1 else ("",)
+        head.append(labelled(heading, shared))
+        for run in runs:
+            texts = [text if shared else labelled(text, mark) for text, mark in of.get(run, ())]
+            rows[run].append(cells.words("; ".join(texts) or cells.NOTHING))
+    return Table("What was found", tuple(head), tuple(map(tuple, rows.values())))

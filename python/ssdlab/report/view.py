@@ -14,6 +14,8 @@ from ssdlab.results.kind import table_fault
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ssdlab.results.claim import Claim
+
 
 @dataclass(frozen=True)
 class Buttons:
@@ -94,18 +96,16 @@ class Exhibit:
 class Finding(str):
     """What was found of one run, in a line behind its label; the page sets what was found beside its name."""
 
-    __slots__ = ("parts", "run", "sentences")
+    __slots__ = ("claims", "run", "sentences")
     run: int
     sentences: str
-    parts: tuple[str, ...]
-    """The sentences one by one; empty: they are no such row."""
+    claims: tuple[Claim, ...]
+    """That the sentences are of; empty: they are no claims."""
 
-    def __new__(cls, run: int, label: str, sentences: str | Sequence[str]) -> Self:
-        """Put label and sentences together, and keep the sentences."""
-        parts = () if isinstance(sentences, str) else tuple(sentences)
-        text = sentences if isinstance(sentences, str) else " ".join(parts)
-        made = super().__new__(cls, f"{label}: {text}")
-        made.run, made.sentences, made.parts = run, text, parts
+    def __new__(cls, run: int, label: str, sentences: str, claims: Sequence[Claim] = ()) -> Self:
+        """Put label and sentences together."""
+        made = super().__new__(cls, f"{label}: {sentences}")
+        made.run, made.sentences, made.claims = run, sentences, tuple(claims)
         return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
@@ -186,7 +186,9 @@ def findings(result: PtsResult) -> Iterator[Claim]:
         shown = Evidence(steps, (group.first - 1, group.last - 1))
         says = "{name}{verdict} ({values})"
         others = {"name": name, "verdict": verdict, "values": values}
-        yield window_claim(says, window, shown, others)
+        heading = group.group or "Steady state"
+        columns = {heading: "{verdict}", f"{heading}, means": "{values}"}
+        yield replace(window_claim(says, window, shown, others), columns=columns)
         if (moving := moving_cells(group)) is not None:
             yield moving
         if group.cuts:
