@@ -335,6 +335,11 @@ class Read:
         (found,) = [each for each in chart.bars if each.shown.index == run]
         return found
 
+    def noted(self, run: int, name: str) -> str:
+        """What stands below that bar, and below all bars of the figure."""
+        (chart,) = top(self.placed, self.standings, [name]).charts
+        return f"{self.bar(run, name).note}. {chart.foot}"
+
     def sentences(self, name: str) -> str:
         """What the top of such a page says."""
         return " ".join(top(self.placed, self.standings, [name]).sentences)

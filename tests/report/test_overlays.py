@@ -35,11 +35,14 @@ from ssdlab.report.charts import (
     XyView,
     pack,
 )
-from ssdlab.report.pictures import Painter, Pressed, on_paper, pressings, telling, theme
+from ssdlab.report.looks import COLOURS
+from ssdlab.report.pictures import Painter, Pressed, on_paper, pressings, telling
+from ssdlab.report.theme import default_theme
 from ssdlab.report.view import Figure
 from ssdlab.results.metric import Qualifier
 
-PALETTE = list(theme()["palette"])  # type: ignore[call-overload]
+LIGHT = default_theme().light
+PALETTE = [LIGHT[f"drive-{at}"] for at in range(COLOURS)]
 DEPTHS = Axis("depth, log", "count", "log", tuple((float(2**at), str(2**at)) for at in range(10)))
 IOPS = Axis("IOPS", "iops")
 
@@ -97,7 +100,7 @@ def test_drives_over_one_another_have_their_colours_and_their_names(count: int) 
 def test_spare_area_is_held_against_stock_in_the_colour_of_the_text() -> None:
     svg = painter(1).svg(compared(1), BARE, Pressed(choice=3))
     lines = {colour for colour, corners in strokes(svg) if len(corners) > 100}
-    assert {PALETTE[0], theme()["text"]} <= lines
+    assert {PALETTE[0], LIGHT["text"]} <= lines
     assert {"stock", "25 % spare"} <= set(texts(svg))
     alone = painter(1).svg(compared(1), BARE, Pressed(choice=1))
     assert alone.count(f'fill="{PALETTE[0]}"') > 1, "alone it has the colour of its drive"
@@ -156,7 +159,7 @@ def test_unproven_points_are_hollow_on_a_thin_line_and_said() -> None:
     proven = curve(0, {1: 10.0, 8: 100.0, 64: 120.0})
     unproven = curve(1, {1: 20.0, 8: 200.0, 64: 220.0}, unproven=True)
     svg = painter(2).svg(xy(proven, unproven), BARE)
-    paper = theme()["paper"]
+    paper = LIGHT["paper"]
     hollow = re.findall(rf'<path[^>]*fill="{paper}"[^>]*stroke="(#\w+)"', svg)
     assert hollow.count(PALETTE[1]) == 3 and PALETTE[0] not in hollow
     thick = {
@@ -209,7 +212,7 @@ def test_no_upright_line_runs_through_names_over_bars() -> None:
         for at in (0, 1)
     ]
     svg = Painter(runs).svg(bars(Bar(0, 300.0, ""), Bar(1, 200.0, "")), BARE, size=(390, 400))
-    grid = [corners for colour, corners in strokes(svg) if colour == theme()["grid"]]
+    grid = [corners for colour, corners in strokes(svg) if colour == LIGHT["grid"]]
     assert not grid
 
 
