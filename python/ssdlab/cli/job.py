@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ssdlab.lab.job import JobParams
 
 _OF_FIO = (".fio", ".job")
+_GLOBAL = re.compile(r"^[ \t]*\[global\]", re.MULTILINE)
 
 
 @takes(DriveOptions, OrderOptions, Variant)
@@ -37,7 +39,8 @@ def job(
     Parameters
     ----------
     file
-        A TOML file, or one that ends in .fio or .job: of fio, whose `filename` never says what is written.
+        A TOML file; or one of fio, that ends in .fio or .job or has a section [global]. Its `filename` never
+        says what is written.
     drive
         A block device such as /dev/nvme0n1, a file (with --size when it must be made), or a simulated
         drive: sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`).
@@ -52,7 +55,7 @@ def job(
     advice = "give the path of a TOML file with a [[step]] table for each step, or of a fio job file"
     path = user_path(file)
     text = read_document(path, "job", advice)
-    if path.suffix in _OF_FIO:
+    if path.suffix in _OF_FIO or _GLOBAL.search(text):
         params = _of_fio(text, path, drive, options.get("size"))
     else:
         params = read_job(text, file.name)
