@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from ssdlab import _core
 from ssdlab.model import arrival, errors
-from ssdlab.model.pattern import OnePass, Segmented
+from ssdlab.model.pattern import OnePass, Segmented, Shuffled
 from ssdlab.model.workload import (
     AsRecorded,
     Band,
@@ -120,7 +120,7 @@ def test_enums_have_the_same_variants_and_fields(schema: dict[str, Any]) -> None
     engines = get_args(Stream.model_fields["engine"].annotation)
     python = {
         "Pattern": [
-            *(stream(pattern=one)["pattern"] for one in (*PATTERNS, SEGMENTED)),
+            *(stream(pattern=one)["pattern"] for one in (*PATTERNS, SEGMENTED, Shuffled())),
             whole_drive["pattern"],
             replayed["pattern"],
         ],

@@ -8,7 +8,8 @@ import pytest
 
 from ssdlab.cli import main
 from ssdlab.cli.parser_errors import _FIO_ELSEWHERE, _LEAVE_OUT, _USE, of_fio, options_of
-from ssdlab.model.errors import nearest
+from ssdlab.model.errors import UsageError, nearest
+from ssdlab.model.options import FIO_ENGINES, MeasureOptions
 
 
 @pytest.mark.parametrize("name", [*_USE, *_LEAVE_OUT, *_FIO_ELSEWHERE])
@@ -34,9 +35,7 @@ def test_no_guess_is_an_option_that_loses_data(
     assert f"there is no option {word}" in said and "did you mean" not in said.lower()
 
 
-@pytest.mark.parametrize(
-    "word", ["verify", "numjobs", "runtime", "rwmixread", "blocksize", "direct", "lockmem"]
-)
+@pytest.mark.parametrize("word", ["verify", "blocksize", "direct", "lockmem"])
 def test_no_name_of_fio_is_like_one_of_ours(word: str) -> None:
     assert nearest(word, options_of("measure"), at_least=0.7) is None
 
@@ -107,9 +106,13 @@ def test_a_share_of_writes_is_not_led_to_one_of_reads(
     ("words", "said"),
     [
         ("--rw readwrite", "Did you mean rw?"),
-        ("--engine libaio", "Did you mean uring?"),
-        ("--engine io_uring", "Did you mean uring?"),
-        ("--engine psync", "Did you mean sync?"),
+        ("--rate_iops=100", "of each job and direction"),
+        ("--runtime 1", "--time_based"),
+        ("--runtime 1 --time_based --bytes 1m", "disregards"),
+        ("--numjobs 2 --rw read", "--threads"),
+        ("--readwrite rw", "a place each"),
+        ("--ioengine psync --iodepth 4", "one I/O in flight"),
+        ("--depth 2 --iodepth 4", "more than once"),
         ("--thinktime=100", "100us"),
         ("--number_ios=100", "times the block"),
     ],
@@ -117,6 +120,38 @@ def test_a_share_of_writes_is_not_led_to_one_of_reads(
 def test_what_is_said_of_fios_words(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["measure", "sim:tiny-test", *words.split()]) == 2
     assert said in capsys.readouterr().err
+
+
+NAMES = {
+    "readwrite": ("rw", "randrw"),
+    "rwmixread": ("read_pct", 30),
+    "numjobs": ("threads", 3),
+    "iodepth": ("depth", 7),
+    "runtime": ("seconds", "2m"),
+}
+
+
+def test_fios_words_ask_for_what_ours_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ssdlab.runs import measure
+
+    asked: list[MeasureOptions] = []
+
+    def perform(_: str, options: MeasureOptions, __: object) -> None:
+        asked.append(options)
+        raise UsageError("not now", "later")
+
+    monkeypatch.setattr(measure, "perform", perform)
+    words = [word for name, (_, value) in NAMES.items() for word in (f"--{name}", str(value))]
+    assert (
+        main(["measure", "sim:tiny-test", *words, "--ioengine", "libaio", "--time_based", "--bs", "8k"]) == 2
+    )
+    ours = {word: value for word, value in NAMES.values()}
+    assert asked == [MeasureOptions(**ours, engine="uring", bs="8k")]
+
+
+@pytest.mark.parametrize(("word", "engine"), FIO_ENGINES.items())
+def test_an_engine_of_fio_is_one_of_ours(word: str, engine: str) -> None:
+    assert MeasureOptions(engine=word).engine == engine
 
 
 @pytest.mark.parametrize("word", ["trimwrite", "randtrimwrite"])

@@ -134,7 +134,7 @@ def test_the_errors_of_the_document_are_those_of_the_package() -> None:
     assert told == ours
 
 
-@pytest.mark.parametrize(("page", "at_least"), [("simulated.md", 3), ("library.md", 10)])
+@pytest.mark.parametrize(("page", "at_least"), [("simulated.md", 3), ("library.md", 10), ("fio-jobs.md", 3)])
 @pytest.mark.long
 def test_the_commands_of_pages_that_need_no_drive(place: Path, page: str, at_least: int) -> None:
     examples = [
@@ -145,6 +145,9 @@ def test_the_commands_of_pages_that_need_no_drive(place: Path, page: str, at_lea
         if line.startswith("$ ")
     ]
     assert len(examples) >= at_least
+    for block in blocks(page):
+        if block.language == "ini":  # its first line names the file
+            (place / block.text.partition("\n")[0].removeprefix("; ")).write_text(block.text)
     for command in examples:
         done = forked.run_line(command, cwd=place, timeout=60)
         assert done.returncode == 0, f"{command}\n{done.stderr}"

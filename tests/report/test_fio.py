@@ -1,8 +1,7 @@
-"""The fio lines of the page: what they say, and that fio takes them."""
+"""The fio job files of the page: what they say, and that fio takes them."""
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdlab.formats.fio import Target, command
+from ssdlab.formats.fio import Target, job_file
 from ssdlab.formats.fio.stream import percents
 from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
 from ssdlab.model.pattern import Segmented, Sequential
@@ -21,12 +20,18 @@ GIB = 1 << 30
 TARGET = Target("/dev/a drive", True, GIB, 512)
 
 
+def text_of(workload: Workload, target: Target = TARGET) -> str:
+    return job_file([("main", workload)], target)
+
+
+def notes_of(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("# ")]
+
+
 def options(*streams: Stream, **fields: object) -> dict[str, str]:
-    """The options of the line for a drive of 1 GiB, by name."""
-    line = command(Workload.of(*streams, **fields), TARGET).splitlines()[0]
-    words = shlex.split(line)
-    assert words[0] == "fio"
-    return dict(word.removeprefix("--").partition("=")[::2] for word in words[1:])
+    """The options of the job file for a drive of 1 GiB, by name."""
+    lines = [line for line in text_of(Workload.of(*streams, **fields)).splitlines() if line]
+    return dict(line.partition("=")[::2] for line in lines if line[0] not in "[#")
 
 
 def test_a_point_of_a_random_sweep() -> None:
@@ -37,7 +42,6 @@ def test_a_point_of_a_random_sweep() -> None:
         "thread": "",
         "group_reporting": "",
         "randseed": "7",
-        "name": "main",
         "rw": "randread",
         "bs": "4096",
         "offset": "0",
@@ -90,8 +94,8 @@ def test_each_direction_has_its_share_of_a_rate() -> None:
     ],
 )
 def test_the_name_of_the_drive_as_fio_reads_it(path: str | None, named: str) -> None:
-    text = command(Workload.of(Stream()), Target(path, True, GIB, 512))
-    assert f"--filename={named}" in shlex.split(text.splitlines()[0])
+    text = text_of(Workload.of(Stream()), Target(path, True, GIB, 512))
+    assert f"filename={named}" in text.splitlines()
     assert ("# DRIVE: " in text) == (named == "DRIVE")
 
 
@@ -128,26 +132,36 @@ def test_what_fio_cannot_do_is_said() -> None:
         (Stream(pattern=Sequential(), ops=50), "a place of their own"),
         (Stream(stop=Stop()), "until it is stopped"),
     ):
-        notes = command(Workload.of(stream), TARGET).splitlines()[1:]
-        assert any(lacking in note and note.startswith("# ") for note in notes), (stream, notes)
+        notes = notes_of(text_of(Workload.of(stream)))
+        assert any(lacking in note for note in notes), (stream, notes)
+
+
+def test_what_all_steps_have_alike_is_said_once() -> None:
+    steps = [
+        (f"depth {depth}", Workload.of(Stream(workers=depth, stop=Stop(time_ns="12s"))))
+        for depth in (1, 2, 4)
+    ]
+    text = job_file(steps, TARGET)
+    assert text.count("rw=randread") == 1 and text.count("stonewall") == 2
+    assert text.split("[depth 4]\n")[1].splitlines() == ["numjobs=4", "stonewall"]
 
 
 def test_a_seed_that_fio_does_not_take_is_said() -> None:
     for seed, said in ((2**63 - 1, False), (2**63, True), (2**64 - 1, True)):
-        text = command(Workload.of(Stream(stop=Stop(ios=1)), seed=seed), TARGET)
-        assert (f"{seed} less 2^63" in text) == said
-        assert f"--randseed={seed % 2**63} " in text
+        text = text_of(Workload.of(Stream(stop=Stop(ios=1)), seed=seed))
+        assert ("less 2^63" in text) == said
+        assert f"randseed={seed % 2**63}" in text.splitlines()
 
 
 def test_fio_trims_no_file() -> None:
-    assert command(Workload.of(Stream(ops="trim")), Target("/tmp/x", False, GIB, 512)).startswith("# ")
+    assert text_of(Workload.of(Stream(ops="trim")), Target("/tmp/x", False, GIB, 512)).startswith("# ")
 
 
-def test_fio_takes_a_polled_line(fio: str, tmp_path: Path) -> None:
+def test_fio_takes_a_polled_job(fio: str, tmp_path: Path) -> None:
     """Which runs on drives with queues for it only; all other kinds run in tests/truth/test_fio_lines.py."""
     file = tmp_path / "scratch"
     file.write_bytes(bytes(1 << 20))
     stream = Stream(engine="uring", depth=32, batch=8, polled=True, stop=Stop(time_ns="1s"))
-    line = command(Workload.of(stream), Target(str(file), False, 1 << 20, 512)).splitlines()[0]
-    done = subprocess.run([fio, "--parse-only", *shlex.split(line)[1:]], capture_output=True, text=True)
+    (tmp_path / "x.fio").write_text(text_of(Workload.of(stream), Target(str(file), False, 1 << 20, 512)))
+    done = subprocess.run([fio, "--parse-only", str(tmp_path / "x.fio")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr + done.stdout

@@ -1,4 +1,4 @@
-"""The fio lines of a page run: on a device, where the block tracepoints are witness, and on a file.
+"""The fio job files of a page run: on a device, where the block tracepoints are witness, and on a file.
 
 For each kind of workload, fio ends well, touches nothing outside of the span, and moves what we move: the
 same bytes where there is one direction and one size, reads within six standard deviations of the binomial
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import random
-import shlex
+import re
 import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +20,13 @@ import pytest
 
 from machine.event_log import EventLog
 from ssdlab.drives import open_drive
-from ssdlab.formats.fio import Target, command
+from ssdlab.formats.fio import Target, job_file
+from ssdlab.formats.fio.sections import read_sections
+from ssdlab.formats.fio.stages import read_stages
 from ssdlab.formats.fio.stream import percents
 from ssdlab.model.arrival import AsRecorded, Bursts, Closed, Open, Pulses
 from ssdlab.model.measurement import Measurement
-from ssdlab.model.pattern import Band, Bands, Recording, Segmented, Sequential, Stepped
+from ssdlab.model.pattern import Band, Bands, Recording, Segmented, Sequential, Shuffled, Stepped
 from ssdlab.model.workload import Mix, Ratio, RecordedOps, Stop, Stream, Workload
 
 MIB = 1 << 20
@@ -70,6 +73,8 @@ EXACT = {
     "segments": inside(
         ops="write", pattern=Segmented(count=8, length_bytes=MIB, stride_bytes=4 * MIB), workers=2
     ),
+    "a random map": inside(ops="write", pattern=Shuffled(), workers=2),
+    "a random map, and round again": inside(pattern=Shuffled(anew=True), block="1m", stop=Stop(ios=80)),
     "more segments than fio has zones": inside(
         pattern=Segmented(count=2048, length_bytes=4096, stride_bytes=16384)
     ),
@@ -150,9 +155,13 @@ class Bench:
         self.device, self.fio, self.event_log, self.folder = device, fio, event_log, folder
 
     def by_fio(self, workload: Workload) -> Moved:
-        """Run the printed line."""
+        """Run the printed job file."""
+        return self.by_file(jobs_of(workload, self.device))
+
+    def by_file(self, text: str) -> Moved:
+        """Run a job file."""
         with self.event_log(self.device, of=("fio", "iou-")) as events:
-            run_line(self.fio, line(workload, self.device), self.folder)
+            run_jobs(self.fio, text, self.folder)
         return Moved.of(events)
 
     def by_us(self, workload: Workload) -> Measurement:
@@ -161,23 +170,26 @@ class Bench:
             return drive.run(workload)
 
 
-def line(workload: Workload, path: Path, *, block_device: bool = True, capacity: int = DEVICE_BYTES) -> str:
-    """The command without its notes."""
-    text = command(workload, Target(str(path), block_device, capacity, LOGICAL_BLOCK_BYTES))
-    return text.splitlines()[0]
+def jobs_of(
+    workload: Workload, path: Path, *, block_device: bool = True, capacity: int = DEVICE_BYTES
+) -> str:
+    """The job file of one step."""
+    return job_file([("step", workload)], Target(str(path), block_device, capacity, LOGICAL_BLOCK_BYTES))
 
 
-def run_line(fio: str, text: str, folder: Path) -> None:
-    words = shlex.split(text)
-    assert words[0] == "fio"
-    done = subprocess.run(
-        [fio, *words[1:], "--output-format=json"],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=60,
-        check=False,
-    )
+def run_jobs(fio: str, text: str, folder: Path) -> None:
+    """Run a job file, which lies elsewhere: nothing may be made in the folder."""
+    with tempfile.NamedTemporaryFile("w", suffix=".fio") as file:
+        file.write(text)
+        file.flush()
+        done = subprocess.run(
+            [fio, "--output-format=json", file.name],
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            timeout=60,
+            check=False,
+        )
     assert done.returncode == 0, f"{text}\n{done.stderr}{done.stdout[:2000]}"
     assert not done.stderr, f"{text}\n{done.stderr}"
 
@@ -258,7 +270,7 @@ def check_file(fio: str, folder: Path, kinds: Sequence[tuple[Stream, int]], seed
     for stream, ramp_ns in kinds:
         for seed in seeds:
             workload = Workload.of(stream, seed=seed, ramp_ns=ramp_ns)
-            run_line(fio, line(workload, file, block_device=False), folder)
+            run_jobs(fio, jobs_of(workload, file, block_device=False), folder)
             found = file.read_bytes()
             assert len(found) == DEVICE_BYTES, (stream, seed)
             assert found[: SPAN[0]] == untouched[: SPAN[0]], (stream, seed)
@@ -328,11 +340,52 @@ def test_a_recording_goes_to_the_drive(bench: Bench) -> None:
 
 def test_what_is_no_device_yet_is_not_made(fio: str, tmp_path: Path) -> None:
     """The line of a simulated drive stands for one that is served: run as it is, it makes no file."""
-    text = command(Workload.of(inside(ops="write")), Target(None, False, DEVICE_BYTES, 512))
-    done = subprocess.run(shlex.split(text.splitlines()[0]), capture_output=True, cwd=tmp_path, check=False)
+    text = job_file([("step", Workload.of(inside(ops="write")))], Target(None, False, DEVICE_BYTES, 512))
+    done = subprocess.run([fio, "-"], input=text.encode(), capture_output=True, cwd=tmp_path, check=False)
     assert done.returncode != 0
     assert list(tmp_path.iterdir()) == []
     assert "sim serve" in text
+
+
+CORPUS = Path(__file__).parents[1] / "lab" / "fio_jobs.txt"
+OF_THE_FIELD = (
+    "postgres WAL",
+    "unaligned pattern generator",
+    "scans of a column store",
+    "an OSD, steps",
+    "large volumes without repetition",
+    "256 KiB reads and writes, one after the other",
+    "submission in batches",
+    "discards",
+    "the desktop benchmark with four tests",
+    "sizes of a purist",
+    "an erase of part",
+    "pinned",
+)
+FIELD_BYTES = 512 * MIB
+
+
+@pytest.mark.parametrize("name", OF_THE_FIELD)
+def test_a_job_file_moves_what_fio_moves_for_it(
+    name: str,
+    make_zram: Callable[..., Path],
+    fio: str,
+    event_log: Callable[..., EventLog],
+    tmp_path: Path,
+) -> None:
+    """Of the corpus of job files: the same bytes in each direction, and the same first and last byte."""
+    bench = Bench(make_zram(FIELD_BYTES), fio, event_log, tmp_path)
+    entry = CORPUS.read_text().partition(f"=== {name}: runs")[2].partition("\n")[2].partition("\n\n")[0]
+    text = re.sub(r"filename=.*", f"filename={bench.device}", entry) + "\n"
+    moved = bench.by_file(text)
+    target = Target(str(bench.device), True, FIELD_BYTES, LOGICAL_BLOCK_BYTES)
+    stages, _ = read_stages(read_sections(text, "x.fio", tmp_path), target)
+    with event_log(bench.device, of=("ssdlab-", "iou-")) as events:
+        ours = [bench.by_us(stage.workload).summary() for stage in stages]
+    for kind in LETTERS:
+        assert moved.bytes[kind] == sum(each[kind]["bytes"] for each in ours if each[kind]), kind
+    mine = Moved.of(events)
+    assert (moved.bytes, moved.first, moved.end) == (mine.bytes, mine.first, mine.end)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ may be repeated, and a tool that is wrong is wrong each time.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ import pytest
 
 from machine import blkio
 from ssdlab.drives import open_drive
+from ssdlab.formats.fio import Target
+from ssdlab.formats.fio.sections import read_sections
+from ssdlab.formats.fio.stages import read_stages
 from ssdlab.model.workload import Stop, Stream, Workload
 
 RATE = 2000
@@ -96,3 +100,50 @@ def test_fio_agrees(
         if said == pytest.approx(witness, rel=0.01):
             return
     pytest.fail(f"measure says {said} I/Os a second, fio {witness}")
+
+
+CORPUS = Path(__file__).parents[1] / "lab" / "fio_jobs.txt"
+TIMED = "size=32m\nruntime=5\nramp_time=1\ntime_based\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "postgres pages, mixed",
+        "postgres WAL",
+        "innodb pages",
+        "sizes of a storage engine",
+        "hot keys",
+        "a Ceph journal candidate",
+        "cloud write IOPS",
+        "a short benchmark of a hoster",
+        "submission in batches",
+        "pinned",
+    ],
+)
+def test_a_job_file_is_as_fast_as_in_fio(
+    zram: Path, throttled: Throttled, fio: str, tmp_path: Path, name: str
+) -> None:
+    """Of the corpus of job files, for five seconds each."""
+    entry = CORPUS.read_text().partition(f"=== {name}: runs")[2].partition("\n")[2].partition("\n\n")[0]
+    (tmp_path / "x.fio").write_text(re.sub(r"filename=.*", f"filename={zram}", entry) + f"\n{TIMED}")
+    text = (tmp_path / "x.fio").read_text()
+    throttle = throttled(zram, read_iops=RATE, write_iops=RATE)
+    target = Target(str(zram), True, zram_bytes(zram), 4096)
+    ((stage,), _) = read_stages(read_sections(text, "x.fio", tmp_path), target)
+    for _ in range(ATTEMPTS):
+        done = throttle.run([fio, "--output-format=json", str(tmp_path / "x.fio")])
+        assert done.returncode == 0, done.stderr
+        witness = sum(
+            job[side]["iops"] for job in json.loads(done.stdout)["jobs"] for side in ("read", "write")
+        )
+        with throttle.here(), open_drive(zram, writing=True, destroy=zram.name) as drive:
+            ours = drive.run(stage.workload).summary().iops
+        if ours == pytest.approx(witness, rel=0.05):
+            return
+    pytest.fail(f"{ours} I/Os a second, fio {witness}")
+
+
+def zram_bytes(zram: Path) -> int:
+    return 512 * int(Path(f"/sys/block/{zram.name}/size").read_text())

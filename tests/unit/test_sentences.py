@@ -19,7 +19,7 @@ from unit.test_contract import subclasses
 
 SOURCES = Path(ssdlab.__file__).parent
 FILE = Path(__file__).parents[1] / "sentences.txt"
-TELLING = {"Entry", "Claim", "Departure", "Metric", "more", "less"}
+TELLING = {"Entry", "Claim", "Departure", "Metric", "more", "less", "wrong"}
 """What takes sentences and labels, beside errors."""
 
 

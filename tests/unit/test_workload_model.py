@@ -115,6 +115,7 @@ def test_models_are_frozen() -> None:
         ({"dsync": True}, "dsync is about writes", "leave out --dsync"),
         ({"flush_every": 4}, "flushes follow writes", "or write"),
         ({"compressible_pct": 50}, "nothing is written", "leave out --compressible"),
+        ({"pattern": {"kind": "shuffled"}, "block": "4k:1,8k:1"}, "one size", "one block size"),
         ({"stop": Stop(span_once=True)}, "only a sequential pattern", "stop by time"),
         (
             {"block": "4k:1,8k:1", "arrival": Bursts(bytes="8k", every_ns="1s")},

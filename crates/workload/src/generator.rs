@@ -8,6 +8,7 @@ use crate::pattern::bands::Bands;
 use crate::pattern::one_pass::OnePass;
 use crate::pattern::segments::Segments;
 use crate::pattern::sequential::{Sequential, SequentialSizes};
+use crate::pattern::shuffled::Shuffled;
 use crate::pattern::stepped::Stepped;
 use crate::pattern::zipf::Zipf;
 use crate::random::{Draws, FOR_OP, below, split};
@@ -47,6 +48,7 @@ pub(crate) enum Places {
     Bands(Arc<Bands>, Skewed),
     Segments(Segments, Skewed),
     OnePass(Box<OnePass>),
+    Shuffled(Box<Shuffled>),
     Recorded(Box<Reader>),
 }
 
@@ -154,6 +156,7 @@ impl Places {
             Self::Bands(bands, skewed) => skewed.place(bands.slot(draw), draw),
             Self::Segments(segments, skewed) => skewed.place(segments.slot(draw), draw),
             Self::OnePass(pass) => pass.next(draw),
+            Self::Shuffled(shuffled) => shuffled.next(),
             Self::Recorded(reader) => {
                 let io = reader.next_io();
                 (io.offset, io.length)

@@ -5,5 +5,6 @@ pub(crate) mod one_pass;
 pub(crate) mod scatter;
 pub(crate) mod segments;
 pub(crate) mod sequential;
+pub(crate) mod shuffled;
 pub(crate) mod stepped;
 pub(crate) mod zipf;

@@ -14,6 +14,7 @@ use crate::pattern::bands::Bands;
 use crate::pattern::one_pass::{OnePass, Profile};
 use crate::pattern::segments::Segments;
 use crate::pattern::sequential::{Sequential, SequentialSizes, part_start};
+use crate::pattern::shuffled::Shuffled;
 use crate::pattern::stepped::Stepped;
 use crate::pattern::zipf::Zipf;
 use crate::random::{Purpose, key};
@@ -90,6 +91,12 @@ enum Layout {
         seed: u64,
         index: u32,
         profile: Arc<Profile>,
+    },
+    Shuffled {
+        grid: Grid,
+        anew: bool,
+        seed: u64,
+        index: u32,
     },
     Recorded(Arc<Recording>),
 }
@@ -290,6 +297,12 @@ impl Layout {
                     profile: Arc::new(Profile::new(unit.slots, raw_blocks)),
                 }
             }
+            Pattern::Shuffled { anew } => Self::Shuffled {
+                grid: unit,
+                anew: *anew,
+                seed,
+                index,
+            },
             Pattern::Bands(bands) => {
                 let bands = Arc::new(Bands::new(bands, &unit));
                 Self::Shared(Places::Bands(bands, skewed()))
@@ -311,6 +324,15 @@ impl Layout {
                 Places::Recorded(Box::new(Reader::new(Arc::clone(recording))))
             }
             Self::Shared(places) => places.clone(),
+            Self::Shuffled {
+                grid,
+                anew,
+                seed,
+                index,
+            } => {
+                let key = key(*seed, Purpose::Scatter, *index, source);
+                Places::Shuffled(Box::new(Shuffled::new(*grid, key, *anew)))
+            }
             Self::OnePass {
                 grid,
                 raw_blocks,

@@ -163,6 +163,12 @@ pub enum Pattern {
         /// A block is rewritten when at least so many bytes were written since.
         behind_bytes: u64,
     },
+    /// Every block once in a random order, then all of them again: fio's random map. Each source has an order of its own
+    /// over the whole span. Blocks of one size only.
+    Shuffled {
+        /// Whether each pass has another order; else all have that of the first.
+        anew: bool,
+    },
     /// Where a recording went, and in its order; see [`crate::recording`]. The stream's smallest block is the unit of its
     /// offsets and lengths, the largest its longest I/O.
     Recorded {

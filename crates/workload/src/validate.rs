@@ -253,6 +253,7 @@ impl Field {
         self.check_recorded(stream)?;
         match &stream.pattern {
             Pattern::Uniform | Pattern::Recorded { .. } => Ok(()),
+            Pattern::Shuffled { .. } => self.within("block", stream.block.len() as u64, 1, 1),
             Pattern::Stepped { step_bytes } => self.check_step(stream, *step_bytes),
             Pattern::Zipf { theta_milli } => {
                 let field = "pattern.zipf.theta_milli";

@@ -37,7 +37,7 @@ COMMANDS: dict[str, Command] = {
     "resume": Command("ssdlab.cli.resume:resume", "resume a run that was interrupted"),
     "watch": Command("ssdlab.cli.watch:watch", "follow a run from another terminal"),
     "measure": Command("ssdlab.cli.measure:measure", "one workload now, like a fio line"),
-    "job": Command("ssdlab.cli.job:job", "run a sequence of steps of your own from a TOML file"),
+    "job": Command("ssdlab.cli.job:job", "run a sequence of steps of your own, or a fio job file"),
     "purge": Command("ssdlab.cli.purge:purge", "erase a drive to its fresh state, and prove it"),
     "show": Command("ssdlab.cli.runs:show", "the result of a run"),
     "runs": Command("ssdlab.cli.runs:runs", "the runs of the library, newest first"),

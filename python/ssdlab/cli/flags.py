@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 from cyclopts import Parameter
 
 from ssdlab.model.errors import UsageError, excerpt
-from ssdlab.model.frozen import marks
+from ssdlab.model.frozen import FioName, Metavar, marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -167,9 +167,15 @@ def chosen(model: type[_Model], options: Mapping[str, Any]) -> _Model:
 
 def flag_line(name: str, field: FieldInfo) -> tuple[str, str]:
     """Return a field as a flag with what it takes, and its line of help: ``--size SIZE``."""
-    word = (field.alias or name).replace("_", "-")
     takes_value = "" if field.annotation is bool else f" {_metavar(field)}"
-    return f"--{word}{takes_value}", _help(field)
+    return f"{', '.join(_names(name, field))}{takes_value}", _help(field)
+
+
+def _names(name: str, field: FieldInfo) -> tuple[str, ...]:
+    """Return the names of a flag: ours, and fio's where it is one to one."""
+    return f"--{(field.alias or name).replace('_', '-')}", *(
+        f"--{mark.word}" for mark in marks(field, FioName)
+    )
 
 
 def own_first(model: type[Frozen]) -> list[tuple[str, FieldInfo]]:
@@ -189,6 +195,7 @@ def _flag(name: str, field: FieldInfo, several: bool = False) -> inspect.Paramet
     default: Any = False if switch else None
     if several:
         kind, default = GenericAlias(tuple, (_text(_metavar(field)), ...)), ()
+    names = _names(name, field)
     return inspect.Parameter(
         word,
         inspect.Parameter.KEYWORD_ONLY,
@@ -196,7 +203,8 @@ def _flag(name: str, field: FieldInfo, several: bool = False) -> inspect.Paramet
         annotation=Annotated[
             kind,
             Parameter(
-                name=f"--{word.replace('_', '-')}",
+                name=names,
+                converter=_typed if len(names) > 1 else None,
                 help=_sentence(_help(field)),
                 show_default=False,
                 accepts_keys=False,
@@ -204,6 +212,18 @@ def _flag(name: str, field: FieldInfo, several: bool = False) -> inspect.Paramet
             ),
         ],
     )
+
+
+class Typed(str):
+    """The text of an option that has several names, and the one by which it was given."""
+
+    option: str
+
+
+def _typed(_: object, tokens: Sequence[Token]) -> Typed:
+    text = Typed(tokens[0].value)
+    text.option = tokens[0].keyword or ""
+    return text
 
 
 def _help(field: FieldInfo) -> str:
@@ -224,7 +244,7 @@ def _sentence(text: str) -> str:
 
 
 def _metavar(field: FieldInfo) -> str:
-    for mark in marks(field.annotation, field.metadata):
+    for mark in marks(field, Metavar):
         return mark.word
     inner = {part for part in (field.annotation, *get_args(field.annotation)) if isinstance(part, type)}
     words = {int: "N", float: "NUMBER", Path: "FILE"}

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.flags import chosen, takes
-from ssdlab.cli.ordering import OrderOptions, library_of, of_order, ordered_with, print_run
+from ssdlab.cli.ordering import OrderOptions, library_of, of_order, ordered_with, print_run, target_of
+from ssdlab.cli.output import say
 from ssdlab.cli.plan import dry_run as show_effects
 from ssdlab.cli.progress import RunProgress
 from ssdlab.model.options import DriveOptions
 from ssdlab.runs.conditions.variant import Variant
+
+if TYPE_CHECKING:
+    from ssdlab.lab.job import JobParams
+
+_OF_FIO = (".fio", ".job")
+_GLOBAL = re.compile(r"^[ \t]*\[global\]", re.MULTILINE)
 
 
 @takes(DriveOptions, OrderOptions, Variant)
@@ -22,15 +30,17 @@ def job(
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> None:
-    """Run the steps of a TOML file on a drive: fill, run, precondition, idle, trim, flush, conditions ...
+    """Run the steps of a TOML file, or the jobs of a fio job file, on a drive.
 
     Each step is a [[step]] table with `do = "run"` and its options; those of a run step are the options of
-    `ssdlab measure`. The whole file is checked before anything is touched.
+    `ssdlab measure`. Others fill, precondition, idle, trim, flush, set conditions. The whole file is checked
+    before anything is touched.
 
     Parameters
     ----------
     file
-        The TOML file.
+        A TOML file; or one of fio, that ends in .fio or .job or has a section [global]. Its `filename` never
+        says what is written.
     drive
         A block device such as /dev/nvme0n1, a file (with --size when it must be made), or a simulated
         drive: sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`).
@@ -42,9 +52,13 @@ def job(
     from ssdlab.lab.job import read_job
     from ssdlab.runs.session import start
 
-    advice = "give the path of a TOML file with a [[step]] table for each step"
-    text = read_document(user_path(file), "job", advice)
-    params = read_job(text, file.name)
+    advice = "give the path of a TOML file with a [[step]] table for each step, or of a fio job file"
+    path = user_path(file)
+    text = read_document(path, "job", advice)
+    if path.suffix in _OF_FIO or _GLOBAL.search(text):
+        params = _of_fio(text, path, drive, options.get("size"))
+    else:
+        params = read_job(text, file.name)
     asked = chosen(OrderOptions, options)
     ordered = ordered_with(find_method("job"), params, drive, **of_order(options))
     if asked.dry_run:
@@ -53,3 +67,16 @@ def job(
     with RunProgress() as progress:
         folder = start(ordered, library_of(asked.library), [progress])
     print_run(folder, json=json)
+
+
+def _of_fio(text: str, path: Path, drive: str, size: str | None) -> JobParams:
+    """Return the steps of a fio job file for a drive of that capacity, and say what is done otherwise."""
+    from ssdlab.formats.fio.sections import read_sections
+    from ssdlab.formats.fio.stages import read_stages
+    from ssdlab.lab.job import steps_of_fio
+
+    sections = read_sections(text, path.name, path.parent)
+    stages, remarks = read_stages(sections, target_of(drive, size))
+    for sentence in remarks:
+        say(sentence)
+    return steps_of_fio(stages, remarks)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from ssdlab.cli.fitting import print_parted, print_text
 from ssdlab.cli.flags import chosen, takes
 from ssdlab.cli.output import on_terminal, paint, print_json, print_line, say
 from ssdlab.model.capabilities import capabilities_of
-from ssdlab.model.errors import LabError
+from ssdlab.model.errors import LabError, UsageError
 from ssdlab.model.measurement import Measurement
-from ssdlab.model.options import MeasureOptions
+from ssdlab.model.options import FIO_ENGINES, MeasureOptions
 from ssdlab.model.pattern import Bands, Zipf, pattern_text
 from ssdlab.model.printable import advice_text
 from ssdlab.model.summary import Cpu
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import MeasureResult
     from ssdlab.runs.observe import Watcher
 
+TimeBased = Annotated[
+    bool, Parameter(name="--time_based", help="With --runtime, as in fio: measure for all of it.")
+]
 _LINE_EVERY_NS = 10 * NS_PER_S
 _SHOW_AFTER_NS = 300_000_000
 """The bar's library is loaded only in a phase that lasts."""
@@ -361,12 +366,14 @@ def measure(
     drive: str,
     /,
     *,
+    time_based: TimeBased = False,
     json: bool = False,
     **options: Any,  # noqa: ANN401 - MeasureOptions checks them
 ) -> None:
     """Run one workload now and print what was measured.
 
-    Sizes are those of fio (4k is 4096 bytes; GB and GiB are honoured), times carry a unit or are seconds.
+    4k is 4096 bytes, as in fio; kB, MB and GB are decimal and KiB, MiB and GiB binary, as with fio's
+    kb_base=1000. Times carry a unit or are seconds. Where an option has two names, the second is fio's.
 
     Parameters
     ----------
@@ -378,6 +385,7 @@ def measure(
     """
     from ssdlab.runs.measure import perform
 
+    _check_as_fio(options, time_based=time_based)
     asked = chosen(MeasureOptions, options)
     looker = watcher(quiet=json)
     try:
@@ -396,6 +404,39 @@ def measure(
     _print(summary)
     if summary.run:
         say(f"saved: {summary.run}")
+
+
+def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
+    """Refuse what fio's names mean in fio and not here, and say what stands for its engine.
+
+    Raises
+    ------
+    UsageError
+        An amount and a time, or clones of a sequence, that fio has otherwise.
+    """
+    by = {getattr(value, "option", ""): str(value) for value in options.values()}
+    if "--runtime" in by and not time_based and options.get("bytes") is None:
+        raise UsageError(
+            "--runtime without --time_based ends with the size in fio, which measure has not",
+            "add --time_based, or --bytes; or use --seconds",
+        )
+    if time_based and options.get("bytes") is not None:
+        raise UsageError(
+            "with --time_based fio disregards every amount", "leave out --bytes, or --time_based"
+        )
+    order = options.get("rw") or "randread"
+    if by.get("--numjobs", "1") != "1" and not order.startswith("rand"):
+        raise UsageError(
+            "fio's clones of a sequence all begin at its start; threads have a part each",
+            "use --threads for parts, or ssdlab job FILE.fio for clones",
+        )
+    if by.get("--readwrite") == "rw":
+        raise UsageError(
+            "fio's sequential reads and writes have a place each; here they follow one another",
+            "use --rw rw for that, or two jobs of ssdlab job FILE.fio",
+        )
+    if (engine := by.get("--ioengine")) is not None and (ours := FIO_ENGINES.get(engine)) is not None:
+        say(f"--ioengine {engine}: --engine {ours}")
 
 
 def _print(summary: Summary) -> None:

@@ -18,6 +18,7 @@ from ssdlab.model.meter_text import MeterOptions
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ssdlab.formats.fio import Target
     from ssdlab.lab.method import Method, Params
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import ResultBase
@@ -192,6 +193,28 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
         "on_error": asked.on_error,
     }
     return {**of_drive, **of_run, "variant": chosen(Variant, options)}
+
+
+def target_of(drive: str, size: str | None) -> Target:
+    """Look at a drive, and return what of it a job file hangs on.
+
+    Raises
+    ------
+    UsageError, Refused
+        There is no such drive.
+    """
+    from ssdlab.cli.flags import chosen
+    from ssdlab.drives import look
+    from ssdlab.formats.fio import Target
+    from ssdlab.model.options import DriveOptions
+
+    found = look(drive, size=chosen(DriveOptions, {"size": size}).size_bytes)
+    if (identity := found.identity) is None:
+        assert found.reading is not None  # what has no identity is refused
+        raise found.reading.error(drive)
+    return Target.of(
+        identity.capabilities, identity.path, identity.capacity_bytes, identity.logical_block_bytes
+    )
 
 
 def library_of(library: Path | None) -> Path:

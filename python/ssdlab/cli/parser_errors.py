@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Sequence
 from enum import Enum
@@ -12,6 +11,7 @@ from inspect import Parameter, signature
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
+import cyclopts
 from cyclopts import exceptions
 
 from ssdlab.cli.commands import COMMANDS
@@ -22,24 +22,18 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 _USE = {
-    "readwrite": "--rw",
     "blocksize": "--bs",
     "bssplit": "--bs with weights, such as 4k:70,128k:30",
-    "numjobs": "--threads",
-    "iodepth": "--depth, with --engine uring",
     "iodepth_batch": "--batch, with --engine uring",
     "iodepth_batch_submit": "--batch, with --engine uring",
-    "ioengine": "--engine: sync or uring",
-    "rwmixread": "--read-pct",
     "rwmixwrite": "--read-pct, which is the share of reads: 100 less that of writes",
-    "runtime": "--seconds",
     "timeout": "--seconds",
     "ramp_time": "--ramp",
     "io_size": "--bytes",
     "number_ios": "--bytes, as many times the block",
     "offset": "--span, such as 25%..50%",
     "random_distribution": "--pattern",
-    "rate_iops": "--rate",
+    "rate_iops": "--rate, in all: fio's is of each job and direction",
     "rate_process": "--arrival, with --rate",
     "thinktime": "--think, in seconds: fio's 100 is written 100us",
     "randseed": "--seed",
@@ -58,7 +52,6 @@ _LEAVE_OUT = {
     "invalidate": "I/O is always direct",
     "norandommap": "random I/O never keeps a map of what it has visited",
     "randrepeat": "a drive that is kept gets other draws each time; --seed repeats them",
-    "time_based": "it is always measured for --seconds, or until --bytes",
     "group_reporting": "threads are always told together",
     "name": "there is one workload, and it needs no name",
     "refill_buffers": "what is written never repeats; --compressible makes part of it compress",
@@ -98,24 +91,34 @@ _ELSEWHERE = re.compile(r"ssdlab (?P<command>[a-z]+(?: [a-z]+)?)[^;:`]*$")
 
 
 @cache
+def _flags(command: str) -> dict[str, Parameter]:
+    """Return the options of a command by all their names, without their hyphens in front."""
+    module, _, function = COMMANDS[command].place.partition(":")
+    found = signature(getattr(import_module(module), function), eval_str=True).parameters.values()
+    return {name: each for each in found if each.kind is Parameter.KEYWORD_ONLY for name in _names_of(each)}
+
+
+def _names_of(option: Parameter) -> list[str]:
+    marks = (mark for mark in get_args(option.annotation) if isinstance(mark, cyclopts.Parameter))
+    named = [name.removeprefix("--") for mark in marks for name in mark.name or () if name.startswith("--")]
+    return named or [option.name.replace("_", "-")]
+
+
+@cache
 def options_of(command: str) -> frozenset[str]:
     """Return the options of a command without their hyphens in front, from its definition."""
-    module, _, function = COMMANDS[command].place.partition(":")
-    parameters = inspect.signature(getattr(import_module(module), function)).parameters.values()
-    own = {each.name.replace("_", "-") for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
-    return frozenset({*own, "help"})
+    return frozenset({*_flags(command), "help"})
 
 
 @cache
 def choices_of(command: str, option: str) -> frozenset[str]:
     """Return the values that an option of a command takes, where they are a list; else nothing."""
-    module, _, function = COMMANDS[command].place.partition(":")
-    found = inspect.signature(getattr(import_module(module), function), eval_str=True)
-    annotation: object = found.parameters[option.replace("-", "_")].annotation
+    parameter = _flags(command)[option]
+    annotation: object = parameter.annotation
     if command == "measure":  # its options are the fields of a model
         from ssdlab.model.options import MeasureOptions
 
-        field = MeasureOptions.model_fields.get(option.replace("-", "_"))
+        field = MeasureOptions.model_fields.get(parameter.name)
         annotation = None if field is None else field.annotation
     return frozenset(_literals(annotation))
 

@@ -20,6 +20,7 @@ from ssdlab.cli.ordering import (
     of_order,
     order,
     preconditioned,
+    target_of,
 )
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, warn
 from ssdlab.cli.plan_lines import (
@@ -45,7 +46,7 @@ from ssdlab.runs.conditions.variant import Variant
 from ssdlab.runs.suites.session import plan_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ssdlab.model.errors import LabError
     from ssdlab.runs.order import Order
@@ -148,6 +149,7 @@ def plan(
     quick: Quick = False,
     repeat: Repeat = 1,
     probe: bool = False,
+    fio: bool = False,
     library: Path | None = None,
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
@@ -169,6 +171,8 @@ def plan(
     probe
         Measure the drive first, for 30 s at most: reads only, unless --destroy says that its data may be
         lost. Of a method, not of a suite.
+    fio
+        Print the steps that read, write or trim as a job file of fio instead, of one drive.
     library
         Folder of runs whose speeds count [default: ssdlab/runs in the data folder].
     json
@@ -184,6 +188,8 @@ def plan(
         len(drives) == 1 and in_library(drives[0], library_of(library), options.get("size"))
     ):
         _check_no_probe(probe)
+        if fio:
+            raise UsageError("--fio is of one drive", "give one drive, by its path")
         given = {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents, "only": only}
         made = orders(name, drives, set, library_of(library), **given)
         plan_several(made, library_of(library), json=json)
@@ -193,16 +199,44 @@ def plan(
     several = suite_order(name, drive, set, quick=quick, repeat=repeat, only=only, **of_order(options))
     if several is not None:
         _check_no_probe(probe)
+        if fio:
+            parts = plan_suite(several, library_of(library)).children
+            _print_fio(
+                drive, options, {each.child.part: each.plan for each in parts if each.plan is not None}
+            )
+            return
         _plan_suite(several, library_of(library), json=json)
         return
     ordered = order(name, drive, set, quick=quick, **of_order(options))
     planned = plan_order(ordered, library_of(library), probing=probe)
+    if fio:
+        _print_fio(drive, options, {"": planned})
+        return
     if json:
         print_json(plan_as_json(ordered, planned))
         return
     print_plan(planned)
     if planned.objection is not None:
         warn(f"as things stand the run would be refused: {planned.objection.what}", planned.objection.advice)
+
+
+def _print_fio(drive: str, options: Mapping[str, Any], plans: Mapping[str, Plan]) -> None:
+    """Print the steps of plans as a fio job file, and name those that are no work of fio's."""
+    from ssdlab.formats.fio import job_file
+
+    steps = [
+        (f"{part} {step.label}".lstrip(), step.request)
+        for part, planned in plans.items()
+        for step in planned.steps
+        if step.request is not None
+    ]
+    work = [(label, request.workload) for label, request in steps if request.workload is not None]
+    print_line(job_file(work, target_of(drive, options.get("size"))))
+    for label, request in steps:
+        if request.workload is None and request.verb != "conditions":
+            print_line(f"# {label}: {request.verb}, which is no job of fio")
+        elif getattr(request.asked, "until", None) is not None:
+            print_line(f"# {label}: it may end before its time, by a condition that fio has not")
 
 
 def _check_no_probe(probe: bool) -> None:

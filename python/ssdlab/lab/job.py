@@ -18,7 +18,7 @@ What it cannot show
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -35,11 +35,13 @@ from ssdlab.model.errors import LabError, UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen
 from ssdlab.model.limits import STEPS
 from ssdlab.model.pattern import AnySpan, Span
+from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import FILL_BLOCK_BYTES, Stream, Workload
 from ssdlab.results.remarks import label_in_job
 from ssdlab.results.schema import JobResult
 
 if TYPE_CHECKING:
+    from ssdlab.formats.fio.stages import Stage
     from ssdlab.lab.lab import Lab
     from ssdlab.results.run_folder import RunFolder, Step
     from ssdlab.results.schema import Point
@@ -195,6 +197,8 @@ class JobStep(Frozen):
         from ssdlab.model.options import MeasureOptions
 
         options: dict[str, Any] = dict(self.options)
+        if "streams" in options:  # a stage of a fio job file
+            return Workload.model_validate(options)
         if wrong := next((name for name in options if name in _NOT_IN_STEPS), None):
             raise UsageError(f"a run step has no {wrong}", "give it to the job, or use a step of its own")
         asked = MeasureOptions(**options).workload()
@@ -275,6 +279,24 @@ class JobParams(Params):
 def read_job(text: str, name: str) -> JobParams:
     """Read a job from TOML text; `name` is that of its file, for messages."""
     return JobParams(steps=read_steps(text, name))
+
+
+def steps_of_fio(stages: Sequence[Stage], remarks: Sequence[str]) -> JobParams:
+    """Return the steps of a fio job file: what is said of it, and a run of each stage behind its rest."""
+    steps = [JobStep(do="note", options={"text": "; ".join(remarks)})] if remarks else []
+    for stage in stages:
+        if stage.rest_ns:
+            steps.append(JobStep(do="idle", options={"seconds": stage.rest_ns / NS_PER_S}))
+        workload = stage.workload.model_dump(mode="json", include=stage.workload.model_fields_set)
+        workload["streams"] = [_asked_of(stream) for stream in stage.workload.streams]
+        steps.append(JobStep(do="run", label=stage.label, options=workload))
+    return JobParams(steps=tuple(steps))
+
+
+def _asked_of(stream: Stream) -> dict[str, JsonValue]:
+    """Return what a stream asks for beside what is usual."""
+    usual = Stream().model_dump(mode="json")
+    return {name: value for name, value in stream.model_dump(mode="json").items() if value != usual[name]}
 
 
 def procedure(lab: Lab, p: JobParams) -> None:

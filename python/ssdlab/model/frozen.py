@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, field_validator, model_validator
 
@@ -42,6 +42,13 @@ _NOT_OF_KIND = {
 @dataclass(frozen=True)
 class Metavar:
     """What stands for a value of this type in help texts."""
+
+    word: str
+
+
+@dataclass(frozen=True)
+class FioName:
+    """fio's name of an option whose meaning and unit are the same; the option may be given by it."""
 
     word: str
 
@@ -101,11 +108,18 @@ def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
     )
 
 
-def marks(annotation: object, metadata: Iterable[object]) -> Iterator[Metavar]:
-    """Return what stands for the values of a field, from its annotation and metadata."""
-    yield from (mark for mark in metadata if isinstance(mark, Metavar))
+_Mark = TypeVar("_Mark")
+
+
+def marks(field: FieldInfo, kind: type[_Mark]) -> Iterator[_Mark]:
+    """Return the marks of one kind that a field has in its annotation and metadata."""
+    return _marks(field.annotation, field.metadata, kind)
+
+
+def _marks(annotation: object, metadata: Iterable[object], kind: type[_Mark]) -> Iterator[_Mark]:
+    yield from (mark for mark in metadata if isinstance(mark, kind))
     for part in get_args(annotation):
-        yield from marks(part, getattr(part, "__metadata__", ()))
+        yield from _marks(part, getattr(part, "__metadata__", ()), kind)
 
 
 def _place(location: tuple[int | str, ...]) -> str:
@@ -125,7 +139,7 @@ def _shown(value: object, field: FieldInfo | None) -> str:
         return f"'{excerpt(value)}'"
     if isinstance(value, tuple) and all(isinstance(each, str | int | float) for each in value):
         return f"'{excerpt(','.join(map(str, value)))}'"
-    words = {mark.word for mark in marks(field.annotation, field.metadata)} if field is not None else set()
+    words = {mark.word for mark in marks(field, Metavar)} if field is not None else set()
     if isinstance(value, int) and "TIME" in words:
         return units.duration_text(value)
     if isinstance(value, int) and "SIZE" in words:

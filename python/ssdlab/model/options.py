@@ -18,7 +18,7 @@ from ssdlab.model import units
 from ssdlab.model.arrival import Closed, Open, Rate
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
 from ssdlab.model.failed_ios import ErrorOptions
-from ssdlab.model.frozen import Bytes, Metavar, NamedOptions
+from ssdlab.model.frozen import Bytes, FioName, Metavar, NamedOptions
 from ssdlab.model.meter_text import MeterOptions
 from ssdlab.model.pattern import AnyPattern, AnySpan, Bands, Sequential, Span, Uniform, Zipf, pattern_text
 from ssdlab.model.units import duration_text, size_text
@@ -138,6 +138,20 @@ _DIRECTIONS = {
 }
 """fio's names: whether the pattern is sequential, and the share of reads where the name fixes it."""
 
+FIO_ENGINES: dict[str, Literal["sync", "uring"]] = {
+    "psync": "sync",
+    "sync": "sync",
+    "pvsync": "sync",
+    "pvsync2": "sync",
+    "io_uring": "uring",
+    "libaio": "uring",
+}
+"""fio's engines that put the same I/O before the drive as one of ours."""
+
+
+def _engine(value: object) -> object:
+    return FIO_ENGINES.get(value, value) if isinstance(value, str) else value
+
 
 def _known_arrival(text: str) -> str:
     name = text.partition(":")[0]
@@ -160,10 +174,11 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
 
     noun: ClassVar[str] = "option of measure"
 
-    rw: Literal["read", "write", "rw", "randread", "randwrite", "randrw", "trim", "randtrim"] = Field(
-        "randread", description="direction and order, as in fio; rw and randrw mix reads and writes"
-    )
-    read_pct: int | None = Field(
+    rw: Annotated[
+        Literal["read", "write", "rw", "randread", "randwrite", "randrw", "trim", "randtrim"],
+        FioName("readwrite"),
+    ] = Field("randread", description="direction and order, as in fio; rw and randrw mix reads and writes")
+    read_pct: Annotated[int | None, FioName("rwmixread")] = Field(
         None, ge=0, le=100, description="share of reads of rw and randrw, in percent [default: 50]"
     )
     block: Blocks = Field(
@@ -173,10 +188,16 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         max_length=64,
         description="block size: 4k, or sizes with weights: 4k:70,128k:30 [default: 4k]",
     )
-    workers: int = Field(1, alias="threads", ge=1, le=MAX_WORKERS, description="threads that issue I/O")
-    depth: int = Field(1, ge=1, le=MAX_DEPTH, description="I/Os in flight per thread; over 1 needs uring")
-    engine: Literal["sync", "uring"] = Field(
-        "sync", description="sync: one blocking call at a time per thread; uring: io_uring"
+    workers: Annotated[int, FioName("numjobs")] = Field(
+        1, alias="threads", ge=1, le=MAX_WORKERS, description="threads that issue I/O"
+    )
+    depth: Annotated[int, FioName("iodepth")] = Field(
+        1, ge=1, le=MAX_DEPTH, description="I/Os in flight per thread; over 1 needs uring"
+    )
+    engine: Annotated[Literal["sync", "uring"], BeforeValidator(_engine), FioName("ioengine")] = Field(
+        "sync",
+        description="sync: one blocking call at a time per thread; uring: io_uring. Of fio's engines, libaio "
+        "is uring and psync is sync",
     )
     batch: int | None = Field(None, ge=1, description="I/Os to gather before a submission (uring)")
     pattern: AnyPattern | None = Field(
@@ -197,7 +218,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     think_ns: Duration | None = Field(
         None, alias="think", description="pause between a completion and the next I/O (closed)"
     )
-    time_ns: Duration | None = Field(
+    time_ns: Annotated[Duration | None, FioName("runtime")] = Field(
         None,
         alias="seconds",
         gt=0,

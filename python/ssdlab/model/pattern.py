@@ -247,6 +247,20 @@ class OnePass(Frozen):
         return {"one_pass": {"raw_bytes": self.raw_bytes, "behind_bytes": self.behind_bytes}}
 
 
+class Shuffled(Frozen):
+    """Every block once in a random order, then all again, as fio has it with its random map.
+
+    Each worker has an order of its own. Blocks of one size only.
+    """
+
+    kind: Literal["shuffled"] = "shuffled"
+    anew: bool = Field(False, description="each pass has another order; else all have that of the first")
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"shuffled": {"anew": self.anew}}
+
+
 class Recording(Frozen):
     """Where a recording went, in its order: a file of records that was mapped onto the drive before."""
 
@@ -303,7 +317,7 @@ def pattern_text(pattern: Frozen) -> str:
 
 
 AnyPattern = Annotated[
-    Sequential | Uniform | Stepped | Zipf | Bands | Segmented | OnePass | Recording,
+    Sequential | Uniform | Stepped | Zipf | Bands | Segmented | OnePass | Shuffled | Recording,
     Field(discriminator="kind"),
     BeforeValidator(parse_pattern),
     Metavar("PATTERN"),

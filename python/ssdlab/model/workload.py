@@ -30,6 +30,7 @@ from ssdlab.model.pattern import (
     Bands,
     Recording,
     Sequential,
+    Shuffled,
     Span,
     Stepped,
     Uniform,
@@ -108,6 +109,7 @@ __all__ = [
     "RecordedOps",
     "Recording",
     "Sequential",
+    "Shuffled",
     "Span",
     "Stepped",
     "Stop",
@@ -303,6 +305,8 @@ class Stream(Frozen):
             raise UsageError(
                 "only a sequential pattern covers the span once", "stop by time or bytes instead"
             )
+        if isinstance(self.pattern, Shuffled) and len(self.block) > 1:
+            raise UsageError("a shuffled order is of blocks of one size", "give one block size, or uniform")
         if isinstance(self.arrival, Bursts) and len(self.block) > 1:
             raise UsageError("bursts need one block size", "give one block size, or another arrival")
         if isinstance(self.arrival, Bursts) and self.arrival.bytes % self.block[0].bytes:

@@ -26,6 +26,7 @@ fn any_pattern() -> impl Strategy<Value = Pattern> {
     });
     prop_oneof![
         Just(Pattern::Uniform),
+        any::<bool>().prop_map(|anew| Pattern::Shuffled { anew }),
         any::<u32>().prop_map(|step_bytes| Pattern::Stepped { step_bytes }),
         prop::option::of(prop::collection::vec(any_number(), 0..3))
             .prop_map(|cursors| Pattern::Sequential { cursors }),

@@ -141,6 +141,35 @@ proptest! {
     }
 
     #[test]
+    fn a_shuffled_source_visits_every_block_once_and_then_again(
+        start in 0u64..50, units in 1u64..3000, workers in 1u32..5, anew: bool, seed: u64,
+    ) {
+        let stream = Stream {
+            pattern: Pattern::Shuffled { anew },
+            span: Span { start: start * 4096, length: units * 4096 },
+            block: blocks(&[(4096, 1)]),
+            workers,
+            ..stream()
+        };
+        let plan = plan(seed, stream);
+        let mut orders = Vec::new();
+        for source in 0..workers {
+            let walk: Vec<u64> = ios(&plan, source, 2 * units as usize).iter().map(|io| io.offset / 4096 - start).collect();
+            let (first, again) = walk.split_at(units as usize);
+            for pass in [first, again] {
+                let mut sorted = pass.to_vec();
+                sorted.sort_unstable();
+                prop_assert!(sorted.into_iter().eq(0..units));
+            }
+            prop_assert!(anew || first == again);
+            prop_assert!(units < 20 || !anew || first != again);
+            orders.push(first.to_vec());
+        }
+        orders.dedup();
+        prop_assert!(units < 20 || orders.len() == workers as usize, "each source has an order of its own");
+    }
+
+    #[test]
     fn the_parts_cover_the_span_exactly_once(
         start in 0u64..50, units in 1u64..3000, workers in 1u32..70,
         bytes in prop::sample::select(vec![512u32, 1536, 4096]),

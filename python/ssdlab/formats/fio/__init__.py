@@ -1,11 +1,11 @@
-"""The same workload as a fio command line, for a reader who wants to check a point with another tool.
+"""Workloads as a fio job file, for a reader who wants to check a point with another tool.
 
 Held against fio 3.33: what it refuses, or reads otherwise than one would think, is told here.
 """
 
 from __future__ import annotations
 
-import shlex
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,10 @@ from ssdlab.model.pattern import Recording, Sequential
 from ssdlab.model.workload import Mix, Ratio
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from ssdlab.model.capabilities import Capabilities
     from ssdlab.model.workload import Stream, Workload
 
 _KINDS = {"read": "read", "write": "write", "mixed": "rw", "trim": "trim"}
@@ -33,26 +37,60 @@ class Target:
     capacity_bytes: int
     logical_block_bytes: int
 
+    @classmethod
+    def of(cls, can: Capabilities, path: str, capacity_bytes: int, logical_block_bytes: int) -> Self:
+        """Return a drive as fio could open it; a simulated one it cannot."""
+        return cls(None if can.made_to_order else path, can.block_device, capacity_bytes, logical_block_bytes)
 
-def command(workload: Workload, target: Target) -> str:
-    """Return the nearest fio command line: sections for each stream, `#` lines for what fio cannot do.
+
+def job_file(steps: Iterable[tuple[str, Workload]], target: Target) -> str:
+    """Return the nearest fio job file: sections for each step, `#` lines for what fio cannot do.
 
     Equal are operations, sizes, span, distribution, workers, depth, engine class, amounts and times. Never
     equal are the offsets drawn: the two tools have other generators.
+
+    Parameters
+    ----------
+    steps
+        What each is called and does, one after the other.
     """
     name, notes = _filename(target)
-    seed = workload.seed % _SEEDS
-    if seed != workload.seed:
-        notes.append(f"fio takes no seed from 2^63 on: {workload.seed} less 2^63")
-    shared = ["fio", f"--filename={name}", "--allow_file_create=0"]
-    shared += ["--thread", "--group_reporting", f"--randseed={seed}"]
-    parts: list[str] = []
+    sections: list[tuple[str, list[str]]] = []
+    for label, workload in steps:
+        made, lacking = _step(label, workload, target, name)
+        if made and sections:
+            made[0][1].append("stonewall")
+        sections += made
+        notes += lacking
+    common = sections[0][1] if len(sections) > 1 else ()
+    shared = [each for each in common if all(each in own for _, own in sections)]
+    lines = ["[global]", f"filename={name}", "allow_file_create=0", "thread", "group_reporting", *shared]
+    for title, options in sections:
+        lines += ["", f"[{_title(title)}]", *(each for each in options if each not in shared)]
+    return "\n".join((*(lines if sections else ()), *(f"# {note}" for note in dict.fromkeys(notes))))
+
+
+def _step(
+    label: str, workload: Workload, target: Target, filename: str
+) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """Return the sections of one step, which run at the same time, and what they do not say."""
+    seed, several = workload.seed % _SEEDS, len(workload.streams) > 1
+    notes = [] if seed == workload.seed else ["fio takes no seed from 2^63 on: they are less 2^63 here"]
+    sections: list[tuple[str, list[str]]] = []
     for stream in workload.streams:
-        options, lacking = _sections(stream, workload.ramp_ns, target, name)
-        parts += ["--new_group", *options] if parts and options else options
-        notes += [f"{stream.name}: {note}" if len(workload.streams) > 1 else note for note in lacking]
-    line = [" ".join(shlex.quote(part) for part in (*shared, *parts))] if parts else []
-    return "\n".join((*line, *(f"# {note}" for note in dict.fromkeys(notes))))
+        made, lacking = _sections(stream, workload.ramp_ns, target, filename)
+        if sections and made:
+            made[0].append("new_group")
+        title = f"{label}, {stream.name}" if several else label
+        sections += [(title, [f"randseed={seed}", *each]) for each in made]
+        notes += [f"{stream.name}: {note}" if several else note for note in lacking]
+    return sections, notes
+
+
+def _title(label: str) -> str:
+    """Return a label as the name of a section: fio ends it at a comment, and has a meaning for one name."""
+    plain = re.sub(r"[;#\s]+", " ", label).strip() or "step"
+    return f"step {plain}" if plain.startswith("global") else plain
 
 
 def _filename(target: Target) -> tuple[str, list[str]]:
@@ -62,13 +100,16 @@ def _filename(target: Target) -> tuple[str, list[str]]:
             "DRIVE: a simulated drive is nothing that fio could open; ssdlab sim serve makes it a device"
         ]
     # fio takes these for the beginning of a comment, and trims what is blank.
-    if any(sign in path for sign in ";#\n") or path != path.strip() or "\\" in path:
+    if any(sign in path for sign in (";", "#", "\n", "${")) or path != path.strip() or "\\" in path:
         return _STANDS_FOR_DRIVE, ["DRIVE: fio cannot be told the path of this drive; give it another one"]
     # A colon parts two files.
     return path.replace(":", "\\:"), []
 
 
-def _sections(stream: Stream, ramp_ns: int, target: Target, filename: str) -> tuple[list[str], list[str]]:
+def _sections(
+    stream: Stream, ramp_ns: int, target: Target, filename: str
+) -> tuple[list[list[str]], list[str]]:
+    """Return the options of each of a stream's sections."""
     if isinstance(stream.pattern, Recording):
         return _replayed(stream, filename)
     if stream.trims and not target.block_device:
@@ -81,9 +122,7 @@ def _sections(stream: Stream, ramp_ns: int, target: Target, filename: str) -> tu
     what, inexact = _what(stream, target)
     due, otherwise = arrival(stream, count)
     issue, ending = _issue(stream), _until(stream, ramp_ns)
-    options: list[str] = []
-    for section in sections:
-        options += [f"--name={stream.name}", *what, *section.options(), *issue, *due, *ending]
+    options = [[*what, *section.options(), *issue, *due, *ending] for section in sections]
     if ramp_ns and _limited(stream):
         notes.append("fio counts amounts from the end of the ramp on")
     if not stream.stop.ever:
@@ -100,15 +139,15 @@ def _limited(stream: Stream) -> bool:
     return stream.stop.span_once or stream.stop.bytes is not None or stream.stop.ios is not None
 
 
-def _replayed(stream: Stream, filename: str) -> tuple[list[str], list[str]]:
-    options = [f"--name={stream.name}", "--read_iolog=TRACE.iolog", f"--replay_redirect={filename}"]
-    options += ["--numjobs=1", *_issue(stream)]
+def _replayed(stream: Stream, filename: str) -> tuple[list[list[str]], list[str]]:
+    options = ["read_iolog=TRACE.iolog", f"replay_redirect={filename}"]
+    options += ["numjobs=1", *_issue(stream)]
     if not isinstance(stream.arrival, AsRecorded):
-        options.append("--replay_no_stall=1")
+        options.append("replay_no_stall=1")
     notes = ["TRACE.iolog: the same trace as a fio iolog; what was left out or moved, fio will issue"]
     if stream.workers > 1:
         notes.append(f"one job, not {stream.workers} threads: each would replay all of it")
-    return options, notes
+    return [options], notes
 
 
 def _what(stream: Stream, target: Target) -> tuple[list[str], list[str]]:
@@ -122,19 +161,19 @@ def _what(stream: Stream, target: Target) -> tuple[list[str], list[str]]:
         if not exact:
             notes.append("fio has reads in whole percents")
     sequential = isinstance(stream.pattern, Sequential)
-    options = [f"--rw={_KINDS[kind] if sequential else f'rand{_KINDS[kind]}'}"]
+    options = [f"rw={_KINDS[kind] if sequential else f'rand{_KINDS[kind]}'}"]
     if kind == "mixed":
-        options.append(f"--rwmixread={share}")
+        options.append(f"rwmixread={share}")
         if sequential:
             notes.append(
                 "fio's reads and writes each have a place of their own; ours go on behind each other"
             )
     if len(stream.block) == 1:
-        options.append(f"--bs={stream.block[0].bytes}")
+        options.append(f"bs={stream.block[0].bytes}")
     else:
         shares, exact = percents([block.weight for block in stream.block])
         sizes = ((block.bytes, part) for block, part in zip(stream.block, shares, strict=True) if part)
-        options.append(f"--bssplit={':'.join(f'{size}/{part}' for size, part in sizes)}")
+        options.append(f"bssplit={':'.join(f'{size}/{part}' for size, part in sizes)}")
         notes.append("fio places all sizes at multiples of the smallest; ours are at multiples of their own")
         if not exact:
             notes.append("fio has sizes in whole percents")
@@ -143,24 +182,24 @@ def _what(stream: Stream, target: Target) -> tuple[list[str], list[str]]:
 
 
 def _issue(stream: Stream) -> list[str]:
-    options = ["--ioengine=" + ("psync" if stream.engine == "sync" else "io_uring")]
-    options += [f"--iodepth={stream.depth}", f"--direct={int(stream.direct)}"]
+    options = ["ioengine=" + ("psync" if stream.engine == "sync" else "io_uring")]
+    options += [f"iodepth={stream.depth}", f"direct={int(stream.direct)}"]
     if stream.polled:
-        options.append("--hipri")
+        options.append("hipri")
     if stream.batch is not None:
-        options.append(f"--iodepth_batch_submit={stream.batch}")
+        options.append(f"iodepth_batch_submit={stream.batch}")
     if stream.cpus:
         options += [
-            f"--cpus_allowed={','.join(str(cpu) for cpu in stream.cpus)}",
-            "--cpus_allowed_policy=split",
+            f"cpus_allowed={','.join(str(cpu) for cpu in stream.cpus)}",
+            "cpus_allowed_policy=split",
         ]
     if stream.writes:
         share = stream.compressible_pct
-        options += ["--refill_buffers"] + ([f"--buffer_compress_percentage={share}"] if share else [])
+        options += ["refill_buffers"] + ([f"buffer_compress_percentage={share}"] if share else [])
     if stream.dsync:
-        options.append("--sync=dsync")
+        options.append("sync=dsync")
     if stream.flush_every is not None:
-        options.append(f"--fsync={stream.flush_every}")
+        options.append(f"fsync={stream.flush_every}")
     return options
 
 
@@ -168,11 +207,11 @@ def _until(stream: Stream, ramp_ns: int) -> list[str]:
     """Return when a job ends. Whole microseconds: a number with a point is not read as seconds."""
     options = []
     if ramp_ns:
-        options.append(f"--ramp_time={_us(ramp_ns)}us")
+        options.append(f"ramp_time={_us(ramp_ns)}us")
     if stream.stop.time_ns is not None:
         # With time_based fio disregards every other end.
-        options += [] if _limited(stream) else ["--time_based"]
-        options.append(f"--runtime={_us(stream.stop.time_ns - ramp_ns)}us")
+        options += [] if _limited(stream) else ["time_based"]
+        options.append(f"runtime={_us(stream.stop.time_ns - ramp_ns)}us")
     return options
 
 

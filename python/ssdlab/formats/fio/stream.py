@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
-from ssdlab.model.pattern import Bands, OnePass, Segmented, Sequential, Stepped, Zipf
+from ssdlab.model.pattern import Bands, OnePass, Segmented, Sequential, Shuffled, Stepped, Zipf
 from ssdlab.model.units import bytes_text, duration_text
 from ssdlab.model.workload import Mix, Ratio
 
@@ -55,7 +55,7 @@ def arrival(stream: Stream, jobs: int) -> tuple[list[str], list[str]]:
             return [], []
         case Closed(think_ns=think):
             notes = ["fio drains its queue before each rest"] if stream.depth > 1 else []
-            return [f"--thinktime={_us(think)}us"], notes
+            return [f"thinktime={_us(think)}us"], notes
         case Open(process=process, rate=rate):
             notes = ["fio paces each job on its own"]
             if process in ("act6", "act2019"):
@@ -63,9 +63,9 @@ def arrival(stream: Stream, jobs: int) -> tuple[list[str], list[str]]:
             if process != "poisson":
                 return [_bytes_a_second(stream, rate, jobs)], notes
             notes.append("fio rounds Poisson's gaps down to microseconds, and rates to whole I/Os a second")
-            return [_ios_a_second(stream, rate, jobs), "--rate_process=poisson"], notes
+            return [_ios_a_second(stream, rate, jobs), "rate_process=poisson"], notes
         case Pulses(on_ns=on, every_ns=every):
-            options = [f"--thinktime={_us(every - on)}us", f"--thinktime_iotime={_us(on)}us"]
+            options = [f"thinktime={_us(every - on)}us", f"thinktime_iotime={_us(on)}us"]
             return options, ["fio counts its rests from when the I/O ends, so that pulses drift"]
         case Bursts(bytes=size, every_ns=every):
             mean = stream.requested_iops or Fraction(0)
@@ -80,13 +80,13 @@ def _bytes_a_second(stream: Stream, rate: Fraction, jobs: int) -> str:
     """Return the rate in bytes: in I/Os a second fio takes whole numbers, and of sizes the smallest."""
     weights = sum(block.weight for block in stream.block)
     mean = Fraction(sum(block.bytes * block.weight for block in stream.block), weights)
-    return "--rate=" + ",".join(
+    return "rate=" + ",".join(
         str(max(1, round(rate * mean * share / jobs))) if share else "" for share in _directions(stream)
     ).rstrip(",")
 
 
 def _ios_a_second(stream: Stream, rate: Fraction, jobs: int) -> str:
-    return "--rate_iops=" + ",".join(
+    return "rate_iops=" + ",".join(
         str(max(1, round(rate * share / jobs))) if share else "" for share in _directions(stream)
     ).rstrip(",")
 
@@ -128,13 +128,13 @@ class Jobs:
 
     def options(self) -> list[str]:
         """Return what fio is told of them."""
-        options = [f"--numjobs={self.count}", f"--offset={self.offset_bytes}", f"--size={self.size_bytes}"]
+        options = [f"numjobs={self.count}", f"offset={self.offset_bytes}", f"size={self.size_bytes}"]
         if self.apart_bytes:
-            options.append(f"--offset_increment={self.apart_bytes}")
+            options.append(f"offset_increment={self.apart_bytes}")
         if self.io_size_bytes is not None:
-            options.append(f"--io_size={self.io_size_bytes}")
+            options.append(f"io_size={self.io_size_bytes}")
         if self.ios is not None:
-            options.append(f"--number_ios={self.ios}")
+            options.append(f"number_ios={self.ios}")
         return options
 
 
@@ -236,23 +236,25 @@ def distribution(
         case Sequential():
             return [], []
         case Stepped(step_bytes=step):
-            return ["--norandommap", f"--blockalign={step}"], []
+            return ["norandommap", f"blockalign={step}"], []
         case Zipf(theta_milli=1000):
-            return ["--norandommap", "--random_distribution=zipf:1.001"], ["fio refuses an exponent of 1"]
+            return ["norandommap", "random_distribution=zipf:1.001"], ["fio refuses an exponent of 1"]
         case Zipf(theta_milli=theta):
-            return ["--norandommap", f"--random_distribution=zipf:{theta / 1000:g}"], []
+            return ["norandommap", f"random_distribution=zipf:{theta / 1000:g}"], []
         case Bands() as bands:
             return _zoned(*_of_bands(stream, bands, capacity_bytes, logical_block_bytes), "bands")
         case Segmented(count=count) if count > MAX_SEGMENTS:
-            return ["--norandommap"], [f"fio has no {count} segments: it goes everywhere in the span"]
+            return ["norandommap"], [f"fio has no {count} segments: it goes everywhere in the span"]
         case Segmented() as segments:
             gap = segments.stride_bytes - segments.length_bytes
             widths = [segments.length_bytes, gap] if gap else [segments.length_bytes]
             weights = [1, 0] if gap else [1]
             return _zoned(weights * segments.count, widths * segments.count, "segments")
+        case Shuffled(anew=anew):
+            return (["randrepeat=0"] if anew else []), []
         case OnePass():
             return [], ["the planned rewrites are ssdlab's; fio's own one random pass is --sprandom=1"]
-    return ["--norandommap"], []
+    return ["norandommap"], []
 
 
 def _of_bands(
@@ -273,4 +275,4 @@ def _zoned(weights: list[int], widths: list[int], noun: str) -> tuple[list[str],
     shares, exact = percents(weights)
     zones = ":".join(f"{part}/{width}" for part, width in zip(shares, widths, strict=True))
     notes = [] if exact else [f"fio has the accesses to {noun} in whole percents"]
-    return ["--norandommap", f"--random_distribution=zoned_abs:{zones}"], notes
+    return ["norandommap", f"random_distribution=zoned_abs:{zones}"], notes

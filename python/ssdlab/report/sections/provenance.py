@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ssdlab.model.workload import Stream
     from ssdlab.report.runs import Shown
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import DriveInfo, Manifest, ParameterInfo
+    from ssdlab.results.schema import Manifest, ParameterInfo
 
 # What a run did, from its finished steps: never what the method intends.
 #
@@ -145,7 +145,7 @@ _FACTS = ("Drive", "Test platform", "Host and environment", "Tool")
 
 @dataclass(frozen=True)
 class StepsText:
-    """Steps that ask for the same but for a few values: the first as JSON, and of each fio's command line."""
+    """Steps that ask for the same but for a few values: the first as JSON, and all as jobs of fio."""
 
     title: str
     workload: str
@@ -335,12 +335,6 @@ def _files(manifest: Manifest) -> Table:
     return Table("Raw data beside this page", ("File", "Rows", "SHA-256"), rows)
 
 
-def _fio_target(drive: DriveInfo) -> fio.Target:
-    kind = drive.capabilities
-    path = None if kind.made_to_order else drive.text
-    return fio.Target(path, kind.block_device, drive.capacity_bytes, drive.logical_block_bytes)
-
-
 def _of_one_kind(steps: Iterable[Step]) -> Iterable[list[list[Step]]]:
     """Return steps of the same values under other names, those that differ by their seeds alone together.
 
@@ -381,19 +375,22 @@ def _steps_text(kind: Sequence[Sequence[Step]], manifest: Manifest) -> StepsText
             f"{counted(sum(map(len, kind)), 'step')}, {first.ordinal + 1} to {last.ordinal + 1}: "
             f"{first.label} to {last.label}"
         )
-    lines: list[str] = []
-    remarks: dict[str, None] = {}
-    for step, *_ in kind if first.args.get("workload") is not None else ():
-        line, *notes = _fio(step, manifest).splitlines()
-        lines += [f"# step {step.ordinal + 1}", line] if several else [line]
-        remarks |= dict.fromkeys(notes)
+    steps = [step for step, *_ in kind] if first.args.get("workload") is not None else []
     asked = json.dumps(_asked(first), indent=1, ensure_ascii=False)
-    return StepsText(title, asked, "\n".join((*lines, *remarks)), _differing(kind) if several else None)
+    return StepsText(title, asked, _fio(steps, manifest), _differing(kind) if several else None)
 
 
-def _fio(step: Step, manifest: Manifest) -> str:
+def _fio(steps: Sequence[Step], manifest: Manifest) -> str:
+    if not steps:
+        return ""
     try:
-        return fio.command(Workload.model_validate(step.args["workload"]), _fio_target(manifest.drive))
+        asked = [
+            (f"{step.ordinal + 1} {step.label}", Workload.model_validate(step.args["workload"]))
+            for step in steps
+        ]
+        drive = manifest.drive
+        facts = (drive.capabilities, drive.text, drive.capacity_bytes, drive.logical_block_bytes)
+        return fio.job_file(asked, fio.Target.of(*facts))
     except (ValidationError, LabError) as error:
         return f"# no equivalent: {error}"
 

@@ -1,0 +1,519 @@
+"""Jobs of fio as workloads of ours: jobs that run beside each other are the streams of one workload.
+
+What fio would do is done exactly or refused, by name and line. Each clone of a job (`numjobs`) is a worker of
+one stream; it is a stream of its own where clones have places or a pace of their own: a sequence, whose
+clones all begin at its start, parts of the drive, or a rate, which is each clone's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import TypeAdapter
+
+from ssdlab.formats.fio.options import BUFFERED, OTHER_ENGINES, RULES
+from ssdlab.model.arrival import Closed, Open
+from ssdlab.model.errors import UsageError, excerpt
+from ssdlab.model.limits import DURATION_NS
+from ssdlab.model.options import FIO_ENGINES
+from ssdlab.model.pattern import Band, Bands, Sequential, Shuffled, Span, Stepped, Uniform, Zipf
+from ssdlab.model.units import bytes_text
+from ssdlab.model.workload import MAX_WORKERS, Block, Cpus, Mix, Stop, Stream, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.formats.fio import Target
+    from ssdlab.formats.fio.sections import Given, Section
+    from ssdlab.model.frozen import Frozen
+
+_US = 1000
+_MAX_STREAMS = 256
+"""Of a workload."""
+_DIRECTIONS = {"read": (0,), "write": (1,), "trim": (2,), "rw": (0, 1)}
+"""Which values of a list a,b,c count."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Jobs that run at the same time."""
+
+    label: str
+    workload: Workload
+    rest_ns: int = 0
+    """Before they begin."""
+
+
+def read_stages(jobs: Sequence[Section], target: Target) -> tuple[tuple[Stage, ...], tuple[str, ...]]:
+    """Return what the jobs of a file do to a drive, one stage after the other, and what is said of it.
+
+    Raises
+    ------
+    UsageError
+        With file and line: an option by which the load would be another, or one that the drive cannot do.
+    """
+    _check_options(jobs)
+    remarks = _ignored(jobs)
+    _check_files(jobs)
+    stages = tuple(_stage(each, target, remarks) for each in _in_stages(jobs))
+    return stages, tuple(dict.fromkeys(remarks))
+
+
+def _check_options(jobs: Sequence[Section]) -> None:
+    for job in jobs:
+        for name, given in job.options.items():
+            rule = RULES[name]
+            if rule.fate == "refused" and (given.text or "1").lower() != rule.harmless:
+                value = f"={excerpt(given.text)}" if given.text else ""
+                given.wrong(f"{name}{value} is refused: {rule.why}", "leave it out, or run the job by fio")
+
+
+def _ignored(jobs: Sequence[Section]) -> list[str]:
+    """Return a sentence for each reason, with the options that are ignored for it."""
+    found: dict[str, dict[str, None]] = {}
+    for job in jobs:
+        for name, given in job.options.items():
+            if RULES[name].fate == "ignored":
+                value = f"={excerpt(given.text)}" if name == "filename" else ""
+                found.setdefault(RULES[name].why, {})[f"{name}{value} (line {given.line})"] = None
+    return [f"ignored: {', '.join(names)}: {why}" for why, names in found.items()]
+
+
+def _check_files(jobs: Sequence[Section]) -> None:
+    """Refuse what goes to several drives, or to a file for each of some jobs only."""
+    advice = "make a job file for each drive"
+    for job in jobs:
+        for given in filter(None, (job.get("filename"), job.get("directory"))):
+            if ":" in given.text.replace("\\:", ""):
+                given.wrong(f"{given.name} names several files", advice)
+        if job.text("filename", "") != jobs[0].text("filename", ""):
+            job.at("filename").wrong(f"[{job.name}] and [{jobs[0].name}] go to different files", advice)
+
+
+# Stages: who waits for whom.
+
+
+def _in_stages(jobs: Sequence[Section]) -> list[list[Section]]:
+    """Return the jobs of each stage, in the order of the file."""
+    stages: list[list[Section]] = []
+    at: dict[str, int] = {}
+    floor = 0
+    for job in jobs:
+        place = floor
+        if job.flag("stonewall"):
+            place = floor = len(stages)
+        if (given := job.get("wait_for")) is not None:
+            if given.text not in at:
+                given.wrong(
+                    f"no job {excerpt(given.text)!r} stands before [{job.name}]", "name one that does"
+                )
+            place = max(place, at[given.text] + 1)
+        stages += [[] for _ in range(place + 1 - len(stages))]
+        stages[place].append(job)
+        at[job.name] = max(place, at.get(job.name, 0))
+    for number, stage in enumerate(stages):
+        for job in stage:
+            given = job.get("wait_for")
+            if given is None or job.flag("stonewall") or at[given.text] != number - 1:
+                continue
+            if others := [each.name for each in stages[number - 1] if each.name != given.text]:
+                given.wrong(f"[{job.name}] would begin while [{others[0]}] may still run", "write stonewall")
+    return stages
+
+
+def _stage(jobs: Sequence[Section], target: Target, remarks: list[str]) -> Stage:
+    label = " + ".join(dict.fromkeys(job.name for job in jobs))
+    streams: list[Stream] = []
+    try:
+        for job in jobs:
+            place = 0 if not streams else _end(streams[-1])
+            streams += _Job(job, target, remarks).streams(place)
+        _check_exits(jobs, streams)
+        ramp_us, rest_us = (_alike(jobs, name) for name in ("ramp_time", "startdelay"))
+        seeds = [("seed", job.number("randseed", 0)) for job in jobs if job.get("randseed")]
+        return Stage(
+            label, Workload.of(*_named(streams), ramp_ns=ramp_us * _US, **dict(seeds)), rest_us * _US
+        )
+    except UsageError as error:
+        if "line" in error.facts:
+            raise
+        jobs[0].at().wrong(f"[{label}]: {error.what}", error.advice)
+
+
+def _end(stream: Stream) -> int:
+    start, length = stream.span.start, stream.span.length
+    assert isinstance(start, int)  # as `_Job` makes them
+    assert isinstance(length, int)
+    return start + length
+
+
+def _named(streams: Sequence[Stream]) -> list[Stream]:
+    """Return streams whose names differ: clones are numbered as fio does it."""
+    names = [each.name for each in streams]
+    seen: dict[str, int] = {}
+    named = []
+    for stream in streams:
+        number = seen[stream.name] = seen.get(stream.name, -1) + 1
+        several = names.count(stream.name) > 1
+        named.append(stream.model_copy(update={"name": f"{stream.name}.{number}"}) if several else stream)
+    return named
+
+
+def _alike(jobs: Sequence[Section], name: str) -> int:
+    """Return a time that all jobs of a stage must have alike, in us."""
+    times = {0 if (given := job.get(name)) is None else given.us for job in jobs}
+    if len(times) > 1:
+        jobs[-1].at(name).wrong(f"jobs that run together have different {name}", f"give all the same {name}")
+    return times.pop()
+
+
+def _check_exits(jobs: Sequence[Section], streams: Sequence[Stream]) -> None:
+    """Refuse `exitall` where it would cut a job short."""
+    given = next((job.at("exitall") for job in jobs if job.flag("exitall")), None)
+    alone = len(streams) == 1 and streams[0].workers == 1
+    timed = all(job.flag("time_based") for job in jobs)
+    together = timed and len({each.stop.time_ns for each in streams}) == 1
+    if given is not None and not alone and not together:
+        given.wrong("the first job that ends would end the others", "give all the same runtime")
+
+
+class _Job:
+    """One job, in our words."""
+
+    def __init__(self, job: Section, target: Target, remarks: list[str]) -> None:
+        self.job, self.target, self.remarks = job, target, remarks
+        self.rw = self._rw()
+        self.directions = _DIRECTIONS[self.rw.removeprefix("rand")]
+        self.blocks = self._blocks()
+        self.smallest = min(block.bytes for block in self.blocks)
+
+    def streams(self, place: int) -> list[Stream]:
+        """Return the streams of all clones.
+
+        Jobs without a filename have a file each: they lie one behind the other on the drive, from `place`.
+        """
+        clones = self.job.number("numjobs", 1)
+        own_files = self.job.get("filename") is None
+        increment = self._place("offset_increment")
+        size = self._size()
+        if own_files and clones > 1 and size is not None:
+            increment = increment or size
+        start = self._place("offset") + (place if own_files else 0)
+        rate = self._rate()
+        common = self._common()
+        paced = rate is not None and rate[1] == "even"
+        apart = clones > 1 and (increment or paced or "rand" not in self.rw)
+        limit = _MAX_STREAMS if apart else MAX_WORKERS
+        if not 1 <= clones <= limit:
+            each = ", each with a place or pace of its own" if apart else ""
+            self.job.at("numjobs").wrong(f"numjobs is {clones}{each}", f"use 1 to {limit}")
+        workers, cpus = 1 if apart else clones, self._cpus()
+        made = []
+        for index in range(clones if apart else 1):
+            at = start + index * increment
+            length = self._length(at, size)
+            own = cpus[index % len(cpus) :][:1] if apart and cpus else cpus
+            made.append(
+                Stream(
+                    **common,
+                    cpus=own,
+                    span=Span(start=at, length=length),
+                    workers=workers,
+                    stop=self._stop(length, workers),
+                    arrival=self._arrival(rate, workers),
+                )
+            )
+        return made
+
+    def _common(self) -> dict[str, Any]:
+        engine, depth = self._engine()
+        return {
+            "name": self.job.name,
+            "ops": self._ops(),
+            "block": self.blocks,
+            "pattern": self._pattern(),
+            "engine": engine,
+            "depth": depth,
+            "batch": self._batch(engine, depth),
+            "polled": self._polled(engine),
+            "compressible_pct": self._compressible(),
+            "dsync": self._durable(),
+        }
+
+    # What.
+
+    def _rw(self) -> str:
+        text = self.job.text("rw", "read")
+        given = self.job.at("rw")
+        if ":" in text:
+            given.wrong(f"rw={text} skips or repeats places", "leave out what stands behind the colon")
+        name = {"readwrite": "rw"}.get(text, text)
+        if name == "rw":
+            given.wrong(
+                "sequential reads and writes have a place each in fio; in ssdlab they follow one another",
+                "make two jobs of it, one that reads and one that writes",
+            )
+        if name.removeprefix("rand") not in _DIRECTIONS:
+            given.wrong(
+                f"rw={excerpt(text)} is not done", "use read, write or trim, with rand or without, or randrw"
+            )
+        if "trim" in name and not self.target.block_device and self.target.path is not None:
+            given.wrong("a file is not trimmed", "name a block device or a simulated drive")
+        if "trim" not in name and not self._direct():
+            self.job.at("buffered", "direct").wrong(
+                f"[{self.job.name}] has no direct=1: {BUFFERED}", "write direct=1 to ask the drive itself"
+            )
+        return name
+
+    def _direct(self) -> bool:
+        return self.job.flag("direct") or not self.job.flag("buffered", default=True)
+
+    def _ops(self) -> object:
+        if self.rw.removeprefix("rand") != "rw":
+            return self.rw.removeprefix("rand")
+        shares = [name for name in self.job.options if name in ("rwmixread", "rwmixwrite")]
+        if not shares:
+            return Mix(read_pct=50)
+        last = self.job.options[shares[-1]]
+        return Mix(read_pct=last.number if last.name == "rwmixread" else 100 - last.number)
+
+    def _picked(self, given: Given) -> str:
+        """Return the one of the values for reads, writes and trims that counts; the last stands for more."""
+        values = given.text.split(",")
+        chosen = {values[min(index, len(values) - 1)].strip() for index in self.directions}
+        if len(chosen) > 1:
+            given.wrong(
+                f"{given.name}={excerpt(given.text)} differs for reads and writes", "give both the same"
+            )
+        return chosen.pop()
+
+    def _blocks(self) -> tuple[Block, ...]:
+        if (split := self.job.get("bssplit")) is not None:
+            blocks = self._split(split)
+        elif (given := self.job.get("bs")) is not None:
+            blocks = [(given.size_of(self._picked(given)), 1)]
+        else:
+            blocks = [(4096, 1)]
+        given = self.job.at("bssplit", "bs")
+        unit = self.target.logical_block_bytes
+        for size, _ in blocks:
+            if size == 0 or size % unit:
+                given.wrong(f"a block of {size} is no multiple of {unit}, the logical block", "use another")
+        return tuple(Block(bytes=size, weight=weight) for size, weight in blocks)
+
+    def _split(self, given: Given) -> list[tuple[int, int]]:
+        """Return sizes and percentages; sizes without one share out what is left."""
+        parts = [part.partition("/")[::2] for part in self._picked(given).split(":") if part.strip()]
+        sizes = [given.size_of(size) for size, _ in parts]
+        shares = [int(share) if share.strip().isdecimal() else None for _, share in parts]
+        rest, open_ = 100 - sum(share or 0 for share in shares), shares.count(None)
+        whole = [rest // open_ if share is None else share for share in shares]
+        if rest < 0 or sum(whole) != 100 or len(set(sizes)) < len(sizes):
+            given.wrong(
+                f"the shares of {excerpt(given.text)} are not 100 %", "name each size once: 4k/60:8k/40"
+            )
+        return [(size, share) for size, share in zip(sizes, whole, strict=True) if share]
+
+    # Where.
+
+    def _place(self, name: str) -> int:
+        """Return `offset` or `offset_increment`; one in percent is at the next block, as in fio."""
+        if (given := self.job.get(name)) is None:
+            return 0
+        place = given.bytes_of(self.target.capacity_bytes)
+        return place if given.percent is None else -(-place // self.smallest) * self.smallest
+
+    def _size(self) -> int | None:
+        given = self.job.get("size")
+        if given is None:
+            if self.job.get("filename") is None:
+                self.job.at().wrong(f"[{self.job.name}] has neither filename nor size", "give it a size")
+            return None
+        size = given.bytes_of(self.target.capacity_bytes)
+        if given.percent is not None:
+            return size // self.smallest * self.smallest
+        if size % self.smallest:
+            given.wrong(
+                f"size={given.text} is no multiple of the block: fio goes beyond it", "use whole blocks"
+            )
+        return size
+
+    def _length(self, start: int, size: int | None) -> int:
+        given, rest = self.job.at("size", "offset_increment", "offset"), self.target.capacity_bytes - start
+        if start % self.target.logical_block_bytes:
+            given.wrong(f"the place {start} is no logical block of the drive", "use a multiple of it")
+        if size is None or (self.job.at("size").percent is not None and size > rest):
+            size = rest // self.smallest * self.smallest
+        if size < max(block.bytes for block in self.blocks) or size > rest:
+            whole = bytes_text(self.target.capacity_bytes)
+            place = f"from {bytes_text(start)} to {bytes_text(start + size)} of {whole}"
+            given.wrong(f"[{self.job.name}] would be {place}", "use a larger drive, or another size")
+        return size
+
+    def _pattern(self) -> Frozen:
+        if "rand" not in self.rw:
+            return Sequential()
+        law, _, rest = self.job.text("random_distribution", "random").partition(":")
+        given = self.job.at("random_distribution")
+        aligned = self.job.number("ba", self.smallest)
+        placed = len(self.blocks) > 1 or aligned != self.smallest
+        if law != "random" and placed:
+            given.wrong(f"{law} with several sizes is not fio's here", "give one bs and no blockalign")
+        match law:
+            case "random" if placed:
+                if len(self.blocks) > 1 and aligned == self.smallest and not self.job.flag("norandommap"):
+                    what = "fio's random map cuts blocks of several sizes short"
+                    self.job.at("bssplit").wrong(what, "write norandommap=1")
+                return Stepped(step_bytes=aligned)
+            case "random" if self.job.flag("norandommap"):
+                return Uniform()
+            case "random":
+                return Shuffled(anew=not self.job.flag("randrepeat", default=True))
+            case "zipf" if (theta := given.real_of(rest) * 1000).denominator == 1 and 0 < theta != 1000:
+                return Zipf(theta_milli=int(theta))
+            case "zoned":
+                return self._zones(given, rest, [share for _, share in _pairs(given, rest)])
+            case "zoned_abs":
+                return self._zones(given, rest, [given.size_of(size) for _, size in _pairs(given, rest)])
+        given.wrong(
+            f"random_distribution={given.text} is not done", "use random, zipf:1.2, zoned or zoned_abs"
+        )
+
+    def _zones(self, given: Given, text: str, widths: Sequence[int | str]) -> Bands:
+        spans = [int(width) for width in widths]
+        accesses = [given.size_of(share) for share, _ in _pairs(given, text)]
+        size = self._size()
+        whole = 100 if isinstance(widths[0], str) else self._length(self._place("offset"), size)
+        if sum(accesses) != 100 or sum(spans) != whole or 0 in spans:
+            given.wrong(
+                f"the zones of {excerpt(given.text)} are not all of I/Os and span", "write all of them"
+            )
+        unit, parts = gcd(*spans), zip(accesses, spans, strict=True)
+        return Bands(bands=tuple(Band(access_weight=a, span_weight=s // unit) for a, s in parts))
+
+    # How much, and when.
+
+    def _stop(self, length: int, workers: int) -> Stop:
+        """Return when so many clones of a job end: by time alone, or by their amount too."""
+        runtime = self.job.get("runtime")
+        ramp_us = self.job.at("ramp_time").us if self.job.get("ramp_time") else 0
+        time_us = 0 if runtime is None else runtime.us
+        time_ns = (time_us + ramp_us) * _US if time_us else None
+        if self.job.flag("time_based"):
+            if time_ns is None:
+                self.job.at("time_based").wrong("time_based without a runtime", "write runtime=60")
+            return Stop(time_ns=time_ns)
+        if ramp_us:
+            what = "fio's amount begins behind the ramp, ours with it"
+            self.job.at("ramp_time").wrong(what, "write time_based=1 and a runtime")
+        given, loops = self.job.get("io_size"), self.job.number("loops", 1)
+        amount = length if given is None else given.bytes_of(length)
+        ios = self.job.number("number_ios", 0)
+        if ios and (len(self.blocks) > 1 or loops > 1):
+            self.job.at("number_ios").wrong(
+                "number_ios with several sizes or loops is not done", "use io_size"
+            )
+        blocks = -(-amount // self.smallest) * self.smallest
+        exact = blocks if len(self.blocks) == 1 else amount
+        return Stop(time_ns=time_ns, bytes=exact * loops * workers, ios=ios * workers or None)
+
+    def _rate(self) -> tuple[Fraction, Literal["even", "poisson"]] | None:
+        """Return the rate of one clone in I/Os a second, and its law."""
+        laws: dict[str, Literal["even", "poisson"]] = {"linear": "even", "poisson": "poisson"}
+        if (law := laws.get(self.job.text("rate_process", "linear"))) is None:
+            self.job.at("rate_process").wrong("this rate_process is not done", "use linear or poisson")
+        for name in ("rate", "rate_iops"):
+            if (given := self.job.get(name)) is None:
+                continue
+            if len(self.directions) > 1:
+                given.wrong(f"fio keeps a {name} for reads and one for writes", "make two jobs of it")
+            if len(self.blocks) > 1:
+                given.wrong(f"fio reckons {name} by bytes, and sizes differ", "give one bs")
+            text = self._picked(given)
+            if number := given.size_of(text) if text else 0:
+                clock = "an open loop; response times count from when I/O was due"
+                self.remarks.append(f"{name} (line {given.line}): {clock}")
+                return Fraction(number, self.smallest if name == "rate" else 1), law
+        return None
+
+    def _arrival(
+        self, rate: tuple[Fraction, Literal["even", "poisson"]] | None, workers: int
+    ) -> Open | Closed:
+        think = self.job.get("thinktime")
+        think_us = 0 if think is None else think.us_of(1)
+        if think is not None and think_us and rate is not None:
+            think.wrong("a rate and a thinktime do not go together", "give one of them")
+        if think is not None and think_us and self._engine()[1] > 1:
+            think.wrong("fio drains its queue before each rest", "give iodepth=1, and more numjobs")
+        if rate is None:
+            return Closed(think_ns=think_us * _US)
+        return Open(process=rate[1], rate=rate[0] * workers, backlog_ns=DURATION_NS)
+
+    # How.
+
+    def _engine(self) -> tuple[str, int]:
+        text = self.job.text("ioengine", "psync")
+        given = self.job.at("ioengine")
+        if text not in FIO_ENGINES:
+            why = OTHER_ENGINES.get(text, "it is not I/O of a drive by the kernel's block layer")
+            given.wrong(f"ioengine={excerpt(text)} is refused: {why}", f"use one of {', '.join(FIO_ENGINES)}")
+        engine, depth = FIO_ENGINES[text], self.job.number("iodepth", 1)
+        if engine == "sync" and depth > 1:
+            line = self.job.at("iodepth").line
+            self.remarks.append(f"iodepth={depth} (line {line}): {text} has one I/O in flight, in fio too")
+            depth = 1
+        if text not in ("psync", "io_uring"):
+            ours = "io_uring" if engine == "uring" else "preadv and pwritev"
+            self.remarks.append(f"ioengine={text} (line {given.line}): the same I/O is issued by {ours}")
+        return engine, depth
+
+    def _batch(self, engine: str, depth: int) -> int | None:
+        given = self.job.get("iodepth_batch")
+        return None if given is None or engine == "sync" else min(given.number or depth, depth)
+
+    def _polled(self, engine: str) -> bool:
+        if self.job.flag("hipri") and engine == "sync":
+            self.job.at("hipri").wrong("hipri needs io_uring here", "write ioengine=io_uring")
+        return self.job.flag("hipri")
+
+    def _compressible(self) -> int:
+        share = self.job.number("buffer_compress_percentage", 0)
+        if share == 100:
+            self.job.at("buffer_compress_percentage").wrong("fio writes zeros at 100", "write 99 at most")
+        return share if 1 in self.directions else 0
+
+    def _durable(self) -> bool:
+        text = self.job.text("sync", "none") or "1"
+        given = self.job.at("sync")
+        if text not in ("none", "0", "sync", "1", "dsync"):
+            given.wrong(f"sync={excerpt(text)} is not known", "write none, sync or dsync")
+        if 1 not in self.directions or text in ("none", "0"):
+            return False
+        if text != "dsync":
+            if not self.target.block_device and self.target.path is not None:
+                given.wrong("O_SYNC writes a file's times too", "write sync=dsync, or name a block device")
+            self.remarks.append(f"sync={text} (line {given.line}): by O_DSYNC, which is the same on a drive")
+        return True
+
+    def _cpus(self) -> tuple[int, ...]:
+        given = self.job.get("cpus_allowed")
+        if given is None:
+            return ()
+        try:
+            cpus = TypeAdapter(Cpus).validate_python(given.text)
+        except UsageError as error:
+            given.wrong(error.what, error.advice)
+        if len(cpus) > 1 and self.job.text("cpus_allowed_policy", "shared") != "split":
+            given.wrong("threads are pinned to a CPU each here", "write cpus_allowed_policy=split")
+        return cpus
+
+
+def _pairs(given: Given, text: str) -> list[tuple[str, str]]:
+    """Return the two numbers of each zone."""
+    pairs = [part.partition("/")[::2] for part in text.split(":") if part]
+    if not pairs or not all(first and second for first, second in pairs):
+        given.wrong(f"the zones of {excerpt(given.text)} lack a number", "write share/width:share/width")
+    return pairs

@@ -1,0 +1,428 @@
+"""fio's job files: what the field writes is honoured, ignored or refused, and never bent."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssdlab.cli import main
+from ssdlab.drives import open_drive
+from ssdlab.formats.fio import Target, job_file
+from ssdlab.formats.fio.options import RULES
+from ssdlab.formats.fio.sections import Given, read_sections
+from ssdlab.formats.fio.stages import Stage, read_stages
+from ssdlab.lab.job import JobParams, steps_of_fio
+from ssdlab.model.arrival import Closed, Open
+from ssdlab.model.errors import UsageError
+from ssdlab.model.limits import DURATION_NS
+from ssdlab.model.measurement import read_ios
+from ssdlab.model.pattern import Band, Bands, Shuffled, Stepped, Uniform
+from ssdlab.model.workload import Stop, Stream, Workload
+
+GIB = 1 << 30
+MIB = 1 << 20
+DRIVE = Target(None, False, 16 * GIB, 512)
+DIRECT = "direct=1\nfilename=/dev/sdz\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A job file of the corpus: what is ignored of it, or where it is refused."""
+
+    name: str
+    text: str
+    ignored: frozenset[str]
+    refused: str | None
+
+
+def cases() -> Iterator[Case]:
+    text = (
+        Path(__file__).with_name("fio_jobs.txt").read_text().partition("\n\n===")[2].partition("\n\n=== ")[2]
+    )
+    for entry in text.split("\n\n=== "):
+        title, _, jobs = entry.partition("\n")
+        name, outcome, what = (part.strip() for part in re.split(r": ?|; ", title, maxsplit=2))
+        refused = what if outcome == "refused" else None
+        yield Case(name, f"{jobs}\n", frozenset(() if refused else what.split()), refused)
+
+
+CASES = list(cases())
+
+
+def stages(text: str, target: Target = DRIVE, **environment: str) -> tuple[Stage, ...]:
+    return read_stages(read_sections(text, "x.fio", Path(), environment), target)[0]
+
+
+def streams(text: str, target: Target = DRIVE) -> tuple[Stream, ...]:
+    """The streams of the only stage."""
+    (stage,) = stages(text, target)
+    return stage.workload.streams
+
+
+def test_the_corpus_is_as_large_as_it_says() -> None:
+    assert sum(case.refused is None for case in CASES) >= 40
+    assert len({case.name for case in CASES}) == len(CASES) >= 50
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.refused is None], ids=lambda case: case.name)
+def test_it_runs(case: Case) -> None:
+    found, said = read_stages(read_sections(case.text, "x.fio", Path(), {}), DRIVE)
+    ignored = {
+        name
+        for each in said
+        if each.startswith("ignored")
+        for name in re.findall(r"([a-z_]+)(?:=\S+)? \(", each)
+    }
+    assert ignored == case.ignored
+    with open_drive("sim:tiny-test", writing=True, allow_unwritten=True) as drive:
+        for stage in found:
+            summary = drive.run(stage.workload).summary()
+            for stream in stage.workload.streams:
+                assert summary["read" if stream.reads else "trim" if stream.trims else "write"]["ios"]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.refused], ids=lambda case: case.name)
+def test_it_is_refused_by_name_and_line(case: Case) -> None:
+    with pytest.raises(UsageError) as caught:
+        stages(case.text)
+    assert caught.value.facts["option"] == case.refused
+    named = case.text.splitlines()[int(caught.value.facts["line"]) - 1]
+    assert case.refused in named or "iodepth_batch_complete" in named  # by its alias
+
+
+COMPILED = [case for case in CASES if "ioengine=rbd" not in case.text]
+"""Debian's fio has no such engine."""
+
+
+@pytest.mark.parametrize("case", COMPILED, ids=lambda case: case.name)
+def test_fio_takes_it(case: Case, fio: str, tmp_path: Path) -> None:
+    """Otherwise the corpus would be of no file that anybody has."""
+    (tmp_path / "x.fio").write_text(case.text)
+    done = subprocess.run([fio, "--parse-only", "x.fio"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def option(text: str, **facts: int) -> Given:
+    return Given("size", text, 1, "x.fio", **facts)
+
+
+@pytest.mark.parametrize(
+    ("text", "kb_base", "size"),
+    [
+        ("8k", 1024, 8192),
+        ("8kb", 1024, 8192),
+        ("8KB", 1024, 8192),
+        ("8kib", 1024, 8000),
+        ("64kib", 1000, 65536),
+        ("64kb", 1000, 64000),
+        ("64k", 1000, 64000),
+        ("1m", 1024, MIB),
+        ("1GiB", 1024, 10**9),
+        ("1GiB", 1000, GIB),
+        ("0x2000", 1024, 8192),
+        ("8192b", 1024, 8192),
+        ("(4*1024*(1+1))", 1024, 8192),
+    ],
+)
+def test_a_size_is_what_fio_3_33_made_of_it(text: str, kb_base: int, size: int) -> None:
+    assert option(text, kb_base=kb_base).number == size
+
+
+@pytest.mark.parametrize(
+    "text", ["1.5m", "4ki", "8kx", "", "k", "-4k", "(4k*2)", "(2**9)", "(1-2)", "(", "1" * 99, "1z"]
+)
+def test_a_size_that_fio_reads_otherwise_than_one_would_think_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        option(text).number  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("text", "us"), [("60", 60_000_000), ("100ms", 100_000), ("2m", 120_000_000), ("7us", 7)]
+)
+def test_a_time_is_in_seconds_or_its_unit(text: str, us: int) -> None:
+    assert option(text).us == us
+    with pytest.raises(UsageError):
+        option("5min").us  # noqa: B018 - fio: 5 us
+
+
+def job(options: str, shared: str = DIRECT) -> str:
+    return f"[global]\n{shared}[a]\n{options}"
+
+
+def test_a_random_map_repeats_no_block_and_norandommap_may() -> None:
+    (mapped,) = streams(job("rw=randread\nsize=64m\nnumjobs=2"))
+    assert mapped.pattern == Shuffled() and mapped.stop == Stop(bytes=128 * MIB) and mapped.workers == 2
+    assert streams(job("rw=randread\nsize=64m\nrandrepeat=0"))[0].pattern == Shuffled(anew=True)
+    assert streams(job("rw=randread\nsize=64m\nnorandommap"))[0].pattern == Uniform()
+
+
+def test_a_map_covers_every_block_once_at_the_drive(tmp_path: Path) -> None:
+    (stream,) = streams(job("rw=randwrite\nsize=4m\nloops=2"))
+    log = tmp_path / "ios.log"
+    with open_drive("sim:tiny-test", writing=True, allow_unwritten=True) as drive:
+        drive.run(Workload.of(stream.model_copy(update={"log_ios": True})), log_path=log)
+    offsets = read_ios(log)["offset"].tolist()
+    assert sorted(offsets) == sorted(2 * [4096 * block for block in range(1024)])
+    assert offsets[:1024] == offsets[1024:] != sorted(offsets[:1024])
+
+
+def test_a_runtime_without_time_based_ends_at_the_size() -> None:
+    assert streams(job("rw=read\nsize=1m\nruntime=5"))[0].stop == Stop(time_ns="5s", bytes=MIB)
+    assert streams(job("rw=read\nsize=1m\nruntime=5\ntime_based\nramp_time=1"))[0].stop == Stop(time_ns="6s")
+    assert streams(job("rw=read\nruntime=5"))[0].stop.bytes == DRIVE.capacity_bytes
+
+
+def test_clones_of_a_sequence_all_begin_at_its_start() -> None:
+    found = streams(job("rw=read\nsize=1m\noffset=2m\nnumjobs=3"))
+    assert [each.name for each in found] == ["a.0", "a.1", "a.2"]
+    assert {(each.span.start, each.span.length, each.workers) for each in found} == {(2 * MIB, MIB, 1)}
+
+
+def test_clones_with_parts_have_them() -> None:
+    found = streams(job("rw=randread\nsize=25%\noffset_increment=25%\nnumjobs=4"))
+    assert [each.span.start for each in found] == [4 * GIB * part for part in range(4)]
+    assert {each.span.length for each in found} == {4 * GIB}
+
+
+def test_jobs_without_a_filename_have_a_file_each() -> None:
+    text = "[global]\ndirect=1\nrw=randread\nsize=1m\n[a]\nnumjobs=2\n[b]\n"
+    assert [each.span.start for each in streams(text)] == [0, MIB, 2 * MIB]
+
+
+def test_a_rate_is_of_each_clone() -> None:
+    found = streams(job("rw=randread\nsize=1m\nrate_iops=100\nnumjobs=3"))
+    assert [each.arrival for each in found] == 3 * [Open(rate=100, backlog_ns=DURATION_NS)]
+    (poisson,) = streams(job("rw=randread\nsize=1m\nrate_iops=100\nnumjobs=3\nrate_process=poisson"))
+    assert isinstance(poisson.arrival, Open) and poisson.arrival.rate == 300
+    (bandwidth,) = streams(job("rw=write\nbs=8k\nsize=1m\nrate=,1m"))
+    assert isinstance(bandwidth.arrival, Open) and bandwidth.arrival.rate == 128
+
+
+def test_a_thinktime_is_in_microseconds() -> None:
+    assert streams(job("size=1m\nthinktime=100"))[0].arrival == Closed(think_ns=100_000)
+    assert streams(job("size=1m\nthinktime=1ms"))[0].arrival == Closed(think_ns=1_000_000)
+
+
+def test_an_engine_without_a_queue_has_one_in_flight() -> None:
+    (stream,) = streams(job("ioengine=psync\niodepth=32\nsize=1m"))
+    assert (stream.engine, stream.depth) == ("sync", 1)
+
+
+def test_a_later_global_holds_for_later_jobs_alone() -> None:
+    text = f"[global]\n{DIRECT}size=1m\nstonewall\n[a]\n[global]\nbs=64k\n[b]\n[c]\nbs=8k\n"
+    assert [each.workload.streams[0].block[0].bytes for each in stages(text)] == [4096, 65536, 8192]
+
+
+def test_who_waits_for_whom() -> None:
+    text = f"[global]\n{DIRECT}size=1m\n[a]\n[b]\n[c]\nstonewall\n[d]\nwait_for=c\n[e]\nwait_for=a\n"
+    with pytest.raises(UsageError, match="may still run"):
+        stages(text)  # e begins with c, and so d would not wait for all
+    assert [each.label for each in stages(text.replace("wait_for=a", "wait_for=c"))] == [
+        "a + b",
+        "c",
+        "d + e",
+    ]
+
+
+def test_variables_and_includes(tmp_path: Path) -> None:
+    (tmp_path / "common.inc").write_text("direct=1\nsize=${SIZE}\n")
+    text = "[global]\nfilename=/dev/${DISK}\ninclude common.inc\n[a]\n"
+    found = read_sections(text, "x.fio", tmp_path, {"SIZE": "1m", "DISK": "sdq"})
+    assert found[0].options["size"].text == "1m" and found[0].options["filename"].text == "/dev/sdq"
+    assert (found[0].options["size"].file, found[0].options["size"].line) == ("common.inc", 2)
+    with pytest.raises(UsageError) as caught:
+        read_sections(text, "x.fio", tmp_path, {"DISK": "sdq"})
+    assert "common.inc, line 2" in caught.value.what
+    (tmp_path / "common.inc").write_text("[b]\n")
+    with pytest.raises(UsageError, match="no sections"):
+        read_sections(text, "x.fio", tmp_path, {"DISK": "sdq"})
+    (tmp_path / "common.inc").write_text("include common.inc\n")
+    with pytest.raises(UsageError, match="deep"):
+        read_sections(text, "x.fio", tmp_path, {"DISK": "sdq"})
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        (job("size=1m\nblocksise=8k"), 6, "blocksize"),
+        ("rw=read\n", 1, "before the first section"),
+        ("[globals]\nrw=read\n", 1, "[global]"),
+        ("[a]\nrw=read\nsize=1m\n", 1, "direct=1"),
+        (job("rw=write\nsize=1000"), 6, "no multiple"),
+        (job("bs = 4k"), 5, "bs=4k"),
+        (job("size=1t"), 5, "larger drive"),
+        (job("size=1m\nnumjobs=0"), 6, "4096"),
+        (job("size=1m\nrw=randrw\nrwmixread=101"), 4, "read_pct"),
+        (job("size=1m\nbs=1000"), 6, "logical block"),
+        (job("size=1m\nbs=4k,8k\nrw=randrw"), 6, "reads"),
+        (job("size=1m\nrw=randread:8"), 6, "colon"),
+        (job("size=1m\nsize=$ncpus"), 6, "write the number"),
+        (job("size=1m\nkb_base=1023"), 6, "1024 or 1000"),
+        (job("size=1m\ntime_based"), 6, "runtime"),
+        (job("size=1m\nramp_time=1"), 6, "time_based"),
+        (job("size=1m\nthinktime=5\nioengine=libaio\niodepth=2"), 6, "drains"),
+        (job("size=1m\nrw=randread\nbssplit=4k/50:8k/50"), 7, "norandommap"),
+        (job("size=1m\nrw=randread\nbssplit=4k/50:8k/20\nnorandommap"), 7, "100 %"),
+        (job("size=1m\nrw=randread\nrandom_distribution=pareto:0.2"), 7, "zipf"),
+        (job("size=1m\nrw=randread\nrandom_distribution=zoned:50/10:50/80"), 7, "zones"),
+        (job("size=1m\nfilename=/dev/a:/dev/b"), 6, "each drive"),
+        (job("size=1m\n[b]\nfilename=/dev/b\nsize=1m"), 7, "each drive"),
+        (job("size=1m\nwait_for=b"), 6, "no job 'b'"),
+        (job("size=1m\nruntime=1\nexitall\n[b]\nsize=2m"), 7, "end the others"),
+        (job("size=1m\nnumjobs=300"), 6, "256"),
+        (job("size=1m\ncpus_allowed=0-3"), 6, "split"),
+        (job("size=1m\nbuffer_compress_percentage=100"), 6, "zeros"),
+        (job("size=1m\nioengine=null"), 6, "io_uring"),
+        ("", 0, "no job"),
+    ],
+)
+def test_bad_input_is_named_with_its_line(text: str, line: int, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        stages(text)
+    assert said in f"{caught.value.what} {caught.value.advice}"
+    assert caught.value.facts.get("line", 0) == line
+
+
+def test_on_a_file_o_sync_is_another_load() -> None:
+    text = job("rw=write\nsize=1m\nsync=1")
+    with pytest.raises(UsageError, match="times"):
+        stages(text, Target("/tmp/x", False, GIB, 512))
+    assert streams(text, Target("/dev/sdx", True, GIB, 512))[0].dsync
+
+
+def test_the_harmless_value_of_a_refused_option_is_let_through() -> None:
+    for name, rule in RULES.items():
+        if rule.harmless is not None and name != "buffered":
+            assert stages(job(f"size=1m\n{name}={rule.harmless}"))
+
+
+BLOCKS = st.sampled_from([4096, 8192, 65536])
+
+
+@given(
+    ops=st.sampled_from(["read", "write", "trim", 30, 70]),
+    block=BLOCKS,
+    pattern=st.sampled_from(
+        [
+            Uniform(),
+            Shuffled(),
+            Shuffled(anew=True),
+            "zipf:1.2",
+            Stepped(step_bytes=2048),
+            Bands(bands=(Band(access_weight=60, span_weight=1), Band(access_weight=40, span_weight=9))),
+        ]
+    ),
+    workers=st.sampled_from([1, 2, 4]),
+    depth=st.integers(1, 64),
+    place=st.integers(0, 100),
+    stop=st.sampled_from([Stop(time_ns="5s"), Stop(bytes=64 * MIB), Stop(bytes=64 * MIB, time_ns="5s")]),
+    dsync=st.booleans(),
+)
+def test_our_job_files_are_read_as_they_were_meant(
+    ops: object, block: int, pattern: object, workers: int, depth: int, place: int, stop: Stop, dsync: bool
+) -> None:
+    stream = Stream.model_validate(
+        {
+            "ops": ops,
+            "block": block,
+            "pattern": pattern,
+            "span": {"start": place * MIB, "length": 100 * MIB},
+            "workers": workers,
+            "depth": depth,
+            "engine": "uring" if depth > 1 else "sync",
+            "stop": stop,
+            "dsync": dsync and ops not in ("read", "trim"),
+        }
+    )
+    target = Target("/dev/sdz", True, GIB, 512)
+    text = job_file([("main", Workload.of(stream, seed=7))], target)
+    (stage,) = stages(text, target)
+    assert stage.workload == Workload.of(stream, seed=7)
+
+
+def test_steps_of_a_job_file_wait_for_each_other() -> None:
+    target = Target("/dev/sdz", True, GIB, 512)
+    steps = [
+        (f"depth {depth}", Workload.of(Stream(depth=depth, engine="uring", stop=Stop(time_ns="1s"))))
+        for depth in (1, 8)
+    ]
+    beside = Workload.of(
+        Stream(name="r", stop=Stop(time_ns="1s")), Stream(name="w", ops="write", stop=Stop(time_ns="1s"))
+    )
+    found = stages(job_file([*steps, ("global mix", beside)], target), target)
+    assert [len(each.workload.streams) for each in found] == [1, 1, 2]
+    assert [each.workload.streams[0].depth for each in found] == [1, 8, 1]
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The job file that a plan is printed as."""
+    assert main(["plan", *words, "sim:tiny-test,scale=4", "--fio"]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_plan_is_printed_as_a_job_file(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "peak-random-read", "--set", "depths=1,4,16", "--set", "seconds=2")
+    found = stages(text, Target(None, True, 16 * GIB, 512))
+    assert [each.label for each in found] == ["depth 1", "depth 4", "depth 16"]
+    assert [each.workload.streams[0].in_flight for each in found] == [1, 4, 16]
+    jobs = read_sections(printed(capsys, "quick-look"), "x.fio", Path(), {})
+    assert len(jobs) > 10
+    assert [job.flag("stonewall") for job in jobs] == [False, *([True] * (len(jobs) - 1))]
+
+
+def test_a_run_that_is_resumed_has_the_same_steps() -> None:
+    text = job("rw=randrw\nsize=64m\nrate_process=poisson\nrandseed=5\nstartdelay=500ms")
+    params = steps_of_fio(*read_stages(read_sections(text, "x.fio", Path(), {}), DRIVE))
+    stored = JobParams.model_validate_json(params.model_dump_json())
+    assert [each.do for each in stored.steps] == ["note", "idle", "run"]
+    assert stored.steps[-1].workload() == params.steps[-1].workload() == stages(text)[0].workload
+    unseeded = steps_of_fio(stages(job("size=1m")), ()).steps[0].workload()
+    assert "seed" not in unseeded.model_fields_set  # the run draws one
+
+
+def test_a_job_file_writes_the_drive_that_the_command_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"\xa5" * 65536)
+    (tmp_path / "x.fio").write_text(f"[a]\nfilename={other}\ndirect=1\nrw=write\nsize=64k\nstartdelay=1\n")
+    words = [
+        "job",
+        str(tmp_path / "x.fio"),
+        "sim:tiny-test,scale=4",
+        "--library",
+        str(tmp_path / "L"),
+        "--json",
+    ]
+    assert main(words) == 0
+    said = capsys.readouterr()
+    assert f"filename={other}" in said.err and json.loads(said.out)["status"] == "finished"
+    assert other.read_bytes() == b"\xa5" * 65536
+    journal = next((tmp_path / "L").glob("*/journal.jsonl")).read_text()
+    assert all(f'"verb":"{verb}"' in journal.replace(" ", "") for verb in ("note", "idle", "run"))
+
+
+def test_a_real_device_needs_its_consent_whatever_the_job_file_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk = tmp_path / "disk"
+    disk.write_bytes(b"precious" * 8192)
+    (tmp_path / "x.fio").write_text("[a]\nfilename=/dev/null\ndirect=1\nrw=write\nsize=64k\n")
+    assert main(["job", str(tmp_path / "x.fio"), str(disk), "--library", str(tmp_path / "L")]) != 0
+    assert "--destroy" in capsys.readouterr().err
+    assert disk.read_bytes() == b"precious" * 8192
+
+
+def test_the_page_of_the_documents_has_every_option() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "fio-jobs.md").read_text()
+    for name, rule in RULES.items():
+        (row,) = [line for line in page.splitlines() if f"`{name}`" in line and line.startswith("| ")]
+        assert rule.fate in row and rule.why in row
