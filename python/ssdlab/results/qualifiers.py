@@ -87,6 +87,12 @@ CATALOGUE: dict[str, Kind] = {
         "Too few I/Os were measured for this percentile.",
         "measure for longer",
     ),
+    "imported": Kind(
+        "imported, state unproven",
+        "Another program measured it, and nothing shows the state of the drive. It is ranked with its like.",
+        "measure it with ssdlab: ssdlab methods",
+        frozenset({"ratings", "claims"}),
+    ),
     "not-fresh": Kind(
         "not fresh",
         "The drive was not purged before, so it is not known to be fresh.",

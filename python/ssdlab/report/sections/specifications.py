@@ -191,6 +191,8 @@ def nand_text(name: str | None) -> str | None:
 
 def _capacity(manifest: Manifest) -> str | None:
     """Return how large a drive is; of a simulated one also by how much it was made smaller."""
+    if not manifest.drive.capacity_bytes:
+        return None
     size = capacity_text(manifest.drive.capacity_bytes)
     scale = _scale(manifest)
     return size if scale == 1 else f"{size}, simulated at 1/{scale} of its size"
