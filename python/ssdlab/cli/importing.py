@@ -72,8 +72,8 @@ def import_results(
     for each in found:
         for why in each.result.notes:
             notes.setdefault(why, []).append(each.path.name)
-    for why, files in notes.items():
-        print_line(f"{files[0] if len(files) == 1 else counted(len(files), 'file')}: {why}", "dim")
+    for why, named in notes.items():
+        print_line(f"{named[0] if len(named) == 1 else counted(len(named), 'file')}: {why}", "dim")
 
 
 def _line(found: Import, *, dry_run: bool) -> tuple[str, ...]:

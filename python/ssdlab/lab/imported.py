@@ -22,6 +22,7 @@ from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.schema import Latencies, Point, ResultBase, Spread
 
 Clock = Literal["slat", "clat", "lat"]
+FILES = "Files"
 PROSE = """What fio measured, imported from its output by `ssdlab import`.
 
 Question
@@ -155,7 +156,7 @@ def tables(result: ImportedResult) -> tuple[Table, ...]:
         latencies(result.points),
         _syncs(result.syncs),
         Table(
-            "Files",
+            FILES,
             ("File", "Size", "SHA-256"),
             tuple(
                 (
@@ -199,11 +200,11 @@ def throughput(points: tuple[ImportedPoint, ...]) -> Table:
 
 
 def latencies(points: tuple[ImportedPoint, ...]) -> Table:
-    """Return the latencies of each clock that was told."""
+    """Return the latencies of each clock that was stated."""
     rows = tuple(
-        (cells.words(point.label), cells.words(clock), *_latencies(told))
+        (cells.words(point.label), cells.words(clock), *_latencies(stated))
         for point in points
-        for clock, told in point.clocks.items()
+        for clock, stated in point.clocks.items()
     )
     brief = ("Job", "Clock", "mean", "p50", "p99", "p99.9", "max")
     title = "Latency by fio's clocks: slat to submit, clat from there to the completion, lat all of it"
@@ -217,5 +218,5 @@ def _syncs(syncs: tuple[ImportedSync, ...]) -> Table:
     return Table("Latency of syncs", ("Job", "Syncs", *LATENCIES), rows)
 
 
-def _latencies(told: Latencies) -> tuple[Cell, ...]:
-    return tuple(cells.latency(told.get(name)) for name in LATENCIES)
+def _latencies(stated: Latencies) -> tuple[Cell, ...]:
+    return tuple(cells.latency(stated.get(name)) for name in LATENCIES)

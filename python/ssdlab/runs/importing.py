@@ -368,10 +368,10 @@ def _points(each: OverTime, label: str, ordinal: int) -> list[ImportedPoint]:
 def _clock(clocks: dict[Clock, Latencies]) -> Clock | None:
     """Return the clock that headline figures are of: the whole, else that with percentiles."""
     ours: tuple[Clock, ...] = ("lat", "clat")
-    told = [clock for clock in ours if clock in clocks]
+    stated = [clock for clock in ours if clock in clocks]
     return next(
-        (clock for clock in told if any(name.startswith("p") for name in clocks[clock])),
-        told[0] if told else None,
+        (clock for clock in stated if any(name.startswith("p") for name in clocks[clock])),
+        stated[0] if stated else None,
     )
 
 
@@ -410,7 +410,7 @@ def _lacking(job: Job) -> Iterator[str]:
     if job.mixed:
         yield "no figures: fio added up reads and writes (unified_rw_reporting), and neither is known"
     elif not job.sides:
-        yield f"no figures: fio did no I/O{f', and ended with: {job.error_words}' if job.error else ''}"
+        yield f"no figures: fio counted no I/O{f', and ended with: {job.error_words}' if job.error else ''}"
     elif job.error:
         yield f"fio ended with an error ({job.error_words}): its figures are of the time before"
     untold = any("clat" in side.times and not side.times["clat"].percentiles for side in job.sides.values())
@@ -452,10 +452,10 @@ def _figures(
             sync = None
 
 
-def _latency_figures(name: str, label: str, told: Latencies, of: dict[str, Any]) -> Iterator[Metric]:
+def _latency_figures(name: str, label: str, stated: Latencies, of: dict[str, Any]) -> Iterator[Metric]:
     for key in ("mean", "p99", "p99.9"):
-        if key in told:
-            yield Metric.less(f"{name}_{key}_ns", f"{label} {key}", told[key], "ns", **of).sampled()
+        if key in stated:
+            yield Metric.less(f"{name}_{key}_ns", f"{label} {key}", stated[key], "ns", **of).sampled()
 
 
 def _step(
@@ -466,7 +466,7 @@ def _step(
     result = StepResult(
         seconds=seconds,
         measurement=_summary(job, points, seconds),
-        facts={**cast("dict[str, JsonValue]", dict(job.facts)), "error": job.error, "failed": job.errors},
+        facts={**job.facts, "error": job.error, "failed": job.errors},
     )
     yield BeginRecord(
         ordinal=ordinal,
@@ -533,23 +533,23 @@ def _series(rows: Rows, label: str, ordinal: int, *, closed: bool) -> tables.Col
     }
     for clock, ours in _OURS.items():
         for name, column in {"p50": "p50", "p99": "p99", "p99.9": "p999", "max": "max"}.items():
-            told = rows.quantiles.get((cast("Clock", clock), name), unknown)
-            columns[f"{ours}_{column}_ns"] = told if closed or ours == "service" else unknown
+            stated = rows.quantiles.get((cast("Clock", clock), name), unknown)
+            columns[f"{ours}_{column}_ns"] = stated if closed or ours == "service" else unknown
     return columns
 
 
 def _hist(job: Job, label: str, ordinal: int) -> Iterator[tables.Columns]:
     for direction, side in job.sides.items():
         for clock, ours in _OURS.items():
-            told = side.times.get(cast("Clock", clock))
-            if told is None or told.bins is None or (ours == "response" and load_of(job.options).paced):
+            stated = side.times.get(cast("Clock", clock))
+            if stated is None or stated.bins is None or (ours == "response" and load_of(job.options).paced):
                 continue
-            edges = sorted(told.bins.counts)
+            edges = sorted(stated.bins.counts)
             yield {
                 **_key(len(edges), label, direction, ordinal),
                 "row": np.full(len(edges), tables.TOTAL_ROW, dtype=np.int32),
                 "clock": np.full(len(edges), ours, dtype=np.object_),
-                "low_ns": np.array([low for low, _ in edges]) * told.bins.unit_ns,
-                "high_ns": np.array([high for _, high in edges]) * told.bins.unit_ns,
-                "count": np.array([told.bins.counts[each] for each in edges]),
+                "low_ns": np.array([low for low, _ in edges]) * stated.bins.unit_ns,
+                "high_ns": np.array([high for _, high in edges]) * stated.bins.unit_ns,
+                "count": np.array([stated.bins.counts[each] for each in edges]),
             }

@@ -54,7 +54,7 @@ ROW_QUANTILES = ("p50", "p99", "p99.9", "max")
 
 @dataclass(frozen=True)
 class Rows:
-    """What one direction of a job did in each interval; quantiles in ns, NaN where nobody told.
+    """What one direction of a job did in each interval; quantiles in ns, NaN where they are not known.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ def _prefix(job: Job, option: str) -> str | None:
 
 
 def _threads(result: FioResult, job: Job) -> set[int]:
-    """Return the numbers of a job's threads, which its logs carry; empty: they are not told."""
+    """Return the numbers of a job's threads, which its logs carry; empty: they are not stated."""
     if any("group_reporting" in each.options for each in result.entries) or job.host:
         return set()
     return {number for number, each in enumerate(result.entries, 1) if each.key == job.key}
@@ -233,7 +233,7 @@ class _Lines:
 def _of_logs(result: FioResult, job: Job, files: Mapping[Kind, Sequence[Path]]) -> OverTime:
     listed = tuple(path for own in files.values() for path in own)
     if any(job.options.get(name, "0") != "0" for name in ("log_unix_epoch", "log_alternate_epoch")):
-        why = "its logs count from 1970, and when the job began is not told, so that they are left out"
+        why = "its logs count from 1970, and when the job began is not stated, so that they are left out"
         return OverTime(job, (), (), (why,))
     average_ms = _ms(job.options, "log_avg_msec")
     asked = job.options.get("log_max_value", job.options.get("log_window_value", "0"))
@@ -309,10 +309,10 @@ def _whole_ms(
 def _with_bins(times: Mapping[Clock, Times], clock: Clock, bins: Bins) -> dict[Clock, Times]:
     """Return the times of a direction with the bins of a log that holds every I/O; what fio told stays."""
     found = dict(times)
-    told = found.get(clock)
-    if told is not None and told.bins is None:
-        percentiles = told.percentiles or percentiles_of(bins, set(PERCENTILES))
-        found[clock] = replace(told, bins=bins, percentiles=percentiles)
+    stated = found.get(clock)
+    if stated is not None and stated.bins is None:
+        percentiles = stated.percentiles or percentiles_of(bins, set(PERCENTILES))
+        found[clock] = replace(stated, bins=bins, percentiles=percentiles)
     return found
 
 
@@ -474,7 +474,7 @@ class _Windows:
         self.seconds = (self.end_ms - self.start_ms) / 1e3
 
     def rates(self, own: Mapping[_Log, _Lines]) -> tuple[Column, Column] | None:
-        """Return I/Os and bytes of logs that hold rates; None: they are not both told."""
+        """Return I/Os and bytes of logs that hold rates; None: they are not both stated."""
         ios = self._rated(own["iops"]) if "iops" in own else None
         moved = self._rated(own["bw"]) * 1024 if "bw" in own else None
         blocks = {

@@ -127,9 +127,9 @@ class Times:
     Attributes
     ----------
     samples
-        How many latencies; None: not told.
+        How many latencies; None: not stated.
     percentiles
-        By the names of ours, `p99.9`; empty: none was told, and there are no bins.
+        By the names of ours, `p99.9`; empty: none was stated, and there are no bins.
     """
 
     samples: int | None
@@ -150,14 +150,14 @@ class Side:
         None where fio does not tell: before 2.1.14, and in terse output.
     runtime_ms
         The longest of its jobs, as fio has it for a group.
-    told_iops
+    stated_iops
         By fio; counts are better where there are any.
     """
 
     ios: int | None
     bytes: int
     runtime_ms: int
-    told_iops: float
+    stated_iops: float
     short: int
     dropped: int
     times: Mapping[Clock, Times]
@@ -165,19 +165,17 @@ class Side:
     @property
     def iops(self) -> float:
         """I/Os a second."""
-        if self.ios is None or not self.runtime_ms:
-            return self.told_iops
-        return self.ios * 1000 / self.runtime_ms
+        return self.stated_iops if self.ios is None else self.ios * 1000 / self.runtime_ms
 
     @property
     def mb_s(self) -> float:
         """Decimal megabytes a second."""
-        return self.bytes / self.runtime_ms / 1e3 if self.runtime_ms else 0.0
+        return self.bytes / self.runtime_ms / 1e3
 
     @property
     def counted(self) -> float:
         """I/Os, or about so many."""
-        return self.told_iops * self.runtime_ms / 1e3 if self.ios is None else self.ios
+        return self.stated_iops * self.runtime_ms / 1e3 if self.ios is None else self.ios
 
 
 @dataclass(frozen=True)
@@ -226,7 +224,7 @@ class FioResult:
     version
         As fio says it: ``fio-3.33``.
     at
-        When it was written, UTC; None: not told.
+        When it was written, UTC; None: not stated.
     statuses
         The jobs of each document, the last being `jobs`.
     entries
@@ -419,8 +417,8 @@ def _entry(place: _Place, shared: Mapping[str, str]) -> Job:
     sides = {}
     mixed = False
     for name in (*DIRECTIONS, "mixed"):
-        told = place.within(name)
-        if told is None or (side := _side(told)) is None:
+        stated = place.within(name)
+        if stated is None or (side := _side(stated)) is None:
             continue
         if name in DIRECTIONS:
             sides[name] = side
@@ -453,18 +451,19 @@ def _only_direction(options: Mapping[str, str]) -> Direction | None:
 
 
 def _side(place: _Place) -> Side | None:
-    """Return a direction; None: nothing was done in it."""
+    """Return a direction; None: nothing was done in it, or in no time that fio counted."""
     ios = place.count("total_ios") if "total_ios" in place.table else None
     unit = 1 if "io_kbytes" in place.table else 1024
     moved = place.count("io_bytes") * unit
-    if not moved and not ios:
+    runtime_ms = place.count("runtime")
+    if not runtime_ms or not moved and not ios:
         return None
     times = {clock: found for clock in CLOCKS if (found := _times(place, clock, ios)) is not None}
     return Side(
         ios=ios,
         bytes=moved,
-        runtime_ms=place.count("runtime"),
-        told_iops=place.number("iops", 0.0),
+        runtime_ms=runtime_ms,
+        stated_iops=place.number("iops", 0.0),
         short=place.count("short_ios", 0),
         dropped=place.count("drop_ios", 0),
         times=times,
@@ -481,8 +480,8 @@ def _times(place: _Place, clock: str, ios: int | None) -> Times | None:
     mean = found.number("mean", 0.0) * unit
     if (not samples and not mean) or ("N" not in found.table and not mean):
         return None
-    told = found.within("percentile")
-    percentiles = {} if told is None else {name: told.number(name, 0) for name in told.table}
+    stated = found.within("percentile")
+    percentiles = {} if stated is None else {name: stated.number(name, 0) for name in stated.table}
     return Times(
         samples=samples,
         min_ns=found.number("min", 0) * unit,
@@ -562,14 +561,14 @@ def _terse_entry(fields: Sequence[str], width: int) -> Job:
 
 def _terse_side(block: Sequence[str]) -> Side | None:
     kib, _, iops, runtime_ms = map(int, block[:4])
-    if not kib and not iops:
+    if not runtime_ms or not kib and not iops:
         return None
     percentiles = [each.split("%=") for each in block[12:32]]
     found = {_percentile_name(float(share)): int(value) * 1e3 for share, value in percentiles if float(share)}
     clocks: dict[Clock, Sequence[str]] = {"slat": block[4:8], "clat": block[8:12], "lat": block[32:36]}
     times: dict[Clock, Times] = {}
-    for clock, told in clocks.items():
-        low, high, mean, _ = (float(each) * 1e3 for each in told)
+    for clock, stated in clocks.items():
+        low, high, mean, _ = (float(each) * 1e3 for each in stated)
         if mean:
             times[clock] = Times(None, low, high, mean, found if clock == "clat" else {})
     return Side(None, kib * 1024, runtime_ms, float(iops), 0, 0, times)
@@ -613,7 +612,7 @@ def _sum_of(one: Side | None, other: Side | None) -> Side:
         ios=None if one.ios is None or other.ios is None else one.ios + other.ios,
         bytes=one.bytes + other.bytes,
         runtime_ms=max(one.runtime_ms, other.runtime_ms),
-        told_iops=one.told_iops + other.told_iops,
+        stated_iops=one.stated_iops + other.stated_iops,
         short=one.short + other.short,
         dropped=one.dropped + other.dropped,
         times=times,

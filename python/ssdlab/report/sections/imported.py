@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssdlab.lab.imported import ImportedPoint, ImportedResult, findings, tables
+from ssdlab.lab.imported import FILES, ImportedPoint, ImportedResult, findings, tables
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles
 from ssdlab.report.sections.points import bars
@@ -37,7 +37,8 @@ def section(runs: Sequence[Shown]) -> Section:
     for shown, result in kept:
         for table in tables(result):
             found.setdefault((table.caption, table.head), []).append((shown, table))
-    all_tables = tuple(joined(each) if len(kept) > 1 else each[0][1] for each in found.values())
+    last = sorted(found.values(), key=lambda own: own[0][1].caption == FILES)
+    all_tables = tuple(joined(each) if len(kept) > 1 else each[0][1] for each in last)
     tails = [
         percentiles.Tail(
             shown,
