@@ -236,7 +236,7 @@ def _of_logs(result: FioResult, job: Job, files: Mapping[Kind, Sequence[Path]]) 
         why = "its logs count from 1970, and when the job began is not stated, so that they are left out"
         return OverTime(job, (), (), (why,))
     average_ms = _ms(job.options, "log_avg_msec")
-    asked = job.options.get("log_max_value", job.options.get("log_window_value", "0"))
+    asked = job.options.get("log_max_value", job.options.get("log_window_value", "0")) or "1"
     columns = 5 if asked in ("both", "2") else 4
     ramp_ms = _seconds_ms(job.options.get("ramp_time", "0"))
     lines: dict[_Log, _Lines] = {

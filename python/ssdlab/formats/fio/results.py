@@ -1,7 +1,7 @@
 """What fio printed of a run: its JSON and JSON+, and its terse output of versions 3 to 5, of fio 2.0 to 3.x.
 
 Units are told by the keys, not by the version: `clat_ns` is in ns, `clat` in us; `io_bytes` is in bytes where
-`io_kbytes` stands beside it, else in KiB. Rates are worked out from counts and `runtime`, which is in ms. All
+there is an `io_kbytes` too, else in KiB. Rates are worked out from counts and `runtime`, which is in ms. All
 latencies are ns here.
 
 **Clocks.** slat is the time to submit, clat from there to the completion, lat all of it. fio tells
@@ -127,7 +127,7 @@ class Times:
     Attributes
     ----------
     samples
-        How many latencies; None: not stated.
+        How many latencies; None: unknown.
     percentiles
         By the names of ours, `p99.9`; empty: none was stated, and there are no bins.
     """
@@ -456,7 +456,7 @@ def _side(place: _Place) -> Side | None:
     unit = 1 if "io_kbytes" in place.table else 1024
     moved = place.count("io_bytes") * unit
     runtime_ms = place.count("runtime")
-    if not runtime_ms or not moved and not ios:
+    if not runtime_ms or (not moved and not ios):
         return None
     times = {clock: found for clock in CLOCKS if (found := _times(place, clock, ios)) is not None}
     return Side(
@@ -561,7 +561,7 @@ def _terse_entry(fields: Sequence[str], width: int) -> Job:
 
 def _terse_side(block: Sequence[str]) -> Side | None:
     kib, _, iops, runtime_ms = map(int, block[:4])
-    if not runtime_ms or not kib and not iops:
+    if not runtime_ms or (not kib and not iops):
         return None
     percentiles = [each.split("%=") for each in block[12:32]]
     found = {_percentile_name(float(share)): int(value) * 1e3 for share, value in percentiles if float(share)}
