@@ -89,7 +89,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "imported": Kind(
         "imported, state unproven",
-        "Another program measured it: nothing shows the drive's state, and it is ranked among its like alone.",
+        "Another program measured it: nothing shows the drive's state, and it is ranked among its like.",
         "measure it with ssdlab: ssdlab methods",
         frozenset({"ratings", "claims"}),
     ),

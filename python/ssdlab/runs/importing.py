@@ -168,12 +168,9 @@ def _placed(found: Import, library: Path) -> Import:
         for _ in range(_ID_LETTERS):
             number, at = divmod(number, len(_LETTERS))
             letters += _LETTERS[at]
-        there = [
-            each
-            for each in names
-            if each.endswith(f"-{METHOD}-{letters}") and (library / each / MANIFEST).is_file()
-        ]
-        of_file = [library / each for each in there if digest in str(read_manifest(library / each).result)]
+        there = [library / each for each in names if each.endswith(f"-{METHOD}-{letters}")]
+        runs = [each for each in there if (each / MANIFEST).is_file()]
+        of_file = [each for each in runs if digest in str(read_manifest(each).result)]
         if of_file:
             return replace(found, known=of_file[0])
         if not there:
@@ -309,13 +306,15 @@ def _made(
 
 def _labels(jobs: Sequence[Job]) -> list[str]:
     """Return what to call each job: its name, with its client and its group where the name is not enough."""
-    found = []
+    found: list[str] = []
     for job in jobs:
         of_host = [each for each in jobs if each.name == job.name]
         host = f" on {job.host}" if job.host and len(of_host) > 1 else ""
         alike = [each for each in of_host if each.host == job.host]
-        group = f" of group {job.group}" if len(alike) > 1 else ""
-        found.append(f"{job.name or 'unnamed job'}{host}{group}")
+        group = f" of group {job.group}" if len({each.group for each in alike}) > 1 else ""
+        label = f"{job.name or 'unnamed job'}{host}{group}"
+        same = sum(each == label or each.startswith(f"{label} (") for each in found)
+        found.append(f"{label} ({same + 1})" if same else label)
     return found
 
 

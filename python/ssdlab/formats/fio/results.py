@@ -18,7 +18,6 @@ Source: fio's stat.c and stat.h in versions 2.0 to 3.42 (`add_ddir_status_json`,
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,6 +49,7 @@ _VERSION = re.compile(r"fio-(\d{1,3})\.(\d{1,3})")
 _TERSE = re.compile(r"^(\d);fio-", re.MULTILINE)
 _TERSE_2 = re.compile(r"^2;[^;\n]*;\d+;-?\d+;\d+;", re.MULTILINE)
 _PLAIN = re.compile(r"^\S.*: \(groupid=\d+, jobs=\d+\): err=", re.MULTILINE)
+_MAX = 1 << 63
 _HEAD, _WIDTH, _TAIL = 5, {3: 41, 4: 41, 5: 47}, 34
 """Fields of a terse line: before the directions, of each, and after them at least."""
 
@@ -205,9 +205,9 @@ class Job:
     mixed: bool = False
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> tuple[str, str, int, str]:
         """What its entries have in common."""
-        return self.host, self.name, self.group
+        return self.host, self.name, self.group, load_words(self.options)
 
     @property
     def error_words(self) -> str:
@@ -311,7 +311,7 @@ class _Place:
         value = self.table.get(name)
         if value is None and (default is not None or name in self.table):
             return default or 0.0
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX:
             raise self.wrong(name, "no number from 0 on" if name in self.table else "not there")
         return value
 
@@ -339,7 +339,7 @@ class _Place:
     def texts(self, name: str) -> dict[str, str]:
         """Return a table of texts; empty: there is none."""
         found = self.within(name)
-        return {} if found is None else {key: str(value) for key, value in found.table.items()}
+        return {} if found is None else {_text(key): _text(value) for key, value in found.table.items()}
 
     def wrong(self, name: str, why: str) -> UsageError:
         return UsageError(
@@ -349,6 +349,11 @@ class _Place:
             line=self.line,
             key=f"{self.key}{name}",
         )
+
+
+def _text(value: object) -> str:
+    """Return a text as files can hold it: JSON may have halves of letters."""
+    return str(value).encode(errors="replace").decode()
 
 
 def _of_json(found: Sequence[tuple[int, dict[str, Any]]], path: Path) -> FioResult:
@@ -372,16 +377,16 @@ def _of_json(found: Sequence[tuple[int, dict[str, Any]]], path: Path) -> FioResu
         statuses.append(_joined(entries))
     if not entries:
         raise UsageError(f"{path}: fio ran no job, its list of jobs is empty", "import one of a run that ran")
-    _check_growing(statuses, [line for line, _ in found], path)
+    statuses = _growing(statuses, [line for line, _ in found], path)
     last = _Place(path, found[-1][0], "", found[-1][1])
     seconds = last.number("timestamp_ms", 0) / 1e3 or last.number("timestamp", 0)
     return FioResult(
         path=path,
-        version=str(last.table["fio version"]),
+        version=_text(last.table["fio version"]),
         at=datetime.fromtimestamp(seconds, UTC) if 0 < seconds < 1 << 35 else None,
         statuses=tuple(statuses),
         entries=tuple(entries),
-        disks=tuple(str(each.table.get("name")) for each in last.each("disk_util") if each.table.get("name"))
+        disks=tuple(_text(each.table["name"]) for each in last.each("disk_util") if each.table.get("name"))
         if "disk_util" in last.table
         else (),
     )
@@ -398,20 +403,27 @@ def _check_version(version: str, path: Path) -> None:
         )
 
 
-def _check_growing(statuses: Sequence[Sequence[Job]], lines: Sequence[int], path: Path) -> None:
-    """See that documents are statuses of one run: what a status counts, the next one counts too."""
-    counted: dict[tuple[tuple[str, str, int], Direction], int] = {}
+def _growing(statuses: Sequence[tuple[Job, ...]], lines: Sequence[int], path: Path) -> list[tuple[Job, ...]]:
+    """Return the statuses of one run: what one counts, the next counts too, but for those of a ramp."""
+    kept: list[tuple[Job, ...]] = []
+    counted: dict[object, int] = {}
     for jobs, line in zip(statuses, lines, strict=True):
-        now = {(job.key, name): side.bytes for job in jobs for name, side in job.sides.items()}
+        now: dict[object, int] = {
+            (job.key, name): side.bytes for job in jobs for name, side in job.sides.items()
+        }
         if any(now.get(key, 0) < before for key, before in counted.items()):
-            what = f"{path}: the document of line {line} does not go on from the one before it"
-            raise UsageError(what, "these are several runs: put each into a file of its own", line=line)
+            if not any(job.options.get("ramp_time", "0") != "0" for job in jobs):
+                what = f"{path}: the document of line {line} does not go on from the one before it"
+                raise UsageError(what, "these are several runs: put each into a file of its own", line=line)
+            kept = []  # fio counts anew when the ramp is over
+        kept.append(jobs)
         counted = now
+    return kept
 
 
 def _entry(place: _Place, shared: Mapping[str, str]) -> Job:
     table = place.table
-    host = str(table.get("hostname", "")) + (f":{table['port']}" if table.get("port") else "")
+    host = _text(table.get("hostname", "")) + (f":{table['port']}" if table.get("port") else "")
     error = table.get("error", 0)
     options = {**shared, **place.texts("job options")}
     sides = {}
@@ -431,7 +443,7 @@ def _entry(place: _Place, shared: Mapping[str, str]) -> Job:
     if isinstance(steady, dict):
         facts["steadystate"] = {key: steady[key] for key in ("ss", "attained") if key in steady}
     return Job(
-        name=str(table.get("jobname", "")),
+        name=_text(table.get("jobname", "")),
         host="" if table.get("jobname") == ALL_CLIENTS else host,
         group=place.count("groupid", 0),
         error=error if isinstance(error, int) else 0,
@@ -576,7 +588,7 @@ def _terse_side(block: Sequence[str]) -> Side | None:
 
 def _joined(entries: Sequence[Job]) -> tuple[Job, ...]:
     """Put entries of one name, group and client together: they ran side by side."""
-    groups: dict[tuple[str, str, int], list[Job]] = {}
+    groups: dict[tuple[str, str, int, str], list[Job]] = {}
     for each in entries:
         groups.setdefault(each.key, []).append(each)
     return tuple(reduce(_both, own) for own in groups.values())
