@@ -58,7 +58,7 @@ def test_threads_add_up_and_an_end_that_one_lacks_is_no_row(tmp_path: Path) -> N
         "a_iops.1.log": averaged({500: 1000, 1000: 1000, 1500: 1000, 2000: 1000}),
         "a_iops.2.log": averaged({500: 3000, 1000: 5000, 1500: 3000}),
     }
-    found = imported(tmp_path, logs, LOGGED, threads=2)
+    found = imported(tmp_path, logs, LOGGED, threads=2, ios=9332)
     (rows,) = found.rows
     assert rows.ios.tolist() == [2000, 3000, 2000]
     assert {each.name for each in found.files} == set(logs)
@@ -66,7 +66,7 @@ def test_threads_add_up_and_an_end_that_one_lacks_is_no_row(tmp_path: Path) -> N
 
 def test_the_ramp_is_no_part_of_the_rows(tmp_path: Path) -> None:
     logs = {"a_iops.log": averaged({1500: 10, 2000: 20, 2500: 30, 3000: 40})}
-    (rows,) = imported(tmp_path, logs, LOGGED | {"ramp_time": "1s"}).rows
+    (rows,) = imported(tmp_path, logs, LOGGED | {"ramp_time": "1s"}, ios=50).rows
     assert rows.ios.tolist() == [5, 10, 15, 20]
 
 
@@ -138,16 +138,28 @@ def test_statuses_are_rows_of_what_came_between(tmp_path: Path) -> None:
 def test_logs_that_several_jobs_write_are_left_out_unless_numbers_tell(tmp_path: Path) -> None:
     for number, rate in ((1, 1000), (2, 7000)):
         (tmp_path / f"a_iops.{number}.log").write_text(averaged({500: rate, 1000: rate}))
+    options = made.OPTIONS | LOGGED
     jobs = [
-        made.job("3.33", made.samples(1000), name=name, ms=1000, options=made.OPTIONS | LOGGED)
-        for name in "xy"
+        made.job("3.33", made.samples(ios), name=name, ms=1000, options=options)
+        for name, ios in (("x", 1000), ("y", 7000))
     ]
     result = read_fio(made.put(tmp_path / "r.json", made.document("3.33", *jobs)))
     assert [each.rows[0].ios.tolist() for each in over_time(result)] == [[500, 500], [3500, 3500]]
     for each in jobs:
         each["job options"] = each["job options"] | {"group_reporting": ""}
     result = read_fio(made.put(tmp_path / "r.json", made.document("3.33", *jobs)))
+    assert [each.rows[0].ios.tolist() for each in over_time(result)] == [[500, 500], [3500, 3500]]
+    (tmp_path / "a_iops.3.log").write_text(averaged({500: 1}))  # of a section that its group hides
     assert all(not each.rows and each.notes for each in over_time(result))
+
+
+def test_logs_that_a_later_run_wrote_are_left_out(tmp_path: Path) -> None:
+    times = range(500, 2001, 500)
+    later = {"a_iops.1.log": averaged(dict.fromkeys(times, 6000))}  # the result has 2000
+    other = {"a_iops.1.log": averaged(dict.fromkeys(times, 2000), WRITE)}  # the result reads
+    for logs in (later, other):
+        found = imported(tmp_path, logs, LOGGED)
+        assert not found.rows and not found.files and found.notes
 
 
 @pytest.mark.parametrize("bad", ["1000, 7", "1000, fast, 0, 4096, 0", "half a lin"])
