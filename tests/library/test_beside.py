@@ -85,7 +85,6 @@ def test_what_says_nothing_is_refused_before_anything_runs(
         (["peak-random-read", DRIVE, *QUICK[:-1], "seconds=30ms"], "parameters seconds=0.03, not 0.02"),
         (["peak-random-read", DRIVE, *QUICK[1:]], "not quick"),
         (["peak-random-read", f"{DRIVE},scale=4", *QUICK], "scale 4, not 1"),
-        (["peak-random-read", f"{DRIVE},spare=20%", *QUICK], "spare 20 %, not the drive's own"),
         (["qd1", DRIVE, "--quick"], "method qd1, not peak-random-read"),
         (["peak-random-read", "FILE", "--size", "8MiB", *QUICK], "not a simulated drive, and that was one"),
     ],

@@ -21,7 +21,7 @@ from ssdlab.results import catalogue
 from ssdlab.results.catalogue_files import CURRENT, CURRENT_SCHEMA
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Child, Member, Sealed, VariantInfo
+from ssdlab.results.schema import Child, Member, Sealed
 from ssdlab.results.store import begin_run, find_run, run_folders, write_manifest
 from ssdlab.runs.suites.standing import _runs_of
 
@@ -264,7 +264,6 @@ def test_unlike_runs_are_never_ranked_together(ask: Ask, library: Path) -> None:
     method = RunFolder(find_run("last", library)).manifest.method
     drive = RunFolder(find_run("last", library)).manifest.drive
     sim = {"kind": "sim", "id": "sim"}
-    uncached = VariantInfo(asked={"write_cache": "off"}, words=("write cache off",), made=False)
     unlike: list[dict[str, Any]] = [
         {"quick": True, "params": {"seconds": 2.0}},
         {"engine": "uring"},
@@ -275,8 +274,7 @@ def test_unlike_runs_are_never_ranked_together(ask: Ask, library: Path) -> None:
         {"departed": ("no-purge", "other")},
         {"drive": drive.model_copy(update={"text": "sim:tiny-test", **sim})},
         {"drive": drive.model_copy(update={"text": "sim:tiny-test,scale=4", **sim})},
-        {"drive": drive.model_copy(update={"text": "sim:tiny-test,spare=25%", **sim})},
-        {"drive": drive.model_copy(update={"variant": uncached})},
+        {"drive": drive.model_copy(update={"text": "sim:tiny-test", **sim}), "tool": {"simulator": 2}},
     ]
     for number, changes in enumerate(unlike, start=10):
         folder = run(library, number, {"qd1_random_read_iops": 1e6 + number}, **changes)
@@ -284,19 +282,19 @@ def test_unlike_runs_are_never_ranked_together(ask: Ask, library: Path) -> None:
     ranked = ask("rank", "qd1_random_read_iops")
     assert [line["drive_id"] for line in ranked["lines"]] == ["OTHER", "SER1"]
     assert (ranked["lines"][1]["value"], ranked["lines"][1]["runs"]) == (2000.0, 3)
-    assert len(unlike) == 11 and ranked["left_out_runs"] == len(ranked["left_out"]) == len(unlike)
+    assert len(unlike) == 10 and ranked["left_out_runs"] == len(ranked["left_out"]) == len(unlike)
     why = sorted(each["why"].replace("the drive's own", "own") for each in ranked["left_out"])
     assert (
         "quick" in why
         and "engine uring, not sync" in why
         and "parameters seconds=5.0, not the preset's" in why
     )
-    assert "kind of drive sim, not block; spare 25 %, not own" in why
-    assert "departures no-purge, other, not none" in why and "variant write cache off, not none" in why
+    assert "kind of drive sim, not block; simulator version 2, not untold" in why
+    assert "departures no-purge, other, not none" in why
     for number, changes in enumerate(unlike, start=10):
         alone = ask("rank", "qd1_random_read_iops", "--like", f"{number:06d}")
         assert [line["value"] for line in alone["lines"]] == [1e6 + number], changes
-        assert alone["left_out_runs"] == 14
+        assert alone["left_out_runs"] == 13
 
 
 def test_drives_whose_medians_are_level_share_a_place(

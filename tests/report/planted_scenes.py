@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from report.reading import concluded
 from ssdlab.cli import main
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.verbs.steps import Request
@@ -334,15 +335,24 @@ class Read:
         (found,) = [each for each in chart.bars if each.shown.index == run]
         return found
 
+    def noted(self, run: int, name: str) -> str:
+        """What stands below that bar, and below all bars of the figure."""
+        (chart,) = top(self.placed, self.standings, [name]).charts
+        return f"{self.bar(run, name).note}. {chart.foot}"
+
     def sentences(self, name: str) -> str:
         """What the top of such a page says."""
         return " ".join(top(self.placed, self.standings, [name]).sentences)
 
-    def conclusion(self, run: int) -> str:
-        """What the conclusion says of the drive of a run."""
-        section = conclusion.section(self.placed)
-        lines = () if section is None else section.lead
-        return " ".join(str(each) for each in lines if getattr(each, "run", None) == run)
+    def best_in(self, run: int) -> list[str]:
+        """The figures in which the conclusion calls the drive of a run best, of all that have them."""
+        rows = concluded(conclusion.section(self.placed))
+        name = self.placed[run].style.short
+        return [
+            figure
+            for figure, row in rows.items()
+            if name in row["Best"] and "of those ranked" not in row["Best"]
+        ]
 
     def claim(self, name: str, bound: str, run: int = 0) -> Judged:
         """What a claim of a drive comes to."""

@@ -7,7 +7,32 @@ import gzip
 import json
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ssdlab.report.view import Section
+
+
+def concluded(section: Section | None) -> dict[str, dict[str, str]]:
+    """Return what a conclusion says of each figure that it ranks, by the heads of its columns."""
+    tables = [] if section is None else [table for each in section.exhibits for table in each.tables]
+    return {
+        row[0].text: dict(zip(table.head, (cell.text for cell in row), strict=True))
+        for table in tables
+        if table.head[0] == "Figure"
+        for row in table.rows
+    }
+
+
+def not_ranked(section: Section | None) -> list[str]:
+    """Return why a conclusion ranks nobody by figures, each with its drives and figures in one line."""
+    tables = [] if section is None else [table for each in section.exhibits for table in each.tables]
+    return [
+        " | ".join(cell.text for cell in row)
+        for table in tables
+        if table.head[0] == "Why"
+        for row in table.rows
+    ]
 
 
 def untied(html: str) -> str:

@@ -26,7 +26,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> source.Run:
 def test_a_figure_leads_to_the_chart_and_button_that_draw_its_value(measured: source.Run) -> None:
     links = chart_links(body_of(placed_of([measured])).methods)
     assert links["qd1_random_read_iops"] == ChartLink("qd1-bars")
-    assert links["qd1_sequential_read_mb_s"] == ChartLink("qd1-bars", "qd1-bars.view=3")
+    assert links["qd1_sequential_read_mb_s"] == ChartLink("qd1-bars", "qd1-bars.view=2")
     assert links["qd1_random_read_mean_ns"] == ChartLink("qd1-qos")
 
 
@@ -44,5 +44,5 @@ def test_the_title_of_a_figure_presses_the_button_that_shows_its_figure(
     assert web_browser.run(pressed) == "IOPS, 4 KiB"
     web_browser.run("document.querySelector('.top-chart a[data-figure=qd1_sequential_read_mb_s]').click()")
     web_browser.until(f"{pressed} === 'MB/s, 128 KiB'")
-    web_browser.until("location.hash.startsWith('#qd1-bars;') && location.hash.endsWith('view=3')")
+    web_browser.until("location.hash.startsWith('#qd1-bars;') && location.hash.endsWith('view=2')")
     assert not web_browser.complaints

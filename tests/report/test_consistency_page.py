@@ -1,4 +1,4 @@
-"""The consistency section in a browser: buttons for drive and spare area, on axes that stay."""
+"""The consistency section in a browser: buttons for drives and spare areas, on axes that stay."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from report.browser import Browser
 from report.reading import Page
 from ssdlab.methods.consistency.result import ConsistencyResult
 from ssdlab.report import page, source
+from ssdlab.report.charts import SeriesChart
+from ssdlab.report.pictures import as_opened
 from ssdlab.results import tables
 
 SECONDS = 2000
@@ -94,27 +96,31 @@ def test_buttons_choose_drive_and_spare_area_and_the_axes_stay(
     web_browser.open(built)
     web_browser.drawn()
     axis, plot = picture(graph, 0, 30), picture(graph, 80, 900)
-    labels, first = web_browser.run(axis), web_browser.run(plot)
+    labels, all_drives = web_browser.run(axis), web_browser.run(plot)
     assert labels != web_browser.run(picture(graph, 5000, 30)), "no labels in the strip"
-    seen = [first]
-    for group, index in (("variant", 1), ("variant", 0), ("view", 1)):
+    press(web_browser, graph, "view", 1)
+    web_browser.until(f"{plot} !== {json.dumps(all_drives)}")
+    seen = [web_browser.run(plot)]
+    for group, index in (("variant", 1), ("variant", 0), ("view", 2)):
         before = web_browser.run(plot)
         press(web_browser, graph, group, index)
         web_browser.until(f"{plot} !== {json.dumps(before)}")
         assert web_browser.run(axis) == labels, "the axis moved"
         seen.append(web_browser.run(plot))
     assert seen[2] == seen[0], "back to the stock drive"
-    assert len(set(seen)) == 3
+    assert len({all_drives, *seen}) == 4
     assert web_browser.complaints == []
 
 
 def test_what_was_not_run_is_said_and_nothing_is_drawn(web_browser: Browser, built: Path) -> None:
     web_browser.open(built)
     web_browser.drawn()
-    press(web_browser, "whole", "view", 1)
+    press(web_browser, "whole", "view", 2)
     press(web_browser, "whole", "variant", 1)
     charts = Page.of(built.read_text()).data["charts"]
-    choice = charts["consistency-whole"]["choices"][3]
+    choice = next(
+        each for each in charts["consistency-whole"]["choices"] if each["label"].startswith("Fir, 25")
+    )
     assert choice == {"label": "Fir, 25 % spare", "tracks": [], "absent": "not run"}
     assert web_browser.complaints == []
 
@@ -132,7 +138,32 @@ def test_each_graph_begins_where_it_says(web_browser: Browser, built: Path) -> N
     pressed = (
         "[...document.querySelectorAll('#consistency-steady [aria-pressed=true]')].map(b => b.textContent)"
     )
-    assert web_browser.run(pressed) == ["Elm", "stock", "linear"]
+    assert web_browser.run(pressed) == ["all drives", "stock", "linear"]
+
+
+def test_a_page_opens_with_what_compares_and_holds_each_second_once(tmp_path: Path) -> None:
+    short = source.read_run(
+        run("consistency", tmp_path, "sim:tiny-test,scale=4", seconds="6", round_seconds="1").path
+    )
+    elm, fir = (
+        lengthened(short, (2e4 + at, 6e4 + at), drive=name, keep=2) for at, name in enumerate(("Elm", "Fir"))
+    )
+    opened = {}
+    for runs in ([elm], [elm, fir]):
+        _, (section, *_) = page.contents(runs)
+        chart, pressed = section.figures[0].chart, as_opened(section.figures[0])
+        assert isinstance(chart, SeriesChart)
+        drawn = chart.tracks_of(chart.choices[pressed.choice])
+        opened[len(runs)] = [(track.run, track.name) for track in drawn]
+        packed = [
+            column.packed
+            for each in chart.choices
+            for track in each.tracks
+            for column in track.columns
+            if column.key == "iops"
+        ]
+        assert len(packed) == len(set(packed)) == 2 * len(runs)
+    assert opened == {1: [(0, "stock"), (0, "25 % spare")], 2: [(0, "stock"), (1, "stock")]}
 
 
 @pytest.mark.parametrize("graph", ["late", "steady"])

@@ -33,9 +33,14 @@ from ssdlab.report.charts import (
     pack,
     plain,
 )
-from ssdlab.report.pictures import Painter, theme
+from ssdlab.report.pictures import Painter
+from ssdlab.report.theme import default_theme
 
 BARE = Head("", (), "")
+
+
+def palette() -> list[str]:
+    return [default_theme().light[f"drive-{at}"] for at in range(8)]
 
 
 def run_style(at: int = 0) -> RunStyle:
@@ -87,7 +92,7 @@ def test_a_time_axis_has_a_unit_and_repeats_no_tick(begin_s: float, end_s: float
 
 def test_the_median_covers_no_dot() -> None:
     svg = Painter([run_style()]).svg(series(0, 2000, 2000), BARE)
-    colour = theme()["palette"][0]
+    colour = palette()[0]
     # Later in a picture is above; the legend's marker comes first of all.
     assert svg.index(f'fill="{colour}"') < svg.index('stroke-width="4"') < svg.rindex(f'fill="{colour}"')
 
@@ -100,7 +105,7 @@ def test_the_picture_of_a_long_run_is_thinned(drawn: SeriesChart | TimelineChart
 
 def test_eight_lines_of_one_run_have_eight_colours() -> None:
     svg = Painter([run_style()]).svg(lines(1, 8), BARE)
-    assert {colour for colour in theme()["palette"] if f'stroke="{colour}"' in svg} == set(theme()["palette"])
+    assert {colour for colour in palette() if f'stroke="{colour}"' in svg} == set(palette())
 
 
 @pytest.mark.parametrize(
@@ -128,8 +133,8 @@ def test_markers_of_points_in_one_place_stand_beside_each_other() -> None:
 
 def test_lines_of_several_runs_keep_the_colours_of_these() -> None:
     svg = Painter([run_style(0), run_style(1)]).svg(lines(2, 3), BARE)
-    found = {colour for colour in theme()["palette"] if f'stroke="{colour}"' in svg}
-    assert found == set(theme()["palette"][:2])
+    found = {colour for colour in palette() if f'stroke="{colour}"' in svg}
+    assert found == set(palette()[:2])
 
 
 @pytest.mark.parametrize(("runs", "plots"), [(16, 1), (17, 17), (20, 20)])

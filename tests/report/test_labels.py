@@ -172,8 +172,8 @@ def test_iops_of_two_block_sizes_never_share_a_chart(web_browser: Browser, built
     assert sizes == [
         ("IOPS, 4 KiB", {"4 KiB"}),
         ("MB/s, 4 KiB", {"4 KiB"}),
-        ("IOPS, 128 KiB", {"128 KiB"}),
         ("MB/s, 128 KiB", {"128 KiB"}),
+        ("IOPS, 128 KiB", {"128 KiB"}),
     ]
 
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from ssdlab.model.units import figure_text
 from ssdlab.report import arranging, page, source
 from ssdlab.report.charts import BarsChart
 from ssdlab.report.claims import UserClaim, parse_bound, read_claims
-from ssdlab.report.outline import _leading
+from ssdlab.report.outline import Chapter, Outline, _leading
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.provenance import _of_one_kind
@@ -165,7 +166,9 @@ def test_a_figure_beside_another_is_a_tile_where_the_review_asks_for_it(
 
 def test_what_was_found_stands_beside_each_drive_once(compared: Path, written: Path) -> None:
     html = written.read_text()
-    assert html.count('<dl class="findings">') >= 2
+    tables = re.findall(r'<div class="common">(.*?)</table>', html, re.S)
+    assert len(tables) >= 2
+    assert all(table.count('<td><span class="run">') == len(DRIVES) for table in tables)
     for part in re.findall(r'<dl class="findings">(.*?)</dl>', html, re.S):
         names = [
             unescape(re.sub("<[^>]*>", "", each)).strip() for each in re.findall("<dt>(.*?)</dt>", part, re.S)
@@ -462,3 +465,12 @@ def test_a_review_leads_with_twelve_charts_by_turns_and_closes_the_others() -> N
     assert len(leading(figures("a", 5), figures("b", 5), behind=figures("d", 2))) == 12, "they are few"
     sheets = figures("p", 14, sheets=(Sheet(0, (), (), ()),))
     assert leading(figures("a", 13), sheets) >= {each.id for each in sheets}, "a page of a standard is whole"
+
+
+@pytest.mark.parametrize(("leading", "ids"), [((), ["origin"]), (("one",), ["origin", "measured"])])
+def test_what_is_closed_in_one_has_one_link(leading: tuple[str, ...], ids: list[str]) -> None:
+    figure: Any = SimpleNamespace(id="one")
+    section = Section("first", "First", (), (), (figure,))
+    top: Any = None
+    found = Outline(top, (), (Chapter("", "", "", (section,)),), leading=frozenset(leading))
+    assert [each.id for each in found.contents] == ["first", *ids]

@@ -18,6 +18,7 @@ from report.conftest import invented
 from ssdlab.cli import main
 from ssdlab.report import on_paper, page, paper, source
 from ssdlab.report.charts import Axis, BarsChart, BarsView, SeriesChart
+from ssdlab.report.edition import PLAIN
 from ssdlab.report.engine import static
 from ssdlab.report.on_paper import without_repetition
 from ssdlab.report.outline import Chapter, Outline
@@ -25,7 +26,7 @@ from ssdlab.report.pictures import pressings
 from ssdlab.report.runs import shown
 from ssdlab.report.sections.provenance import AsBefore, Panel, PanelTable
 from ssdlab.report.sections.top import Top
-from ssdlab.report.view import Figure, Section
+from ssdlab.report.view import Exhibit, Figure, Section
 from ssdlab.results.cells import Table, words
 
 
@@ -42,7 +43,7 @@ def test_paper_has_every_view_table_and_closed_part(
 ) -> None:
     runs = [source.read_run(make_run("peak-random-read"))]
     _, sections = page.contents(runs)
-    html = page.render(runs, printed=True)
+    html = page.render(runs, replace(PLAIN, full=True), printed=True)
     figures = {part.split('"', 1)[0]: part for part in html.split('<figure id="')[1:]}
     for figure in (figure for section in sections for figure in section.figures):
         views = len(list(pressings(figure.chart)))
@@ -129,7 +130,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> list[source.Run]:
 @pytest.mark.long
 def test_of_many_runs_long_tables_and_all_facts_stay_in_the_page(many: list[source.Run]) -> None:
     _, sections = page.contents(many)
-    html = unescape(page.render(many, printed=True))
+    html = unescape(page.render(many, replace(PLAIN, full=True), printed=True))
     long = [
         (figure.id, table)
         for section in sections
@@ -152,9 +153,9 @@ def test_a_table_that_stood_before_is_referred_to() -> None:
     chart = BarsChart((BarsView("", Axis("IOPS", "iops"), "higher", ()),))
     first = Figure("a", "Depths", "", "", chart, (alike,), ())
     section = Section("s", "S", (), (0,), (first, replace(first, id="b", title="Bars")))
-    order = on_paper.on_paper(
-        Outline(Top((), (), (), Table("", (), ())), (), (Chapter("", "", "", (section,)),)), 1
-    )
+    chapters = (Chapter("", "", "", (section,)),)
+    whole = Outline(Top((), (), (), Table("", (), ())), (), chapters, leading=frozenset({"a", "b"}))
+    order = on_paper.on_paper(whole, 1, full=True)
     (one, other) = order.sections[0].figures
     assert (one.tables, one.left) == ((alike,), ())
     assert (other.tables, other.left) == ((), ("Rates: as under Depths.",))
@@ -175,6 +176,28 @@ def test_paper_asks_for_no_click_and_its_first_sheet_is_full(
     assert program is not None
     first = subprocess.run([program, "-l", "1", file, "-"], capture_output=True, text=True, check=True).stdout
     assert "kIOPS" in "".join(first.split())
+
+
+def test_paper_of_a_folded_page_tells_of_nothing_that_is_not_on_it() -> None:
+    """ "40 rows, in the page on a screen" stood under each chart, and headings over closed tables alone."""
+    long = Table("Rates", ("Run",), tuple((words(str(at)),) for at in range(200)))
+    short = replace(long, rows=long.rows[:3])
+    chart = BarsChart((BarsView("", Axis("IOPS", "iops"), "higher", ()),))
+    figures = (Figure("a", "A", "", "", chart, (long,), ()), Figure("b", "B", "", "", chart, (long,), ()))
+    exhibits = (
+        Exhibit("Long", "", (long,)),
+        Exhibit("Both", "", (short, long)),
+        Exhibit("Words", "Said.", ()),
+    )
+    section = Section("s", "S", (), (0,), figures, exhibits)
+    order = Outline(
+        Top((), (), (), Table("", (), ())), (), (Chapter("", "", "", (section,)),), leading=frozenset({"a"})
+    )
+    (found,) = on_paper.on_paper(order, 8, full=False).sections
+    assert not any(figure.left for figure in found.figures)
+    assert [(each.title, each.tables) for each in found.exhibits] == [("Both", (short,)), ("Words", ())]
+    whole = replace(order, leading=frozenset({"a", "b"}))
+    assert on_paper.on_paper(whole, 8, full=False).sections[0].exhibits == exhibits
 
 
 def panel(run: int, prose: str, **tables: dict[str, str]) -> Panel:

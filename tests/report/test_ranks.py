@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from report.reading import concluded, not_ranked
 from ssdlab.analysis.places import places
 from ssdlab.drives.ratings import MetricName, Rated
 from ssdlab.methods.sweeps.result import PeakResult
@@ -79,10 +80,10 @@ def test_latencies_at_unlike_depths_are_shown_with_them_and_not_ranked(make_run:
             "depth 8",
         ]
     assert len(found["peak_random_read_iops"].ranked) == 3, "throughput at the reported depth is the method"
-    section = conclusion.section(runs)
-    assert section is not None
-    assert section.lead[-1] == "Not ranked: peak random read (mean latency and p99), taken at depths 4 and 8."
-    assert not any("latency" in line for line in section.lead[:-1])
+    declared = ["peak_random_read_iops", "peak_random_read_mean_ns", "peak_random_read_p99_ns"]
+    section = conclusion.section(runs, declared)
+    assert not_ranked(section) == ["taken at depths 4 and 8 | all | peak random read (mean latency and p99)"]
+    assert list(concluded(section)) == ["peak random read"]
 
 
 def test_latencies_at_one_depth_are_ranked(make_run: Make) -> None:
@@ -104,8 +105,10 @@ def test_what_differs_by_less_than_its_own_rows_deviate_is_level(
     assert chart_of(runs).foot == (f"N0 and N1 level ({why})" if level else "")
     (text,) = told(runs, IOPS)
     assert ("leads" in text) is not level and ("level" in text) is level
-    section = conclusion.section(runs)
-    assert (section is None or not any("first in" in line.lower() for line in section.lead)) is level
+    row = concluded(conclusion.section(runs))["peak random read"]
+    assert row["Best"].startswith("N0 and N1" if level else "N0, 101k IOPS")
+    assert (row["Against the next"] == f"level: {why}") is level
+    assert ("Last" in row) is not level
 
 
 def test_runs_of_one_drive_tell_how_far_its_figure_varies(make_run: Make) -> None:
@@ -243,9 +246,9 @@ def test_a_measurement_told_in_two_units_is_one_first_place(make_run: Make) -> N
         twice = Metric.more("peak_random_read_mb_s", "throughput", iops * 4096 / 1e6, "MB/s")
         scalars = (run.result.scalars[0], twice.resting(steps=run.result.scalars[0].steps))
         runs.append(replace(run, result=run.result.model_copy(update={"scalars": scalars})))
-    section = conclusion.section(shown(runs))
-    assert section is not None
-    assert [line.partition(": ")[2] for line in section.lead] == ["First in IOPS.", "Last in IOPS."]
+    (row,) = concluded(conclusion.section(shown(runs))).values()
+    assert row["Best"] == "N0, 200k IOPS" and row["Last"] == "N1, 100k IOPS"
+    assert row["Against the next"] == "2.00 times as much"
 
 
 def of_method(run: Run, title: str, figure: str) -> Run:

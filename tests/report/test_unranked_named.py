@@ -11,12 +11,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from report.conftest import invented
+from report.reading import concluded, not_ranked
 from ssdlab.report import source
 from ssdlab.report.runs import Shown, shown
 from ssdlab.report.sections import conclusion
 from ssdlab.report.sections.top import top
 from ssdlab.report.source import Run
 from ssdlab.report.standings import Standing, standings
+from ssdlab.results.cells import NOTHING
 from ssdlab.results.metric import Metric, Qualifier
 from ssdlab.results.qualifiers import CATALOGUE
 
@@ -75,9 +77,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
 
 
 def sentences(page: tuple[Shown, ...]) -> list[str]:
-    found = list(top(page, standings(page), [FIGURE]).sentences)
-    section = conclusion.section(page)
-    return found + ([] if section is None else list(section.lead))
+    return list(top(page, standings(page), [FIGURE]).sentences)
 
 
 def names_in(text: str, standing: Standing) -> set[str]:
@@ -149,11 +149,48 @@ def test_who_has_a_place_has_it_beside_the_better_ones_without(
 
 @settings(max_examples=60)
 @given(drives=DRIVES, better=st.sampled_from(("higher", "lower")))
+def test_the_conclusion_names_best_and_last_and_whom_it_does_not_rank(
+    make: Make, drives: list[One], better: str
+) -> None:
+    page = make(drives, better)
+    standing = standings(page)[FIGURE]
+    section = conclusion.section(page, [FIGURE])
+    rows = list(concluded(section).values())
+    assert bool(rows) is (len(standing.ranked) > 1)
+    unranked = [each for each in (*standing.places, *standing.further) if each.rank is None]
+    for row in rows:
+        sign = 1 if better == "higher" else -1
+        first, last = standing.ranked[0], standing.ranked[-1]
+        for cell, end, worse in (("Best", first, 1), ("Last", last, -1)):
+            if cell in row and row[cell] != NOTHING:
+                own = standing.sharing(end)
+                assert names_in(row[cell], standing) == {each.shown.style.short for each in own}
+                beyond = any(
+                    worse * sign * each.value > worse * sign * own[-1].value
+                    for each in unranked
+                    if not each.instead
+                )
+                assert not beyond or "of those ranked" in row[cell]
+        assert names_in(row.get("Not ranked", ""), standing) >= {each.shown.style.short for each in unranked}
+    if not rows and len(standing.places) > 1:
+        (found, *others) = not_ranked(section)
+        assert all(
+            CATALOGUE[drives[int(each.shown.drive.id)].unfit].label in " ".join((found, *others))
+            for each in standing.places
+            if each.rank is None
+        )
+
+
+@settings(max_examples=60)
+@given(drives=DRIVES, better=st.sampled_from(("higher", "lower")))
 def test_every_drive_that_has_no_place_says_why(make: Make, drives: list[One], better: str) -> None:
     page = make(drives, better)
     standing = standings(page)[FIGURE]
     (chart,) = top(page, {FIGURE: standing}, [FIGURE]).charts
     notes = {bar.shown.index: bar.note for bar in chart.bars}
+    if chart.foot.startswith("No order"):
+        placed = [bar.shown.index for bar in chart.bars]
+        assert placed == sorted(placed), "no order but the page's"
     for each in standing.places:
         if each.rank is None and standing.ranked:
             assert CATALOGUE[drives[int(each.shown.drive.id)].unfit].label in notes[each.shown.index]

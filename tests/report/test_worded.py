@@ -18,7 +18,7 @@ from ssdlab.report.runs import shown
 from ssdlab.report.sections import ratings
 from ssdlab.report.sections.drive import _COUNTERS
 from ssdlab.report.sections.provenance import _together
-from ssdlab.report.sections.specifications import _capacity, _noted, nand_text
+from ssdlab.report.sections.specifications import _noted, nand_text
 from ssdlab.results.remarks import label_of
 
 
@@ -39,19 +39,6 @@ def test_a_medium_is_named_in_words(name: str | None, words: str | None) -> None
 def test_every_counter_has_a_name_and_none_speaks_of_nand() -> None:
     assert set(_COUNTERS) == set(COUNTED)
     assert not any("nand" in name.lower() or "_" in name for name in _COUNTERS.values())
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("sim:tiny-test,scale=64", "60.0 GB, simulated at 1/64 of its size"),
-        ("sim:tiny-test", "60.0 GB"),
-        ("/dev/nvme0n1", "60.0 GB"),
-    ],
-)
-def test_the_capacity_of_a_drive_made_smaller_says_so(text: str, words: str) -> None:
-    manifest: Any = SimpleNamespace(drive=SimpleNamespace(text=text, capacity_bytes=60_000_000_000))
-    assert _capacity(manifest) == words
 
 
 def test_a_note_of_several_drives_stands_once() -> None:
@@ -92,6 +79,11 @@ def test_a_source_that_is_no_document_is_explained(make_run: Callable[..., Path]
     run = replace(run, manifest=run.manifest.model_copy(update={"ratings": (rated,)}))
     section = ratings.section(shown([run]))
     assert section is not None
-    assert ("commonly known, and not read from a data sheet" in section.exhibits[0].lead) is (
-        origin == "recalled"
+    assert ("not checked against a data sheet" in section.exhibits[0].lead) is (origin == "recalled")
+    assert (
+        section.exhibits[0].tables[0].rows[0][-1].text
+        == {
+            "recalled": "from memory",
+            "data-sheet": "data sheet",
+        }[origin]
     )

@@ -151,7 +151,7 @@ def test_the_plan_tells_what_is_left_out(review: str, capsys: pytest.CaptureFixt
 
 
 def test_of_a_drive_in_the_library_only_what_is_asked_for_is_missing_or_stands(
-    tmp_path: Path, review: str
+    tmp_path: Path, review: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     library, disk = tmp_path / "library", tmp_path / "disk.bin"
     given = ["--size", "64M", "--set", "fill=true", "--set", "depths=1,8", "--set", "seconds=0.2"]
@@ -165,6 +165,11 @@ def test_of_a_drive_in_the_library_only_what_is_asked_for_is_missing_or_stands(
         order = replace(suite_order(made, str(disk), {}), only=frozenset({part}))
         found = _standing(order, known, library, attached=True)
         assert (list(found.standing) == [part], found.known is not None) == (stands, stands)
+    fewer = suite_order(made, str(disk), {"peak-random-read.depths": "8"})
+    capsys.readouterr()
+    found = _standing(replace(fewer, only=frozenset({"peak-random-read"})), known, library, attached=True)
+    assert list(found.standing) == ["peak-random-read"]
+    assert "1, 8" in capsys.readouterr().err, "that it has more points is said"
 
 
 @pytest.mark.long

@@ -23,6 +23,7 @@ from ssdlab.lab.outcome import read_result
 from ssdlab.lab.suites.suite import Part
 from ssdlab.model.errors import DriveError, Refused, UsageError
 from ssdlab.report import page, source
+from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.store import find_run, run_folders
 from ssdlab.results.verifying import verify_run
@@ -103,6 +104,7 @@ def test_the_new_run_stands_in_the_place_of_the_old_one_and_both_are_there(tmp_p
     assert (new.manifest.params, new.manifest.seed) == (old.manifest.params, old.manifest.seed)
     (note,) = old.notes()
     assert note.run == new.manifest.run_id
+    assert (row_of(old, "sealed").status, row_of(new, "sealed").status) == ("replaced", "finished")
     kept = contents(tmp_path)
     assert files.items() <= kept.items()
     sealed = after.manifest.sealed
@@ -185,7 +187,7 @@ def test_killed_before_any_write_the_review_is_whole_and_goes_on(tmp_path: Path)
         number += 1
         library = tmp_path / str(number)
         _, drives = two_drives()
-        orders = [suite_order(READS, A, PEAK), replace(suite_order(READS, B, PEAK), subject=False)]
+        orders = [suite_order(READS, A, PEAK), replace(suite_order(READS, B, PEAK), position=2)]
         top = start_several(orders, library, Watcher(), drives)
         before = contents(library)
         old = [child.run_id for each in suites_of(top) for child in each.manifest.children]
@@ -217,7 +219,7 @@ def suites_of(top: Path) -> list[RunFolder]:
 
 def test_of_one_drive_of_a_review_the_whole_is_sealed_anew(tmp_path: Path) -> None:
     drives, opens = two_drives()
-    orders = [suite_order(READS, A, PEAK), replace(suite_order(READS, B, PEAK), subject=False)]
+    orders = [suite_order(READS, A, PEAK), replace(suite_order(READS, B, PEAK), position=2)]
     top = start_several(orders, tmp_path, Watcher(), opens)
     first, second = suites_of(top)
     seal = RunFolder(top).seal

@@ -151,13 +151,17 @@ def test_a_drive_that_is_not_attached_stands_as_its_runs(
     assert suite is not None
     known = drive_in_library(library, identity)
     assert known is not None
-    found = standing_parts(
-        library, known, suite, suite_params(suite, {}, quick=False), quick=False, subject=False
-    )
+    parts = suite.parts_of(2)
+    found = standing_parts(library, known, suite, parts, suite_params(suite, {}, quick=False), quick=False)
     assert list(found) == ["peak-random-read"]
     assert drive_in_library(library, "nobody's") is None
     others = suite_params(suite, {"peak-random-read.seconds": "0.3"}, quick=False)
-    assert standing_parts(library, known, suite, others, quick=False, subject=False) == {}
+    assert standing_parts(library, known, suite, parts, others, quick=False) == {}
+    # A run with more points than are wanted serves as well; one with fewer does not.
+    for depths, serves in (("8", True), ("1,2", False)):
+        wanted = suite_params(suite, {"peak-random-read.depths": depths}, quick=False)
+        stands = standing_parts(library, known, suite, parts, wanted, quick=False)
+        assert list(stands) == ["peak-random-read"] * serves
 
 
 @pytest.mark.parametrize(
@@ -258,7 +262,7 @@ def finished_runs(library: Path) -> dict[str, float]:
             "variant spare: power_limit: 'W' is not a power limit",
         ),
         (REVIEW.replace('spare = "40%"', 'power_limit = "9W"'), "peak-random-read-spare: power is 9 W: "),
-        (REVIEW.replace('spare = "40%"', 'usable = "1TB"'), "peak-random-read-spare: 250 GB of "),
+        (REVIEW.replace('spare = "40%"', 'usable = "1TB"'), "peak-random-read-spare: 1.00 TB of "),
         (REVIEW.replace("peak-random-read", "quick-look"), "quick-look is a suite, and no method"),
         (
             REVIEW + "".join(f'\n[[part]]\nmethod = "qd1"\nname = "n{each}"\n' for each in range(4000)),

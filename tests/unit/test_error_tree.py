@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import pickle
+import pkgutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import ssdlab
 from ssdlab.cli.failures import guarded
 from ssdlab.model import errors
 
@@ -49,6 +53,25 @@ def test_facts_become_json() -> None:
         "table": {"1": None},
         "count": 3,
     }
+
+
+def _below(kind: type[errors.LabError]) -> list[type[errors.LabError]]:
+    return [kind, *(each for own in kind.__subclasses__() for each in _below(own))]
+
+
+def test_every_error_is_pickled_whole() -> None:
+    for found in pkgutil.walk_packages(ssdlab.__path__, "ssdlab."):
+        if not found.name.endswith("__main__"):
+            import_module(found.name)
+    for kind in _below(errors.LabError):
+        error = kind.__new__(kind, "what")  # a class may ask for arguments of its own
+        errors.LabError.__init__(error, "what", "advice", errno=5, path="/x")
+        error.add_note("beside")
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is kind
+        assert again.as_dict() == error.as_dict()
+        assert (str(again), again.errno, again.args) == (str(error), 5, error.args)
+        assert again.__notes__ == ["beside"]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_name_of_nothing_is_found(name: str) -> None:
 
 
 def test_paths_of_the_documents_are_there() -> None:
-    texts = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    texts = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     rooms = "|".join(sorted(path.name for path in PACKAGE.iterdir() if path.is_dir()))
     gone = [
         f"{text.name}: {path}"

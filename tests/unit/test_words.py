@@ -124,7 +124,14 @@ def test_no_identifier_is_of_a_banned_word() -> None:
 
 def texts() -> dict[Path, str]:
     """What people read: modules, documents, the crates' sources and the front end's."""
-    patterns = ("docs/*.md", "crates/**/*.rs", "crates/*.md", "web/src/**/*.ts", "README.md", "SECURITY.md")
+    patterns = (
+        "docs/**/*.md",
+        "crates/**/*.rs",
+        "crates/*.md",
+        "web/src/**/*.ts",
+        "README.md",
+        "SECURITY.md",
+    )
     others = {path: path.read_text() for pattern in patterns for path in sorted(ROOT.glob(pattern))}
     return {**sources(), **others}
 

@@ -61,7 +61,7 @@ export function bars(view: BarsView, canvas: Canvas): Option {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: (hit: { dataIndex: number }) => told(view, list[hit.dataIndex], canvas) },
     grid: { left: 8, right: longest + 14, top: words.length > 0 ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-    xAxis: { ...xAxis, ...(place === "beside" ? {} : begun(axis.title, width - longest - 22 - TICK, theme)), splitLine: { show: true, lineStyle: { color: theme.grid } } },
+    xAxis: { ...xAxis, ...(place === "beside" ? {} : begun(axis.title, width - longest - 22 - TICK, theme)), splitLine: { show: place === "beside", lineStyle: { color: theme.grid } } },
     yAxis: {
       type: "category",
       inverse: true,
@@ -83,8 +83,11 @@ function begun(title: string, length: number, theme: Theme): Option {
 
 /** What stands behind a bar: the value, and its note. */
 function printed(view: BarsView, bar: Bar): string {
-  return [number(bar.value, view.axis.quantity), bar.note].filter((text) => text !== "").join("   ");
+  return [bar.withheld ? NOTHING : number(bar.value, view.axis.quantity), bar.note].filter((text) => text !== "").join("   ");
 }
+
+/** What stands in the place of a value that is withheld. */
+export const NOTHING = "—";
 
 /** The rows of a view with the labels that they have at this width; where several runs are compared, several groups have headings. */
 export function barRows(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): BarRow[] {
@@ -172,7 +175,7 @@ function column(view: BarsView, list: BarRow[], links: LinkLimit[], place: Place
       // A link's line further on runs behind the value; what the drive is rated for is never covered.
       const upright = [...lines.filter((x) => x < ends + NEAR), ...(bar.rated === undefined ? [] : [api.coord([bar.rated, at])[0]])];
       const x = clearOf(upright, ends + 8, textWidth(words, SIZE, canvas.theme.font));
-      const text = { ...plate(canvas.theme), text: words, x: x - PLATE, y: middle + lowered(place), fill: canvas.theme.text, font: `${SIZE}px ${canvas.theme.font}`, verticalAlign: "middle" };
+      const text = { ...plate(canvas.theme), text: words, x: x - PLATE, y: middle + lowered(place), fill: bar.withheld ? canvas.theme.muted : canvas.theme.text, font: `${SIZE}px ${canvas.theme.font}`, verticalAlign: "middle" };
       return {
         type: "group",
         children: [...name, { type: "rect", shape: { x: from, y: middle - thick / 2 + lowered(place), width: Math.max(0, until - from), height: thick }, style }, { type: "text", style: text, silent: true }],
@@ -256,7 +259,7 @@ function ratings(list: BarRow[], place: Place, canvas: Canvas): Option {
 function told(view: BarsView, row: BarRow | undefined, canvas: Canvas): string {
   const bar = row?.bar;
   if (bar === undefined) return "";
-  const lines = [runStyle(canvas, bar.run).label, `${number(bar.value, view.axis.quantity)} ${bar.note}`];
+  const lines = [runStyle(canvas, bar.run).label, printed(view, bar)];
   if (bar.low !== undefined && bar.high !== undefined) {
     lines.push(`intervals: ${range(number(bar.low, view.axis.quantity), number(bar.high, view.axis.quantity))}`);
   }

@@ -6,18 +6,16 @@ import { heat, heatHeight } from "./heat";
 import { marks, marksHeight } from "./marks";
 import { multiples, multiplesHeight, runsOf, TOGETHER } from "./multiples";
 import type { Columns } from "./columns";
-import { series } from "./series";
+import { besideHeight, NARROW, series } from "./series";
 import type { Chart, RunStyle } from "./spec";
 import type { Theme } from "./theme";
 import { timeline, timelineHeight } from "./timeline";
 import type { Pressed } from "./told";
 import { xy } from "./xy";
 
-const CURVE_HEIGHT = 380;
 const NARROW_HEIGHT = 320;
-const NARROW = 560;
 /** Share of the page's height that rows of other charts can be crowded into. */
-const CROWDED = { marks: 0.75, heat: 0.65, timeline: 0.65 };
+const CROWDED = { marks: 0.85, heat: 0.65, timeline: 0.65 };
 const LEAST = 200;
 
 export interface Sized {
@@ -32,10 +30,10 @@ export function chartHeight(chart: Chart, canvas: Sized): number {
 }
 
 function viewsOf(chart: Chart): number[] {
-  return chart.kind === "series" ? [0] : [...chart.views.keys()];
+  return [...(chart.kind === "series" ? chart.choices : chart.views).keys()];
 }
 
-/** Pixels that one view of a chart wants. */
+/** Pixels that one view of a chart wants, of a series one choice. */
 export function viewHeight(chart: Chart, view: number, canvas: Sized): number {
   const { width } = canvas;
   switch (chart.kind) {
@@ -49,9 +47,9 @@ export function viewHeight(chart: Chart, view: number, canvas: Sized): number {
       return timelineHeight(chart);
     case "xy":
       if (chart.views.some((one) => runsOf(one).length > TOGETHER)) return multiplesHeight(at(chart.views, view), width);
-      return width < NARROW ? NARROW_HEIGHT : CURVE_HEIGHT;
+      return width < NARROW ? Math.min(NARROW_HEIGHT, canvas.theme.height) : canvas.theme.height;
     case "series":
-      return width < NARROW ? NARROW_HEIGHT : CURVE_HEIGHT;
+      return Math.max(width < NARROW ? Math.min(NARROW_HEIGHT, canvas.theme.height) : canvas.theme.height, besideHeight(chart, view, width));
   }
 }
 
@@ -69,7 +67,7 @@ export function leastHeight(chart: Chart, view: number, canvas: Sized): number {
     case "xy":
       return runsOf(at(chart.views, view)).length > TOGETHER ? viewHeight(chart, view, canvas) * CROWDED.marks : LEAST;
     case "series":
-      return LEAST;
+      return Math.max(LEAST, besideHeight(chart, view, canvas.width) * CROWDED.timeline);
   }
 }
 

@@ -69,13 +69,19 @@ export function after(sorted: Float64Array, bound: number): number {
   return from;
 }
 
+/** The tracks that a choice shows: its own, or those of the choices that it shows together. */
+export function tracksOf(chart: SeriesChart, choice: number): Track[] {
+  const { tracks = [], of = [] } = chart.choices[choice] ?? {};
+  return [...tracks, ...of.flatMap((other) => tracksOf(chart, other))];
+}
+
 /** Unpacked columns by their packed text: unpacking is asynchronous, drawing (before a print, above all) is not. */
 export class Columns {
   private readonly unpacked = new Map<string, Column>();
 
   /** Unpacks what a choice and a measure need. */
   async load(chart: SeriesChart, choice: number, measure: number): Promise<void> {
-    await this.loadTracks(chart.choices[choice]?.tracks ?? [], ["end_s", chart.measures[measure]?.key ?? ""]);
+    await this.loadTracks(tracksOf(chart, choice), ["end_s", chart.measures[measure]?.key ?? ""]);
   }
 
   /** Unpacks some columns of tracks, side by side: the browser inflates on threads of its own. */

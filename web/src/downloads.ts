@@ -40,7 +40,7 @@ export async function seriesCsv(chart: SeriesChart, columns: Columns, runs: RunS
   for (const [choice, { label, tracks }] of chart.choices.entries()) {
     for (const measure of chart.measures.keys()) await columns.load(chart, choice, measure);
     for (const track of tracks) {
-      const named = [runStyle({ runs }, track.run).label, `${label} ${track.name}`.trim()].map(quoted);
+      const named = [runStyle({ runs }, track.run).label, `${label} ${label.endsWith(track.name) ? "" : track.name}`.trim()].map(quoted);
       const values = keys.map((key) => columns.of(track, key));
       columns.of(track, "end_s").forEach((end_s, row) => {
         lines.push([...named, end_s, ...values.map((column) => column[row])].join(","));

@@ -4,17 +4,16 @@ import { at, chartHeight, chartOption } from "./chart";
 import { type EChartsType, init } from "./charts";
 import { csvOf, save, seriesCsv, timelineCsv } from "./downloads";
 import type { Canvas } from "./draw";
-import { Columns } from "./columns";
+import { Columns, tracksOf } from "./columns";
 import { picture } from "./picture";
 import type { Chart, Page, SeriesChart } from "./spec";
-import { readTheme } from "./theme";
+import { readTheme, savedTheme } from "./theme";
 import { DOTS, series } from "./series";
 import { timelineKeys } from "./timeline";
 import { type Pressed, told } from "./told";
 import "./touch";
 
-/** Width and height of a saved picture, in pixels of which each is so many by so many. */
-const SAVED: [number, number] = [1200, 675];
+/** Each pixel of a saved picture is so many by so many. */
 const RATIO = 2;
 
 export class Figure {
@@ -66,7 +65,7 @@ export class Figure {
     if (this.spec.kind !== "series") return;
     for (const [measure, { key }] of this.spec.measures.entries()) {
       await this.columns.load(this.spec, this.choice(this.spec), measure);
-      for (const track of this.spec.choices[this.choice(this.spec)]?.tracks ?? []) {
+      for (const track of tracksOf(this.spec, this.choice(this.spec))) {
         // Each sorts a day's seconds: a button that is pressed meanwhile waits for one, not for all.
         await new Promise((resume) => setTimeout(resume));
         [this.columns.ends(track, key), this.columns.medians(track, key), this.columns.sorted(track, key)];
@@ -219,10 +218,9 @@ export class Figure {
   /** The picture that is complete in itself, of what is shown, in the theme of now. */
   private async savePng(): Promise<void> {
     await this.unpack();
-    const [width, height] = SAVED;
-    const theme = { ...readTheme(), font: "sans-serif" };
+    const [width, height] = this.page.saved;
     const head = this.page.heads[this.element.id] ?? { title: this.element.querySelector("h3")?.textContent ?? "", facts: [], footer: "", notes: [], parts: [] };
-    const svg = picture({ chart: this.spec, pressed: this.shown, head, runs: this.page.runs, theme, width, height }, this.columns);
+    const svg = picture({ chart: this.spec, pressed: this.shown, head, runs: this.page.runs, theme: savedTheme(), width, height }, this.columns);
     const image = new Image();
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
     await image.decode();

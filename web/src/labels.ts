@@ -69,6 +69,26 @@ interface Taken {
   text: string;
 }
 
+/** Below this width names of runs leave too little of the plot; more names than these are a list beside it. */
+export const [NAMED, MAX_NAMED] = [700, 8];
+/** Room that a name takes at the end of its line, in pixels. */
+const NAME = 13;
+
+/** Where names stand that want to be at some heights, in pixels down: none on another, and none below the floor. */
+export function spreadOut(wanted: number[], floor: number): number[] {
+  const down = [...wanted.keys()].sort((one, other) => (wanted[one] ?? 0) - (wanted[other] ?? 0));
+  const placed: number[] = [];
+  let above = -Infinity;
+  for (const at of down) placed[at] = above = Math.max(wanted[at] ?? 0, above + NAME);
+  // What was pushed beyond the plot goes back up, and takes the others along.
+  let below = floor;
+  for (const at of down.reverse()) {
+    placed[at] = Math.min(placed[at] ?? 0, below);
+    below = (placed[at] ?? 0) - NAME;
+  }
+  return placed;
+}
+
 /** Axes are those of ECharts; a label goes with a marker that is set aside. */
 export function labelled(view: XyView, xAxis: Option, yAxis: Option, right: number, canvas: Canvas, aside: Map<Dot, number>, ends: Map<Dot[], EndName>): Places {
   const found: Places = { sides: new Map(), levels: new Map() };
@@ -101,6 +121,15 @@ export function labelled(view: XyView, xAxis: Option, yAxis: Option, right: numb
   }
   all.filter(({ point }) => !point.chosen).forEach(stand);
   return found;
+}
+
+/** Whether no line runs through the name at the end of another. */
+export function apart(view: XyView, xAxis: Option, yAxis: Option, right: number, canvas: Canvas, ends: Map<Dot[], EndName>): boolean {
+  const plot = plotOf(xAxis, yAxis, right, canvas);
+  const lines = view.lines.map(({ points }) => points.map((point) => located(view, point, xAxis, yAxis, plot)));
+  const obstacles = lines.flatMap(along);
+  const boxes = view.lines.flatMap(({ points, faint }, at) => nameBox(ends.get(points), faint ?? false, lines[at]?.at(-1), canvas));
+  return !boxes.some((box) => obstacles.some((at) => holds(box, at)));
 }
 
 /** The points of a line that ask for a label. */

@@ -9,8 +9,6 @@ import { base, colourOf, escaped, plate } from "./theme";
 
 type Row = MarksView["rows"][number];
 
-/** Pixels of a label beside a mark. */
-const LABEL = 108;
 /** Below this width names stand over their rows, not beside them. */
 const NARROW = 460;
 
@@ -44,15 +42,13 @@ function stacked(view: MarksView, canvas: Sized): boolean {
 
 export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Option {
   const { theme, width } = canvas;
-  // One range for all views, so that switching compares.
-  const values = chart.views.flatMap(({ rows }) => rows.flatMap((row) => row.marks.map(({ value }) => value)));
   const narrow = stacked(view, canvas);
   const names = rowNames(view, canvas);
   // Beside a name over its row only where that leaves room for the longest.
   const broken = !narrow || view.rows.some(({ note }, at) => textWidth(`${names[at]}  ${note}`, 13, theme.font) > width - 24);
-  if (values.length > 0) values.push(...widened(extent(values), narrow ? LABEL / 2 : LABEL, width * 0.66));
   const common = base(theme);
-  const xAxis = axisOption(chart.axis, { theme, side: "x", values, length: width });
+  const beside = widest([...names, ...view.rows.map(({ note }) => note)], canvas);
+  const xAxis = across(chart.axis, view, narrow, width - (narrow ? 30 : beside + 36), canvas);
   return {
     ...common,
     tooltip: {
@@ -72,7 +68,7 @@ export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Optio
         fontSize: 13,
         lineHeight: 17,
         interval: 0,
-        ...(narrow ? { inside: true, verticalAlign: "bottom", margin: 2, padding: [0, 0, 8, 0] } : {}),
+        ...(narrow ? { inside: true, verticalAlign: "bottom", margin: 2, padding: [0, 0, 8, 0], backgroundColor: theme.paper } : {}),
         rich: { note: { color: theme.muted, fontSize: 12 } },
       },
     },
@@ -95,11 +91,41 @@ function span(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
 
 const SHAPES = ["circle", "diamond", "triangle"];
 
-/** Ends of a logarithmic range that leave so many pixels for labels on either side. */
-function widened([least, most]: [number, number], room: number, length: number): [number, number] {
-  const share = Math.min(0.3, room / length);
-  const factor = Math.max(most / least, 4) ** (share / (1 - 2 * share));
-  return [least / factor, most * factor];
+/** Decades that an axis has at least, so that there are ticks; share of it that labels may take beside the marks. */
+const [LEAST, LABELS] = [0.8, 0.7];
+/** Pixels between a mark and the far side of the gap to its label. */
+const OFF = 16;
+
+/** The axis of a view, which is of one workload: as long as its marks, and the labels before the first and behind the last, need. */
+function across(axis: Axis, view: MarksView, narrow: boolean, length: number, { theme }: Canvas): Option {
+  const wide = (mark: Row["marks"][number]) => (textWidth(labelOf(axis, mark), 12, theme.font) + OFF) / (narrow ? 2 : 1);
+  const rows = view.rows.map(({ marks: own }) => [...own].sort((one, other) => one.value - other.value));
+  const ends = rows.flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const last = others.at(-1) ?? first;
+    return [{ low: place(axis, first.value), before: first === last && !narrow ? OFF : wide(first), high: place(axis, last.value), behind: wide(last) }];
+  });
+  if (ends.length === 0 || axis.scale !== "log") return axisOption(axis, { theme, side: "x", values: rows.flatMap((own) => own.map(({ value }) => value)), length });
+  const crowd = Math.min(1, (LABELS * length) / (Math.max(...ends.map(({ before }) => before)) + Math.max(...ends.map(({ behind }) => behind))));
+  // Labels take the more of the axis the longer it is: what they need of it is found by turns.
+  let [min, max] = [0, 0];
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    const perPixel = (crowd * Math.max(LEAST, max - min)) / length;
+    min = Math.min(...ends.map(({ low, before }) => low - before * perPixel));
+    max = Math.max(...ends.map(({ high, behind }) => high + behind * perPixel));
+  }
+  const missing = Math.max(0, LEAST - (max - min)) / 2;
+  [min, max] = [min - missing, max + missing];
+  const option = axisOption(axis, { theme, side: "x", values: [10 ** min, 10 ** max], length });
+  const within = (part: unknown) => ({ ...(part as Option), customValues: (part as { customValues: number[] }).customValues.filter((at) => at >= min && at <= max) });
+  return { ...option, min, max, axisLabel: within(option["axisLabel"]), axisTick: within(option["axisTick"]) };
+}
+
+/** Turns after which an axis grows by less than a pixel: each adds at most seven tenths of what the one before did. */
+const TURNS = 24;
+
+function labelOf(axis: Axis, { name, value }: Row["marks"][number]): string {
+  return `${name} ${number(value, axis.quantity)}`;
 }
 
 /** Labels of a row never meet: the least stands left of its mark, the greatest right, the others above; narrow, each has a line. */
@@ -114,11 +140,11 @@ function dots(axis: Axis, row: Row, at: number, narrow: boolean, canvas: Canvas)
   const colour = colourOf(run, canvas.theme);
   const style = run.hollow ? { color: canvas.theme.paper, borderColor: colour, borderWidth: 2 } : { color: colour, opacity: 1 };
   const ranked = [...row.marks.keys()].sort((a, b) => (row.marks[a]?.value ?? 0) - (row.marks[b]?.value ?? 0) || a - b);
-  const data = row.marks.map(({ name, value }, index) => ({
-    value: [place(axis, value), at],
+  const data = row.marks.map((mark, index) => ({
+    value: [place(axis, mark.value), at],
     symbol: SHAPES[index % SHAPES.length],
-    label: { ...placed(ranked.indexOf(index), row.marks.length, index, narrow), formatter: `${name} ${number(value, axis.quantity)}` },
-    told: [`${run.label} · ${row.name}`, `${name}: ${number(value, axis.quantity)}`].map(escaped).join("<br>"),
+    label: { ...placed(ranked.indexOf(index), row.marks.length, index, narrow), formatter: labelOf(axis, mark) },
+    told: [`${run.label} · ${row.name}`, labelOf(axis, mark)].map(escaped).join("<br>"),
   }));
   return {
     type: "scatter",

@@ -8,42 +8,79 @@ import { drawn, ranges, tooltip } from "./xy";
 
 /** So many runs share a plot. */
 export const TOGETHER = 16;
-const [WIDTH, HEIGHT, TOP, GAP, BOTTOM] = [250, 110, 34, 46, 44];
+const SIZE: Size = { width: 250, height: 110 };
+const [TOP, GAP, BOTTOM] = [44, 46, 44];
+/** Pixels for the labels of the first plot of a row; those between plots, and behind the last. */
+const [LEFT, RIGHT] = [64, 20];
+
+/** Pixels that a small plot takes at least, its margins within the width. */
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** A small plot among others, the first of its row, or in the lowest row. */
+export interface Cell {
+  at: number;
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  first: boolean;
+  lowest: boolean;
+}
+
+function across(count: number, width: number, size: Size): number {
+  return Math.max(1, Math.min(count, Math.floor(width / size.width)));
+}
+
+/** Pixels that so many small plots want. */
+export function cellsHeight(count: number, width: number, size: Size): number {
+  return TOP + Math.ceil(count / across(count, width, size)) * (size.height + GAP) - GAP + BOTTOM;
+}
+
+/** The places of so many small plots, row by row, that share out the canvas. */
+export function cells(count: number, canvas: Canvas, size: Size): Cell[] {
+  const columns = across(count, canvas.width, size);
+  const wide = (canvas.width - LEFT - 8) / columns;
+  const down = Math.ceil(count / columns);
+  const height = (canvas.height - TOP - BOTTOM - (down - 1) * GAP) / down;
+  return Array.from({ length: count }, (_, at) => ({
+    at,
+    left: LEFT + (at % columns) * wide,
+    top: TOP + Math.floor(at / columns) * (height + GAP),
+    width: wide - RIGHT,
+    height,
+    first: at % columns === 0,
+    lowest: at + columns >= count,
+  }));
+}
 
 export function runsOf(view: XyView): number[] {
   return [...new Set(view.lines.map(({ run }) => run))];
 }
 
-function columns(width: number): number {
-  return Math.max(1, Math.floor(width / WIDTH));
-}
-
 /** Pixels that the plots of a view want. */
 export function multiplesHeight(view: XyView, width: number): number {
-  return TOP + Math.ceil(runsOf(view).length / columns(width)) * (HEIGHT + GAP) - GAP + BOTTOM;
+  return cellsHeight(runsOf(view).length, width, SIZE);
 }
 
 export function multiples(view: XyView, canvas: Canvas): Option {
   const runs = runsOf(view);
-  const across = columns(canvas.width);
-  const wide = (canvas.width - 16) / across;
-  const down = Math.ceil(runs.length / across);
-  const high = (canvas.height - TOP - BOTTOM - (down - 1) * GAP) / down;
   const { xs, ys } = ranges(view);
-  const places = runs.map((run, at) => ({ run, at, left: 56 + (at % across) * wide, top: TOP + Math.floor(at / across) * (high + GAP) }));
-  const lowest = (at: number) => at + across >= runs.length;
+  const places = cells(runs.length, canvas, SIZE).map((cell) => ({ ...cell, run: runs[cell.at] ?? 0 }));
   return {
     ...base(canvas.theme),
     tooltip: tooltip(view, canvas),
-    grid: places.map(({ left, top }) => ({ left, top, width: wide - 66, height: high, outerBoundsMode: "none" })),
-    xAxis: places.map(({ at }) => {
-      const axis = axisOption(view.x, { theme: canvas.theme, side: "x", values: xs, length: wide * 0.7 });
-      return { ...axis, gridIndex: at, ...(lowest(at) ? {} : { axisLabel: { show: false }, name: "" }) };
+    grid: places.map(({ left, top, width, height }) => ({ left, top, width, height, outerBoundsMode: "none" })),
+    xAxis: places.map(({ at, width, lowest }) => {
+      const axis = axisOption(view.x, { theme: canvas.theme, side: "x", values: xs, length: width });
+      return { ...axis, gridIndex: at, ...(lowest ? {} : { axisLabel: { show: false }, name: "" }) };
     }),
-    yAxis: places.map(({ run, at }) => {
-      const axis = axisOption(view.y, { theme: canvas.theme, side: "y", values: ys, length: high });
+    yAxis: places.map(({ run, at, height, first }) => {
+      const axis = axisOption(view.y, { theme: canvas.theme, side: "y", values: ys, length: height });
       const nameTextStyle = { color: canvas.theme.text, fontSize: 12, align: "left" };
-      return { ...axis, gridIndex: at, name: runStyle(canvas, run).short, nameTextStyle, ...(at % across === 0 ? {} : { axisLabel: { show: false } }) };
+      return { ...axis, gridIndex: at, name: runStyle(canvas, run).short, nameTextStyle, ...(first ? {} : { axisLabel: { show: false } }) };
     }),
     series: places.flatMap(({ run, at }) => {
       const own = { ...view, lines: view.lines.filter((line) => line.run === run), rules: [] };

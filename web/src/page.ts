@@ -26,6 +26,8 @@ function figures(page: Page): Figure[] {
 
 /** One chart after the other, top first, with room in between for the reader's scrolling and clicks. */
 async function drawAll(all: Figure[]): Promise<void> {
+  // A canvas waits for no font, and keeps what it was written with.
+  await Promise.allSettled([...document.fonts].map((face) => face.load()));
   for (const figure of all.filter(({ folded }) => !folded)) {
     await figure.show();
     await new Promise((resume) => setTimeout(resume));

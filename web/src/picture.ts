@@ -7,9 +7,9 @@ import { chartOption, leastHeight } from "./chart";
 import { init } from "./charts";
 import type { Canvas } from "./draw";
 import { broken, textWidth } from "./fonts";
-import type { Columns } from "./columns";
+import { type Columns, tracksOf } from "./columns";
 import type { Chart, Head, HeadNote, RunStyle } from "./spec";
-import { colourOf, type Theme } from "./theme";
+import { colourOf, escaped, type Theme } from "./theme";
 import { type Pressed, told } from "./told";
 
 export interface Asked {
@@ -25,7 +25,8 @@ export interface Asked {
 
 const MARGIN = 20;
 const [TITLE, WORDS, NOTE, SMALL] = [20, 14, 12.5, 11.5];
-const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+/** Pixels of the corner that a logo fits into. */
+const LOGO = { width: 180, height: 36 };
 
 export function picture(given: Asked, columns: Columns): string {
   const notes = given.head.notes.filter(({ runs }) => runs.length === 0 || runsOf(given.chart, given.pressed).some((run) => runs.includes(run)));
@@ -40,17 +41,20 @@ export function picture(given: Asked, columns: Columns): string {
     y += size * 1.3;
     out.push(`<text x="${MARGIN}" y="${round(y - size * 0.3)}" font-size="${size}" fill="${fill}"${more}>${escaped(text)}</text>`);
   };
-  if (head.title !== "") for (const line of broken(head.title, room, TITLE, theme.font, true)) write(line, TITLE, theme.text, ' font-weight="bold"');
+  const beside = room - (theme.logo === "" ? 0 : LOGO.width + MARGIN);
+  if (theme.logo !== "") out.push(`<image x="${width - MARGIN - LOGO.width}" y="${MARGIN}" width="${LOGO.width}" height="${LOGO.height}" preserveAspectRatio="xMaxYMin meet" href="${escaped(theme.logo)}"/>`);
+  const titled = ` font-weight="bold"${theme.headings === theme.font ? "" : ` font-family="${escaped(theme.headings)}"`}`;
+  if (head.title !== "") for (const line of broken(head.title, beside, TITLE, theme.headings, true)) write(line, TITLE, theme.text, titled);
   const shown = viewWords(chart, pressed);
   const facts = [shown, ...said.facts].filter((text) => text !== "").join(" · ");
-  if (facts !== "") for (const line of broken(facts, room, WORDS, theme.font)) write(line, WORDS, theme.muted);
+  if (facts !== "") for (const line of broken(facts, beside, WORDS, theme.font)) write(line, WORDS, theme.muted);
   y += 8;
   y += legend(out, runsOf(chart, pressed), asked, y);
   const foot = said.footer === "" ? [] : broken(said.footer, room, SMALL, theme.font).slice(0, 3);
   const minded = notes.flatMap((note) => broken(noted(note, notes, given.runs), room, NOTE, theme.font));
   const below = foot.length * SMALL * 1.35 + minded.length * NOTE * 1.35 + MARGIN * 0.7;
   const sized = { runs, theme, width: room };
-  const height = Math.max(asked.height, Math.ceil(leastHeight(chart, pressed.view, sized) + y + below + 8));
+  const height = Math.max(asked.height, Math.ceil(leastHeight(chart, chart.kind === "series" ? pressed.choice : pressed.view, sized) + y + below + 8));
   const inner = { ...sized, height: Math.round(height - y - below - 8), filled: true };
   out.push(`<g transform="translate(${MARGIN},${round(y)})">${drawn(chart, pressed, columns, inner)}</g>`);
   y = height - below;
@@ -60,6 +64,7 @@ export function picture(given: Asked, columns: Columns): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escaped(theme.font)}" role="img" class="ssdlab">`,
     `<title>${escaped(head.title)}</title><desc>${escaped(words)}</desc>`,
+    ...(theme.faces === "" ? [] : [`<style>${theme.faces}</style>`]),
     `<rect width="${width}" height="${height}" fill="${theme.paper}"/>`,
     ...out,
     "</svg>",
@@ -109,7 +114,7 @@ function runsOf(chart: Chart, { view, choice }: Pressed): number[] {
       case "timeline":
         return (chart.views[view]?.tracks ?? []).map(({ run }) => run);
       case "series":
-        return (chart.choices[choice]?.tracks ?? []).map(({ run }) => run);
+        return tracksOf(chart, choice).map(({ run }) => run);
     }
   })();
   return [...new Set(runs)].sort((one, other) => one - other);
@@ -163,7 +168,7 @@ function tidied(svg: string, font: string): string {
   const renamed = (name: string) => names.get(name) ?? (names.set(name, `c${names.size}`), names.get(name) ?? name);
   return inside
     .replace(/ (pointer-events|xml:space|class)="[^"]*"/g, "")
-    .replaceAll(`font-family:${font};`, "")
+    .replaceAll(`font-family:${escaped(font)};`, "")
     .replace(/\bid="([^"]*)"/g, (_, name: string) => `id="${renamed(name)}"`)
     .replace(/url\(#([^)]*)\)/g, (_, name: string) => `url(#${renamed(name)})`)
     .replace(DOT, (_, x: string, y: string, r: string) => `M${x} ${y}a${r} ${r} 0 1 1 -${2 * Number(r)} 0a${r} ${r} 0 1 1 ${2 * Number(r)} 0`)
@@ -172,8 +177,4 @@ function tidied(svg: string, font: string): string {
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => ESCAPES[character] ?? "");
 }

@@ -2,11 +2,14 @@
 
 import { axisOption, extent, logRange, place } from "./axes";
 import { apart, inSight, type Places } from "./cloud";
-import { after, type Columns } from "./columns";
+import { after, type Columns, tracksOf } from "./columns";
 import { type Canvas, type Option, runStyle } from "./draw";
+import { broken, textWidth } from "./fonts";
+import { MAX_NAMED, NAMED, spreadOut } from "./labels";
+import { type Cell, cells, cellsHeight } from "./multiples";
 import { number, tick } from "./numbers";
-import type { Axis, SeriesChart, Spell, Track } from "./spec";
-import { base, colourOf, escaped, named, stroke } from "./theme";
+import type { Axis, Choice, SeriesChart, Spell, Track } from "./spec";
+import { base, colourOf, escaped, named, plate, stroke, tinted } from "./theme";
 
 /** From so many rows on, dots instead of a line through them. */
 const MANY = 300;
@@ -20,6 +23,7 @@ interface Hit {
 /** A track with the column that is shown, in seconds and in the unit of the axis. */
 interface Shown {
   track: Track;
+  colour: string;
   times_s: Float64Array;
   values: Float64Array;
   /** What the axis must reach for it. */
@@ -28,17 +32,27 @@ interface Shown {
   middles: [number, number][];
 }
 
+/** The looks of tracks: of several of a run and a direction the first has the run's colour, the second that of the text. */
+function coloured(tracks: Track[], canvas: Canvas): string[] {
+  return tracks.map(({ run, dashed }, at) => {
+    const before = tracks.slice(0, at).filter((other) => other.run === run && other.dashed === dashed).length;
+    return before === 1 ? canvas.theme.text : colourOf(tinted(runStyle(canvas, run), before, canvas.runs), canvas.theme);
+  });
+}
+
 /** `seen`: the part of the time axis that a zoom shows, in its own unit; without it, all. */
 export function series(chart: SeriesChart, columns: Columns, choice: number, measure: number, canvas: Canvas, seen?: [number, number]): Option {
   const wanted = chart.measures[measure] ?? chart.measures[0];
-  if (wanted === undefined) return base(canvas.theme);
-  const { tracks = [], absent = "", spells = [] } = chart.choices[choice] ?? {};
-  const shown = tracks.map((track) => {
+  const chosen = chart.choices[choice];
+  if (wanted === undefined || chosen === undefined) return base(canvas.theme);
+  const tracks = tracksOf(chart, choice);
+  const colours = coloured(tracks, canvas);
+  const shown = tracks.map((track, at) => {
     const values = columns.of(track, wanted.key);
-    return { track, times_s: columns.of(track, "end_s"), values, ends: columns.ends(track, wanted.key), middles: values.length > MANY ? columns.medians(track, wanted.key) : [] };
+    return { track, colour: colours[at] ?? "", times_s: columns.of(track, "end_s"), values, ends: columns.ends(track, wanted.key), middles: values.length > MANY ? columns.medians(track, wanted.key) : [] };
   });
   const window_s = chart.window_s ?? [0, Math.max(1e-3, ...shown.map(({ times_s }) => times_s.at(-1) ?? 0))];
-  return option({ ...wanted.axis, title: absent || wanted.axis.title }, shown, { window_s, seen }, !wanted.pauses, spells, canvas);
+  return option({ ...wanted.axis, title: chosen.absent || wanted.axis.title }, shown, { window_s, seen }, !wanted.pauses, chosen, canvas);
 }
 
 /** The time that the axis is of, and the part of it in sight. */
@@ -47,24 +61,109 @@ interface Times {
   seen: [number, number] | undefined;
 }
 
+/** Of a small plot in a wide page, and in a narrow one. */
+const [SMALL, SMALLEST] = [
+  { width: 330, height: 150 },
+  { width: 165, height: 100 },
+];
+export const NARROW = 560;
+
+function small(width: number): typeof SMALL {
+  return width < NARROW ? SMALLEST : SMALL;
+}
+
+/** Pixels that a choice wants whose runs have plots side by side; of another none. */
+export function besideHeight(chart: SeriesChart, choice: number, width: number): number {
+  const runs = new Set(tracksOf(chart, choice).map(({ run }) => run)).size;
+  return chart.choices[choice]?.beside && runs > 1 ? cellsHeight(runs, width, small(width)) : 0;
+}
+
 /** `marked`: intervals of zero are stalls. Where they are pauses, lines end on the axis, which leaves no room for names. */
-function option(axis: Axis, shown: Shown[], { window_s, seen: part }: Times, marked: boolean, spells: Spell[], canvas: Canvas): Option {
-  const { theme, height } = canvas;
+function option(axis: Axis, shown: Shown[], { window_s, seen: part }: Times, marked: boolean, { beside, spells = [] }: Choice, canvas: Canvas): Option {
+  const { theme } = canvas;
   const values: number[] = axis.range ?? shown.flatMap(({ ends }) => ends);
   const unit_s = timeUnit(window_s[1]);
+  const runs = [...new Set(shown.map(({ track }) => track.run))];
+  const apart = beside === true && runs.length > 1;
   const seen: Seen = { tracks: shown.length, x: part ?? [window_s[0] / unit_s, window_s[1] / unit_s], y: extent(values.flatMap((value) => (axis.scale === "log" && value === 0 ? [] : [place(axis, value)]))) };
   const common = base(theme);
-  // Reads of five drives end at one place: one word says what they are.
-  const firstOfName = (at: number) => shown.findIndex(({ track }) => track.name === shown[at]?.track.name) === at;
+  const yAxis = axisOption(axis, { theme, side: "y", values, length: canvas.height });
+  const names = marked ? endNames(shown, apart, canvas) : shown.map(() => "");
+  const right = apart ? 0 : Math.max(22, ...names.map((name) => (name === "" ? 0 : textWidth(name, 12, theme.font) + END)));
+  const moved = apart ? shown.map(() => 0) : spreadNames(axis, shown, names, yAxis, canvas);
+  const plots = apart ? smallPlots(axis, runs, window_s, values, canvas) : { grid: { left: 8, right, top: ABOVE, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" }, xAxis: timeAxis(window_s, canvas), yAxis };
+  const all = runs.map((_, at) => at);
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: ({ seriesName, value: [time, , value] }: Hit) => told(axis, seriesName, time * unit_s, value) },
-    grid: { left: 8, right: marked && shown.some(({ track }) => track.name !== "") ? 66 : 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-    xAxis: timeAxis(window_s, canvas),
-    yAxis: axisOption(axis, { theme, side: "y", values, length: height }),
-    dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
-    toolbox: { show: true, itemSize: 0, top: -40, feature: { dataZoom: { yAxisIndex: "none", filterMode: "none" } } },
-    series: shown.flatMap((one, first) => [{ ...trace(axis, one, seen, unit_s, marked && firstOfName(first), canvas), id: `${DOTS}${first}`, ...(first === 0 ? shading(spells, unit_s, canvas, true) : {}) }, medians(axis, one, unit_s, canvas), ...(marked ? [stalls(axis, one, values, unit_s, canvas)] : [])]),
+    ...plots,
+    dataZoom: [{ type: "inside", ...(apart ? { xAxisIndex: all } : {}), zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
+    toolbox: { show: true, itemSize: 0, top: -40, feature: { dataZoom: { ...(apart ? { xAxisIndex: all } : {}), yAxisIndex: "none", filterMode: "none" } } },
+    series: shown.flatMap((one, at) => {
+      const several = shown.filter(({ track }) => !apart || track.run === one.track.run).length > 1;
+      const index = apart ? runs.indexOf(one.track.run) : 0;
+      const end = ended(names[at] ?? "", moved[at] ?? 0, one, { inside: apart, marked: several }, canvas);
+      const drawn: Option[] = [
+        { ...trace(axis, one, seen, unit_s, several, canvas), ...(apart && one.values.length <= MANY ? { symbolSize: 2 } : {}), ...(one.middles.length > 0 ? {} : end), id: `${DOTS}${at}`, ...(at === 0 ? shading(spells, unit_s, canvas, true) : {}) },
+        ...medians(axis, one, unit_s, several, end, canvas),
+        ...(marked ? [stalls(axis, one, values, unit_s, several, canvas)] : []),
+      ];
+      return drawn.map((each) => ({ ...each, xAxisIndex: index, yAxisIndex: index }));
+    }),
+  };
+}
+
+/** Pixels between the end of a line and its name, with the dot before it; those over and under a plot. */
+const END = 30;
+const [ABOVE, BELOW] = [34, 62];
+
+/** What stands at the end of each line: whose it is, or which where runs have several; each word once, as those of five drives end at one place. */
+function endNames(shown: Shown[], apart: boolean, canvas: Canvas): string[] {
+  const runs = new Set(shown.map(({ track }) => track.run)).size;
+  const names = shown.map(({ track }) => track.name);
+  if (new Set(names).size > 1) return names.map((name, at) => (names.indexOf(name) === at ? name : ""));
+  return shown.map(({ track }) => (apart || runs < 2 || runs > MAX_NAMED || canvas.width < NAMED ? "" : runStyle(canvas, track.run).short));
+}
+
+/** By how many pixels names at the ends of lines must move so that none stands on another. */
+function spreadNames(axis: Axis, shown: Shown[], names: string[], yAxis: Option, { height }: Canvas): number[] {
+  const [min, max] = [Number(yAxis["min"] ?? 0), Number(yAxis["max"] ?? Number.NaN)];
+  const room = height - ABOVE - BELOW;
+  const named = [...shown.keys()].filter((at) => names[at] !== "");
+  const ends = named.map((at) => {
+    const { middles, values } = shown[at] as Shown;
+    const last = middles.at(-1)?.[1] ?? values.at(-1) ?? 0;
+    return (1 - (place(axis, axis.scale === "log" && last === 0 ? 10 ** min : last) - min) / (max - min)) * room;
+  });
+  if (ends.length < 2 || ends.some((at) => !Number.isFinite(at))) return shown.map(() => 0);
+  const placed = spreadOut(ends, room);
+  return shown.map((_, at) => (placed[named.indexOf(at)] ?? 0) - (ends[named.indexOf(at)] ?? 0));
+}
+
+/** The name at the end of a line: behind it, in a small plot before its end. */
+function ended(name: string, moved: number, { colour }: Shown, { inside, marked }: { inside: boolean; marked: boolean }, { theme }: Canvas): Option {
+  const mark = marked && name !== "" ? { formatter: `{mark|●}${name}`, rich: { mark: { color: colour, fontSize: 9, padding: [0, 4, 0, 0] } } } : {};
+  const where = inside ? { align: "right", offset: [-8, -9], ...plate(theme) } : { offset: [0, moved] };
+  return { endLabel: { ...named(name, theme), ...mark, ...where } };
+}
+
+/** Grids and axes of small plots, a run in each, on common axes. */
+function smallPlots(axis: Axis, runs: number[], window_s: [number, number], values: number[], canvas: Canvas): Option {
+  const places = cells(runs.length, canvas, small(canvas.width));
+  const wide = canvas.width >= NARROW;
+  const titles = ({ at }: Cell) => [runStyle(canvas, runs[at] ?? 0).short, ...(at === 0 && wide ? [axis.title] : [])].join(": ");
+  return {
+    grid: places.map(({ left, top, width, height }) => ({ left, top, width, height, outerBoundsMode: "none" })),
+    xAxis: places.map(({ at, width, lowest }) => {
+      const time = timeAxis(window_s, { ...canvas, width });
+      const name = width < 280 ? String(time["name"]).split(" since")[0] : time["name"];
+      return { ...time, gridIndex: at, ...(lowest ? { name } : { axisLabel: { show: false }, name: "" }) };
+    }),
+    yAxis: places.map((cell) => {
+      const nameTextStyle = { color: canvas.theme.text, fontSize: 12, lineHeight: 13, align: "left" };
+      const own = axisOption(axis, { theme: canvas.theme, side: "y", values, length: cell.height });
+      return { ...own, gridIndex: cell.at, name: broken(titles(cell), cell.width + 12, 12, canvas.theme.font).join("\n"), nameTextStyle, ...(cell.first ? {} : { axisLabel: { show: false } }) };
+    }),
   };
 }
 
@@ -117,10 +216,19 @@ export function clock(hours: number): string {
   return `${Math.floor(whole / 3600)}:${minutes}${seconds === "00" ? "" : `:${seconds}`}`;
 }
 
-/** The median of each 240th part of a long run, behind its cloud of dots, so that it covers none; no smoothing, so that nothing is invented. */
-function medians(axis: Axis, { times_s, middles }: Shown, unit_s: number, canvas: Canvas): Option {
+/**
+ * The median of each 240th part of a long run, behind its cloud of dots, so that it covers none; no smoothing, so that nothing is invented.
+ * Where clouds lie on one another medians tell them apart: over the dots, in the colours of their runs.
+ */
+function medians(axis: Axis, { colour, times_s, middles }: Shown, unit_s: number, several: boolean, end: Option, canvas: Canvas): Option[] {
+  if (middles.length === 0) return [];
   const data = middles.map(([row, middle]) => [(times_s[row] ?? 0) / unit_s, axis.scale === "log" && middle === 0 ? NaN : place(axis, middle)]);
-  return { type: "line", silent: true, showSymbol: false, data, lineStyle: { color: canvas.theme.text, width: 4, opacity: 0.45 }, z: 1 };
+  const line = { type: "line", silent: true, showSymbol: false, data };
+  if (!several) return [{ ...line, ...end, lineStyle: { color: canvas.theme.text, width: 4, opacity: 0.45 }, z: 1 }];
+  return [
+    { ...line, lineStyle: { color: canvas.theme.paper, width: 5 }, z: 3 },
+    { ...line, ...end, lineStyle: { color: colour, width: 2.5 }, z: 3 },
+  ];
 }
 
 /** The ids of the series that a zoom draws anew begin so. */
@@ -134,7 +242,7 @@ interface Seen {
   tracks: number;
 }
 
-function trace(axis: Axis, { track, times_s, values }: Shown, seen: Seen, unit_s: number, ended: boolean, canvas: Canvas): Option {
+function trace(axis: Axis, { track, colour, times_s, values }: Shown, seen: Seen, unit_s: number, several: boolean, canvas: Canvas): Option {
   const run = runStyle(canvas, track.run);
   const many = values.length > MANY;
   // A stall has no place on a logarithmic axis; `stalls` marks it on the lower edge.
@@ -147,10 +255,8 @@ function trace(axis: Axis, { track, times_s, values }: Shown, seen: Seen, unit_s
     ...(many ? { dimensions: DIMENSIONS, data: flat(places, values, kept(axis, places, seen, size, canvas)) } : { data: Array.from(values, (value, row) => [places.xs[row], ys[row], value]) }),
     symbol: run.shape,
     symbolSize: many ? size : 5,
-    itemStyle: { color: colourOf(run, canvas.theme), opacity: values.length > CLOUD ? 0.35 : 1 },
-    lineStyle: stroke(track, run, canvas.theme),
-    endLabel: named(ended ? track.name : "", canvas.theme),
-    labelLayout: { moveOverlap: "shiftY" },
+    itemStyle: { color: colour, opacity: values.length > CLOUD ? 0.35 : several && many ? 0.5 : 1 },
+    lineStyle: { ...stroke(track, run, canvas.theme), color: colour },
     emphasis: { disabled: true },
     large: many,
     // All dots in one frame: they are thinned already.
@@ -188,7 +294,7 @@ function flat({ xs, ys }: Places, values: Float64Array, rows: Int32Array): Float
 }
 
 /** Intervals without I/O as marks on the lower edge, so that a stall is seen on a logarithmic axis as well. */
-function stalls(axis: Axis, { track, times_s, values }: Shown, all: number[], unit_s: number, canvas: Canvas): Option {
+function stalls(axis: Axis, { track, colour, times_s, values }: Shown, all: number[], unit_s: number, several: boolean, canvas: Canvas): Option {
   const floor = axis.scale === "log" ? Math.log10(logRange(all)[0]) : 0;
   const data: number[][] = [];
   values.forEach((value, row) => {
@@ -200,7 +306,7 @@ function stalls(axis: Axis, { track, times_s, values }: Shown, all: number[], un
     data,
     symbol: "triangle",
     symbolSize: 9,
-    itemStyle: { color: canvas.theme.text },
+    itemStyle: { color: several ? colour : canvas.theme.text },
     emphasis: { disabled: true },
     z: 4,
   };

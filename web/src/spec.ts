@@ -49,6 +49,8 @@ export interface Dot {
   host?: boolean;
   /** On the line, but without a marker. */
   quiet?: boolean;
+  /** Its figure has no rank: its marker is hollow. */
+  unproven?: boolean;
 }
 
 /** A line of one run; reads are solid, writes dashed; its name, if any, stands at its end. */
@@ -61,12 +63,20 @@ export interface Line {
   faint?: boolean;
   /** In the colour of the text: what the other lines of the run are held against. */
   plain?: boolean;
+  /** Of a line without markers: its figure has no rank. It is thin, as is one of which all are hollow. */
+  unproven?: boolean;
 }
 
 /** A level across the plot, such as 95 % of the best. */
 export interface Rule {
   run: number;
   y: number;
+  text: string;
+}
+
+/** A line up through the plot, such as the depth beyond which I/Os wait in the host. */
+export interface Upright {
+  x: number;
   text: string;
 }
 
@@ -77,6 +87,7 @@ export interface XyView {
   y: Axis;
   lines: Line[];
   rules: Rule[];
+  uprights: Upright[];
 }
 
 /** Lines over two axes. */
@@ -96,6 +107,8 @@ export interface Bar {
   rated?: number;
   /** Drawn grey, behind those that are ranked. */
   unranked?: boolean;
+  /** It has no value: its row has the note alone. */
+  withheld?: boolean;
 }
 
 /** Bars of the same workload, one for each run. */
@@ -195,6 +208,10 @@ export interface Choice {
   absent?: string;
   /** What happened to the drive meanwhile. */
   spells?: Spell[];
+  /** Places of other choices whose tracks it shows together: the page holds each once. */
+  of?: number[];
+  /** Each run has a plot of its own, beside the others, on common axes. */
+  beside?: boolean;
 }
 
 /** Interval rows over time, for a point chosen by buttons. */
@@ -287,4 +304,6 @@ export interface Page {
   heads: Record<string, Head>;
   /** By the id of their figure. */
   charts: Record<string, Chart>;
+  /** Width and height in pixels of a picture that is saved. */
+  saved: [number, number];
 }

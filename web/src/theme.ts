@@ -9,21 +9,47 @@ export interface Theme {
   grid: string;
   paper: string;
   font: string;
+  headings: string;
+  /** As many as there are: of fewer than eight the next drive has the first again, with another marker. */
   palette: string[];
+  /** Pixels that a curve is high in the page, where that is wide enough. */
+  height: number;
+  /** Rules of style that fetch nothing, with the fonts of a picture that is to stand alone. */
+  faces: string;
+  /** Address of the image in a picture's corner; empty: none. */
+  logo: string;
+}
+
+function variable(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 /** The theme in force now. */
 export function readTheme(): Theme {
-  const style = getComputedStyle(document.documentElement);
-  const variable = (name: string) => style.getPropertyValue(name).trim();
   return {
     text: variable("--text"),
     muted: variable("--muted"),
     rule: variable("--rule"),
     grid: variable("--grid"),
     paper: variable("--paper"),
-    font: getComputedStyle(document.body).fontFamily,
-    palette: [0, 1, 2, 3, 4, 5, 6, 7].map((index) => variable(`--drive-${index}`)),
+    font: variable("--font"),
+    headings: variable("--heading-font"),
+    palette: [0, 1, 2, 3, 4, 5, 6, 7].map((index) => variable(`--drive-${index}`)).filter((colour) => colour !== ""),
+    height: parseFloat(variable("--chart-height")),
+    faces: "",
+    logo: "",
+  };
+}
+
+/** The same for a picture that is saved, which has nothing of the page but what is put into it. */
+export function savedTheme(): Theme {
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+  return {
+    ...readTheme(),
+    font: variable("--picture-font"),
+    headings: variable("--picture-heading-font"),
+    faces: rules.filter((rule) => rule instanceof CSSFontFaceRule).map((rule) => rule.cssText).join(""),
+    logo: document.querySelector<HTMLImageElement>(".logo img")?.currentSrc ?? "",
   };
 }
 
@@ -34,12 +60,13 @@ export function colourOf(run: RunStyle, theme: Theme): string {
 const MARKERS: Shape[] = ["circle", "rect", "triangle", "diamond"];
 
 /**
- * The look of one of several lines of a run: the first is the run's own; of eight, no two have a colour in common, and none has
- * colour and marker of another run of the page.
+ * The look of one of several lines of a run: the first is the run's own; of as many as there are colours, no two have one in common, and
+ * none has colour and marker of another run of the page.
  */
-export function tinted(run: RunStyle, tint: number, runs: readonly RunStyle[]): RunStyle {
+export function tinted(run: RunStyle, tint: number, runs: readonly RunStyle[], colours = 8): RunStyle {
   if (tint === 0) return run;
-  const colour = (run.colour + 3 * tint) % 8;
+  // A step that meets every colour before the first again.
+  const colour = (run.colour + (colours % 3 === 0 ? 1 : 3) * tint) % colours;
   const taken = runs.filter((other) => other.colour === colour).map(({ shape }) => shape);
   const first = MARKERS.indexOf(run.shape) + tint;
   const turned = MARKERS.map((_, by) => MARKERS[(first + by) % MARKERS.length] ?? run.shape);

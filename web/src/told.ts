@@ -5,7 +5,7 @@ import { barRows } from "./bars";
 import { type Canvas, runStyle } from "./draw";
 import { rowNames } from "./marks";
 import { number, range } from "./numbers";
-import type { Columns } from "./columns";
+import { type Columns, tracksOf } from "./columns";
 import { clock } from "./series";
 import type { Axis, Chart, HeatView, Line, MarksRow, MarksView, Track, XyView } from "./spec";
 
@@ -23,7 +23,7 @@ export function told(chart: Chart, { view, choice, measure }: Pressed, columns: 
       const one = chart.views[view];
       if (one === undefined) return [];
       return barRows(one, canvas).flatMap(({ label, group, bar }) =>
-        bar === undefined ? [] : [`${label}: ${joined(label === group ? "" : group, `${number(bar.value, one.axis.quantity)} ${bar.note}`)}`],
+        bar === undefined ? [] : [`${label}: ${joined(label === group ? "" : group, `${bar.withheld ? "no value" : number(bar.value, one.axis.quantity)} ${bar.note}`)}`],
       );
     }
     case "xy":
@@ -38,7 +38,7 @@ export function told(chart: Chart, { view, choice, measure }: Pressed, columns: 
       );
     case "series": {
       const wanted = chart.measures[measure];
-      return (chart.choices[choice]?.tracks ?? []).flatMap((track) =>
+      return tracksOf(chart, choice).flatMap((track) =>
         wanted === undefined ? [] : ofTrack(wanted.axis, wanted.label, track, wanted.key, columns, canvas),
       );
     }
@@ -61,7 +61,9 @@ function ofLine(view: XyView, line: Line, canvas: Canvas): string {
   const ends = ranked.length > 2 ? `, least ${says(ranked[0] ?? first)}, greatest ${says(ranked[ranked.length - 1] ?? last)}` : "";
   const chosen = line.points.find((point) => point.chosen);
   const ring = chosen === undefined ? "" : `, reported ${says(chosen)}`;
-  return `${who(line.run, line.name, canvas)}: ${line.points.length} points, from ${says(first)} to ${says(last)}${ends}${ring}`;
+  const unproven = line.points.filter((point) => line.unproven || point.unproven).length;
+  const held = unproven === 0 ? "" : unproven === line.points.length ? ", none proven" : `, ${unproven} of them not proven`;
+  return `${who(line.run, line.name, canvas)}: ${line.points.length} points, from ${says(first)} to ${says(last)}${ends}${ring}${held}`;
 }
 
 function ofMarks(axis: Axis, row: MarksRow, name: string, canvas: Canvas): string {

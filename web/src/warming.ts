@@ -19,7 +19,7 @@ const MEASURES = [LINEAR, LOG].map((axis) => ({ key: "one", label: TITLE, axis }
 
 const SAMPLES: Chart[] = [
   { kind: "bars", views: [{ label: "", axis: LINEAR, better: "higher", groups: [{ name: TITLE, bars: [{ run: 0, value: 1, note: TITLE, low: 1, high: 1, rated: 1 }] }] }] },
-  { kind: "xy", views: [{ label: "", x: LOG, y: LINEAR, rules: [], lines: [true, false].map((dashed) => ({ run: 0, name: TITLE, dashed, points: POINTS })) }] },
+  { kind: "xy", views: [{ label: "", x: LOG, y: LINEAR, rules: [], uprights: [], lines: [true, false].map((dashed) => ({ run: 0, name: TITLE, dashed, points: POINTS })) }] },
   { kind: "timeline", panels: MEASURES.slice(0, 1), views: [{ label: "", tracks: [TRACK], spells: [{ from_s: 0, text: TITLE, until_s: 1 }, { from_s: 1, text: TITLE }] }] },
   { kind: "marks", axis: LOG, views: [{ label: "", rows: [{ run: 0, name: TITLE, note: TITLE, marks: [1, 2].map((value) => ({ name: TITLE, value })) }] }] },
   { kind: "series", measures: MEASURES, variants: 1, choices: [{ label: "", tracks: [TRACK] }] },
@@ -32,7 +32,7 @@ export function drawSample(at: number, columns: Columns): boolean {
   columns.put("end_s", Float64Array.of(1, 2));
   columns.put("one", Float64Array.of(1, 2));
   const palette = ["#000"];
-  const theme = { text: "#000", muted: "#000", rule: "#000", grid: "#000", paper: "#fff", font: FONT, palette };
+  const theme = { text: "#000", muted: "#000", rule: "#000", grid: "#000", paper: "#fff", font: FONT, headings: FONT, palette, height: 1, faces: "", logo: "" };
   const run = { label: TITLE, short: TITLE, colour: 0, shape: "circle" as const, hollow: false };
   picture({ chart, pressed: { view: 0, choice: 0, measure: 0 }, head: { title: TITLE, facts: [TITLE], notes: [{ runs: [0], text: TITLE }], footer: TITLE, parts: [] }, runs: [run], theme, width: 900, height: 480 }, columns);
   return at + 1 < SAMPLES.length;

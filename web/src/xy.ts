@@ -3,8 +3,9 @@
 import { axisOption, exact, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { asides } from "./asides";
-import { type Along, labelled, type Side } from "./labels";
+import { type Along, apart, type EndName, labelled, MAX_NAMED, NAMED, type Side, spreadOut } from "./labels";
 import type { Axis, Dot, Line, Rule, RunStyle, XyView } from "./spec";
+import { textWidth } from "./fonts";
 import { range } from "./numbers";
 import { base, colourOf, escaped, marker, named, plate, stroke, tinted } from "./theme";
 
@@ -18,7 +19,7 @@ interface Datum extends Option {
 type Looked = Line & { look: RunStyle; coloured: boolean };
 
 /** Of one run alone, lines of one direction are told apart by colour and marker; of several, the colour is the run's. */
-export function looked(view: XyView, canvas: Pick<Canvas, "runs">): Looked[] {
+export function looked(view: XyView, canvas: Pick<Canvas, "runs" | "theme" | "width">): Looked[] {
   const alone = new Set(view.lines.map(({ run }) => run)).size === 1;
   const names = new Map<boolean, string[]>();
   for (const { name, dashed, plain, faint } of view.lines) {
@@ -26,12 +27,12 @@ export function looked(view: XyView, canvas: Pick<Canvas, "runs">): Looked[] {
     const found = names.get(dashed) ?? [];
     if (!found.includes(name)) names.set(dashed, [...found, name]);
   }
-  const coloured = alone && [...names.values()].some((among) => among.length > 1);
+  const coloured = byRun(view, canvas) || alone && [...names.values()].some((among) => among.length > 1);
   return view.lines.map((line) => {
     const run = runStyle(canvas, line.run);
     const among = names.get(line.dashed) ?? [];
     const tint = alone && among.length > 1 && !line.plain ? Math.max(0, among.indexOf(line.name)) : 0;
-    return { ...line, look: tinted(run, tint, canvas.runs), coloured };
+    return { ...line, look: tinted(run, tint, canvas.runs, canvas.theme.palette.length), coloured };
   });
 }
 
@@ -44,11 +45,18 @@ export function ranges(view: XyView): { xs: number[]; ys: number[] } {
   return { xs: view.x.range ?? points.map(({ x }) => x), ys: view.y.range ?? reached };
 }
 
+/** Whether whose each line is stands at its end: each run has one, which has no name of its own. */
+function byRun({ lines }: XyView, { width }: Pick<Canvas, "width">): boolean {
+  const runs = new Set(lines.map(({ run }) => run)).size;
+  return width >= NAMED && runs > 1 && runs <= MAX_NAMED && runs === lines.length && lines.every(({ name }) => name === "");
+}
+
 /**
  * What stands at the end of each line. Of several runs whose lines dashes tell apart (reads and writes), each word stands once, at the
  * line that ends highest: five drives would have it ten times, one on the other.
  */
-export function endNames(view: XyView): Map<Dot[], string> {
+export function endNames(view: XyView, canvas: Pick<Canvas, "runs" | "width">): Map<Dot[], string> {
+  if (byRun(view, canvas)) return new Map(view.lines.map(({ run, points }) => [points, runStyle(canvas, run).short]));
   const several = new Set(view.lines.map(({ run }) => run)).size > 1;
   const names = (dashed: boolean) => new Set(view.lines.filter((line) => line.dashed === dashed).map(({ name }) => name)).size;
   const once = several && names(true) < 2 && names(false) < 2;
@@ -62,12 +70,11 @@ export function tooltip(view: XyView, canvas: Canvas): Option {
 }
 
 /**
- * Bands, curves and rings of the lines of a view, with labels at `sides`; `apart`: by how many pixels the names at their ends must move,
+ * Bands, curves and rings of the lines of a view, with labels at `sides`; `moved`: by how many pixels the names at their ends are,
  * `aside`: and the markers of points that lie on others.
  */
-export function drawn(view: XyView, canvas: Canvas, sides: Map<Dot, Side>, apart = new Map<Dot[], number>(), aside = new Map<Dot, number>()): Option[] {
-  const names = endNames(view);
-  const series = looked(view, canvas).flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, sides, names.get(line.points) ?? "", apart.get(line.points) ?? 0, aside), ring(view, line, canvas, sides)]);
+export function drawn(view: XyView, canvas: Canvas, sides: Map<Dot, Side>, names = endNames(view, canvas), moved = new Map<Dot[], number>(), aside = new Map<Dot, number>()): Option[] {
+  const series = looked(view, canvas).flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, sides, names.get(line.points) ?? "", moved.get(line.points) ?? 0, aside), ring(view, line, canvas, sides)]);
   return series.filter((one) => one !== undefined);
 }
 
@@ -76,11 +83,8 @@ export function xy(view: XyView, canvas: Canvas): Option {
   const { xs, ys } = ranges(view);
   const xAxis = axisOption(view.x, { theme, side: "x", values: xs, length: width });
   const yAxis = axisOption(view.y, { theme, side: "y", values: ys, length: height });
-  const right = view.lines.some(({ name }) => name !== "") ? 66 : 22;
+  const { names, right, moved, ends } = endings(view, xAxis, yAxis, canvas);
   const aside = asides(view, xAxis, yAxis, { width: width - right - 60, height: height - ABOVE - BELOW });
-  const apart = spread(view, yAxis, height);
-  const names = endNames(view);
-  const ends = new Map(view.lines.map(({ points, plain }) => [points, { text: names.get(points) ?? "", moved: ended(apart.get(points) ?? 0, plain) }]));
   const { sides, levels } = labelled(view, xAxis, yAxis, right, canvas, aside, ends);
   const rules = view.rules.map((rule) => level(view, rule, levels.get(rule), canvas));
   return {
@@ -89,12 +93,31 @@ export function xy(view: XyView, canvas: Canvas): Option {
     grid: { left: 8, right, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis,
     yAxis,
-    series: [...drawn(view, canvas, sides, apart, aside), ...rules],
+    series: [...drawn(view, canvas, sides, names, moved, aside), ...rules, upright(view, canvas)],
   };
+}
+
+interface Named {
+  names: Map<Dot[], string>;
+  right: number;
+  moved: Map<Dot[], number>;
+  ends: Map<Dot[], EndName>;
+}
+
+/** What stands at the ends of lines, by how much it is moved, and the room right of the plot; names of runs only where no line runs through them. */
+function endings(view: XyView, xAxis: Option, yAxis: Option, canvas: Canvas, names = endNames(view, canvas)): Named {
+  const own = view.lines.some(({ name }) => name !== "");
+  const widest = Math.max(0, ...[...names.values()].map((name) => (name === "" ? 0 : textWidth(name, 12, canvas.theme.font) + MARKED)));
+  const right = own ? 66 : Math.max(22, widest);
+  const moved = spread(view, yAxis, names, canvas.height);
+  const ends = new Map(view.lines.map(({ points, plain }) => [points, { text: names.get(points) ?? "", moved: ended(moved.get(points) ?? 0, plain) }]));
+  const found = { names, right, moved, ends };
+  return own || widest === 0 || apart(view, xAxis, yAxis, right, canvas, ends) ? found : endings(view, xAxis, yAxis, canvas, new Map());
 }
 
 function data(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>, aside = new Map<Dot, number>()): Datum[] {
   const colour = colourOf(line.look, canvas.theme);
+  const hollow = { itemStyle: { color: canvas.theme.paper, borderColor: colour, borderWidth: 1.5 } };
   const crossed = { symbol: CROSS, symbolSize: 9, itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2 } };
   return line.points.map((point) => ({
     value: [place(view.x, point.x), place(view.y, point.y)],
@@ -102,35 +125,30 @@ function data(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>,
     line,
     label: { show: sides.has(point), position: sides.get(point) ?? "top" },
     ...(aside.has(point) ? { symbolOffset: [aside.get(point), 0] } : {}),
+    ...(point.unproven ? hollow : {}),
     ...(point.host ? crossed : {}),
     ...(point.quiet ? { symbol: "none" } : {}),
   }));
 }
 
-/** Room that a name takes at the end of its line, in pixels. */
-const NAME = 13;
 const [ABOVE, BELOW] = [34, 40];
+/** Pixels beside a name at the end of a line: the dot in the line's colour, and what is between. */
+const MARKED = 30;
 
 /** By how many pixels names at the ends of lines must move so that none stands on another; of two lines of which one is faint none does. */
-function spread(view: XyView, yAxis: Option, height: number): Map<Dot[], number> {
+function spread(view: XyView, yAxis: Option, names: Map<Dot[], string>, height: number): Map<Dot[], number> {
   const [min, max] = [Number(yAxis["min"] ?? 0), Number(yAxis["max"] ?? Number.NaN)];
-  const names = endNames(view);
   const ends = view.lines.flatMap((line) => {
     const last = line.points[line.points.length - 1];
-    return names.get(line.points) === "" || last === undefined ? [] : [{ line, at: (1 - (place(view.y, last.y) - min) / (max - min)) * (height - ABOVE - BELOW) }];
+    return (names.get(line.points) ?? "") === "" || last === undefined ? [] : [{ line, at: (1 - (place(view.y, last.y) - min) / (max - min)) * (height - ABOVE - BELOW) }];
   });
   const alternate = ends.length < 3 && view.lines.some(({ faint }) => faint);
   if (ends.length < 2 || alternate || ends.some(({ at }) => !Number.isFinite(at))) return new Map();
-  const down = [...ends].sort((one, other) => one.at - other.at);
-  const placed: number[] = [];
-  for (const { at } of down) placed.push(Math.max(at, (placed[placed.length - 1] ?? -Infinity) + NAME));
-  // What was pushed beyond the plot goes back up, and takes the others along.
-  for (let index = down.length - 1, floor = height - ABOVE - BELOW; index >= 0; index--) {
-    const at = Math.min(placed[index] ?? 0, floor);
-    placed[index] = at;
-    floor = at - NAME;
-  }
-  return new Map(down.map(({ line, at }, index) => [line.points, (placed[index] ?? at) - at]));
+  const placed = spreadOut(
+    ends.map(({ at }) => at),
+    height - ABOVE - BELOW,
+  );
+  return new Map(ends.map(({ line, at }, index) => [line.points, (placed[index] ?? at) - at]));
 }
 
 /** How far down the name at the end of a line stands: away from the line that it is compared with, as the two often end in one place. */
@@ -141,7 +159,8 @@ function ended(moved: number, plain: boolean | undefined): number {
 function curve(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>, name: string, moved: number, aside: Map<Dot, number>): Option {
   const run = line.look;
   const { text } = canvas.theme;
-  const stroked = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 };
+  const thin = line.unproven || (line.points.length > 0 && line.points.every(({ unproven }) => unproven));
+  const stroked = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1, ...(thin ? { width: 1 } : {}) };
   // Lines that end in one place have their names beside each other: which is whose, their colour says.
   const mark = line.coloured && name !== "" ? { formatter: `{mark|●}${name}`, rich: { mark: { color: line.plain ? text : colourOf(run, canvas.theme), fontSize: 9, padding: [0, 4, 0, 0] } } } : {};
   return {
@@ -151,7 +170,7 @@ function curve(view: XyView, line: Looked, canvas: Canvas, sides: Map<Dot, Side>
     symbolSize: 7,
     showAllSymbol: true,
     lineStyle: line.plain ? { ...stroked, color: text } : stroked,
-    endLabel: { ...named(name, canvas.theme), ...mark, verticalAlign: line.faint ? "top" : "bottom", offset: [0, ended(moved, line.plain)] },
+    endLabel: { ...named(name, canvas.theme), ...mark, ...(line.coloured ? plate(canvas.theme) : {}), verticalAlign: line.faint ? "top" : "bottom", offset: [0, ended(moved, line.plain)] },
     emphasis: { disabled: true },
     label: {
       distance: 7,
@@ -220,11 +239,19 @@ function level(view: XyView, rule: Rule, along: Along | undefined, canvas: Canva
     markLine: {
       silent: true,
       symbol: "none",
+      z: 2,
       data: [{ yAxis: place(view.y, rule.y) }],
       lineStyle: { color: colour, width: 1, type: [2, 2] },
       label: { show: rule.text !== "", ...along, formatter: rule.text, color: canvas.theme.muted, fontSize: 12 },
     },
   };
+}
+
+/** Lines up through the plot, with their words over it. */
+function upright(view: XyView, { theme }: Canvas): Option {
+  const data = view.uprights.map(({ x, text }) => ({ name: text, xAxis: place(view.x, x) }));
+  const label = { position: "end", formatter: "{b}", color: theme.muted, fontSize: 11 };
+  return { type: "line", data: [], silent: true, markLine: { silent: true, symbol: "none", data, lineStyle: { color: theme.muted, width: 1, type: "solid" }, label } };
 }
 
 function told(view: XyView, { point, line }: Datum, canvas: Canvas): string {

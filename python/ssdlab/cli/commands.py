@@ -51,6 +51,7 @@ COMMANDS: dict[str, Command] = {
     "note": Command("ssdlab.cli.tag:note", "add a dated note to a run"),
     "report": Command("ssdlab.cli.report:report", "write the report page of one or more runs"),
     "figures": Command("ssdlab.cli.pictures:figures", "the charts of runs as PNG, SVG or PDF files"),
+    "theme": Command("ssdlab.cli.theme:theme", "the default house style of pages and pictures, as TOML"),
     "export": Command("ssdlab.cli.export:export", "the numbers of runs as a workbook, CSV or Parquet"),
     "sim list": Command("ssdlab.cli.sim:list_profiles", "the profiles of simulated drives"),
     "sim show": Command("ssdlab.cli.sim:show", "a profile, each figure with its source"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
-from ssdlab.cli.fitting import print_facts, print_parted, print_text
+from ssdlab.cli.fitting import plain_drive, print_facts, print_parted, print_text
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import one_line, paint, print_json, print_line, say
@@ -18,6 +18,7 @@ from ssdlab.cli.showing_figures import nested
 from ssdlab.model.errors import UsageError
 from ssdlab.model.printable import in_markdown
 from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
+from ssdlab.results.kin import measured_with, more_spare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,6 +103,7 @@ def _as_json(found: Comparison) -> dict[str, object]:
                 "drives": side.drives,
                 "serials": side.serials,
                 "firmwares": side.firmwares,
+                "software": side.software,
             }
             for name, side in sides.items()
         },
@@ -216,10 +218,19 @@ def _remarks(found: Comparison) -> list[str]:
     return [
         *([_SIGNIFICANT] if any(each.significant for each in found.figures) else ()),
         *_not_compared(found, "unlike", "not compared, the runs are unlike: "),
+        *_apart(found),
         *_on_both(found),
         *_not_compared(found, "unfit", "not compared: "),
         *_too_few(found),
     ]
+
+
+def _apart(found: Comparison) -> list[str]:
+    """Return which drives have more spare area, and by what unlike software the sides were measured."""
+    sides = (("base", found.base), ("new", found.new))
+    spares = [(plain_drive(name), spare) for _, side in sides for name, spare in side.entries.items()]
+    software = [(name, each) for name, side in sides for each in side.software]
+    return [each for each in (more_spare(spares), measured_with(software)) if each]
 
 
 def _not_compared(found: Comparison, reason: Literal["unlike", "unfit"], words: str) -> list[str]:

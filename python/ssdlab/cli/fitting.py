@@ -89,9 +89,10 @@ def short_drive(name: str) -> str:
 
 
 def plain_drive(name: str) -> str:
-    """Return what a drive is called: a simulated one by its profile."""
+    """Return what a drive is called: a simulated one by its profile, and by what makes it a variant."""
     profile = name.removeprefix("simulated ")
-    return name if profile == name else profile.partition(",")[0]
+    parts = (part for part in profile.split(", ") if not part.endswith(" of its size"))
+    return name if profile == name else ", ".join(parts)
 
 
 def by_columns(rows: Sequence[Sequence[str]], titles: Sequence[str], width: int) -> list[list[int]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.completers import MethodName
 from ssdlab.cli.output import print_json, print_line, print_table, warn
 from ssdlab.model.errors import UsageError
+from ssdlab.model.units import and_listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,15 +153,23 @@ def _tell_suite(suite: Suite, *, json: bool) -> None:
     for part in suite.parts:
         if part.inferred:
             print_line(inferred_of(part))
-    again = suite.parts_of(subject=True)[len(suite.parts) :]
+    again = [(entry, part) for entry in suite.entries for part in suite.again((entry,))]
     if again:
         print_line()
-        print_line("Done again on the first drive, in its variants:")
-        print_table([(f"  {part.label}", _words(part.variant)) for part in again])
+        print_line("Done again in variants, of the first drive or those named:")
+        print_table(
+            [(f"  {part.label}", _words(part.variant), _drives(entry.drives)) for entry, part in again]
+        )
 
 
 def _words(values: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
+def _drives(drives: tuple[str | int, ...]) -> str:
+    from ssdlab.lab.suites.suite import EVERY_DRIVE
+
+    return "all drives" if EVERY_DRIVE in drives else f"drive {and_listed(list(map(str, drives)))}"
 
 
 def _suite_json(suite: Suite) -> dict[str, Any]:
@@ -176,12 +185,18 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
         }
         for part in suite.parts
     ]
-    again = suite.parts_of(subject=True)[len(suite.parts) :]
+    again = [(entry, part) for entry in suite.entries for part in suite.again((entry,))]
     return {
         **info.model_dump(mode="json"),
         "parts": parts,
         "variant_parts": [
-            {"part": part.label, "like": part.like, "variant": dict(part.variant)} for part in again
+            {
+                "part": part.label,
+                "like": part.like,
+                "variant": dict(part.variant),
+                "drives": list(entry.drives),
+            }
+            for entry, part in again
         ],
         "span_bytes": suite.span_bytes,
         "quick_span_bytes": suite.quick_span_bytes,

@@ -128,7 +128,10 @@ def order(
 ) -> Order:
     """Return what is to be run, checked as far as it can be without the drive."""
     from ssdlab.lab.found import find_method
+    from ssdlab.runs.conditions.variant import parted, with_own
 
+    drive, asked = parted(drive)
+    options["variant"] = with_own(options.get("variant"), asked, drive)
     method, own = find_method(name), settings(words)
     _check_preparation(method, own)
     return ordered_with(method, method.params.build(own, quick=quick), drive, quick=quick, **options)

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
 from ssdlab.cli.output import print_json, print_line
+from ssdlab.cli.theme import themed
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text
 
@@ -20,9 +21,10 @@ def figures(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     chart: Annotated[tuple[str, ...], Parameter(metavar="NAME", negative=())] = (),
     format: Literal["png", "svg", "pdf"] = "png",
-    size: Annotated[str, Parameter(metavar="WxH")] = "1200x675",
+    size: Annotated[str | None, Parameter(metavar="WxH")] = None,
     every_view: bool = False,
     name: Annotated[tuple[str, ...], Parameter(metavar="ID=TEXT", negative=())] = (),
+    theme: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     library: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -42,11 +44,14 @@ def figures(
     format
         png, svg (the same bytes for the same runs) or pdf.
     size
-        Width and height in pixels; a chart that would not be legible becomes higher.
+        Width and height in pixels, by default the theme's, or 1200x675; a chart that would not be legible
+        becomes higher.
     every_view
         Write every view that the page has a button for, not only the first.
     name
         What a drive is called, by its identifier as the page has it. May be given several times.
+    theme
+        House style, a TOML, as `report` takes it.
     library
         Folder of runs in which ids are looked up; by default ssdlab/runs in the XDG data folder.
     json
@@ -60,7 +65,8 @@ def figures(
 
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab figures RUN -o pictures")
-    pixels = gallery.parse_size(size)
+    pixels = None if size is None else gallery.parse_size(size)
+    look = themed(theme)
     folders = [find_run(text, library or default_library()) for text in runs]
     with doubting(folders):
         found = [source.read(folder) for folder in folders]
@@ -73,6 +79,7 @@ def figures(
             size=pixels,
             every_view=every_view,
             drive_names=names_of(name),
+            theme=look,
         ):
             kept.append(one)
             if not json:

@@ -24,6 +24,7 @@ from ssdlab.cli.ordering import (
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, warn
 from ssdlab.cli.plan_lines import (
     PLAN_SCHEMA,
+    cannot_show_text,
     endurance_text,
     known_by_text,
     lines_of,
@@ -163,7 +164,8 @@ def plan(
     drives
         Block devices such as /dev/nvme0n1, a file (with --size when it would have to be made), or simulated
         drives: sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`); or identifiers of drives
-        in the library, of which what is missing is planned.
+        in the library, of which what is missing is planned. A variant of one drive alone stands behind its
+        name: /dev/nvme1n1,spare=25%.
     probe
         Measure the drive first, for 30 s at most: reads only, unless --destroy says that its data may be
         lost. Of a method, not of a suite.
@@ -246,6 +248,7 @@ def print_plan(planned: Plan) -> None:
             ("known by", known_by_text(planned.planning.pace.sources)),
             ("writes", writes_text(planned.bytes_written) or "nothing"),
             ("steady state", steady_text(planned)),
+            ("cannot show", cannot_show_text(planned)),
             ("endurance", endurance_text(planned)),
         ]
     )
@@ -280,6 +283,7 @@ def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
         "real_seconds": [planned.real_seconds.lower, planned.real_seconds.upper],
         "known_by": list(planned.planning.pace.sources),
         "bytes_written": written,
+        "cannot_show": list(planned.cannot_show),
         "endurance_bytes": rated,
         "endurance_share": None if rated is None else [bound / rated for bound in written],
         "objection": None if planned.objection is None else planned.objection.as_dict(),

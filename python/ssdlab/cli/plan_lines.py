@@ -8,11 +8,13 @@ from itertools import groupby, pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.leftovers import left_set
-from ssdlab.cli.output import print_fields, print_line, print_table
+from ssdlab.cli.output import print_fields, print_line, print_table, say
 from ssdlab.cli.progress import bytes_text, range_text
 from ssdlab.lab.verbs.drive_state import Stretch
 from ssdlab.lab.verbs.verb import NOTHING, Bounds
 from ssdlab.model import units
+from ssdlab.model.units import and_listed
+from ssdlab.results.qualifiers import UNKNOWN, kind_of
 from ssdlab.results.store import short_id
 from ssdlab.runs.plan import Plan
 
@@ -54,6 +56,26 @@ def steady_text(planned: Plan | SuitePlan) -> str:
     if not longest:
         return ""
     return f"up to {units.span_text(longest)} of the time is writing to it, and ends once a drive gets there"
+
+
+def cannot_show_text(planned: Plan | SuitePlan) -> str:
+    """Return which figures will not be known to be of steady state, and why; empty: any may be.
+
+    Of a suite it says in which parts.
+    """
+    parts: dict[str, list[str]] = {}
+    plans = [("", planned)] if isinstance(planned, Plan) else planned.by_part
+    for part, plan in plans:
+        for why in plan.cannot_show:
+            parts.setdefault(why, []).append(part)
+    of = (f" of {and_listed(names)}" if any(names) else "" for names in parts.values())
+    return "; ".join(f"steady state{names}: {why}" for names, why in zip(of, parts, strict=True))
+
+
+def say_what_cannot_be_shown(planned: Plan | SuitePlan) -> None:
+    """Say it before a run, as `cannot_show_text` has it; nothing where any figure may be shown."""
+    if text := cannot_show_text(planned):
+        say(f"this run cannot show {text}; its figures are marked {kind_of(UNKNOWN).label}")
 
 
 def known_by_text(sources: Sequence[str]) -> str:
@@ -206,6 +228,7 @@ def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
             ("known by", known_by_text(planned.known_by)),
             ("writes", writes_text(planned.bytes_written) or "nothing"),
             ("steady state", steady_text(planned)),
+            ("cannot show", cannot_show_text(planned)),
             ("endurance", endurance_text(planned)),
         ]
     )
@@ -278,4 +301,5 @@ def _part_as_json(each: PlannedChild) -> dict[str, object]:
         "seconds": None if plan is None else [plan.seconds.lower, plan.seconds.upper],
         "real_seconds": None if plan is None else [plan.real_seconds.lower, plan.real_seconds.upper],
         "bytes_written": None if plan is None else [plan.bytes_written.lower, plan.bytes_written.upper],
+        "cannot_show": [] if plan is None else list(plan.cannot_show),
     }

@@ -6,20 +6,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.cli.fitting import fitted, line_width, print_text, short_drive
+from ssdlab.cli.fitting import fitted, line_width, plain_drive, print_text, short_drive
 from ssdlab.cli.flags import Count, RunText
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import one_line, print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
-from ssdlab.model.units import counted, ends_text, figure_text, fixed_share_text
-from ssdlab.results.kin import span_text
+from ssdlab.model.units import counted, ends_text, figure_text
+from ssdlab.results.kin import measured_with, more_spare, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.library.index import Columns
-    from ssdlab.library.ranking import LeftOut, Ranking
+    from ssdlab.library.ranking import LeftOut, Ranked, Ranking
 
 SCHEMA = "ssdlab.rank/1"
 SHOWN = 40
@@ -42,9 +42,10 @@ def rank(
     """Rank drives by a headline figure, best first; a drive's is the median of its runs.
 
     Only runs that are alike are ranked together: of one method and version, with the same parameters, engine,
-    kind of drive, scale, spare, part of the drive used, variant and departures, all quick or none. Latencies
-    of a depth sweep are ranked only at one depth, and no figure that is marked as unfit for it, such as
-    throttled. The others that have it are left out, and it is said why.
+    kind of drive, scale, part of the drive used and departures, all quick or none. A variant of a drive is an
+    entry of its own; more spare area is remarked, and so is other software. Latencies of a depth sweep are
+    ranked only at one depth, and no figure that is marked as unfit for it, such as throttled. The others that
+    have it are left out, and it is said why.
 
     Parameters
     ----------
@@ -111,22 +112,26 @@ def _print(found: Ranking) -> None:
     print_text(_common(like), "dim", "  ")
     letters = Letters(code for line in found.lines for code in line.marks)
     rows = []
+    varied = any(", " in plain_drive(line.drive_name) for line in found.lines)  # told at the end of a name
     for line in found.lines:
         value, low, high = (figure_text(each, found.unit) for each in (line.value, line.min, line.max))
         spread = "" if line.runs == 1 else ends_text(low, high)
-        drive, known = one_line(short_drive(line.drive_name)), one_line(line.drive_id)
+        drive = one_line((plain_drive if varied else short_drive)(line.drive_name))
+        known = one_line(line.drive_id)
         rows.append(
             (str(line.place), drive, known, value, str(line.runs), spread, letters.of(line.marks, line.runs))
         )
-    shortened = ("drive", "identifier")
-    titles = _TITLES if any(line.marks for line in found.lines) else _TITLES[:-1]
-    print_table(
-        *fitted([row[: len(titles)] for row in rows], titles, line_width(), shortened=shortened),
-        right=(0, 3, 4),
-    )
+    titles: tuple[str, ...] = _TITLES if any(line.marks for line in found.lines) else _TITLES[:-1]
+    table: list[tuple[str, ...]] = [row[: len(titles)] for row in rows]
+    for shortened in (("identifier",), ("drive",)) if varied else (("drive", "identifier"),):
+        table, titles = fitted(table, titles, line_width(), shortened=shortened)
+    print_table(table, titles, right=(0, 3, 4))
     if found.drives > len(found.lines):
         say(f"the best {len(found.lines)} of {found.drives} drives; more with --limit")
     letters.print()
+    for remark in (_more_spare(found.lines), _software(found.lines)):
+        if remark:
+            print_text(one_line(remark), indent="  ")
     print_left_out(found.left_out, found.left_out_runs)
 
 
@@ -155,13 +160,29 @@ def print_left_out(groups: Sequence[LeftOut], runs: int) -> None:
         print_line(f"left out: {counted(rest, 'run')} more, each unlike these in some way")
 
 
+def _more_spare(lines: Sequence[Ranked]) -> str:
+    return more_spare((name, line.spare) for name, line in _named(lines))
+
+
+def _software(lines: Sequence[Ranked]) -> str:
+    return measured_with((name, software) for name, line in _named(lines) for software in line.software)
+
+
+def _named(lines: Sequence[Ranked]) -> list[tuple[str, Ranked]]:
+    """Return lines by what they are called, with the identifiers of drives that have one name."""
+    names = [plain_drive(line.drive_name) for line in lines]
+    return [
+        (name if names.count(name) == 1 else f"{name} ({line.drive_id})", line)
+        for name, line in zip(names, lines, strict=True)
+    ]
+
+
 def _common(like: Columns) -> str:
     """Return what the ranked runs have in common."""
     words = [f"{like['method']} version {like['version']}", f"engine {like['engine']}"]
     words += ["quick"] if like["quick"] else []
     words += [] if like["scale"] == 1 else [f"scale {like['scale']}"]
-    words += [] if like["spare"] is None else [f"spare {fixed_share_text(like['spare'])}"]
     words += [] if like["span"] is None else [f"over {span_text(like['span'])}"]
-    words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures", "meter") if like[name]]
+    words += [f"{name} {like[name]}" for name in ("settings", "departures", "meter") if like[name]]
     words += [f"taken at {like['load']}"] if like["load"] else []
     return ", ".join(words)

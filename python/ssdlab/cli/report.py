@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
 from ssdlab.cli.output import print_json, print_line
+from ssdlab.cli.theme import themed
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text, counted
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ssdlab.report.edition import Edition
     from ssdlab.report.sections.claims import Judged
     from ssdlab.report.source import Reported
+    from ssdlab.report.theme import Theme
 
 SCHEMA = "ssdlab.report/1"
 OVERVIEW_SCHEMA = "ssdlab.overview/1"
@@ -30,6 +33,7 @@ def report(
     text: Annotated[tuple[str, ...], Parameter(metavar="PART=FILE", negative=())] = (),
     declaration: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     claims: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    theme: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     pdf: bool = False,
     full: bool = False,
     overview: bool = False,
@@ -58,11 +62,13 @@ def report(
     claims
         A file of your own sentences, with figure and bound: marked true, false or not measured, here and
         on the page. The exit status is 1 if one is false.
+    theme
+        House style, a TOML: fonts, logo, colours, sizes. `ssdlab theme` prints one to begin with.
     pdf
-        Print it instead: a PDF of what stands open, each chart in every view. Needs Chromium and the extra
+        Print it instead: a PDF of what stands open, each chart in one unit. Needs Chromium and the extra
         `figures`.
     full
-        Open every chart; in a PDF also tables, headers and how each run was measured.
+        Open every chart; in a PDF also every view, tables, headers and how each run was measured.
     overview
         Of many drives: a page of their headline figures, and beside it a folder with a page for each drive.
     library
@@ -83,7 +89,7 @@ def report(
     from ssdlab.results.store import find_run
     from ssdlab.results.verifying import doubting
 
-    edition = _edition(title, name, text, declaration, claims, full=full)
+    edition = replace(_edition(title, name, text, declaration, claims, full=full), theme=themed(theme))
     if pdf and overview:
         raise UsageError(
             "an overview is a page that leads to others, and no PDF", "leave out --pdf or --overview"
@@ -101,7 +107,7 @@ def report(
     place(output).close()  # before anything is read
     folders = [find_run(one, library or default_library()) for one in runs]
     if overview:
-        _overview(folders, output, json)
+        _overview(folders, output, edition.theme, json)
         return 0
     with doubting(folders):
         found = [source.read(folder) for folder in folders]
@@ -171,14 +177,14 @@ def _check_name(output: Path, *, pdf: bool) -> None:
         raise UsageError(f"what is written is {is_one}, and {output} is the name of another thing", advice)
 
 
-def _overview(folders: list[Path], output: Path, json: bool) -> None:
+def _overview(folders: list[Path], output: Path, theme: Theme | None, json: bool) -> None:
     """Write an overview and the pages of its drives."""
     from ssdlab.report.overview import write_overview
     from ssdlab.results.verifying import doubting
 
     pages = []
     with doubting(folders):
-        for one in write_overview(folders, output):
+        for one in write_overview(folders, output, theme):
             pages.append({"path": str(one.path.absolute()), "bytes": one.size_bytes, "runs": one.runs})
             if not json:
                 print_line(f"{one.path}: {capacity_text(one.size_bytes)}, {counted(one.runs, 'run')}")

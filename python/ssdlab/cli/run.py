@@ -55,15 +55,18 @@ def run(
     drives
         Block devices such as /dev/nvme0n1, a file (with --size when it must be made), or simulated drives:
         sim:NAME, or made smaller sim:NAME,scale=64 (see `ssdlab sim list`). An identifier of a drive in
-        the library stands for its runs: only what is missing of it is run, if it is attached.
+        the library stands for its runs: only what is missing of it is run, if it is attached. A variant
+        of one drive alone stands behind its name: /dev/nvme1n1,spare=25%.
     require_steady
         Exit with status 1 where steady state was asked for and not shown; by default that is a result.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
+    from ssdlab.cli.plan_lines import say_what_cannot_be_shown
     from ssdlab.cli.suites import SuiteProgress, in_library, one_consent, one_drive, suite_order
+    from ssdlab.runs.order import plan_order
     from ssdlab.runs.session import start
-    from ssdlab.runs.suites.session import start_suite
+    from ssdlab.runs.suites.session import plan_suite, start_suite
 
     consents = options.pop("destroy", ())
     asked = chosen(OrderOptions, options)
@@ -91,6 +94,8 @@ def run(
         if asked.dry_run:
             dry_run_of_suite(several, json=json)
             return 0
+        if several.quick:
+            say_what_cannot_be_shown(plan_suite(several, library))
         with SuiteProgress() as shown:
             folder = start_suite(several, library, shown)
         return print_run(folder, json=json, require_steady=require_steady)
@@ -100,6 +105,8 @@ def run(
         return 0
     if beside is not None:
         return run_beside(beside, ordered, repeat, library, fail_if, json=json)
+    if quick:
+        say_what_cannot_be_shown(plan_order(ordered, library))
     with RunProgress() as progress:
         folder = start(ordered, library, [progress])
     return print_run(folder, json=json, require_steady=require_steady)
@@ -118,14 +125,18 @@ def _run_several(
 ) -> int:
     """Run a suite on several drives, or on one of which parts stand in the library."""
     from ssdlab.cli.plan import show_several_effects
+    from ssdlab.cli.plan_lines import say_what_cannot_be_shown
     from ssdlab.cli.suites import SuiteProgress, orders
-    from ssdlab.runs.suites.session import start_suite
+    from ssdlab.runs.suites.session import plan_suite, start_suite
     from ssdlab.runs.suites.several import start_several
 
     made = orders(name, drives, words, library, **options)
     if dry_run:
         show_several_effects(made, library, json=json)
         return 0
+    for each in made:
+        if each.quick and each.known is None:
+            say_what_cannot_be_shown(plan_suite(each, library))
     with SuiteProgress() as shown:
         if len(made) == 1:
             folder = start_suite(made[0], library, shown)

@@ -32,7 +32,9 @@ def runs(
     method: Word = None,
     since: Moment = None,
     tag: Word = None,
-    status: Literal["running", "interrupted", "not begun", "tables not written", "finished", "failed"]
+    status: Literal[
+        "running", "interrupted", "not begun", "tables not written", "finished", "failed", "replaced"
+    ]
     | None = None,
     limit: Count | None = None,
     parts: Annotated[bool, Parameter(negative=())] = False,

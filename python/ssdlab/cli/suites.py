@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.cli.fitting import plain_drive
 from ssdlab.cli.ordering import order, settings
@@ -16,6 +16,7 @@ from ssdlab.cli.suite_progress import Place, live_lines
 from ssdlab.model import units
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError, of_drive, unknown
+from ssdlab.model.units import and_listed
 
 if TYPE_CHECKING:
     from ssdlab.cli.progress import Display
@@ -48,9 +49,12 @@ def suite_order(
     from ssdlab.lab.found import find_method
     from ssdlab.lab.suites import find_suite
     from ssdlab.lab.suites.suite import titled
+    from ssdlab.runs.conditions.variant import parted, with_own
     from ssdlab.runs.suites.ordering import SuiteOrder, check_repeat, repeated, suite_params
 
     check_repeat(repeat)
+    drive, own = parted(drive)
+    options["variant"] = with_own(options.get("variant"), own, drive)
     suite = find_suite(name)
     given = settings(words)
     if suite is not None:
@@ -79,7 +83,7 @@ def parts_named(suite: Suite, given: Sequence[str]) -> frozenset[str]:
     UsageError
         The suite has no such part, or none is named.
     """
-    known = [part.label for part in suite.parts_of(subject=True)]
+    known = [part.label for part in suite.all_parts]
     names = [name.strip() for word in given for name in word.split(",")]
     for name in names:
         if name not in known:
@@ -151,9 +155,10 @@ def in_library(drive: str, library: Path, size: object) -> DriveInfo | None:
     """
     if drive.startswith((SIMULATED_PREFIX, "/", ".", "~")) or size is not None or Path(drive).exists():
         return None
+    from ssdlab.runs.conditions.variant import parted
     from ssdlab.runs.suites.standing import drive_in_library
 
-    return drive_in_library(library, drive)
+    return drive_in_library(library, parted(drive)[0])
 
 
 def orders(
@@ -175,35 +180,56 @@ def orders(
         A value does not fit, or consent names none of the drives.
     """
     from ssdlab.lab.suites.suite import titled
+    from ssdlab.runs.conditions.variant import parted, with_own
 
-    consents = _consents(drives, destroy)
+    names, asked = zip(*map(parted, drives), strict=True)
+    consents = _consents(names, destroy)
     found = []
-    for number, drive in enumerate(drives):
-        own = {**options, "destroy": consents.get(drive)}
+    for number, (drive, apart) in enumerate(zip(names, asked, strict=True), start=1):
+        variant = with_own(options.get("variant"), apart, drive)
+        own = {**options, "destroy": consents.get(drive), "variant": variant}
         known = in_library(drive, library, options.get("size_bytes"))
         text = drive if known is None else known.text
         attached = None if known is None else _attached(known)
         if attached is not None:
             text = attached
-        with of_drive(drive, drives):
+        with of_drive(drive, names):
             made = suite_order(name, text, words, quick=quick, repeat=repeat, as_suite=True, **own)
             assert made is not None  # `as_suite`
-            made = replace(made, subject=number == 0)
+            called = frozenset({drive} if known is None else {drive, known.id})
+            made = replace(made, position=number, called=called)
             found.append(made if known is None else _standing(made, known, library, attached is not None))
+    for entry in found[0].suite.entries:
+        if not any(entry.is_of(made.position, made.names) for made in found):
+            say(
+                f"variant {entry.name} is of none of these drives: {and_listed(list(map(str, entry.drives)))}"
+            )
     texts = [made.like.drive for made in found]
     return [replace(made, suite=titled(made.suite, texts)) for made in found]
 
 
 def _standing(order: SuiteOrder, known: DriveInfo, library: Path, attached: bool) -> SuiteOrder:
     """Return an order with what stands in the library of its drive, and say what is missing."""
-    from ssdlab.runs.suites.standing import standing_parts
+    from ssdlab.runs.suites.standing import more_points, standing_parts
 
     standing = standing_parts(
-        library, known, order.suite, order.params, quick=order.like.quick, subject=order.subject
+        library,
+        known,
+        order.suite,
+        order.parts,
+        order.params,
+        quick=order.like.quick,
+        variant=order.like.variant,
     )
-    asked = [part.label for part in order.parts if order.asks_for(part)]
+    parts = {part.label: part for part in order.parts if order.asks_for(part)}
+    asked = list(parts)
     found = {label: run for label, run in standing.items() if label in asked}
     missing = [label for label in asked if label not in found]
+    for label, run in found.items():
+        for each in more_points(run.manifest, order.params_of(parts[label])) or ():
+            had = ", ".join(map(str, cast("Any", run.manifest.params[each.name])))
+            unlike = "; figures chosen among them, or of all, are not ranked beside the others'"
+            say(f"{known.name}: {label} stands with more {each.name}: {had}{unlike * (each.points == 'all')}")
     if missing:
         what = "is run now" if attached else "is left out: the drive is not attached"
         stand = f"{len(found)} of {len(asked)} parts stand in the library"
@@ -241,6 +267,7 @@ def _consents(drives: Sequence[str], given: Sequence[str]) -> Mapping[str, str]:
     """
     if not given:
         return {}
+    drives = list(dict.fromkeys(drives))
     if len(drives) == len(given) == 1:
         return {drives[0]: given[0]}
     from ssdlab.drives import look

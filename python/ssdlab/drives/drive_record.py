@@ -17,17 +17,13 @@ from __future__ import annotations
 import os
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from pydantic import Field
 
 from ssdlab.host.documents import read_toml, with_name
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes, Frozen
-
-if TYPE_CHECKING:
-    pass
-
 
 _DAYS_PER_YEAR = 365
 
@@ -49,6 +45,13 @@ class DriveRecord(Frozen):
         default=None, ge=0, description="bytes of its cache of one bit a cell; 0 for none"
     )
     form_factor: str | None = Field(default=None, description="form factor")
+    drive_class: Literal["enterprise", "client"] | None = Field(
+        default=None, description="what it is sold for: enterprise or client"
+    )
+    link: str | None = Field(default=None, description="its link: PCIe 3.0 x4, SATA 6 Gbit/s")
+    power_loss_protection: bool | None = Field(
+        default=None, description="whether capacitors keep what it has acknowledged when power fails"
+    )
     optional_features: str | None = Field(
         default=None, description="what it has beyond the standard: power states, queuing, encryption"
     )
@@ -64,6 +67,7 @@ class DriveRecord(Frozen):
     hold_up_capacitance_uf: float | None = Field(default=None, gt=0, description="hold-up capacitance, uF")
     hold_up_voltage_v: float | None = Field(default=None, gt=0, description="voltage of the capacitors, V")
     price: str | None = Field(default=None, description="price, with its currency")
+    price_on: date | None = Field(default=None, description="day that the price is of")
     source: str | None = Field(default=None, description="where the sample comes from")
     purchased: date | None = Field(default=None, description="date of purchase")
 

@@ -29,6 +29,7 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Frozen, Stored
 
 if TYPE_CHECKING:
+    from ssdlab.drives.drive_record import DriveRecord
     from ssdlab.host.identity import Identity
 
 TOLERANCE = 0.10
@@ -170,10 +171,23 @@ def _placed_in(place: str) -> Iterator[None]:
         raise UsageError(f"{place}: {error.what}", error.advice, **error.facts) from error
 
 
+class Fact(Frozen):
+    """What is known of a drive that no figure shows."""
+
+    value: str | float | bool = Field(description="as a drive record has it")
+    source: Literal["data-sheet", "review", "recalled", "assumed"] = Field(
+        description="where it comes from; review: a published article"
+    )
+    note: str | None = Field(None, description="more about it")
+
+
 class Ratings(Frozen):
     """What the manufacturer rates one drive for."""
 
     profile: str = Field(min_length=1, description="name of the profile they are of")
+    drive: dict[str, Fact] = Field(
+        {}, description="entries of a drive record, each with its source: class, link, endurance, price"
+    )
     rating: tuple[Rating, ...] = Field(min_length=1, description="each rating as a table [[rating]]")
 
     @classmethod
@@ -206,7 +220,16 @@ class Ratings(Frozen):
                 )
             seen.add(key)
         self._check_power()
+        if self.drive:
+            self.record()
         return self
+
+    def record(self) -> DriveRecord:
+        """Return the facts of the drive as a record; raises UsageError where that cannot have them."""
+        from ssdlab.drives.drive_record import DriveRecord
+
+        values = {name: each.value for name, each in self.drive.items()}
+        return DriveRecord.model_validate({"model": self.profile, **values})
 
     def _check_power(self) -> None:
         """Refuse a drive that would draw less at work than at rest, or more than it ever does."""
@@ -345,13 +368,17 @@ def _of_record(identity: Identity) -> tuple[Rated, ...]:
     )
 
 
-def _of_profile(identity: Identity) -> tuple[Rated, ...]:
+def ratings_of(profile: str) -> Ratings | None:
+    """Return what a profile's drive is rated for; None: no ratings of it come with ssdlab."""
     from ssdlab.drives.simulated.profiles import shipped_ratings
 
-    text = shipped_ratings().get(identity.name)
-    if text is None:
-        return ()
+    text = shipped_ratings().get(profile)
+    return None if text is None else Ratings.parse(text)
+
+
+def _of_profile(identity: Identity) -> tuple[Rated, ...]:
+    found = ratings_of(identity.name)
     return tuple(
         Rated(metric=each.metric, value=each.value, state=each.state, source=each.source)
-        for each in Ratings.parse(text).rating
+        for each in (() if found is None else found.rating)
     )

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BeforeValidator, Field, JsonValue
 
@@ -50,10 +50,18 @@ def param(
     *,
     unit: str = "",
     quick: Any = None,  # noqa: ANN401
+    points: Literal["each", "all"] | None = None,
     **bounds: Any,  # noqa: ANN401 - those of pydantic's Field
 ) -> Any:  # noqa: ANN401 - as Field itself
-    """Define one parameter: default, reason, unit, the value under `--quick` if it differs, bounds."""
-    extra: dict[str, JsonValue] = {"unit": unit, "quick": default if quick is None else quick}
+    """Define one parameter: default, reason, unit, the value under `--quick` if it differs, bounds.
+
+    `points`: it lists points, of which a run may have more than are wanted; see `ParameterInfo`.
+    """
+    extra: dict[str, JsonValue] = {
+        "unit": unit,
+        "quick": default if quick is None else quick,
+        "points": points,
+    }
     return Field(default, description=reason, json_schema_extra=extra, **bounds)
 
 
@@ -103,6 +111,7 @@ def _info(model: type[Params], name: str) -> ParameterInfo:
         reason=definition.description or "",
         default=_plain(definition.default),
         quick=_plain(extra["quick"]),
+        points=cast("Any", extra["points"]),
     )
 
 

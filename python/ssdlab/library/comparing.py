@@ -2,7 +2,8 @@
 
 A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. Of a review of
 several drives each drive is a set of its own. Figures are compared only where all of both sets are alike, as
-`results.kin` has it, and fit for that; the others are named with what differs, or with their qualifiers.
+`results.kin` has it, and fit for that; the others are named with what differs, or with their qualifiers. The
+two may be other entries, such as a drive with more spare area: that is the question then, and is remarked.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from ssdlab.analysis.places import LEVEL, level
 from ssdlab.library.index import Columns, Index, figure_among
 from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.units import counted
-from ssdlab.results.catalogue_row import FIGURE_COLUMNS, row_of
+from ssdlab.results.catalogue_row import FIGURE_COLUMNS, row_of, software_of
 from ssdlab.results.kin import (
     CHOSEN_UNIT,
     MARKS,
+    OF_AN_ENTRY,
     OF_RUNS,
     UNFIT,
     VARIES,
@@ -76,6 +78,13 @@ class Side:
     drives: tuple[str, ...]
     serials: tuple[str, ...] = ()
     firmwares: tuple[str, ...] = ()
+    software: tuple[str, ...] = ()
+    """What measured its runs, as `catalogue_row.software_of` has it."""
+
+    @property
+    def entries(self) -> dict[str, float | None]:
+        """Its drives, each with the share of spare area that was asked for."""
+        return {line[DRIVE]: line["spare"] for own in self.figures.values() for line in own}
 
     @property
     def words(self) -> str:
@@ -257,14 +266,14 @@ def side_of(text: str, library: Path) -> Side:
     runs, methods, drives = (
         tuple(dict.fromkeys(line[name] for line in lines)) for name in ("folder", "method", DRIVE)
     )
-    identities = [
-        read_manifest(library / run).drive.identity for run in runs if (library / run / MANIFEST).is_file()
-    ]
+    manifests = [read_manifest(library / run) for run in runs if (library / run / MANIFEST).is_file()]
+    identities = [each.drive.identity for each in manifests]
     serials, firmwares = (
         tuple(dict.fromkeys(str(each[name]) for each in identities if each.get(name)))
         for name in ("serial", "firmware")
     )
-    return Side(text, runs, figures, methods, drives, serials, firmwares)
+    software = tuple(dict.fromkeys(map(software_of, manifests)))
+    return Side(text, runs, figures, methods, drives, serials, firmwares, software)
 
 
 def _without_figures(text: str, lines: Sequence[Columns]) -> UsageError:
@@ -357,7 +366,7 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
     from ssdlab.analysis.shift import shift_of
 
     first = base[0]
-    unlike = set_apart([*base, *new], but=(UNFIT,))
+    unlike = _unlike(base, new)
     one, other = ([line["value"] for line in lines if _has_value(line)] for lines in (base, new))
     unfit = _unfit([*base, *new])
     alike = not unlike and not unfit and min(*one, *other) > 0
@@ -384,6 +393,14 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
         base_marks=_marks(base),
         new_marks=_marks(new),
     )
+
+
+def _unlike(base: list[Columns], new: list[Columns]) -> str:
+    """Say in what runs differ that are held against each other; each side may be an entry of its own."""
+    one_each = all(
+        len({tuple(line[name] for name in OF_AN_ENTRY) for line in side}) == 1 for side in (base, new)
+    )
+    return set_apart([*base, *new], but=(UNFIT, *(OF_AN_ENTRY if one_each else ())))
 
 
 def _differs(shift: Shift, base: Sequence[float], new: Sequence[float], varies: float) -> bool:

@@ -25,7 +25,7 @@ from ssdlab.results.catalogue_files import (
     table_of,
 )
 from ssdlab.results.catalogue_row import COLUMNS, FIGURE_COLUMNS
-from ssdlab.results.kin import MARKS, OF_FIGURES, OF_RUNS, UNFIT, VARIES
+from ssdlab.results.kin import ALIKE, MARKS, OF_AN_ENTRY, OF_FIGURES, OF_RUNS, UNFIT, VARIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,18 +33,19 @@ if TYPE_CHECKING:
 Columns = dict[str, Any]
 """A row by the names of its columns: what the catalogue or a query holds of a run or a figure."""
 RUN_COLUMNS = tuple(name for name in COLUMNS if name != "gone" and not name.startswith("figure_"))
-ALIKE = f"hash({', '.join((*OF_RUNS, *OF_FIGURES))})"
-"""SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance)."""
 _ALL_NAMED, _CLOSE_NAMED = 8, 3
 """So many names are listed whole where none is the one; of more, so many close ones are named."""
 _WORDS = ("label", "unit", "better")
-_NUMBERS = f"{ALIKE} AS kin, hash(drive_id) AS drive"
+_NUMBERS = f"hash({', '.join(ALIKE)}) AS kin, hash({', '.join(('drive_id', *OF_AN_ENTRY))}) AS drive"
+"""SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance),
+and one for the entry: the drive in its variant."""
 _STANDINGS = (
     "SELECT name, kin, drive, any_value(drive_id) AS drive_id, any_value(drive_name) AS drive_name, "
     "median(value) AS middle, count(*) AS runs, count(value) AS valued, min(value) AS low, "
     "max(value) AS high, "
     f"greatest(max({VARIES}), CASE WHEN count(value) > 1 THEN max(value) - min(value) END) AS {VARIES}, "
-    "max(created) AS newest, arg_max(folder, created) AS folder, "
+    "max(created) AS newest, arg_max(folder, created) AS folder, any_value(spare) AS spare, "
+    "list_distinct([min(software), max(software)]) AS software, "
     f"{', '.join(f'any_value({name}) AS {name}' for name in OF_FIGURES)}, "
     f"list({MARKS}) FILTER ({MARKS} IS NOT NULL AND value IS NOT NULL) AS {MARKS} "
     f"FROM {{source}} WHERE coalesce(isfinite(value), {UNFIT} IS NOT NULL) AND {{where}} "

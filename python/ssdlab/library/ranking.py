@@ -1,10 +1,10 @@
 """Ranking drives by one headline figure: only among runs that are alike, and with what was left out.
 
-Alike is what `results.kin` says. Of the groups that this makes one is ranked: that of a run which was named,
-else the one with the most drives, then the most runs, then the newest run. A drive's figure is the median of
-its runs. It varies as far as any of them does by its own evidence, or as they do among themselves: drives
-nearer than that are level. A figure with a qualifier that forbids a rank is never ranked, be its value there
-or withheld.
+Alike is what `results.kin` says; a drive in a variant is an entry of its own. Of the groups that this makes
+one is ranked: that of a run which was named, else the one with the most entries, then the most runs, then the
+newest run. A drive's figure is the median of its runs. It varies as far as any of them does by its own
+evidence, or as they do among themselves: drives nearer than that are level. A figure with a qualifier that
+forbids a rank is never ranked, be its value there or withheld.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from ssdlab.analysis.places import places
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import counted
 from ssdlab.results.kin import (
-    LOAD,
+    ALIKE,
     MARKS,
-    METER,
+    OF_AN_ENTRY,
     OF_FIGURES,
-    OF_RUNS,
     UNFIT,
     VARIES,
     apart,
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 
 GROUPS_NAMED = 12
 """So many groups that were left out are described; the rest are counted."""
-_KEY = (*OF_RUNS, *OF_FIGURES)
-"""What parts the groups."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +57,10 @@ class Ranked:
     """How far its figure varies, in the unit; None: nothing shows it."""
     marks: dict[str, int] = field(default_factory=dict)
     """In how many of its runs what stands with the figure and forbids no rank, by code."""
+    spare: float | None = None
+    """Share of spare area that was asked for; None: the drive's own."""
+    software: tuple[str, ...] = ()
+    """What measured its runs; of more than two the first and the last by their text."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,9 @@ class Ranking:
     figure, label, unit, better
         The figure; `better` is higher or lower.
     like
-        What all ranked runs have in common, by field of `OF_RUNS`, and their figures: meter and load.
+        What all ranked runs and their figures have in common, by field of `kin.ALIKE`.
     lines
-        The drives; at most as many as were asked for.
+        The drives, each variant of one by itself; at most as many as were asked for.
     drives
         How many there are in all.
     left_out
@@ -135,21 +136,27 @@ def rank(
     direction = "DESC" if ours["better"] == "higher" else "ASC"
     cut = "" if limit is None else f"LIMIT {limit}"
     found = index.ask(
-        f"SELECT drive_id, drive_name, middle, runs, low, high, folder, {VARIES}, {MARKS} "
+        f"SELECT drive_id, drive_name, middle, runs, low, high, folder, {VARIES}, {MARKS}, spare, software "
         f"FROM {group.standings} WHERE name = ? AND kin = ? ORDER BY middle {direction}, drive {cut}",
         [figure, ours["kin"]],
     )
-    found_places = places([line[2] for line in found], [line[-2] for line in found])
+    found_places = places([line[2] for line in found], [line[7] for line in found])
+    lines = tuple(
+        replace(
+            Ranked(place, *line),
+            marks=counted_codes(marks or ()),
+            spare=spare,
+            software=tuple(sorted(software)),
+        )
+        for place, (*line, marks, spare, software) in zip(found_places, found, strict=True)
+    )
     return Ranking(
         figure=figure,
         label=ours["label"],
         unit=ours["unit"],
         better=ours["better"],
-        like={name: ours[name] for name in (*OF_RUNS, METER, LOAD)},
-        lines=tuple(
-            replace(Ranked(place, *line), marks=counted_codes(marks or ()))
-            for place, (*line, marks) in zip(found_places, found, strict=True)
-        ),
+        like={name: ours[name] for name in ALIKE if name != UNFIT},
+        lines=lines,
         drives=ours["drives"],
         left_out=group.left_out,
         left_out_runs=group.left_out_runs,
@@ -172,7 +179,7 @@ class Group:
     def left_out(self) -> tuple[LeftOut, ...]:
         """The other groups, largest first, at most `GROUPS_NAMED`, each with what it is otherwise."""
         return tuple(
-            LeftOut(each["runs"], each["drives"], apart(each, self.ours))
+            LeftOut(each["runs"], each["drives"], apart(each, self.ours, but=OF_AN_ENTRY))
             for each in self.others[:GROUPS_NAMED]
         )
 
@@ -252,10 +259,10 @@ def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
 def _group_of(index: Index, figure: str, run: str, groups: list[Columns]) -> Columns:
     """Return the group that a run belongs to."""
     found = index.ask(
-        f"SELECT {', '.join(_KEY)} FROM {index.source} WHERE folder = ? AND name = ?", [run, figure]
+        f"SELECT {', '.join(ALIKE)} FROM {index.source} WHERE folder = ? AND name = ?", [run, figure]
     )
     for group in groups:
-        if found and tuple(group[name] for name in _KEY) == found[0]:
+        if found and tuple(group[name] for name in ALIKE) == found[0]:
             return group
     raise UsageError(
         f"no run that was asked for has the figure {figure} and is like {run}",

@@ -75,7 +75,8 @@ def trend(index: Index, figure: str, choice: Choice, *, like: str | None = None)
         "SELECT drive_id, any_value(drive_name), list(folder ORDER BY created, folder), "
         "list(created ORDER BY created, folder), list(value ORDER BY created, folder), "
         f"list({MARKS} ORDER BY created, folder) "
-        f"FROM {index.source} WHERE {group.where} AND value > 0 GROUP BY drive_id ORDER BY drive_id",
+        f"FROM {index.source} WHERE {group.where} AND value > 0 "
+        "GROUP BY drive, drive_id ORDER BY drive_id, 2",
         group.values,
     )
     series = []

@@ -90,6 +90,11 @@ class LabError(Exception):
             return facts[name]
         raise AttributeError(f"{type(self).__name__} has no fact {name!r}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are made again of `args` alone, and every class here takes an advice too. What was
+        # measured stays behind: it holds arrays of the process that measured.
+        return _again, (type(self), self.args), {**self.__dict__, "measurement": None}
+
     def __str__(self) -> str:
         return f"{self.what}\n{self.advice}" if self.advice else self.what
 
@@ -105,6 +110,10 @@ class LabError(Exception):
         if self.measurement is not None:
             described["measurement"] = self.measurement.as_dict()
         return described
+
+
+def _again(kind: type[LabError], args: tuple[object, ...]) -> LabError:
+    return kind.__new__(kind, *args)
 
 
 KINDS: dict[str, type[LabError]] = {LabError.kind: LabError}

@@ -18,6 +18,9 @@ RUN_FILE_BYTES = 256 << 20
 LINE_CHARACTERS = 1 << 16
 """Of a line of a trace, which may have lines without number: the longest known have a few hundred."""
 
+EMBEDDED_BYTES = 2 << 20
+"""Of a logo or a font of a theme, which every page holds: fonts of Latin, Greek and Cyrillic have less."""
+
 NESTING = 32
 """Tables, lists and dotted keys inside one another; no file of ours needs more than four."""
 

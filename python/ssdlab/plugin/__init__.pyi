@@ -175,6 +175,7 @@ from ssdlab.report.charts import Measure as Measure
 from ssdlab.report.charts import Rule as Rule
 from ssdlab.report.charts import Scale as Scale
 from ssdlab.report.charts import SeriesChart as SeriesChart
+from ssdlab.report.charts import Upright as Upright
 from ssdlab.report.charts import XyChart as XyChart
 from ssdlab.report.charts import XyView as XyView
 from ssdlab.report.links import attribution_of as attribution_of

@@ -15,6 +15,7 @@ from ssdlab.report.sections.header import header
 from ssdlab.report.sections.review_notes import in_chapters
 from ssdlab.report.sections.top import Median
 from ssdlab.report.source import Comparison, Run, SuiteRun
+from ssdlab.report.together import tabled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> 
     measured = efficiency.not_metered([section for section, _ in body.methods], placed)
     behind = (
         body.drives,
-        conclusion.section(placed),
+        conclusion.section(placed, review.get("tiles", ())),
         specifications.section(
             placed,
             review.get("drives", ()),
@@ -44,7 +45,10 @@ def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> 
         suite.section(suites),
     )
     order = outline(
-        [(_filled(section), own) for section, (_, own) in zip(measured, body.methods, strict=True)],
+        [
+            (tabled(_filled(section), placed), own)
+            for section, (_, own) in zip(measured, body.methods, strict=True)
+        ],
         [each for each in behind if each is not None],
         placed,
         review,
@@ -55,10 +59,10 @@ def arranged(runs: Sequence[Reported], body: Body, edition: Edition = PLAIN) -> 
     chapters, notices = in_chapters(runs, placed, order.chapters)
     order = replace(order, chapters=chapters)
     head = replace(head, banners=with_more(head.banners, notices))
-    if suites and not any(isinstance(each, Run) for each in runs):
+    if suites and (review or not any(isinstance(each, Run) for each in runs)):
         # A review has another title on drives that it is not of; a page has one title for each review.
         of_review: dict[str, str] = {}
-        for each in suites:
+        for each in [one for one in suites if one.manifest.review] or suites:
             of_review.setdefault(each.manifest.method.name, each.manifest.method.title)
         titles = ", ".join(dict.fromkeys(of_review.values()))
         # What somebody declared has its own title; a suite of ours is named after the drive it was of.
@@ -81,9 +85,12 @@ def _filled(section: Section) -> Section:
 
 
 def _review(runs: Sequence[Reported]) -> Document:
-    """Return what a declaration says of the page, where all of it is of one review."""
-    found = [one.manifest.review for one in runs]
-    return found[0] if found and all(each == found[0] for each in found) else {}
+    """Return what a declaration says of the page: the first that was named, where all are of one review.
+
+    What is of no review, such as a run of an earlier drive, stands in its chapters.
+    """
+    reviews = [one.manifest for one in runs if one.manifest.review]
+    return reviews[0].review if len({each.method.name for each in reviews}) == 1 else {}
 
 
 def _suites(reported: Reported) -> tuple[SuiteRun, ...]:

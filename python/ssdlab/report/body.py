@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ssdlab.lab.kinds import KINDS
 from ssdlab.lab.outcome import shown_by
 from ssdlab.model.errors import UsageError
+from ssdlab.report.looks import OURS, Palette
 from ssdlab.report.runs import NO_NAMES, Shown, shown
 from ssdlab.report.sections import drive
 from ssdlab.report.source import Run
@@ -34,7 +35,9 @@ class Body:
     drives: Section | None
 
 
-def placed_of(runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES) -> tuple[Shown, ...]:
+def placed_of(
+    runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
+) -> tuple[Shown, ...]:
     """Return the runs of a page with their looks; those of a suite or a comparison one by one.
 
     `names` are the editor's, of drives.
@@ -47,15 +50,19 @@ def placed_of(runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES) -> 
     single = single_runs(runs)
     if not single:
         raise UsageError("there is no run to report", "name one or more runs")
-    ids = [run.manifest.run_id for run in single]
+    ids = [each.manifest.run_id for each in runs]
     if twice := next((run_id for run_id in ids if ids.count(run_id) > 1), None):
         raise UsageError(f"run {twice} is named twice", "name each run once", run=twice)
-    return shown(single, names)
+    return shown(single, names, palette)
 
 
 def single_runs(runs: Sequence[Reported]) -> list[Run]:
-    """Return the runs of a page one by one, those of its suites among them."""
-    return [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
+    """Return the runs of a page one by one, those of its suites among them; one that two suites have once."""
+    found: dict[str, Run] = {}
+    for each in runs:
+        for run in (each,) if isinstance(each, Run) else each.runs:
+            found.setdefault(run.manifest.run_id, run)
+    return list(found.values())
 
 
 def body_of(placed: tuple[Shown, ...], found: Callable[[Section], object] = lambda _: None) -> Body:

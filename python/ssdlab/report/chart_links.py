@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.report.charts import BarsChart, BarsView, MarksChart, MarksView
+from ssdlab.report.charts import BarsChart, BarsView, MarksChart, MarksView, XyChart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _HEADLINE_CHARTS = ("-bars", "-score", "-load", "-sustained", "-throughput")
 """Ends of the ids of charts that show a headline figure, where none has its very value."""
+_DRAWN_IN = {"µs": 1000.0}
+"""Charts have times in nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +52,20 @@ def _headline_values(own: Sequence[Shown]) -> Mapping[str, list[float]]:
         for scalar in shown.run.result.scalars:
             values = found.setdefault(scalar.name, [])
             if scalar.value is not None:
-                values.append(scalar.value)
+                values.append(scalar.value * _DRAWN_IN.get(scalar.unit, 1.0))
     return found
 
 
 def _link(section: Section, values: Sequence[float]) -> ChartLink:
-    """Return the first chart and view that draw all the values; else the chart that such a figure is on."""
-    for figure in section.figures:
-        for at, drawn in enumerate(_drawn(figure)):
-            if values and all(any(math.isclose(one, each) for each in drawn) for one in values):
-                return ChartLink(figure.id, _pressing(figure, at))
+    """Return the first chart and view that draw all the values; else the chart that such a figure is on.
+
+    A line has a value among many: bars and marks, which are made for it, come first.
+    """
+    for drawn_by in (_drawn, _on_lines):
+        for figure in section.figures:
+            for at, drawn in enumerate(drawn_by(figure)):
+                if values and all(any(math.isclose(one, each) for each in drawn) for one in values):
+                    return ChartLink(figure.id, _pressing(figure, at))
     ids = [figure.id for figure in section.figures]
     bars = [each for each in ids if each.endswith(_HEADLINE_CHARTS)]
     return ChartLink((bars or ids or [section.id])[0])
@@ -71,9 +77,16 @@ def _drawn(figure: Figure) -> Iterator[list[float]]:
         yield from map(_values, figure.chart.views)
 
 
+def _on_lines(figure: Figure) -> Iterator[list[float]]:
+    """Yield the values that each view of lines draws."""
+    if isinstance(figure.chart, XyChart):
+        for view in figure.chart.views:
+            yield [dot.y for line in view.lines for dot in line.points]
+
+
 def _values(view: BarsView | MarksView) -> list[float]:
     if isinstance(view, BarsView):
-        return [bar.value for group in view.groups for bar in group.bars]
+        return [bar.value for group in view.groups for bar in group.bars if not bar.withheld]
     return [mark.value for row in view.rows for mark in row.marks]
 
 

@@ -77,6 +77,8 @@ class Dot:
     """Crossed: the host, not the drive, was the limit here."""
     quiet: bool | None = None
     """On the line, but without a marker."""
+    unproven: bool | None = None
+    """Its figure has no rank: its marker is hollow."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class Line:
     """Second to another line of the same run: service time beside response time."""
     plain: bool | None = None
     """In the colour of the text: what the other lines of the run are held against."""
+    unproven: bool | None = None
+    """Of a line without markers: its figure has no rank. It is thin, as is one of which all are hollow."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,14 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Upright:
+    """A line up through the plot, such as the depth beyond which I/Os wait in the host."""
+
+    x: float
+    text: str
+
+
+@dataclass(frozen=True)
 class XyView:
     """One view of a chart of lines; a button switches between views."""
 
@@ -111,6 +123,7 @@ class XyView:
     y: Axis
     lines: tuple[Line, ...]
     rules: tuple[Rule, ...] = ()
+    uprights: tuple[Upright, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,6 +147,8 @@ class Bar:
     """What the drive is rated for: a tick across the bar."""
     unranked: bool | None = None
     """Drawn grey, behind those that are ranked."""
+    withheld: bool | None = None
+    """It has no value: its row has the note alone."""
 
 
 @dataclass(frozen=True)
@@ -259,6 +274,10 @@ class Choice:
     """Why there is none."""
     spells: tuple[Spell, ...] | None = None
     """What happened to the drive meanwhile."""
+    of: tuple[int, ...] | None = None
+    """Places of other choices whose tracks it shows together: the page holds each once."""
+    beside: bool | None = None
+    """Each run has a plot of its own, beside the others, on common axes."""
 
 
 @dataclass(frozen=True)
@@ -272,6 +291,10 @@ class SeriesChart:
     window_s: tuple[float, float] | None = None
     """Seconds that are shown, the same for every choice; None: from 0 to the end of what is shown."""
     kind: Literal["series"] = "series"
+
+    def tracks_of(self, choice: Choice) -> tuple[Track, ...]:
+        """Return the tracks that a choice shows, its own or those of others."""
+        return choice.tracks + tuple(track for at in choice.of or () for track in self.choices[at].tracks)
 
 
 @dataclass(frozen=True)
@@ -370,6 +393,8 @@ class Page:
     """By the id of their figure."""
     charts: dict[str, Chart]
     """By the id of their figure."""
+    saved: tuple[int, int]
+    """Width and height in pixels of a picture that is saved."""
 
 
 def plain(part: Chart | Page | Head | RunStyle) -> dict[str, Any]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.host.documents import Document
     from ssdlab.report.claims import UserClaim
     from ssdlab.report.outline import Outline
+    from ssdlab.report.theme import Theme
     from ssdlab.results.schema import DriveInfo
 
 _MARKDOWN = "name a file of Markdown"
@@ -44,6 +45,8 @@ class Edition:
         Sentences, each to be marked true, false or not measured.
     full
         Whether every chart stands open.
+    theme
+        House style; None: the page's own.
     """
 
     title: str = ""
@@ -52,6 +55,7 @@ class Edition:
     review: Document = field(default_factory=dict)
     claims: tuple[UserClaim, ...] = ()
     full: bool = False
+    theme: Theme | None = None
 
     def set_texts(self, order: Outline) -> dict[str, Markup]:
         """Return the texts as HTML.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 import struct
@@ -17,13 +18,15 @@ from ssdlab.model.errors import HostError, UsageError, of_os, unknown
 from ssdlab.report.engine import needed
 from ssdlab.report.heads import heads_of
 from ssdlab.report.page import contents
-from ssdlab.report.pictures import SIZE, Painter, Pressed, as_opened, pressings
+from ssdlab.report.pictures import Painter, Pressed, as_opened, pressings
 from ssdlab.report.runs import NO_NAMES
+from ssdlab.report.theme import LARGEST, SMALLEST, Theme, default_theme
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.report.source import Reported
+    from ssdlab.report.theme import Face
     from ssdlab.report.view import Figure
 
 Format = Literal["png", "svg", "pdf"]
@@ -46,8 +49,8 @@ _REMARK = re.compile(rb"% ?ReportLab Generated[^\n]*")
 _HEADS: dict[Format, bytes] = {"png": _SIGNATURE, "svg": b"<svg ", "pdf": b"%PDF-"}
 
 
-def encoded(svg: str, kind: Format) -> bytes:
-    """Return a picture in a format.
+def encoded(svg: str, kind: Format, faces: Sequence[Face] = ()) -> bytes:
+    """Return a picture in a format; `faces` are fonts of its own.
 
     Raises
     ------
@@ -60,9 +63,9 @@ def encoded(svg: str, kind: Format) -> bytes:
         case "svg":
             return svg.encode()
         case "png":
-            return _png(svg)
+            return _png(svg, faces)
         case "pdf":
-            return _pdf(svg)
+            return _pdf(svg, faces)
 
 
 def is_picture(kind: Format, head: bytes) -> bool:
@@ -70,8 +73,8 @@ def is_picture(kind: Format, head: bytes) -> bool:
     return head.startswith(_HEADS[kind]) and MARK in head
 
 
-def _png(svg: str) -> bytes:
-    picture = _drawn(svg, font())
+def _png(svg: str, faces: Sequence[Face]) -> bytes:
+    picture = _drawn(svg, font(), [str(face.path) for face in faces])
     # A text chunk behind the header (PNG, section 11.3.4.3) says whose picture it is.
     text = b"tEXtSoftware\0" + MARK
     chunk = struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text))
@@ -98,16 +101,26 @@ def font() -> str:
     return found
 
 
-def _drawn(svg: str, family: str) -> bytes:
+def _drawn(svg: str, family: str, fonts: Sequence[str] = ()) -> bytes:
     needed("resvg_py")
     return bytes(
-        import_module("resvg_py").svg_to_bytes(svg_string=svg, font_family=family, sans_serif_family=family)
+        import_module("resvg_py").svg_to_bytes(
+            svg_string=svg, font_family=family, sans_serif_family=family, font_files=list(fonts)
+        )
     )
 
 
-def _pdf(svg: str) -> bytes:
+def _of_pdf(weight: str) -> str:
+    """Return the nearer of the two weights that a PDF knows."""
+    return "bold" if weight.isdigit() and int(weight) >= 600 else "normal"
+
+
+def _pdf(svg: str, faces: Sequence[Face]) -> bytes:
     needed("svglib")
-    drawing = import_module("svglib.svglib").svg2rlg(io.StringIO(svg))
+    fonts = import_module("svglib.fonts").FontMap()
+    for face in faces:
+        fonts.register_font(face.family, str(face.path), weight=_of_pdf(face.weight))
+    drawing = import_module("svglib.svglib").svg2rlg(io.StringIO(svg), font_map=fonts)
     out = io.BytesIO()
     canvas = import_module("reportlab.pdfgen.canvas").Canvas(
         out, pagesize=(drawing.width, drawing.height), invariant=1, initialFontName="Helvetica"
@@ -117,10 +130,6 @@ def _pdf(svg: str) -> bytes:
     canvas.save()
     # The comment behind the first line says whose picture it is; offsets are counted, so it keeps its length.
     return _REMARK.sub(lambda found: (b"% " + MARK).ljust(len(found[0])), out.getvalue(), count=1)
-
-
-SMALLEST, LARGEST = 320, 8000
-"""Pixels of a side: below, titles take all the room; above, a picture takes the memory of a poster."""
 
 
 @dataclass(frozen=True)
@@ -157,13 +166,15 @@ def write_pictures(
     *,
     names: Sequence[str] = (),
     kind: Format = "png",
-    size: tuple[int, int] = SIZE,
+    size: tuple[int, int] | None = None,
     every_view: bool = False,
     drive_names: Mapping[str, str] = NO_NAMES,
+    theme: Theme | None = None,
 ) -> Iterator[Kept]:
     """Write the charts of a page into a folder, all or those named, and yield each when it is written.
 
     A chart has the name that it has on the page; of `every_view`, further views have a number behind it.
+    Without a size they have the theme's.
 
     Raises
     ------
@@ -172,25 +183,44 @@ def write_pictures(
     Refused, HostError
         A file cannot be written, or is of somebody else.
     """
-    placed, sections = contents(runs, drive_names)
+    theme = theme or default_theme()
+    placed, sections = contents(runs, drive_names, theme.palette)
     heads = heads_of(sections, placed)
     figures = {figure.id: figure for section in sections for figure in section.figures}
     for name in names:
         if name not in figures:
             raise unknown("chart", name, figures)
-    painter = Painter([one.style for one in placed])
+    drawn = theme.drawn(theme.scheme, fonts=kind == "svg", logo=_corner(theme, kind))
+    painter = Painter([one.style for one in placed], drawn)
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise of_os(error, f"cannot make the folder {folder}", "name another folder") from error
     for name in names or figures:
         for at, pressed in enumerate(_pressed(figures[name], every_view=every_view)):
-            svg = painter.svg(figures[name].chart, heads[name], pressed, size)
+            svg = painter.svg(figures[name].chart, heads[name], pressed, size or theme.size)
             path = folder / f"{name}{f'-{at + 1}' if at else ''}.{kind}"
             with OutputFile(path, ours=lambda head: is_picture(kind, head), noun="picture") as file:
-                content = encoded(svg, kind)
+                content = encoded(svg, kind, theme.faces)
                 file.replace(content)
             yield Kept(name, heads[name].title, path, len(content))
+
+
+def _corner(theme: Theme, kind: Format) -> str:
+    """Return the address of the logo in a picture; a PDF takes it as pixels on the paper's colour."""
+    if theme.logo is None:
+        return ""
+    address, look = (
+        (theme.logo.dark, theme.dark) if theme.scheme == "dark" else (theme.logo.light, theme.light)
+    )
+    if kind != "pdf":
+        return address
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="900" height="180">'
+        f'<rect width="900" height="180" fill="{look["paper"]}"/>'
+        f'<image width="900" height="180" preserveAspectRatio="xMaxYMin meet" href="{address}"/></svg>'
+    )
+    return f"data:image/png;base64,{base64.b64encode(_drawn(svg, font())).decode()}"
 
 
 def _pressed(figure: Figure, *, every_view: bool) -> Iterator[Pressed]:

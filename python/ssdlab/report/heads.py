@@ -167,7 +167,7 @@ def runs_of_views(chart: Chart) -> list[set[int]]:
         case TimelineChart(views=views):
             return [{track.run for track in view.tracks} for view in views]
         case SeriesChart(choices=choices):
-            return [{track.run for track in choice.tracks} for choice in choices]
+            return [{track.run for track in chart.tracks_of(choice)} for choice in choices]
 
 
 _NAMED_RUNS = 3

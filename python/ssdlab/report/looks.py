@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,38 +19,51 @@ COLOURS = 8
 SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
 
 
+NEAR_BELOW = 20.0
+"""Of CIEDE2000."""
 NEAR = frozenset(
     {
         *((0, 2), (0, 3), (0, 4), (0, 7), (1, 2), (1, 5), (1, 6), (2, 3), (2, 4)),
         *((2, 5), (2, 7), (3, 4), (3, 5), (3, 6), (3, 7), (5, 6), (5, 7), (6, 7)),
     }
 )
-"""Pairs of colours that small markers do not tell apart at a glance: less than 20 (CIEDE2000) to somebody."""
+"""Pairs of colours that small markers do not tell apart at a glance: less than that to somebody."""
 
 
-_SHADED = COLOURS
-"""So many drives have a colour each; of more, near colours cannot all have markers of their own."""
+@dataclass(frozen=True)
+class Palette:
+    """How many colours there are, and which pairs of them need markers that differ."""
+
+    colours: int = COLOURS
+    near: frozenset[tuple[int, int]] = NEAR
 
 
-def looks_of(names: Iterable[str]) -> dict[str, tuple[int, int]]:
+OURS = Palette()
+
+
+def looks_of(names: Iterable[str], palette: Palette = OURS) -> dict[str, tuple[int, int]]:
     """Derive colour and marker of entries from their ids, each from bits of its own, the same on every page.
 
-    Where a colour is taken, the next free one; where all are, the next free pair: 32 drives have looks that
-    differ by colour or by marker. Of up to eight, no two of near colours have one marker.
+    Where a colour is taken, the next free one; where all are, the next free pair: four times as many drives
+    as there are colours have looks that differ by colour or by marker. Of up to as many as there are colours,
+    no two of near colours have one marker, if four markers are enough for that.
     """
+    colours_there = range(palette.colours)
     colours: dict[str, int] = {}
     drawn: dict[str, int] = {}
     for name in sorted(set(names)):
         bits = zlib.crc32(name.encode())
-        colour = bits % COLOURS
+        colour = bits % palette.colours
         used = Counter(colours.values())
-        while used[colour] > min(used[each] for each in range(COLOURS)):
-            colour = (colour + 1) % COLOURS
+        while used[colour] > min(used[each] for each in colours_there):
+            colour = (colour + 1) % palette.colours
         colours[name], drawn[name] = colour, (bits >> 8) % len(SHAPES)
-    order = list(colours)
-    first = _apart([(colours[name], drawn[name]) for name in order[:_SHADED]])
-    taken = {name: (colours[name], shape) for name, shape in zip(order, first, strict=False)}
-    for name in order[_SHADED:]:
+    # So many drives have a colour each; of more, near colours cannot all have markers of their own.
+    first, rest = list(colours)[: palette.colours], list(colours)[palette.colours :]
+    wanted = [(colours[name], drawn[name]) for name in first]
+    shapes = _apart(wanted, palette) or [at % len(SHAPES) for at in range(len(first))]
+    taken = {name: (colours[name], shape) for name, shape in zip(first, shapes, strict=True)}
+    for name in rest:
         taken[name] = colours[name], _free(colours[name], drawn[name], taken)
     return taken
 
@@ -62,21 +76,19 @@ def further_shapes(entry: str, looks: Mapping[str, tuple[int, int]]) -> list[Sha
     return [SHAPES[shape] for shape in turned if shape == first or shape not in taken]
 
 
-def near(one: int, other: int) -> bool:
-    """Say whether two colours need markers that differ."""
-    return (min(one, other), max(one, other)) in NEAR
-
-
-def _apart(wanted: Sequence[tuple[int, int]], shapes: tuple[int, ...] = ()) -> tuple[int, ...]:
+def _apart(
+    wanted: Sequence[tuple[int, int]], palette: Palette, shapes: tuple[int, ...] = ()
+) -> tuple[int, ...]:
     """Return a marker for each colour, the drawn one where it can be; () where those so far leave none."""
     if len(shapes) == len(wanted):
         return shapes
     colour, drawn = wanted[len(shapes)]
     for by in range(len(SHAPES)):
         shape = (drawn + by) % len(SHAPES)
-        if any(own == shape and near(colour, of) for (of, _), own in zip(wanted, shapes, strict=False)):
+        before = (of for (of, _), own in zip(wanted, shapes, strict=False) if own == shape)
+        if any((min(colour, of), max(colour, of)) in palette.near for of in before):
             continue
-        if found := _apart(wanted, (*shapes, shape)):
+        if found := _apart(wanted, palette, (*shapes, shape)):
             return found
     return ()
 

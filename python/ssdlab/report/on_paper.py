@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ssdlab.model.units import counted
 from ssdlab.report.pictures import pressings
 from ssdlab.report.sections.provenance import AsBefore
+from ssdlab.report.view import OPEN_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,18 +43,33 @@ _SHARE = 0.5
 steps."""
 
 
-def on_paper(order: Outline, runs: int) -> Outline:
-    """Return what stands where on paper: a table that stood before is referred to, a long one told of."""
+def on_paper(order: Outline, runs: int, *, full: bool) -> Outline:
+    """Return what stands where on paper: no long table, and none that stood before.
+
+    Of a page with closed charts no closed table is. Only `full` paper tells of what it leaves out.
+    """
+    sections = _open if order.folded else partial(_section, runs=runs, full=full)
     chapters = tuple(
-        replace(chapter, sections=tuple(_section(section, runs) for section in chapter.sections))
-        for chapter in order.chapters
+        replace(chapter, sections=tuple(map(sections, chapter.sections))) for chapter in order.chapters
     )
     return replace(order, chapters=chapters)
 
 
-def _section(section: Section, runs: int) -> Section:
+def _open(section: Section) -> Section:
+    """Return a section without the tables that are closed, and without headings over nothing else."""
+    exhibits = (
+        replace(each, tables=tuple(table for table in each.tables if len(table.rows) <= OPEN_ROWS))
+        for each in section.exhibits
+    )
+    had = [bool(each.tables) for each in section.exhibits]
+    kept = tuple(each for each, tables in zip(exhibits, had, strict=True) if each.tables or not tables)
+    return replace(section, exhibits=kept)
+
+
+def _section(section: Section, runs: int, *, full: bool) -> Section:
     before: list[tuple[Table, str]] = []
-    return replace(section, figures=tuple(_figure(figure, before, runs) for figure in section.figures))
+    figures = [_figure(figure, before, runs) for figure in section.figures]
+    return replace(section, figures=tuple(each if full else replace(each, left=()) for each in figures))
 
 
 def _figure(figure: Figure, before: list[tuple[Table, str]], runs: int) -> Figure:

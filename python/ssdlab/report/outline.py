@@ -91,6 +91,8 @@ class Outline:
         for chapter in self.chapters:
             lead = (Entry(section.id, section.title) for section in chapter.sections)
             found += [Entry(chapter.id, chapter.title)] if chapter.title else list(lead)
+        if self.folded:  # both are closed in one
+            return (*found, Entry("origin", "Where these numbers come from, and how they were measured"))
         return (
             *found,
             Entry("origin", "Where these numbers come from"),

@@ -18,12 +18,14 @@ from ssdlab.model.errors import Refused, UsageError, of_os
 from ssdlab.model.units import counted
 from ssdlab.report import page, source
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Quantity
+from ssdlab.report.edition import Edition
 from ssdlab.report.outline import Chapter, outline
 from ssdlab.report.pictures import Stills
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import rates
 from ssdlab.report.sections.header import header
 from ssdlab.report.standings import standings
+from ssdlab.report.theme import default_theme
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import cells, tables
 from ssdlab.results.cells import NOTHING, Cell, Table, of_run, of_unit, words
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.runs import Shown
     from ssdlab.report.standings import Place, Standing
+    from ssdlab.report.theme import Theme
     from ssdlab.results.schema import Metric
 
 _QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns", "s": "s"}
@@ -49,7 +52,7 @@ class Written:
     runs: int
 
 
-def write_overview(folders: Sequence[Path], path: Path) -> Iterator[Written]:
+def write_overview(folders: Sequence[Path], path: Path, theme: Theme | None = None) -> Iterator[Written]:
     """Write a folder with the page of each drive, and the overview beside it; yield each when it is written.
 
     The overview comes last: what it leads to is there.
@@ -61,12 +64,15 @@ def write_overview(folders: Sequence[Path], path: Path) -> Iterator[Written]:
     Refused, HostError
         A run has no result, the folder's name is taken by another thing, or a page cannot be written.
     """
-    found = _gathered(folders, path)
+    found = _gathered(folders, path, theme)
     _make(found.beside)
+    edition = Edition(theme=theme)
     for drive_id, members in found.of_drive.items():
         own = found.beside / found.files[drive_id]
-        yield Written(own, page.write([source.read_run(each) for each in members], own), len(members))
-    yield Written(path, page.write_text(_overview(found.placed, found.links), path), len(found.placed))
+        read = [source.read_run(each) for each in members]
+        yield Written(own, page.write(read, own, edition), len(members))
+    html = _overview(found.placed, found.links, theme)
+    yield Written(path, page.write_text(html, path), len(found.placed))
 
 
 def overview_html(folders: Sequence[Path], path: Path) -> str:
@@ -89,12 +95,12 @@ class _Gathered:
         return {each: f"{self.beside.name}/{name}" for each, name in self.files.items()}
 
 
-def _gathered(folders: Sequence[Path], path: Path) -> _Gathered:
+def _gathered(folders: Sequence[Path], path: Path, theme: Theme | None = None) -> _Gathered:
     every = [folder for each in folders for folder in _single(each)]
     runs = [_brief(folder) for folder in every]
     if not runs:
         raise UsageError("there is no run to report", "name one or more runs")
-    placed = shown(runs)
+    placed = shown(runs, palette=(theme or default_theme()).palette)
     of_drive: dict[str, list[Path]] = {}
     for one, folder in zip(placed, every, strict=True):
         of_drive.setdefault(one.drive.id, []).append(folder)
@@ -165,7 +171,7 @@ def _numbered(name: str, number: int) -> str:
     return f"{name}{f'-{number}' if number > 1 else ''}.html"
 
 
-def _overview(placed: Sequence[Shown], links: dict[str, str]) -> str:
+def _overview(placed: Sequence[Shown], links: dict[str, str], theme: Theme | None = None) -> str:
     methods: dict[str, list[Shown]] = {}
     for one in placed:
         methods.setdefault(one.run.manifest.method.name, []).append(one)
@@ -175,10 +181,10 @@ def _overview(placed: Sequence[Shown], links: dict[str, str]) -> str:
     order = outline(found, (), placed, {})
     first = Chapter("", "", "", (_drives(placed, links),))
     order = replace(order, chapters=(first, *order.chapters))
-    pictures = Stills(placed)
+    pictures = Stills(placed, theme)
     for each in order.sections:
         pictures.begin(each)
-    return page.assembled(head, placed, order, pictures)
+    return page.assembled(head, placed, order, pictures, theme or default_theme())
 
 
 def _drives(placed: Sequence[Shown], links: dict[str, str]) -> Section:

@@ -17,8 +17,11 @@ from ssdlab.report.charts import Page, packed, plain
 from ssdlab.report.edition import PLAIN, Edition, check_names
 from ssdlab.report.engine import static
 from ssdlab.report.heads import heads_of
+from ssdlab.report.looks import OURS, Palette
 from ssdlab.report.pictures import Stills, full_width, views
 from ssdlab.report.runs import NO_NAMES, Shown, entries, shown
+from ssdlab.report.theme import Theme, default_theme
+from ssdlab.report.view import OPEN_ROWS
 
 _CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
 """What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
@@ -46,8 +49,9 @@ def render(runs: Sequence[Reported], edition: Edition = PLAIN, *, printed: bool 
     edition
         What its editor says of it.
     printed
-        For paper: every view of a chart stands in it, and nothing runs. Of a page on which some charts are
-        closed, all that is closed is left out; of another only the workload of each step is.
+        For paper: the views of a chart stand in it, of two units the first, and nothing runs. Of a page on
+        which some charts are closed, all that is closed is left out; of another only the workload of each
+        step is.
 
     Raises
     ------
@@ -56,14 +60,15 @@ def render(runs: Sequence[Reported], edition: Edition = PLAIN, *, printed: bool 
     HostError
         When the front end was not built.
     """
-    placed = placed_of(runs, edition.names)
+    theme = edition.theme or default_theme()
+    placed = placed_of(runs, edition.names, theme.palette)
     check_names(edition.names, (one.run.manifest.drive for one in placed))
-    pictures = Stills(placed)
+    pictures = Stills(placed, theme)
     body = body_of(placed) if printed else body_of(placed, pictures.begin)
     from ssdlab.report.arranging import arranged  # what is loaded from here on is while they are drawn
 
     head, order = arranged(runs, body, edition)
-    html = assembled(head, placed, order, pictures, complete=True, printed=printed)
+    html = assembled(head, placed, order, pictures, theme, complete=True, printed=printed, full=edition.full)
     if printed and order.folded:  # what the labels of figures mean has no other place on paper
         return html.replace('<details class="tests">', '<details class="tests" open>')
     return _CLOSED.sub(r"<details open\1", html) if printed else html
@@ -74,11 +79,16 @@ def assembled(
     placed: Sequence[Shown],
     order: Outline,
     pictures: Stills,
+    theme: Theme,
     *,
     complete: bool = False,
     printed: bool = False,
+    full: bool = False,
 ) -> str:
-    """Put a page together: head and sections, if `complete` how each run was measured and all of the run."""
+    """Put a page together: head and sections, if `complete` how each run was measured and all of the run.
+
+    On paper every button of a chart has its picture if `full`, else those that add something.
+    """
     from ssdlab.report.on_paper import (
         FEW_RUNS,
         MAX_VIEWS_OF_MANY,
@@ -91,7 +101,7 @@ def assembled(
 
     brief = printed and len(placed) > FEW_RUNS
     if printed:
-        order = on_paper(order, len(placed))
+        order = on_paper(order, len(placed), full=full)
     sections = order.sections
     figures = [figure for section in sections for figure in section.figures]
     heads = heads_of(sections, placed)
@@ -102,24 +112,29 @@ def assembled(
         styles,
         heads,
         {figure.id: figure.chart for figure in figures},
+        theme.size,
     )
     script = _static("report.js")
     return template().render(
         head=head,
         order=order,
         stills=pictures,
-        views=views(figures, styles, MAX_VIEWS_OF_MANY if brief else None) if printed else {},
+        views=views(figures, styles, theme, MAX_VIEWS_OF_MANY if brief else None, full=full)
+        if printed
+        else {},
         wide={each for section in sections for part in order.parts_of(section) for each in full_width(part)},
         shared=shared,
         panels=shortened(without_repetition(prose)) if printed else prose,
         printed=printed,
+        open_rows=OPEN_ROWS,
         few_panels=FEW_RUNS,
         brief=brief,
         runs=placed,
         entries=entries(placed),
         footer=f"ssdlab. {counted(len(placed), 'run')}",
-        policy=_policy(script),
-        style=Markup(_static("report.css").replace("</", "<\\/")),
+        policy=_policy(script, fonts=bool(theme.faces)),
+        style=Markup(_static("report.css").replace("</", "<\\/")) + theme.style(),
+        theme=theme,
         script=Markup(script),
         data=packed(json.dumps(plain(data), ensure_ascii=False, allow_nan=False).encode()),
         whole=[_whole(one) for one in placed] if complete and not printed else [],
@@ -127,12 +142,12 @@ def assembled(
 
 
 def contents(
-    runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES
+    runs: Sequence[Reported], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
 ) -> tuple[tuple[Shown, ...], list[Section]]:
     """Return the runs of a page with their looks, and its sections; raises as `render` does."""
     from ssdlab.report.arranging import arranged
 
-    placed = placed_of(runs, names)
+    placed = placed_of(runs, names, palette)
     check_names(names, (one.run.manifest.drive for one in placed))
     _, order = arranged(runs, body_of(placed))
     return placed, order.sections
@@ -143,7 +158,7 @@ def _static(name: str) -> str:
     return static(name).replace("</script", "<\\/script")
 
 
-def _policy(script: str) -> str:
+def _policy(script: str, *, fonts: bool) -> str:
     """Return a policy under which nothing is fetched and only our own script runs, whatever slips in."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     parts = (
@@ -151,6 +166,7 @@ def _policy(script: str) -> str:
         f"script-src 'sha256-{digest}'",
         "style-src 'unsafe-inline'",
         "img-src data:",
+        *(["font-src data:"] if fonts else []),
         "base-uri 'none'",
         "form-action 'none'",
     )

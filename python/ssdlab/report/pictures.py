@@ -6,7 +6,6 @@ What is drawn depends on the chart alone, so equal runs give equal bytes.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,22 +16,25 @@ from markupsafe import Markup
 from ssdlab.model.errors import HostError
 from ssdlab.report.charts import (
     BarsChart,
+    BarsView,
     Head,
     MarksChart,
     RunStyle,
     SeriesChart,
     TimelineChart,
+    XyChart,
     plain,
     unpack,
 )
-from ssdlab.report.engine import available, engine, static
+from ssdlab.report.engine import available, engine
 from ssdlab.report.heads import heads_of
+from ssdlab.report.theme import SIZE, Theme, default_theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Future
 
-    from ssdlab.report.charts import Chart, Track
+    from ssdlab.report.charts import Chart, Quantity, Track, XyView
     from ssdlab.report.runs import Shown
     from ssdlab.report.view import Figure, Section
 
@@ -40,6 +42,9 @@ _MANY_BARS = 8
 """More bars than these are a column as high as the screen."""
 _LONG_NAME = 20
 """Letters of a name that leaves too little of half a sheet of paper to the bar beside it."""
+_RATES = ("iops", "mb_s")
+_EQUAL = 1e-6
+"""Share by which factors between two units differ that are one, rounded."""
 _MANY_VIEWS = 8
 """More views than these stand three abreast on paper."""
 
@@ -62,9 +67,18 @@ def full_width(figures: Sequence[Figure]) -> frozenset[str]:
 
 def on_paper(figure: Figure, views: int, runs: Sequence[RunStyle]) -> int:
     """Return how many of the views of a figure stand abreast on paper."""
-    if views == 1 or max(map(len, _row_names(figure.chart, runs)), default=0) > _LONG_NAME:
+    if (
+        views == 1
+        or _compares(figure.chart)
+        or max(map(len, _row_names(figure.chart, runs)), default=0) > _LONG_NAME
+    ):
         return 1
     return 3 if figure.id.endswith("-window") or views > _MANY_VIEWS else 2
+
+
+def _compares(chart: Chart) -> bool:
+    """Say whether a chart over time shows several drives together, whose names stand at its right."""
+    return isinstance(chart, SeriesChart) and any(each.of is not None for each in chart.choices)
 
 
 def _high(chart: Chart) -> bool:
@@ -89,17 +103,14 @@ def _row_names(chart: Chart, runs: Sequence[RunStyle]) -> Iterator[str]:
                 yield run.short if row.name == run.label else row.name
 
 
-SIZE = (1200, 675)
-"""Width and height in pixels of a picture that is given away."""
 STILL = (900, 480)
 """Of one that stands in the page."""
 PRINTED = (560, 330)
 """Of one of several on paper, two or three abreast."""
 PRINTED_ROWS = (900, 240)
 """Of one of several on paper whose names need its full width."""
-FONT = "sans-serif"
-_VARIABLES = ("text", "muted", "rule", "grid", "paper")
-COLOURS = 8
+PRINTED_SERIES = (900, 330)
+"""Of one of several over time."""
 _ESCAPES = {"'": "&#39;", '"': "'", "%": "%25", "#": "%23", "&": "&amp;", "\n": " "}
 """Of an image in an address within an attribute: of what an escape is made of is escaped behind it."""
 
@@ -124,9 +135,9 @@ class Painter:
         The front end was not built.
     """
 
-    def __init__(self, runs: Sequence[RunStyle]) -> None:
+    def __init__(self, runs: Sequence[RunStyle], theme: Mapping[str, object] | None = None) -> None:
         self._runs = [plain(each) for each in runs]
-        self._theme = theme()
+        self._theme = theme or default_theme().drawn()
         self._engine = engine()
 
     def svg(
@@ -173,13 +184,49 @@ def pressings(chart: Chart) -> Iterator[Pressed]:
             yield Pressed(view)
 
 
-def theme() -> dict[str, object]:
-    """Return the colours of the light theme, as the style sheet of the page has them."""
-    found: dict[str, str] = {}
-    for name, value in re.findall(r"--([\w-]+):\s*([^;}]+)", static("report.css")):
-        found.setdefault(name, value.strip())
-    palette = [found[f"drive-{at}"] for at in range(COLOURS)]
-    return {name: found[name] for name in _VARIABLES} | {"font": FONT, "palette": palette}
+def telling(chart: Chart) -> Iterator[Pressed]:
+    """Yield the combinations of buttons that show what no other does.
+
+    Of two views that differ by their unit alone the first; of a series that can show all drives together,
+    them.
+    """
+    if isinstance(chart, BarsChart | XyChart):
+        rates: list[tuple[Quantity, dict[object, float]]] = []
+        views: Sequence[BarsView | XyView] = chart.views
+        for at, view in enumerate(views):
+            own = _rates(view)
+            if own is None or not any(_same(own, other) for other in rates):
+                yield Pressed(at)
+                rates += [] if own is None else [own]
+    elif isinstance(chart, SeriesChart) and chart.choices[0].of is not None:
+        yield from (each for each in pressings(chart) if each.view == 0)
+    else:
+        yield from pressings(chart)
+
+
+def _rates(view: BarsView | XyView) -> tuple[Quantity, dict[object, float]] | None:
+    """Return the quantity of a view of throughput, and its values by what they are of; None: of none."""
+    quantity = view.axis.quantity if isinstance(view, BarsView) else view.y.quantity
+    if quantity not in _RATES:
+        return None
+    found: dict[object, float] = {}
+    if isinstance(view, BarsView):
+        for group in view.groups:
+            found |= {(group.name, at, bar.run): bar.value for at, bar in enumerate(group.bars)}
+    else:
+        for number, line in enumerate(view.lines):
+            found |= {(number, line.run, line.name, at, dot.x): dot.y for at, dot in enumerate(line.points)}
+    return quantity, found
+
+
+def _same(one: tuple[Quantity, dict[object, float]], other: tuple[Quantity, dict[object, float]]) -> bool:
+    """Say whether two views are of the same I/Os of one size, in two units."""
+    (unit, values), (other_unit, others) = one, other
+    if unit == other_unit or values.keys() != others.keys():
+        return False
+    shares = [values[key] / others[key] for key in values if others[key]]
+    zeros = all(bool(values[key]) == bool(others[key]) for key in values)
+    return zeros and bool(shares) and max(shares) - min(shares) <= _EQUAL * max(shares)
 
 
 class Stills(Mapping[str, Markup]):
@@ -189,8 +236,9 @@ class Stills(Mapping[str, Markup]):
     page hold all that they show.
     """
 
-    def __init__(self, placed: Sequence[Shown]) -> None:
+    def __init__(self, placed: Sequence[Shown], theme: Theme | None = None) -> None:
         self._placed = placed
+        self._theme = theme
         self._begun: dict[str, Future[str]] = {}
 
     def begin(self, section: Section) -> None:
@@ -205,7 +253,9 @@ class Stills(Mapping[str, Markup]):
     @cached_property
     def _painter(self) -> Painter | None:
         try:
-            return Painter([one.style for one in self._placed]) if available() else None
+            theme = self._theme or default_theme()
+            drawn = theme.drawn(theme.scheme)
+            return Painter([one.style for one in self._placed], drawn) if available() else None
         except HostError:  # no process is to be had
             return None
 
@@ -247,21 +297,31 @@ class Printed:
     abreast: int
 
 
-def views(figures: Sequence[Figure], runs: Sequence[RunStyle], most: int | None = None) -> dict[str, Printed]:
-    """Return pictures of every view of every figure, or so many, for paper, where no button can be pressed.
+def views(
+    figures: Sequence[Figure],
+    runs: Sequence[RunStyle],
+    theme: Theme,
+    most: int | None = None,
+    *,
+    full: bool = True,
+) -> dict[str, Printed]:
+    """Return pictures of the views of every figure, or so many, for paper, where no button can be pressed.
+
+    If `full` of every view, else of those that are `telling`.
 
     Raises
     ------
     UsageError
         The extra `figures` is not installed.
     """
-    painter = Painter(runs)
+    painter = Painter(runs, theme.drawn(fonts=True))
     bare = Head("", (), "")
     found = {}
     for each in figures:
-        pressed = list(pressings(each.chart))[:most]
+        pressed = list(pressings(each.chart) if full else telling(each.chart))[:most]
         abreast = on_paper(each, len(pressed), runs)
-        size = STILL if len(pressed) == 1 else PRINTED_ROWS if abreast == 1 else PRINTED
+        wide = PRINTED_SERIES if _compares(each.chart) else PRINTED_ROWS
+        size = STILL if len(pressed) == 1 else wide if abreast == 1 else PRINTED
         drawn = tuple(_address(painter.svg(each.chart, bare, one, size)) for one in pressed)
         found[each.id] = Printed(drawn, abreast)
     return found
@@ -279,8 +339,9 @@ def _opened(chart: Chart, pressed: Pressed, columns: dict[str, list[float]]) -> 
     """Return a chart with the columns shown, each a name under which `columns` has its values."""
     if isinstance(chart, SeriesChart):
         keys = {"end_s", chart.measures[pressed.measure].key}
+        needed = {pressed.choice, *(chart.choices[pressed.choice].of or ())}
         choices = tuple(
-            replace(choice, tracks=_named(choice.tracks, keys, columns) if at == pressed.choice else ())
+            replace(choice, tracks=_named(choice.tracks, keys, columns) if at in needed else ())
             for at, choice in enumerate(chart.choices)
         )
         return replace(chart, choices=choices)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.model.errors import LabError
 from ssdlab.report.charts import RunStyle
 from ssdlab.report.links import link_of
-from ssdlab.report.looks import further_shapes, looks_of
-from ssdlab.results.catalogue_row import size_of
+from ssdlab.report.looks import OURS, Palette, further_shapes, looks_of
+from ssdlab.results.catalogue_row import size_of, software_of
 from ssdlab.results.schema import ResultBase
 from ssdlab.results.store import short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from ssdlab.drives.drive_record import DriveRecord
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo, Manifest
 
@@ -186,6 +188,20 @@ def _repeat(column: Column, first: Run) -> str:
     return f"repeat {number}" if number else name if column.repeat else ""
 
 
+def _firmware(column: Column, first: Run) -> str:
+    del column
+    found = first.manifest.drive.identity.get("firmware")
+    return f"firmware {found}" if found else ""
+
+
+def _system(column: Column, first: Run, *, of: str) -> str:
+    """Return the kernel that a run was measured under, or (`of` is empty) the operating system."""
+    del column
+    parts = software_of(first.manifest).split(", ")
+    known = ("ssdlab ", "Python ", "Linux ")
+    return next((each for each in parts if (each.startswith(of) if of else not each.startswith(known))), "")
+
+
 def _name(column: Column, first: Run) -> str:
     """Return the name of the review."""
     del first
@@ -209,6 +225,8 @@ _FURTHER: tuple[Callable[[Column, Run], str], ...] = (
     lambda _, first: f"at 1/{scale}" if (scale := size_of(first.manifest)[0]) > 1 else "in full size",
     lambda column, _: column.subject.drive,
     _repeat,
+    _firmware,
+    *(partial(_system, of=of) for of in ("Linux", "")),
     _name,
     lambda _, first: "quick" if first.manifest.quick else "",
     lambda column, first: _begun(column, first)[0],
@@ -289,35 +307,39 @@ def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
     if drive.capabilities.made_to_order:
         name, *own = _SCALE.sub("", name).removeprefix(_SIMULATED).split(", ")
         # It is made in another size by its spare area: the page has the size that was asked for.
-        sized = bool(drive.variant and drive.variant.made and set(drive.variant.asked) <= {"usable", "spare"})
-        words = words if sized else tuple(own)
+        if drive.variant and drive.variant.made and set(drive.variant.asked) <= {"usable", "spare"}:
+            words = (*words, *(each for each in own if not each.endswith(" spare")))
+        else:
+            words = tuple(own)
     else:
-        name = _recorded(drive) or name.removesuffix("".join(f", {word}" for word in words))
+        record = record_of(drive)
+        name = (record and record.name) or name.removesuffix("".join(f", {word}" for word in words))
     if drive.capabilities.on_file_system:
         name = f"File {name}"
     name = next((names[key] for key in (drive.id, drive.text) if key in names), name)
     return drive.model_copy(update={"name": ", ".join((name, *words))})
 
 
-def _recorded(drive: DriveInfo) -> str | None:
-    """Return what the user's record of a drive calls it, as it is when the page is made."""
+def record_of(drive: DriveInfo) -> DriveRecord | None:
+    """Return the user's record of a drive, as it is when the page is made."""
     from ssdlab.drives.drive_record import find_record
 
     model, serial = (drive.identity.get(key) for key in ("model", "serial"))
     if not isinstance(model, str):
         return None
-    record = find_record(model, serial if isinstance(serial, str) else None)
-    return None if record is None else record.name
+    return find_record(model, serial if isinstance(serial, str) else None)
 
 
-def shown(runs: Sequence[Run], names: Mapping[str, str] = NO_NAMES) -> tuple[Shown, ...]:
+def shown(
+    runs: Sequence[Run], names: Mapping[str, str] = NO_NAMES, palette: Palette = OURS
+) -> tuple[Shown, ...]:
     """Give every run its look, in the order they were asked for; `names` are the editor's, see `called`.
 
     The first column of a drive in a method is filled; a further one (another engine, another day, another
     review) is hollow and dotted.
     """
     drives = [called(drive, names) for drive in _drives([run.manifest for run in runs])]
-    looks = looks_of(map(_entry, drives))
+    looks = looks_of(map(_entry, drives), palette)
     columns = columns_of(runs, _subjects(runs, drives))
     named = dict(zip(map(id, columns), labels_of(runs, columns), strict=True))
     of_run = {at: column for column in columns for at in column.runs}

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from ssdlab.lab.presented.marked import marked
 from ssdlab.model.units import and_listed
-from ssdlab.report.view import Finding
+from ssdlab.report.view import Finding, Section
+from ssdlab.results import cells
 from ssdlab.results.cells import Table, of_run
-from ssdlab.results.claim import sentence
+from ssdlab.results.claim import row, sentence
+from ssdlab.results.metric import labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ssdlab.report.runs import R, Shown
     from ssdlab.results.claim import Claim
@@ -26,7 +28,8 @@ _LISTED = 4
 def lead(shown: Shown, claims: Iterable[Claim]) -> Finding:
     """Return the findings of a run in one line, behind its label, marked as its figures are."""
     figures = () if shown.run.result is None else shown.run.result.scalars
-    return Finding(shown.index, shown.label, " ".join(map(sentence, marked(claims, figures))))
+    found = marked(claims, figures)
+    return Finding(shown.index, shown.label, " ".join(map(sentence, found)), found)
 
 
 def leads(kept: Sequence[tuple[Shown, R]], findings: Callable[[R], Iterable[Claim]]) -> tuple[Finding, ...]:
@@ -100,3 +103,59 @@ def with_numbers(words: Sequence[str], numbers: Sequence[Sequence[str]], *, each
         for each in columns
     )
     return words[0] + "".join(f"{number}{word}" for number, word in zip(texts, words[1:], strict=True))
+
+
+_MARKS = "labels"
+"""Under which a claim has the labels of its figures."""
+
+
+def tabled(section: Section, placed: Sequence[Shown]) -> Section:
+    """Return a section in which claims that have columns are a table with a row for each of several runs.
+
+    A sentence that several runs have stands once, behind their names where not all of them have it.
+    """
+    found = [each for each in section.lead if isinstance(each, Finding) and each.claims]
+    runs = [each.run for each in found]
+    if len(runs) < 2 or len(set(runs)) < len(runs):
+        return section
+    columns: dict[str, dict[int, list[tuple[str, str]]]] = {}
+    said: dict[str, list[int]] = {}
+    for each in found:
+        for claim in each.claims:
+            marks = str(claim.others.get(_MARKS, ""))
+            for at, (heading, text) in enumerate(row(claim).items()):
+                # Labels are said once of a claim.
+                columns.setdefault(heading, {}).setdefault(each.run, []).append((text, "" if at else marks))
+            if not claim.columns:
+                said.setdefault(sentence(claim), []).append(each.run)
+    names = {run: placed[run].style.short for run in runs}
+    once = [
+        text if len(own) == len(runs) else f"{and_listed([names[run] for run in own])}: {text}"
+        for text, own in said.items()
+        if len(own) > 1
+    ]
+    left: dict[int, list[str]] = {}
+    for text, own in said.items():
+        if len(own) == 1:
+            left.setdefault(own[0], []).append(text)
+    alone = [Finding(run, placed[run].label, " ".join(left[run])) for run in runs if run in left]
+    others = [each for each in section.lead if each not in found]
+    table = (_of_columns(columns, runs, placed),) if columns else ()
+    return replace(section, lead=(*others, *once, *alone), common=table)
+
+
+def _of_columns(
+    columns: Mapping[str, Mapping[int, Sequence[tuple[str, str]]]],
+    runs: Sequence[int],
+    placed: Sequence[Shown],
+) -> Table:
+    """Return a table of cells with their labels; a label that all cells of a column have is its heading's."""
+    head, rows = ["Run"], {run: [of_run(placed[run].label, run)] for run in runs}
+    for heading, of in columns.items():
+        marks = {mark for own in of.values() for _, mark in own}
+        (shared,) = marks if len(marks) == 1 else ("",)
+        head.append(labelled(heading, shared))
+        for run in runs:
+            texts = [text if shared else labelled(text, mark) for text, mark in of.get(run, ())]
+            rows[run].append(cells.words("; ".join(texts) or cells.NOTHING))
+    return Table("What was found", tuple(head), tuple(map(tuple, rows.values())))

@@ -12,10 +12,9 @@ from ssdlab.results.cells import Table
 from ssdlab.results.kind import table_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-if TYPE_CHECKING:
-    pass
+    from ssdlab.results.claim import Claim
 
 
 @dataclass(frozen=True)
@@ -81,6 +80,10 @@ class Figure:
     left: tuple[str, ...] = ()
 
 
+OPEN_ROWS = 16
+"""So many rows of a table that stands on its own are open."""
+
+
 @dataclass(frozen=True)
 class Exhibit:
     """Tables that stand on their own, with a heading and a sentence on how to read them."""
@@ -93,15 +96,16 @@ class Exhibit:
 class Finding(str):
     """What was found of one run, in a line behind its label; the page sets what was found beside its name."""
 
-    __slots__ = ("run", "sentences")
+    __slots__ = ("claims", "run", "sentences")
     run: int
     sentences: str
+    claims: tuple[Claim, ...]
+    """That the sentences are of; empty: they are no claims."""
 
-    def __new__(cls, run: int, label: str, sentences: str) -> Self:
-        """Put label and sentences together, and keep the sentences."""
+    def __new__(cls, run: int, label: str, sentences: str, claims: Sequence[Claim] = ()) -> Self:
+        """Put label and sentences together."""
         made = super().__new__(cls, f"{label}: {sentences}")
-        made.run = run
-        made.sentences = sentences
+        made.run, made.sentences, made.claims = run, sentences, tuple(claims)
         return made
 
 
@@ -119,6 +123,8 @@ class Section:
     exhibits: tuple[Exhibit, ...] = ()
     measured: tuple[str, ...] = ()
     """How it was measured: what several of the figures say."""
+    common: tuple[Table, ...] = ()
+    """What was found of several runs in the same words, a row for each."""
 
 
 def section_fault(section: object) -> str | None:

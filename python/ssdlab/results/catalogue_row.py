@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -16,7 +18,7 @@ from ssdlab.results.lines import RESTORE
 from ssdlab.results.metered import meter_of, of_watts
 from ssdlab.results.metric import varies_by
 from ssdlab.results.remarks import FIRST_BYTES, span_of
-from ssdlab.results.run_folder import MANIFEST
+from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.schema import Metric, SealState
 from ssdlab.results.tags import read_tags
 
@@ -31,13 +33,16 @@ if TYPE_CHECKING:
 # Queries import no more than this. Models check what is written (`catalogue_row.Row`), and to build those
 # takes longer than a query.
 
-ROW_SCHEMA = "ssdlab.row/8"
+ROW_SCHEMA = "ssdlab.row/9"
 """2: a figure says what of its state was not shown. 3: one of power says which meter it is of. 4: a latency
 says at which depth it was taken, where each run chooses its own. 5: a row is sealed as a document is.
 6: the settings of a measurement that was saved are its workload. 7: a figure says by codes what is the matter
 with it. 8: and by how much it varies; a run says which
-part of the drive it was kept to."""
+part of the drive it was kept to. 9: a run says its simulator's version and its software, and that it was
+replaced; points that stand for themselves are no settings."""
 ROW_SEALED_SINCE = 5
+REPLACED = "replaced"
+"""What stands as the status of a finished run that its suite has done again: it counts for nothing."""
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
     "label": "VARCHAR",
@@ -71,6 +76,8 @@ COLUMNS = {
     "drive_id": "VARCHAR",
     "drive_name": "VARCHAR",
     "drive_kind": "VARCHAR",
+    "simulator": "INTEGER",
+    "software": "VARCHAR",
     "capacity_bytes": "BIGINT",
     "seed": "VARCHAR",
     "tool": "VARCHAR",
@@ -168,6 +175,8 @@ class Row(Stored):
     drive_id: str = ""
     drive_name: str = ""
     drive_kind: str = ""
+    simulator: int = Field(default=0, description="see `simulator_of`; 0: a real drive, or it was not kept")
+    software: str = Field(default="", description="see `software_of`")
     capacity_bytes: int = 0
     seed: str = ""
     tool: str = ""
@@ -202,9 +211,10 @@ def _row_of(run: RunFolder, seal: SealState) -> Row:
         folder=run.path.name,
         entered=time.time_ns(),
         run_id=manifest.run_id,
-        status=manifest.status,
+        status=_status(run),
         **kinship(manifest),
         warnings=len(manifest.warnings),
+        software=software_of(manifest),
         drive_id="" if manifest.several_drives else manifest.drive.id,
         drive_name=manifest.drive_names,
         capacity_bytes=manifest.drive.capacity_bytes,
@@ -216,6 +226,22 @@ def _row_of(run: RunFolder, seal: SealState) -> Row:
         tags=read_tags(run.path),
         figures=tuple(figure_of(Metric.model_validate(each), meter) for each in figures),
     )
+
+
+def _status(run: RunFolder) -> str:
+    """Return what a run is: where its suite did it again, a run that another stands for."""
+    manifest = run.manifest
+    if (
+        manifest.status == "finished"
+        and manifest.member is not None
+        and any(each.run for each in run.notes())
+    ):
+        suite = run.path.parent / manifest.member.suite
+        with suppress(Refused):  # no suite, or a damaged one, replaces nothing
+            replaced = read_manifest(suite).replaced if (suite / MANIFEST).is_file() else ()
+            if any(each.old.run_id == run.path.name for each in replaced if not each.old.standing):
+                return REPLACED
+    return manifest.status
 
 
 def figure_of(figure: Metric, meter: MeterRecord | None) -> RowFigure:
@@ -246,6 +272,7 @@ def kinship(manifest: Manifest) -> dict[str, Any]:
         "quick": manifest.quick,
         "engine": manifest.engine,
         "drive_kind": manifest.drive.kind,
+        "simulator": simulator_of(manifest),
         "scale": scale,
         "spare": spare,
         "span": span_of(manifest),
@@ -259,8 +286,52 @@ def _settings(manifest: Manifest) -> str:
     if manifest.method.name == MEASURE:
         return " ".join(f"{name}={text}" for name, text in load_options(manifest.params).items())
     presets = {p.name: p.quick if manifest.quick else p.default for p in manifest.method.parameters}
-    own = {name: value for name, value in manifest.params.items() if presets.get(name, value) != value}
+    apart = {p.name for p in manifest.method.parameters if p.points == "each"}
+    own = {
+        name: value
+        for name, value in manifest.params.items()
+        if name not in apart and presets.get(name, value) != value
+    }
     return " ".join(f"{name}={value}" for name, value in sorted(own.items()))
+
+
+def simulator_of(manifest: Manifest) -> int:
+    """Return the version of the model that simulated the drive; 0: it is real, or it was not kept then."""
+    found = manifest.tool.get("simulator")
+    return found if isinstance(found, int) else 0
+
+
+def software_of(manifest: Manifest) -> str:
+    """Return what measured a run: ``ssdlab 0.2.0, Python 3.11, Linux 6.18, Debian GNU/Linux 12``.
+
+    It makes no run unlike another, and is remarked where runs stand together.
+    """
+    tool, kernel = dict(manifest.tool), _table(manifest.environment.get("kernel"))
+    parts = _table(manifest.environment.get("platform")).get("components")
+    system = next(
+        (
+            each.get("name")
+            for each in map(_table, parts if isinstance(parts, list) else ())
+            if each.get("part") == "operating_system"
+        ),
+        None,
+    )
+    found = (
+        ("ssdlab ", str(tool.get("version") or "")),
+        ("Python ", _series(tool.get("python"))),
+        ("Linux ", _series(kernel.get("release"))),
+        ("", str(system or "").replace(",", "")),
+    )
+    return ", ".join(f"{of}{value}" for of, value in found if value)
+
+
+def _table(found: object) -> dict[str, Any]:
+    return found if isinstance(found, dict) else {}
+
+
+def _series(version: object) -> str:
+    """Return the first two numbers of a version."""
+    return ".".join(re.findall(r"\d+", str(version or ""))[:2])
 
 
 def size_of(manifest: Manifest) -> tuple[int, float | None]:

@@ -94,6 +94,9 @@ class Claim:
         What shows it.
     others
         Further amounts and words that the sentence names.
+    columns
+        Of a table that has a row for each of several runs: each heading, and what stands below it, written
+        as `says` is. Empty: it is a sentence there too.
     """
 
     says: str
@@ -101,6 +104,7 @@ class Claim:
     bound: Bound | None = None
     evidence: Evidence = field(default_factory=Evidence)
     others: Mapping[str, Amount | str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse a sentence that names what is not there: it would fail when it is read.
@@ -122,8 +126,10 @@ class Claim:
         return self.bound.kept_by(self.figure)
 
     def named(self) -> tuple[str, ...]:
-        """Return the names that the sentence has in it."""
-        return tuple(name for _, name, _, _ in string.Formatter().parse(self.says) if name is not None)
+        """Return the names that the sentence and the columns have in them."""
+        texts = (self.says, *self.columns.values())
+        parsed = (part for text in texts for part in string.Formatter().parse(text))
+        return tuple(name for _, name, _, _ in parsed if name is not None)
 
     def amounts(self) -> dict[str, Amount | Bound | str]:
         """Return all that the sentence can name."""
@@ -137,10 +143,19 @@ class Claim:
 
 def clause(claim: Claim) -> str:
     """Return a claim in words, as reasons are stored: without a capital or a full stop."""
+    return _with_amounts(claim, claim.says)
+
+
+def row(claim: Claim) -> dict[str, str]:
+    """Return what stands in the columns of a claim, by their headings."""
+    return {heading: _with_amounts(claim, text) for heading, text in claim.columns.items()}
+
+
+def _with_amounts(claim: Claim, text: str) -> str:
     words = {name: str(each) for name, each in claim.amounts().items()}
     if claim.figure is not None and claim.bound is not None:
         words["figure"] = _beside(claim.figure, claim.bound)
-    return claim.says.format_map(words)
+    return text.format_map(words)
 
 
 def telling_digits(value: float, keeps: Callable[[float], bool], upper: int = _DIGITS_MAX) -> int:

@@ -38,6 +38,17 @@ _PREPARED = {"one-pass": "one-pass", "analytic": "placed"}
 _DOUBTS = {"failed": "failed-io", "throttled": "throttled", "by_host": "host-limited"}
 _JUDGED = {"rounds_mb_s", "fills", "held", "steady_from_s"}
 """What judgements of a drive's state have, and nothing else."""
+_POINTS = {
+    ("consistency", "spares"): "each",
+    ("low-depths", "depths"): "all",
+    ("mixed-random", "depths"): "each",
+    ("peak-random-read", "depths"): "all",
+    ("peak-sequential-read", "depths"): "all",
+    ("qd1", "sizes"): "each",
+    ("steady-random-write", "depths"): "all",
+    ("steady-sequential-write", "depths"): "all",
+}
+"""Which parameters list points, and whether each of them stands for itself: methods did not say so."""
 _FRESH = ("fill", "consistency", "trim")
 """Kinds of results that begin with a purged drive."""
 _BROUGHT_ABOUT = {
@@ -62,6 +73,7 @@ def tried_by(label: str) -> tuple[str, int] | None:
 
 def manifest_as_of_now(manifest: Document) -> Document:
     """Return a stored manifest in the form of today; the caveats of its result are warnings of the run."""
+    manifest = _with_points(manifest)
     result = as_of_now(manifest.get("result"))
     if not isinstance(result, dict) or "caveats" not in result:
         return {**manifest, "result": result}
@@ -69,6 +81,22 @@ def manifest_as_of_now(manifest: Document) -> Document:
     kept = {name: each for name, each in result.items() if name != "caveats"}
     warnings = [*_listed(manifest.get("warnings")), *({"code": "caveat", "what": each} for each in caveats)]
     return {**manifest, "result": kept, "warnings": warnings}
+
+
+def _with_points(manifest: Document) -> Document:
+    """Return a manifest whose parameters say which of them list points."""
+    method = manifest.get("method")
+    if not isinstance(method, dict) or not isinstance(parameters := method.get("parameters"), list):
+        return manifest
+    listed = [
+        {**each, "points": found}
+        if isinstance(each, dict)
+        and "points" not in each
+        and (found := _POINTS.get((str(method.get("name")), str(each.get("name")))))
+        else each
+        for each in parameters
+    ]
+    return manifest if listed == parameters else {**manifest, "method": {**method, "parameters": listed}}
 
 
 def as_of_now(result: Document | None) -> Document | None:

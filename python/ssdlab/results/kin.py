@@ -1,9 +1,10 @@
 """What makes two figures comparable: one definition for rankings, comparisons, pages, fleets and claims.
 
 Each figure is of a run and has what `OF_RUNS` and `OF_FIGURES` name, as the catalogue's columns have it.
-Where two differ in any of it, one is no rank beside the other, and `apart` says in what. What is the matter
-with a figure itself is no relation of two: that is its qualifiers, of which only the codes that forbid a
-rank count here.
+Where two differ in any of it, one is no rank beside the other, and `apart` says in what. Of that,
+`OF_AN_ENTRY` makes a drive another entry, which is ranked beside the others; more spare area is remarked
+there, and so is other software (`software_apart`). What is the matter with a figure itself is no relation of
+two: that is its qualifiers, of which only the codes that forbid a rank count here.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 OF_RUNS = (
-    *("method", "version", "settings", "quick", "engine", "drive_kind"),
+    *("method", "version", "settings", "quick", "engine", "drive_kind", "simulator"),
     *("scale", "spare", "span", "variant", "departures"),
 )
 """What must be the same of runs; `span` are the drive's first bytes that a run was kept to, None: all."""
@@ -31,7 +32,9 @@ MARKS = "marks"
 VARIES = "varies"
 """How far a figure varies by its own evidence, in its unit: what is nearer than that is level."""
 OF_AN_ENTRY = ("spare", "variant")
-"""What makes the same drive another entry: a page ranks entries, so it may differ there."""
+"""What makes the same drive another entry: entries are ranked, so it may differ there."""
+ALIKE = tuple(name for name in (*OF_RUNS, *OF_FIGURES) if name not in OF_AN_ENTRY)
+"""What parts groups of figures that are ranked together."""
 CHOSEN_UNIT = "I/Os"
 """Unit of a depth that a run chose itself, which is no measured quantity."""
 _WORDS = {
@@ -40,6 +43,7 @@ _WORDS = {
     "settings": "parameters",
     "engine": "engine",
     "drive_kind": "kind of drive",
+    "simulator": "simulator version",
     "scale": "scale",
     "spare": "spare",
     "span": "over",
@@ -51,6 +55,7 @@ _DEPTH = "depth "
 _OPTION = re.compile(r"^\w+=")
 """What the load of an imported job begins with: its options, see `metric.Load.options`."""
 _UNTOLD = "a load that is not told"
+_UNTOLD_SOFTWARE = "software that is not told"
 
 
 @dataclass(frozen=True)
@@ -180,9 +185,58 @@ def span_text(span_bytes: Any) -> str:  # noqa: ANN401 - of the catalogue
     return "the whole drive" if span_bytes is None else f"the first {capacity_text(span_bytes)} of the drive"
 
 
+def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
+    """Remark which entries have more spare area than those beside them; empty: none was given more.
+
+    Parameters
+    ----------
+    entries
+        Each by its name, with the share that was asked for; None: the drive's own.
+
+    >>> more_spare([("DC500M", None), ("DC500M, 25 % spare", 0.25)])
+    'DC500M, 25 % spare has more spare area than the drives beside it'
+    """
+    found = dict(entries)
+    lowest = min((spare or 0.0 for spare in found.values()), default=0.0)
+    more = [name for name, spare in found.items() if (spare or 0.0) > lowest]
+    if not more:
+        return ""
+    have, it = ("has", "it") if len(more) == 1 else ("have", "them")
+    return f"{'; '.join(more)} {have} more spare area than the drives beside {it}"
+
+
+def software_apart(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return by what unlike software entries were measured, each with those that it measured; empty: alike.
+
+    Parameters
+    ----------
+    found
+        Names of entries, each with its software, parted by commas. What is of all of them is left out.
+
+    >>> software_apart([("A", "ssdlab 0.1.0, Linux 6.18"), ("B", "ssdlab 0.2.0, Linux 6.18")])
+    {'ssdlab 0.1.0': ('A',), 'ssdlab 0.2.0': ('B',)}
+    """
+    pairs = list(dict.fromkeys(found))
+    parts = [software.split(", ") for _, software in pairs]
+    common = set.intersection(*map(set, parts)) if parts else set()
+    by: dict[str, list[str]] = {}
+    for (name, _), own in zip(pairs, parts, strict=True):
+        words = ", ".join(part for part in own if part and part not in common) or _UNTOLD_SOFTWARE
+        by.setdefault(words, []).append(name)
+    return {words: tuple(dict.fromkeys(names)) for words, names in by.items()} if len(by) > 1 else {}
+
+
+def measured_with(found: Iterable[tuple[str, str]]) -> str:
+    """Say the same in a sentence; empty: all were measured by the same software."""
+    apart = software_apart(found)
+    return "; ".join(f"{and_listed(list(names))} measured with {words}" for words, names in apart.items())
+
+
 def _shown(name: str, value: object) -> str:
     if name == "span":
         return span_text(value)
+    if name == "simulator" and not value:
+        return "untold"
     if value in ("", None):
         return "the drive's own" if name == "spare" else "none" if name != "settings" else "the preset's"
     if name == "spare" and isinstance(value, float):

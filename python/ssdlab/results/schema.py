@@ -116,6 +116,12 @@ class ParameterInfo(Stored):
     reason: str = Field(description="what it is and why the default is what it is")
     default: JsonValue
     quick: JsonValue = Field(description="its value under --quick")
+    points: Literal["each", "all"] | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="it lists points. each: a figure is of one of them, whatever the others are; all: "
+        "figures are chosen among them, or of all together. A run that has more than are wanted serves",
+    )
 
     def unit_of(self, value: object) -> str:
         """Return the unit as it stands behind a value: ``span`` behind 1, ``spans`` behind 2."""

@@ -66,16 +66,26 @@ def _asked_s(step: Step) -> float:
     return float(seconds) if isinstance(seconds, int | float) else 0.0
 
 
-def drive_findings(steps: Iterable[Step]) -> tuple[Claim, ...]:
-    """Return what happened to the drive during a run, as claims with the steps that show them."""
+def drive_findings(steps: Iterable[Step], *, beside: bool = False) -> tuple[Claim, ...]:
+    """Return what happened to the drive during a run, as claims with the steps that show them.
+
+    `beside`: heat and amplification stand in a table beside them (`counted_of`), and are left out.
+    """
     placed = place_steps(steps)
     marks = [(each, mark) for each in placed for mark in _marks(each.step)]
-    found = [_heat(placed, marks), _throttled(placed, marks), _amplification(placed)]
+    heat, amplification = counted_of(placed)
+    found = [_throttled(placed, marks)] if beside else [heat, _throttled(placed, marks), amplification]
     for code, says in _SENTENCES.items():
         of_code = [(each.step.ordinal, mark) for each, mark in marks if mark.code == code]
         if of_code:
             found.append(_happened(says, of_code))
     return tuple(each for each in found if each is not None)
+
+
+def counted_of(placed: Sequence[Placed]) -> tuple[Claim | None, Claim | None]:
+    """Return the highest temperature and what was programmed for what was written, where they are known."""
+    marks = [(each, mark) for each in placed for mark in _marks(each.step)]
+    return _heat(placed, marks), _amplification(placed)
 
 
 def _marks(step: Step) -> tuple[Mark, ...]:

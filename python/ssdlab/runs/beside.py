@@ -67,10 +67,7 @@ def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
     """
     manifests = [RunFolder(library / name).manifest for name in side_of(text, library).runs]
     first = manifests[0]
-    if any(
-        (one.method, one.params, one.drive.id) != (first.method, first.params, first.drive.id)
-        for one in manifests
-    ):
+    if len({(one.method.name, one.method.version, str(one.params), one.drive.id) for one in manifests}) > 1:
         raise Refused(
             f"{text} is of several methods, drives or parameters", "name one run with --beside", given=text
         )
@@ -114,7 +111,7 @@ def _unlike(first: Manifest, new: Order) -> str:
     pairs["quick"] = (new.quick, first.quick)
     pairs["span"] = (None, span_of(first))
     if asked is not None and then is not None:
-        pairs |= {"scale": (asked.scale, then.scale), "spare": (asked.spare, then.spare)}
+        pairs["scale"] = (asked.scale, then.scale)
     return "; ".join(_difference(name, *pair) for name, pair in pairs.items() if pair[0] != pair[1])
 
 

@@ -14,19 +14,21 @@ from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.parts.one_pass import refuse_before_made
+from ssdlab.lab.parts.steady import SteadyParams
 from ssdlab.lab.verbs.stream_bounds import layout_bounds, simulating_bounds
 from ssdlab.lab.verbs.verb import Bounds
+from ssdlab.lab.verbs.workload import Precondition
 from ssdlab.model.capabilities import is_made_up, words_of
 from ssdlab.model.errors import Refused, Unsupported
 from ssdlab.model.workload import FILL_BLOCK_BYTES
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, check_fits, misfit, variant_info, varied
 from ssdlab.runs.meters import chosen_meter
 from ssdlab.runs.pace import pace_of, planning_of
-from ssdlab.runs.plan import Plan, Recorder
+from ssdlab.runs.plan import Plan, Recorder, not_steady
 from ssdlab.runs.recorded_power import marked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from ssdlab.analysis.pace import Pace
     from ssdlab.drives.base import Drive
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Member
     from ssdlab.runs.consent_record import Given
+    from ssdlab.runs.plan import PlannedStep
 
 
 @dataclass(frozen=True)
@@ -210,13 +213,24 @@ def plan_on(
     }
     method.procedure(Lab(recorder, **facts, **lab), params)
     made = Plan(
-        tuple(recorder.steps), planning=planning, own_steps=method.own_steps, keeps_time=can.virtual_time
+        tuple(recorder.steps),
+        planning=planning,
+        own_steps=method.own_steps,
+        keeps_time=can.virtual_time,
+        cannot_show=_cannot_show(recorder.steps, params),
     )
     if not can.virtual_time or method.reads_unwritten:
         return made
     # A simulated drive is written once before a run begins, in time of its own that is not counted.
     laid = Bounds(drive.capacity_bytes, drive.capacity_bytes)
     return replace(made, preparation=simulating_bounds(laid, FILL_BLOCK_BYTES))
+
+
+def _cannot_show(steps: Sequence[PlannedStep], params: Params) -> tuple[str, ...]:
+    """Return why figures will not be known to be of steady state, where the method brings it about."""
+    if isinstance(params, SteadyParams) and not any(step.verb == Precondition.verb for step in steps):
+        return ("writes come after one fill",)
+    return tuple(dict.fromkeys(filter(None, map(not_steady, steps))))
 
 
 def with_endurance(plan: Plan, drive: Identity, cap: EnduranceCap) -> Plan:

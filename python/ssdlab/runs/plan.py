@@ -11,9 +11,13 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW
+from ssdlab.lab.verbs.steps import STEADY
 from ssdlab.lab.verbs.table import plan_of
 from ssdlab.lab.verbs.verb import NOTHING, Bounds, Planned, Planning
+from ssdlab.lab.verbs.workload import Precondition
 from ssdlab.model.pattern import Sequential
+from ssdlab.model.units import NS_PER_S, capacity_text, span_text
 from ssdlab.results.journal import step_hash
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
@@ -88,6 +92,31 @@ class PlannedStep:
         return Bounds(self.seconds.lower, max(self.seconds.lower, self.seconds.upper - self.overhead_s))
 
 
+def not_steady(step: PlannedStep) -> str:
+    """Return why the writing of a step surely will not show steady state; empty: it may."""
+    asked = None if step.request is None else step.request.asked
+    if not isinstance(asked, Precondition) or asked.until is None or step.request is None:
+        return ""
+    ground, (stream, *_) = step.request.ground, asked.workload.streams
+    until, upper = asked.until, step.bytes_written.upper
+    if ground is None or stream.stop.time_ns is None:
+        return ""
+    span_bytes = stream.span_bytes(ground.capacity_bytes, ground.logical_block_bytes)[1]
+    max_ns = stream.stop.time_ns
+    ends = f"the writing ends after {span_text(max_ns / NS_PER_S)}"
+    if until.name == STEADY:
+        needed = max(span_bytes * MIN_CAPACITIES, until.given("least_bytes"))
+        needed_ns = max(until.least_ns, WINDOW * until.given("round_ns"))
+    else:  # after one pass, or in a placed state
+        needed, needed_ns = WINDOW * until.given("round_bytes", 0.0), 0.0
+    if max_ns < needed_ns:
+        return f"{ends}, of the {span_text(needed_ns / NS_PER_S)} that it takes"
+    if upper < needed:
+        written, enough = capacity_text(round(upper)), capacity_text(round(needed))
+        return f"{ends}, with at most {written} of the {enough} that it takes"
+    return ""
+
+
 @dataclass(frozen=True)
 class Plan:
     """All steps of a run, with the sums of their bounds."""
@@ -110,6 +139,8 @@ class Plan:
     """Steps at its beginning that are the run's own, and no step that the user wrote."""
     keeps_time: bool = False
     """The drive keeps time of its own: how long the host takes for it is another matter."""
+    cannot_show: tuple[str, ...] = ()
+    """Why its figures will not be known to be of steady state, where that is sure; empty: they may be."""
 
     @property
     def drive_seconds(self) -> Bounds:

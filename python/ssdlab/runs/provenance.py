@@ -110,7 +110,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         engine="sim" if info.capabilities.virtual_time else engine,
         seed=order.seed if order.seed is not None else secrets.randbits(63),
         environment=host_context(drive, order.rig),
-        tool={**tool(), **({"plugin": order.method.package} if order.method.package else {})},
+        tool=tool_of(info, order.method.package),
         created=started,
         sessions=(first_session(started),),
         member=order.member,
@@ -180,6 +180,16 @@ def tool() -> dict[str, JsonValue]:
     from ssdlab.host.environment import tool_facts
 
     return dict(tool_facts())
+
+
+def tool_of(drive: DriveInfo, package: str | None = None) -> dict[str, JsonValue]:
+    """Return the same with the simulator's version, of a simulated drive, and the package of a method."""
+    found = tool()
+    if drive.capabilities.made_to_order:
+        from ssdlab.drives.simulated.drive import MODEL_VERSION
+
+        found["simulator"] = MODEL_VERSION
+    return {**found, **({"plugin": package} if package else {})}
 
 
 def host_context(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:

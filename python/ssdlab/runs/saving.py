@@ -19,7 +19,7 @@ from ssdlab.results.run_folder import JOURNAL, STEPS, Step
 from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Session, Warned
 from ssdlab.results.step_log import log_name, power_name, samples_name, spread_of, write_samples
 from ssdlab.results.store import make_run_folder, new_run_id, write_manifest
-from ssdlab.runs.provenance import drive_info, host_context, metered_by, tool
+from ssdlab.runs.provenance import drive_info, host_context, metered_by, tool_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,17 +192,18 @@ def _manifest(
     method = MethodInfo(
         name="measure", version=1, title="One workload", prose=_PROSE, destructive=workload.changes_data
     )
+    info = drive_info(text, drive)
     return Manifest(
         run_id=new_run_id("measure"),
         status="finished",
         method=method,
         quick=False,
         params=params,
-        drive=drive_info(text, drive),
+        drive=info,
         engine=str(summary.engine or workload.streams[0].engine),
         seed=workload.seed,
         environment=host_context(drive),
-        tool=tool(),
+        tool=tool_of(info),
         created=moment,
         sessions=(Session(started=moment, ended=moment, status="finished", boot_id=boot_id()),),
         warnings=step.result.warnings,

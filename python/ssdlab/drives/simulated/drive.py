@@ -51,6 +51,9 @@ __all__ = ["ENGINE", "PREFIX", "SimulatedDrive", "SimulatedText", "identity_of",
 ENGINE = "sim"
 """What a measurement on a simulated drive says of its engine."""
 
+MODEL_VERSION = 1
+"""Rises with every change of simulator or profiles that may change a figure: figures of two are not ranked
+together."""
 _UNIT_BYTES = 4096
 _FILL_SEED = 1
 _SPARE_IN_USE = 0.9

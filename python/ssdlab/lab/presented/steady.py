@@ -23,11 +23,15 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
     if steady is None:
         return Claim("Not brought into steady state before")
     shown = Evidence((steady.ordinal,))
+    before = of.replace(": ", ", ")
+    state = f"{before}steady state" if before else "Steady state"
     if not steady.judged or steady.range_share is None or steady.rise_share is None or steady.first is None:
+        why = "{doubted}" if steady.doubts else TOO_LITTLE
         return Claim(
-            f"{of}Steady state is not judged: {'{doubted}' if steady.doubts else TOO_LITTLE}",
+            f"{of}Steady state is not judged: {why}",
             evidence=shown,
             others=lasted(steady),
+            columns={state: f"not judged: {why}"},
         )
     return Claim(
         f"{of}{_verdict(steady)}: range {{figure}} ({{bound}}) and fitted line {{moves}} "
@@ -43,6 +47,15 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             "last": str(steady.first + WINDOW),
             "round": Amount(steady.round_s, "s"),
             "size": f", {fixed_share_text(ROUND_SHARE)} of the flash" if _by_flash(steady) else "",
+        },
+        columns={
+            state: f"{_state(steady)} after {{written}}, {{time}}",
+            f"{before}range"
+            if before
+            else f"Range, {Bound('at most', Amount(100 * MAX_RANGE, '%'))}": "{figure}",
+            f"{before}slope"
+            if before
+            else f"Slope, {Bound('at most', Amount(100 * MAX_RISE, '%'))}": "{moves}",
         },
     )
 
@@ -82,6 +95,18 @@ def _by_flash(steady: SteadyProof) -> bool:
     if isinstance(steady, OnePassProof):
         return not steady.overwritten
     return isinstance(steady, PlacedProof) and not steady.in_full
+
+
+def _state(steady: SteadyProof) -> str:
+    """Return in which state the writing left a drive, and by which way."""
+    way = (
+        f"{PREPARED}, "
+        if isinstance(steady, PlacedProof)
+        else "one random pass, "
+        if isinstance(steady, OnePassProof) and not steady.overwritten
+        else ""
+    )
+    return f"{way}{'reached' if steady.reached else 'NOT reached'}"
 
 
 def _verdict(steady: SteadyProof) -> str:
@@ -147,7 +172,9 @@ def check_claim(check: StateCheck) -> Claim:
         "lowest": Amount(check.lowest, check.unit),
         "doubted": check.doubted,
     }
+    heading = ""
     if check.kind == "repeated" and check.lowest is None:
+        heading = "Taken first, and again"
         says = "{what} gave {figure}, and {after} when it was taken again afterwards"
     elif check.kind == "repeated":
         says = (
@@ -159,6 +186,7 @@ def check_claim(check: StateCheck) -> Claim:
             "{what} gave {figure} before the drive throttled itself for heat, and {then} {after} while it did"
         )
     else:
+        heading = "The same work before, and here"
         says = "{what} ended at {figure}, and {then} gave {after} of the same work"
     if check.doubts:
         verdict = "not judged: {doubted}"
@@ -169,4 +197,7 @@ def check_claim(check: StateCheck) -> Claim:
         figure=Amount(check.before, check.unit),
         evidence=Evidence(check.ordinals),
         others=others,
+        columns={heading: "{figure}, {after}: " + ("held" if check.held and not check.doubts else verdict)}
+        if heading
+        else {},
     )

@@ -52,12 +52,17 @@ class PartText(Frozen):
 
 
 class VariantText(Frozen):
-    """One `[[variant]]`: the drive under review once more, under other settings."""
+    """One `[[variant]]`: the drive under review, or others, once more under other settings."""
 
     noun: ClassVar[str] = "key of a variant"
 
     name: Name = Field(description="that its parts end with")
     parts: tuple[str, ...] = Field((), description="that are done again; none: all")
+    drives: tuple[Annotated[int, Field(ge=1)] | Line, ...] = Field(
+        (),
+        description='whose it is: "*" for all, positions from 1, profiles, or names as the command has them; '
+        "none: the drive under review",
+    )
     usable: str | None = Field(None, description="as --usable, of the drive in its full size")
     spare: str | None = Field(None, description='as --spare, in quotes: "25%"')
     power_limit: str | None = Field(None, description="as --power-limit")
@@ -66,7 +71,7 @@ class VariantText(Frozen):
     @property
     def asked(self) -> dict[str, str]:
         """What the drive is to be, as the options of `run` say it."""
-        given = self.model_dump(exclude={"name", "parts"}, exclude_none=True)
+        given = self.model_dump(exclude={"name", "parts", "drives"}, exclude_none=True)
         return {name: str(value) for name, value in given.items()}
 
 
@@ -124,7 +129,7 @@ class Declaration(Frozen):
         False, description="whether times are so much shorter as a simulated drive is smaller"
     )
     part: tuple[PartText, ...] = Field(min_length=1, max_length=100, description="each method as [[part]]")
-    variant: tuple[VariantText, ...] = Field((), description="entries of the drive under review")
+    variant: tuple[VariantText, ...] = Field((), description="further entries of drives")
     drive: tuple[DriveText, ...] = Field((), description="what the review compared")
     chapter: tuple[ChapterText, ...] = Field((), description="headings of the page, in order")
     tiles: tuple[str, ...] = Field((), max_length=6, description="names of headline figures for the top")
@@ -192,7 +197,9 @@ class Declaration(Frozen):
             span_bytes=self.span,
             quick_span_bytes=self.quick_span,
             scaled_times=self.scaled_times,
-            entries=tuple(Entry(each.name, each.asked, each.parts) for each in self.variant),
+            entries=tuple(
+                Entry(each.name, each.asked, each.parts, each.drives or (1,)) for each in self.variant
+            ),
             page=self.page(),
         )
 

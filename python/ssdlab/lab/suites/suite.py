@@ -15,7 +15,7 @@ from ssdlab.model.errors import LabError
 from ssdlab.results.schema import MethodInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from ssdlab.host.documents import Document
 
@@ -75,6 +75,9 @@ class Part:
         return self.name or self.method
 
 
+EVERY_DRIVE = "*"
+
+
 def repeated(label: str, entry: str) -> str:
     """Return what a part is called that is done again for an entry."""
     return f"{label}-{entry}"
@@ -82,12 +85,18 @@ def repeated(label: str, entry: str) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """One more entry of the drive under review: a variant, in which all parts, or some, are done again."""
+    """One more entry of a drive: a variant, in which all parts, or some, are done again."""
 
     name: str
     variant: Mapping[str, str]
     parts: tuple[str, ...] = ()
     """Labels; none: all parts."""
+    drives: tuple[str | int, ...] = (1,)
+    """Which are done in it: by position from 1, by profile or name, or ``*``, all."""
+
+    def is_of(self, position: int, names: Collection[str]) -> bool:
+        """Whether a drive is done in it."""
+        return EVERY_DRIVE in self.drives or any(each == position or each in names for each in self.drives)
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,7 @@ class Suite:
         Whether a simulated drive that was made S times smaller gets times S times shorter than the methods
         have: as many of its capacities are then written as of the drive in its full size.
     entries
-        Variants of the drive under review, which is the first that is named.
+        Variants of drives; by default of the one under review, which is the first that is named.
     page
         What its declaration says of the page, as JSON holds it; kept in the manifest of a run.
     practice
@@ -133,11 +142,26 @@ class Suite:
     practice: str = ""
     own: bool = False
 
-    def parts_of(self, *, subject: bool) -> tuple[Part, ...]:
-        """Return what is done on a drive: on the one under review also each variant."""
-        if not subject:
-            return self.parts
-        again = (
+    @property
+    def all_parts(self) -> tuple[Part, ...]:
+        """What is done on any drive: parts, and behind them those of all variants."""
+        return (*self.parts, *self.again(self.entries))
+
+    def parts_of(self, position: int, names: Collection[str] = ()) -> tuple[Part, ...]:
+        """Return what is done on a drive: all parts, and those of its variants.
+
+        Parameters
+        ----------
+        position
+            Of the drive, from 1, as the command names them; the first is the one under review.
+        names
+            What a declaration may call it.
+        """
+        return (*self.parts, *self.again(each for each in self.entries if each.is_of(position, names)))
+
+    def again(self, entries: Iterable[Entry]) -> Iterator[Part]:
+        """Return the parts that are done again for variants."""
+        return (
             Part(
                 method=part.method,
                 state=part.state,
@@ -148,11 +172,10 @@ class Suite:
                 variant=entry.variant,
                 like=part.label,
             )
-            for entry in self.entries
+            for entry in entries
             for part in self.parts
             if not entry.parts or part.label in entry.parts
         )
-        return (*self.parts, *again)
 
     def used_bytes(self, *, quick: bool) -> int | None:
         """Return how much of the drive is used at most; None: all of it."""

@@ -152,24 +152,30 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         changed, others["changed"] = " with {changed}", changed_text(result.changed)
     bound = "At least " if result.lowest_failed is None else ""
     says = f"{bound}{{figure}}{changed} by {{rule}}, and delivered (our own test)"
+    columns = {"Score, delivered": f"{bound.lower()}{{figure}}{changed}"}
     says += "" if result.judged else _NOT_AN_HOUR
     if result.score_by_rule != result.score:
         says += "; by the rule alone {alone}"
         others["alone"] = f"{result.score_by_rule}x"
+        columns["By the rule alone"] = "{alone}"
     if (failed := result.lowest_failed) is not None:
         says += "; {failed}"
         others["failed"] = _failed(result, failed)
+        columns["First that failed"] = "{failed}"
     if result.highest_completed is not None:
         says += "; the highest load that ran to its end was {highest}"
         others["highest"] = f"{result.highest_completed}x"
+        columns["Highest that ran to its end"] = "{highest}"
     if result.score_per_w is not None:
         says += "; {per_w}"
         others["per_w"] = Amount(result.score_per_w, "x/W")
+        columns["Efficiency"] = "{per_w}"
     yield Claim(
         says,
         figure=Amount(result.score, "x"),
         evidence=tried,
         others=others,
+        columns=columns,
     )
     held = max((each.load for each in result.tries if each.held), default=0)
     failed_at = [each.load for each in result.tries if not each.held]

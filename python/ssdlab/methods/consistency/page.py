@@ -1,13 +1,13 @@
 """Performance consistency: IOPS second by second, for each amount of spare area.
 
-The reviews' three graphs, the third from where the drive is steady as well: buttons choose the drive and the
-spare area, and the axes stay, so that switching compares.
+The reviews' three graphs, the third from where the drive is steady as well: buttons choose one drive or all,
+and one spare area or both; the axes stay, so that switching compares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.consistency import LATE_FROM_S
@@ -45,11 +45,16 @@ if TYPE_CHECKING:
 
 Consistent = tuple["Shown", ConsistencyResult]
 _SCALES: tuple[Scale, ...] = ("log", "linear")
+_ALL = "all drives"
+_SEVERAL = ("both", "all")
+"""Buttons that compare: drives, and spare areas where there are two or more of them."""
+_TOGETHER = 5
+"""So many clouds of dots are told apart in one plot; of more drives each has its own."""
 
 
 @dataclass(frozen=True)
 class _Source:
-    """One drive with one amount of spare area: what the buttons choose; without an entry it was not run."""
+    """One drive with one amount of spare area; without an entry it was not run."""
 
     drive: str
     spare: str
@@ -94,7 +99,7 @@ _GRAPHS = (
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """Return the section of consistency; buttons choose the drive and the spare area, on the same axes."""
+    """Return the section of consistency; buttons choose drives and spare areas, on the same axes."""
     kept = with_result(runs, ConsistencyResult)
     sources = _sources(kept)
     how = _how(kept)
@@ -153,15 +158,19 @@ def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Fi
     window_s = (min(begin_s for _, begin_s in shown), max(ends))
     drives = list(dict.fromkeys(source.drive for source in sources))
     spares = list(dict.fromkeys(source.spare for source in sources))
+    views = [*([_ALL] if len(drives) > 1 else []), *drives]
+    variants = [*spares, *([_SEVERAL[len(spares) > 2]] if len(spares) > 1 else [])]
+    choices = tuple(_choices(graph, sources, views, variants))
+    view, variant = divmod(_first(choices), len(variants))
     return Figure(
         id=f"consistency-{graph.id}",
         title=graph.title,
-        lead=f"{graph.lead} One dot a second; the axes are the same for every view.",
+        lead=f"{graph.lead} One dot a second, lines of medians; the axes are the same for every view.",
         described=f"IOPS of each second, {counted(len(shown), 'run')}. {_stalls(len(iops) - len(positive))}",
         chart=SeriesChart(
             tuple(Measure("iops", scale, _axis(scale, span)) for scale in graph.scales),
-            tuple(_choice(graph, source) for source in sources),
-            variants=len(spares),
+            choices,
+            variants=len(variants),
             window_s=window_s,
         ),
         tables=(_table_of(graph, shown),),
@@ -169,7 +178,11 @@ def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Fi
             *how,
             _stalls(len(iops) - len(positive)),
         ),
-        buttons=tuple(_buttons(graph, drives, spares, _first(graph, sources))),
+        buttons=(
+            Buttons("view", "Drive", tuple(views), view),
+            Buttons("variant", "Spare area", tuple(variants), variant),
+            Buttons("measure", "Scale", graph.scales, graph.scales.index(graph.pressed)),
+        ),
         zoom=True,
         wide=True,
     )
@@ -203,12 +216,26 @@ def _after(rows: over_time.Rows, key: str, begin_s: float) -> list[float]:
     return found
 
 
-def _choice(graph: _Graph, source: _Source) -> Choice:
-    label = f"{source.drive}, {source.spare}"
-    for rows, begin_s in _shown(graph, [source]):
-        track = over_time.track(rows, ("end_s", "iops"), from_s=begin_s)
-        return Choice(label, (track,))
-    return Choice(label, (), absent=graph.absent)
+def _choices(
+    graph: _Graph, sources: Sequence[_Source], drives: Sequence[str], spares: Sequence[str]
+) -> Iterator[Choice]:
+    """Yield what each pair of buttons shows: a source, or the places of those that are compared."""
+    pairs = [(drive, spare) for drive in drives for spare in spares]
+    for drive, spare in pairs:
+        label = f"{drive}, {spare}"
+        own = [each for each in sources if drive in (_ALL, each.drive) and spare in (*_SEVERAL, each.spare)]
+        reached = [each for each in own if list(_shown(graph, [each]))]
+        absent = None if reached else graph.absent
+        if drive != _ALL and spare not in _SEVERAL:
+            tracks = (
+                replace(over_time.track(rows, ("end_s", "iops"), from_s=begin_s), name=spare)
+                for rows, begin_s in _shown(graph, own)
+            )
+            yield Choice(label, tuple(tracks), absent=absent)
+        else:
+            beside = drive == _ALL and (spare in _SEVERAL or len(reached) > _TOGETHER)
+            of = tuple(pairs.index((each.drive, each.spare)) for each in reached)
+            yield Choice(label, (), absent=absent, of=of, beside=beside or None)
 
 
 def _axis(scale: Scale, span: tuple[float, float]) -> Axis:
@@ -217,19 +244,12 @@ def _axis(scale: Scale, span: tuple[float, float]) -> Axis:
     return Axis("IOPS in the second", "iops", range=(0.0, span[1]))
 
 
-def _first(graph: _Graph, sources: Sequence[_Source]) -> int:
-    """Return the place of the first source that a graph has something of: the page opens with it."""
-    return next(at for at, source in enumerate(sources) if list(_shown(graph, [source])))
-
-
-def _buttons(graph: _Graph, drives: Sequence[str], spares: Sequence[str], first: int) -> Iterator[Buttons]:
-    drive, spare = divmod(first, len(spares))
-    if len(drives) > 1:
-        yield Buttons("view", "Drive", tuple(drives), drive)
-    if len(spares) > 1:
-        yield Buttons("variant", "Spare area", tuple(spares), spare)
-    if len(graph.scales) > 1:
-        yield Buttons("measure", "Scale", graph.scales, graph.scales.index(graph.pressed))
+def _first(choices: Sequence[Choice]) -> int:
+    """Return which choice the page opens with: all drives where there are several, else both spare areas."""
+    filled = [at for at, choice in enumerate(choices) if choice.tracks or choice.of]
+    if choices[0].of is not None:
+        return filled[0]
+    return max(filled, key=lambda at: (len(choices[at].of or ()) > 1, -at))
 
 
 def _stalls(count: int) -> str:

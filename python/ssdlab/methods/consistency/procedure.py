@@ -72,6 +72,7 @@ class ConsistencyParams(Params):
         "share of the raw flash that is spare; of the user capacity where nothing says how much flash there "
         "is; 0 is the stock drive",
         unit="%",
+        points="each",
         min_length=1,
     )
     seconds: Seconds = param(2000.0, "of random writes: half an hour and more", unit="s", quick=10.0, gt=0)

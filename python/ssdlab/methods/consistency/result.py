@@ -216,18 +216,24 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
     """Yield the end of each run, its slowest second, from when on it was steady, and what began warmer."""
     for entry in result.entries:
         says = "{name}: {figure} in {which} {length}, never under {floor} in a second of them"
+        which = "the last" if entry.last.name == "last" else "all"
         yield Claim(
             f"{says}; {_state(entry)}",
             figure=Amount(entry.last.mean, "IOPS"),
             evidence=Evidence((entry.ordinal,)),
             others={
                 "name": entry.name,
-                "which": "the last" if entry.last.name == "last" else "all",
+                "which": which,
                 "length": Amount(entry.last.rows, "s"),
                 "floor": Amount(entry.last.floor, "IOPS"),
                 "steady": Amount(entry.steady_from_s, "s"),
                 "doubted": entry.doubted,
                 "written": f"{significant(entry.capacities or 0.0)} capacities",
+            },
+            columns={
+                f"{entry.name}, {which} seconds": "{figure} in {length}",
+                f"{entry.name}, slowest second": "{floor}",
+                f"{entry.name}, steady state": _state(entry),
             },
         )
     yield from _warmer(result.entries)

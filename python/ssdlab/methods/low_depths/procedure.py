@@ -73,7 +73,11 @@ class LowDepthsParams(Params):
     """Parameters of `low-depths`."""
 
     depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
-        (1, 2, 4), "I/Os in flight, rising; the score is the mean over them", unit="I/Os", min_length=1
+        (1, 2, 4),
+        "I/Os in flight, rising; the score is the mean over them",
+        unit="I/Os",
+        points="all",
+        min_length=1,
     )
     seconds: Seconds = param(60.0, "at each point at most", unit="s", quick=1.0, gt=0, le=86_400)
     most_bytes: Bytes = param(32 * GB, "at each point at most", unit="B", ge=1 << 20)

@@ -57,7 +57,10 @@ def _lines(kept: Sequence[Mixed]) -> Figure:
     return Figure(
         id="mixed-random-throughput",
         title="Throughput over the mix",
-        lead="Reads and writes together; higher is better. Read-heavy left, write-heavy right.",
+        lead="Reads and writes together; higher is better. Read-heavy left, write-heavy right."
+        + rates.hollow(
+            rates.unproven(shown, point.ordinal, "MB/s") for shown, result in kept for point in result.points
+        ),
         described=" ".join(leads(kept, mixed.findings)),
         chart=XyChart(views),
         tables=(together(kept, mixed.mixes),),
@@ -76,25 +79,21 @@ def _headlines(kept: Sequence[Mixed]) -> list[tuple[Shown, MixPoint, str]]:
         (shown, point, f"{point.read_pct}/{100 - point.read_pct} mix")
         for shown, result in kept
         for point in result.points
-        if point.read_pct == result.headline_read_pct and not result.moved
+        if point.read_pct == result.headline_read_pct
     ]
 
 
 def _bars(kept: Sequence[Mixed]) -> Figure | None:
-    found = _headlines(kept)
-    if not found:
+    """Return the chart of what comparisons use; None where no drive has a value."""
+    drawn: dict[int, list[rates.Drawn]] = {}
+    for shown, point, mix in _headlines(kept):
+        bar = Bar(shown.index, point.mb_s, "")
+        own = rates.figure_of(shown, point.ordinal, "MB/s")
+        drawn.setdefault(point.depth, []).append(rates.Drawn(shown, mix, bar, own))
+    if all(each.withheld for found in drawn.values() for each in found):
         return None
-    views = []
-    for depth in sorted({point.depth for _, point, _ in found}):
-        drawn = [
-            rates.Drawn(
-                shown, mix, Bar(shown.index, point.mb_s, ""), rates.figure_of(shown, point.ordinal, "MB/s")
-            )
-            for shown, point, mix in found
-            if point.depth == depth
-        ]
-        axis = Axis("MB/s (decimal)", "mb_s")
-        views.append(BarsView(f"QD {depth}", axis, "higher", rates.groups(drawn)))
+    axis = Axis("MB/s (decimal)", "mb_s")
+    views = [BarsView(f"QD {depth}", axis, "higher", rates.groups(drawn[depth])) for depth in sorted(drawn)]
     return Figure(
         id="mixed-random-bars",
         title="Throughput of the mix that comparisons use",
@@ -125,7 +124,7 @@ def _view(kept: Sequence[Mixed], depth: int) -> XyView:
             shown.index,
             "",
             False,
-            tuple(_dot(point, result) for point in result.points if point.depth == depth),
+            tuple(_dot(shown, point, result) for point in result.points if point.depth == depth),
         )
         for shown, result in kept
     )
@@ -134,6 +133,7 @@ def _view(kept: Sequence[Mixed], depth: int) -> XyView:
     )
 
 
-def _dot(point: MixPoint, result: MixedResult) -> Dot:
+def _dot(shown: Shown, point: MixPoint, result: MixedResult) -> Dot:
     chosen = (point.read_pct == result.headline_read_pct and not result.moved) or None
-    return Dot(float(100 - point.read_pct), point.mb_s, chosen=chosen)
+    unproven = bool(rates.unproven(shown, point.ordinal, "MB/s")) or None
+    return Dot(float(100 - point.read_pct), point.mb_s, chosen=chosen, unproven=unproven)

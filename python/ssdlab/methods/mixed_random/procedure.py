@@ -65,7 +65,11 @@ class MixedRandomParams(RandomSteadyParams):
     """Of the mixes, after writing to steady state."""
 
     depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
-        (32, 128), "I/Os in flight, as threads of one; the reviews' two", unit="I/Os", min_length=1
+        (32, 128),
+        "I/Os in flight, as threads of one; the reviews' two",
+        unit="I/Os",
+        points="each",
+        min_length=1,
     )
     seconds: Seconds = param(
         120.0,

@@ -102,7 +102,6 @@ class MixedResult(ResultBase):
 def findings(result: MixedResult) -> Iterator[Claim]:
     """Yield the mix that comparisons use, at each depth, and the state it was taken in."""
     share = f"{result.headline_read_pct}/{100 - result.headline_read_pct} mix"
-    yield from map(check_claim, result.checks)
     for point in () if result.moved else result.points:
         if point.read_pct == result.headline_read_pct:
             yield Claim(
@@ -110,8 +109,10 @@ def findings(result: MixedResult) -> Iterator[Claim]:
                 figure=Amount(point.mb_s, "MB/s"),
                 evidence=Evidence((point.ordinal,)),
                 others={"share": share, "depth": str(point.depth)},
+                columns={f"{share}, QD {point.depth}": "{figure}"},
             )
     yield from state_claims(result.steady)
+    yield from map(check_claim, result.checks)
 
 
 def mixes(result: MixedResult) -> Table:

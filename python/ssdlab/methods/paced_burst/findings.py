@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from .result import PacedBurstResult, PacedRate
 
 
+_SAFE = "Writing is safe up to"
+
+
 def findings(result: PacedBurstResult) -> Iterator[Claim]:
     """Yield load time, speeds inside bursts, and the rate of writes that is safe."""
     paced = result.loads[0]
@@ -26,10 +29,14 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
             "reads": f"{counted(len(result.reads_s), 'read')} of {capacity_text(result.read_bytes)}",
             "service": Amount(result.load_latencies_s, "s"),
         },
+        columns={"Load time, a read in flight": "{figure}", "As the sum of service times": "{service}"},
     )
     for side in paced.sides:
         yield Claim(
-            f"Inside bursts {side.direction}s {{figure}}", figure=Amount(side.mb_s, "MB/s"), evidence=shown
+            f"Inside bursts {side.direction}s {{figure}}",
+            figure=Amount(side.mb_s, "MB/s"),
+            evidence=shown,
+            columns={f"{side.direction.capitalize()}s inside bursts": "{figure}"},
         )
     yield safe_rate(result)
     if result.beyond:
@@ -69,6 +76,7 @@ def safe_rate(result: PacedBurstResult) -> Claim:
             figure=safe,
             evidence=tried,
             others=within,
+            columns={_SAFE: "at least {figure}", "The next rate": "none failed"},
         )
     failed = next(each for each in result.rates if each.rate == result.lowest_failed_mb_s)
     return Claim(
@@ -77,6 +85,7 @@ def safe_rate(result: PacedBurstResult) -> Claim:
         bound=Bound("under", Amount(failed.rate, "MB/s")),
         evidence=tried,
         others={**within, "failed": Amount(failed.rate, "MB/s"), "why": failed.why},
+        columns={_SAFE: "{figure}", "The next rate": "{failed}: {why}"},
     )
 
 
@@ -108,6 +117,7 @@ def rate_beyond(result: PacedBurstResult) -> Claim:
         figure=Amount(result.safe_beyond_mb_s, "MB/s"),
         evidence=tried,
         others=others,
+        columns={"Safe beyond the cache": f"{up_to}{{figure}}", "The cache": "{cache}"},
     )
 
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 
 _NAMES = ("paced", "saturated")
+_ALL = "all drives"
 _SIDES: tuple[tuple[Direction, str], ...] = (("read", "reads"), ("write", "writes"))
 
 
@@ -101,6 +102,8 @@ def _timeline(kept: Sequence[Paced]) -> Figure | None:
         return None
     first = kept[0][1]
     drives = tuple(shown.style.short for shown, _ in kept)
+    if len(drives) > 1:
+        choices = [*(_abreast(name, choices) for name in _NAMES), *choices]
     return Figure(
         id="paced-burst-timeline",
         title="Timeline",
@@ -115,7 +118,7 @@ def _timeline(kept: Sequence[Paced]) -> Figure | None:
         tables=(together(kept, paced.loads),),
         measured=_how(first),
         buttons=(
-            *((Buttons("view", "Drive", drives),) if len(drives) > 1 else ()),
+            *((Buttons("view", "Drive", (_ALL, *drives)),) if len(drives) > 1 else ()),
             Buttons("variant", "Load", _NAMES),
         ),
         zoom=True,
@@ -127,6 +130,12 @@ def _choice(shown: Shown, load: BurstLoad) -> Choice:
     rows = over_time.rows_of(over_time.Watched(shown, load.ordinal, load.name))
     tracks = tuple(over_time.track(each, ("end_s", "mb_s")) for each in rows)
     return Choice(f"{shown.label}, {load.name}", tracks, absent=None if tracks else "no rows were kept")
+
+
+def _abreast(name: str, choices: Sequence[Choice]) -> Choice:
+    """Return one load of all drives, each in a plot of its own; their choices stand behind those of all."""
+    of = tuple(at for at, each in enumerate(choices, len(_NAMES)) if each.label.endswith(f", {name}"))
+    return Choice(f"{_ALL}, {name}", (), of=of, beside=True)
 
 
 def _how(result: PacedBurstResult) -> tuple[str, ...]:

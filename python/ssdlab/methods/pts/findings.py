@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW, judge_window
@@ -23,8 +23,6 @@ from ssdlab.plugin import (
     of_unit,
     share_text,
 )
-
-from .result import SPECIFICATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -168,7 +166,7 @@ def window_claim(
 
 def findings(result: PtsResult) -> Iterator[Claim]:
     """Yield the verdict on steady state of each group of cells, and the means of its window."""
-    own = "" if result.specification == SPECIFICATION else ": the figures are not SNIA's"
+    own = "" if result.standard else ": the figures are not SNIA's"
     others: dict[str, Amount | str] = {"of": result.specification}
     yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}{own}", others=others)
     for group in result.groups:
@@ -188,7 +186,9 @@ def findings(result: PtsResult) -> Iterator[Claim]:
         shown = Evidence(steps, (group.first - 1, group.last - 1))
         says = "{name}{verdict} ({values})"
         others = {"name": name, "verdict": verdict, "values": values}
-        yield window_claim(says, window, shown, others)
+        heading = group.group or "Steady state"
+        columns = {heading: "{verdict}", f"{heading}, means": "{values}"}
+        yield replace(window_claim(says, window, shown, others), columns=columns)
         if (moving := moving_cells(group)) is not None:
             yield moving
         if group.cuts:

@@ -328,6 +328,8 @@ def section_of(
 ) -> Section:
     """Return a test's section: each run's finding, and the pages under the specification's header.
 
+    A review's own practice is no test of the specification: its figures have no such header.
+
     `groups`: the group of cells that each figure is about, where the test has several.
     """
     method = kept[0][0].run.manifest.method
@@ -336,7 +338,7 @@ def section_of(
         title=method.title,
         lead=leads(kept, findings),
         runs=tuple(shown.index for shown, _ in kept),
-        figures=pages(kept, figures, groups),
+        figures=pages(kept, figures, groups) if any(each.standard for _, each in kept) else tuple(figures),
         exhibits=exhibits,
     )
 

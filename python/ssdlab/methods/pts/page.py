@@ -34,8 +34,10 @@ from ssdlab.plugin import (
     count_text,
     leads,
     named,
+    rates,
     significant,
     throughput_text,
+    together,
     with_result,
 )
 
@@ -80,9 +82,26 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
-    """Yield the pages of a test in the standard's order, each with the group of cells that it is about."""
-    test = kept[0][1].test
+    """Yield the pages of a test, each with the group of cells that it is about.
+
+    They are in the standard's order; a review begins with what the drives do, not with how that was judged.
+    """
     how = _how(kept[0][1])
+    judged = list(_judged(name, kept, how))
+    if kept[0][1].standard:
+        yield from judged
+        yield from _cells(name, kept, how)
+        return
+    if kept[0][1].test == "latency":
+        yield "", latency_bars(f"{name}-mean", "Mean latency", kept, ART, how)
+        yield "", latency_bars(f"{name}-max", "Maximum latency", kept, MRT, how)
+    yield from _cells(name, kept, how)
+    yield from judged
+
+
+def _judged(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
+    """Yield of each group of cells its rounds and the window that is judged."""
+    test = kept[0][1].test
     for group in dict.fromkeys(group.group for _, result in kept for group in result.groups):
         of = f"{name}-{group.replace(' ', '')}" if group else name
         title = f"{NAMES[test]}{f', {group}' if group else ''}"
@@ -90,11 +109,20 @@ def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
         yield group, _window(of, title, kept, group)
         if group:
             yield group, bars(f"{of}-cells", f"{title}: reads and writes", kept, group, MB_S, how)
+
+
+def _cells(name: str, kept: Sequence[Tested], how: str) -> Iterator[Page]:
+    """Yield what was measured in the cells of a test that has one group of them."""
+    test = kept[0][1].test
     if test == "iops":
-        yield "", heat_map(f"{name}-cells", "IOPS by block and mix", kept, [IOPS], how)
-        yield "", over_blocks(f"{name}-blocks", "IOPS over block sizes", kept, IOPS, how)
+        pair = (
+            heat_map(f"{name}-cells", "IOPS by block and mix", kept, [IOPS], how),
+            over_blocks(f"{name}-blocks", "IOPS over block sizes", kept, IOPS, how),
+        )
+        yield from (("", each) for each in (pair if kept[0][1].standard else reversed(pair)))
     elif test == "latency":
-        measures = [ART, NINES, MRT, IOPS]
+        # What a review has as bars needs no map.
+        measures = [ART, NINES, MRT, IOPS] if kept[0][1].standard else [NINES, IOPS]
         cells = heat_map(f"{name}-cells", "Latency by block and mix", kept, measures, how)
         nines = (named(shown, nines_table(result)) for shown, result in kept)
         yield "", replace(cells, tables=(*cells.tables, *nines))
@@ -337,7 +365,9 @@ def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure,
     return Figure(
         id=name,
         title=title,
-        lead="Each line is a share of reads; mixes with more writes than reads are dashed.",
+        lead="Each line is a drive, each button a mix of reads and writes."
+        if len(kept) > 1
+        else "Each line is a share of reads; mixes with more writes than reads are dashed.",
         described=f"{title}: {measure.title} over {len(sizes)} block sizes.",
         chart=XyChart(tuple(views)),
         tables=tuple(named(shown, grid(result, measure)) for shown, result in kept),
@@ -374,6 +404,40 @@ def bars(name: str, title: str, kept: Sequence[Tested], group: str, measure: Mea
         measured=(how,),
         wide=True,
     )
+
+
+def latency_bars(name: str, title: str, kept: Sequence[Tested], measure: Measure, how: str) -> Figure:
+    """Return a view for each mix: all runs beside each other at every block size."""
+    views = tuple(
+        BarsView(
+            f"R/W {mix_text(mix)}",
+            Axis(measure.title, measure.quantity),
+            measure.better,
+            tuple(
+                BarGroup(block_text(size), rates.ranked(_bars(kept, measure, mix, size), measure.better))
+                for size in _sizes(kept)
+            ),
+        )
+        for mix in _mixes(kept)
+    )
+    table = together(kept, lambda result: grid(result, measure))
+    return Figure(
+        id=name,
+        title=title,
+        lead=f"{'Mean' if measure is ART else 'The longest I/O'} of the reported rounds; lower is better.",
+        described=f"{title} over {len(_sizes(kept))} block sizes; the numbers are in the table.",
+        chart=BarsChart(views),
+        tables=(table,),
+        measured=(how,),
+        buttons=(Buttons("view", "R/W mix", tuple(view.label for view in views)),),
+    )
+
+
+def _bars(kept: Sequence[Tested], measure: Measure, mix: int, size: int) -> Iterator[Bar]:
+    """Yield the bar of each run in a cell, with what is the matter with the figures of its rounds."""
+    for shown, result in kept:
+        if (value := _values(result, measure).get((mix, size))) is not None:
+            yield rates.marked(Bar(shown.index, value, ""), next(iter(result.scalars), None))
 
 
 def _values(result: PtsResult, measure: Measure) -> dict[tuple[int, int], float]:

@@ -229,6 +229,11 @@ class PtsBase(ResultBase):
     left_out_why: str = ""
 
     @property
+    def standard(self) -> bool:
+        """Whether it is SNIA's own test, and not a review's practice beside it."""
+        return self.specification == SPECIFICATION
+
+    @property
     def windows(self) -> tuple[SteadyWindow, ...]:
         """The judgements of steady state; none of a test that has none."""
         return ()

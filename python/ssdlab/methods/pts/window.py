@@ -8,7 +8,7 @@ Source: SNIA SSS PTS 2.0.2, sections 2.1.13 (measurement window) and 2.1.24 (ste
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Literal
 
@@ -31,16 +31,19 @@ from ssdlab.plugin import (
 )
 
 from .findings import Window, failed_text, rounds_since_cut
-from .result import FiveNines, PtsCell, PtsResult, PtsRounds, Stimulus, TrackedVariable
+from .result import FiveNines, PtsCell, PtsResult, PtsRounds, Stimulus, TrackedVariable, cell_label
 from .rounds import Cell, Tracked, cuts_of, iops, mb_s, mean_ns, round_label, tracked_value
-from .specification import SETTINGS, RoundsParams, written_until
+from .specification import KIB, SETTINGS, RoundsParams, written_until
 
 if TYPE_CHECKING:
-    from ssdlab.plugin import RunData, Step
+    from ssdlab.plugin import Qualifier, RunData, Step
 
 
 Test = Literal["iops", "throughput", "latency"]
 PATTERN = {"iops": "RND", "throughput": "SEQ", "latency": "RND"}
+_UNITS: dict[Test, str] = {"iops": "IOPS", "throughput": "MB/s", "latency": "µs"}
+_MIXES: dict[Test, tuple[int, ...]] = {"iops": (100, 50, 0), "latency": (65,)}
+"""Shares of reads of 4 KiB that reviews print, beside what is tracked."""
 
 
 def collect(
@@ -258,21 +261,53 @@ def _stimulus(p: RoundsParams, test: Test, group: PtsRounds, shape: tuple[int, i
 
 
 def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Metric]:
-    """Yield what was tracked, as headline figures: the mean over the reported rounds."""
+    """Yield headline figures: of what was tracked, and of the 4 KiB cells that reviews print.
+
+    Each is the mean over the reported rounds; of a mix of reads and writes there is the greatest latency too.
+    """
     for group in groups:
-        steps = {cell.name: cell.ordinals for cell in group.cells}
-        unproven = group.unproven(steps[each.name] for each in group.tracked)
-        for each in group.tracked:
-            key = each.name.replace("/", "_").replace(" ", "_").lower()
-            mean = group.of_window(each.values)
-            value = mean if mean is None or test != "latency" else mean / 1000
-            yield Metric(
-                name=f"pts_{test}_{key}",
-                label=each.name,
-                value=value,
-                unit="µs" if test == "latency" else each.unit,
-                better="lower" if test == "latency" else "higher",
-                steps=group.reported_of(steps[each.name]),
-                varies=group.range_of(value, each.values),
-                qualifiers=unproven,
-            )
+        own = {cell.name: cell for cell in group.cells}
+        unproven = group.unproven(own[each.name].ordinals for each in group.tracked)
+        for name, values in _headline_cells(test, group, own):
+            yield _scalar(test, group, own[name], values, unproven)
+            longest = own[name].max_ns
+            if test == "latency" and 0 < own[name].read_pct < 100 and None not in longest:
+                yield _scalar(test, group, own[name], longest, unproven, greatest=True)
+
+
+def _headline_cells(
+    test: Test, group: PtsRounds, own: Mapping[str, PtsCell]
+) -> Iterator[tuple[str, Sequence[float]]]:
+    """Yield which cells are told, each with its value in every round, in the unit of what is tracked."""
+    tracked = {each.name: each.values for each in group.tracked}
+    yield from tracked.items()
+    for mix in _MIXES.get(test, ()):
+        cell = own.get(cell_label(mix, 4 * KIB))
+        if cell is not None and cell.name not in tracked:
+            yield cell.name, cell.iops if test == "iops" else cell.mean_ns
+
+
+def _scalar(
+    test: Test,
+    group: PtsRounds,
+    cell: PtsCell,
+    values: Sequence[float | None],
+    unproven: Sequence[Qualifier],
+    *,
+    greatest: bool = False,
+) -> Metric:
+    """Return the mean of a cell's rounds, or what is the greatest in them; of latency in µs."""
+    rounds = tuple(each or 0.0 for each in values)
+    found = group.max_of_window(rounds) if greatest else group.of_window(rounds)
+    value = found if found is None or test != "latency" else found / 1000
+    key = cell.name.replace("/", "_").replace(" ", "_").lower()
+    return Metric(
+        name=f"pts_{test}_{key}{'_max' if greatest else ''}",
+        label=f"{cell.name}{', maximum' if greatest else ''}",
+        value=value,
+        unit=_UNITS[test],
+        better="lower" if test == "latency" else "higher",
+        steps=group.reported_of(cell.ordinals),
+        varies=group.range_of(value, rounds),
+        qualifiers=tuple(unproven),
+    )

@@ -125,9 +125,10 @@ def _bars_views(corners: Corners) -> tuple[BarsView, ...]:
     """Return IOPS and MB/s of each block size: those of two sizes do not compare."""
     sizes = sorted({point.block_bytes for _, point in corners})
     return tuple(
-        _bars_view([each for each in corners if each[1].block_bytes == size], unit, f", {block_text(size)}")
+        _bars_view(own, unit, f", {block_text(size)}")
         for size in sizes
-        for unit in _UNITS
+        if (own := [each for each in corners if each[1].block_bytes == size])
+        for unit in rates.units(own[0][1].pattern)
     )
 
 
@@ -170,7 +171,8 @@ def _blocks(sizes: Corners, unshown: str) -> Figure | None:
     return Figure(
         id="qd1-blocks",
         title="Throughput over block size",
-        lead=f"Higher is better. Reads are solid, writes dashed.{gaps}{unshown}",
+        lead=f"Higher is better. Reads are solid, writes dashed.{gaps}{unshown}"
+        + rates.hollow(rates.unproven(shown, point.ordinal) for shown, point in measured),
         described=f"Lines of {ends_text(block_text(blocks[0]), block_text(blocks[-1]))}.{gaps}",
         chart=XyChart(views),
         tables=point_tables.tables_of(sizes),
@@ -184,7 +186,9 @@ def _lines(sizes: Corners, pattern: str, unit: Quantity) -> tuple[Line, ...]:
     for shown, point in sizes:
         value = rates.rate(point, unit)
         if point.pattern == pattern and value:
-            found.setdefault((shown.index, point.direction), []).append(Dot(float(point.block_bytes), value))
+            unproven = bool(rates.unproven(shown, point.ordinal)) or None
+            dot = Dot(float(point.block_bytes), value, unproven=unproven)
+            found.setdefault((shown.index, point.direction), []).append(dot)
     return tuple(
         Line(run, direction, direction != "read", tuple(dots)) for (run, direction), dots in found.items()
     )

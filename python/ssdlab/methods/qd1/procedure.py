@@ -77,7 +77,7 @@ class Qd1Params(SteadyParams):
     )
     ramp_seconds: Seconds = param(1.0, "before each, not counted", unit="s", quick=0.1, ge=0, le=3600)
     sizes: Annotated[tuple[Size, ...], AfterValidator(rising)] = param(
-        SIZES, "block sizes, rising", unit="B", min_length=1
+        SIZES, "block sizes, rising", unit="B", points="each", min_length=1
     )
     fill_passes: int = param(
         1, "sequential fills before, where the span is not known to be written", ge=1, le=4

@@ -61,11 +61,13 @@ def _point_claim(point: Point, name: str) -> Claim:
     others: dict[str, Amount | str] = {"name": name}
     if mean is not None:
         others["mean"] = f" ({latency_text(mean)})"
+    says = "{figure}{mean}" if mean is not None else "{figure}"
     return Claim(
-        "{name} {figure}" + ("{mean}" if mean is not None else ""),
+        f"{{name}} {says}",
         figure=speed(point),
         evidence=Evidence(() if point.ordinal is None else (point.ordinal,)),
         others=others,
+        columns={f"{name[0].upper()}{name[1:]}": says},
     )
 
 

@@ -52,6 +52,7 @@ class DepthSweepParams(Params):
         DEPTHS,
         "I/Os in flight, rising: powers of two up to the reviews' 512",
         unit="I/Os",
+        points="all",
         min_length=1,
     )
     seconds: Seconds = param(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ssdlab.plugin import (
@@ -17,6 +18,7 @@ from ssdlab.plugin import (
     Line,
     Rule,
     Section,
+    Upright,
     XyChart,
     XyView,
     attribution_of,
@@ -40,7 +42,7 @@ from ssdlab.plugin import (
 from .result import PeakResult, findings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.plugin import Point, Quantity, Shown, Table
 
@@ -71,6 +73,25 @@ class Sweep:
     def best(self) -> Point:
         """The point of the greatest throughput."""
         return self.result.points[self.result.best]
+
+    @cached_property
+    def unproven(self) -> dict[int, str]:
+        """For what points, by their depth, have no rank; empty: they have one."""
+        unit = rates.WORDS[rates.units(self.result.pattern)[0]]
+        return {
+            point.in_flight_asked: rates.unproven(self.shown, point.ordinal, unit) for point in self.measured
+        }
+
+    @property
+    def held_at_once(self) -> int | None:
+        """I/Os that the drive holds; more wait in the host. None: its record does not say."""
+        steps = [self.shown.run.step(point.ordinal) for point in self.measured if point.ordinal is not None]
+        drives = [step.summary.drive for step in steps if step is not None and step.summary is not None]
+        simulated = [drive.commands_held for drive in drives if drive is not None and drive.commands_held]
+        storage = self.shown.run.manifest.environment.get("storage")
+        found = storage.get("conditions") if isinstance(storage, dict) else None
+        kernel = found.get("queue_depth") if isinstance(found, dict) else None
+        return simulated[0] if simulated else kernel if isinstance(kernel, int) and kernel > 1 else None
 
     @property
     def dashed(self) -> bool:
@@ -164,12 +185,13 @@ def _throughput(name: str, sweeps: Sequence[Sweep]) -> Figure:
     cross = " Crosses: the host, not the drive, was the limit." if crossed else ""
     held = [sweep for sweep in sweeps if not sweep.result.moved]
     levels = f" Fine dotted: {sweeps[0].share}, of each." if len(sweeps) > 1 else ""
+    tags = " Upright: what a drive holds at once; more waits in the host." if views[0].uprights else ""
     return Figure(
         id=f"{name}-throughput",
         title="Throughput against queue depth",
         lead=(
             f"{sweeps[0].workload}; higher is better. Ring: reported depth. "
-            f"Band: slowest to fastest interval.{levels}{cross}{_limits(held)}"
+            f"Band: slowest to fastest interval.{levels}{tags}{cross}{_hollow(sweeps)}{_limits(held)}"
         ),
         described=" ".join(_leads(sweeps)),
         chart=XyChart(views),
@@ -193,7 +215,19 @@ def _throughput_view(sweeps: Sequence[Sweep], unit: Quantity) -> XyView:
         rates.axis(unit),
         tuple(_curve(sweep, unit) for sweep in sweeps),
         tuple(_level(sweep, unit, named=len(sweeps) == 1) for sweep in sweeps),
+        tuple(_held(sweeps)),
     )
+
+
+def _held(sweeps: Sequence[Sweep]) -> Iterator[Upright]:
+    """Yield how many I/Os drives hold at once, where some were asked to hold more."""
+    interfaces: dict[int, dict[str, None]] = {}
+    for sweep in sweeps:
+        held = sweep.held_at_once
+        if held is not None and held < max(point.in_flight_asked for point in sweep.measured):
+            interfaces.setdefault(held, {})[sweep.shown.style.interface or ""] = None
+    for held, names in interfaces.items():
+        yield Upright(float(held), ": ".join(filter(None, (", ".join(names), f"{held} tags"))))
 
 
 def _curve(sweep: Sweep, unit: Quantity) -> Line:
@@ -210,9 +244,14 @@ def _curve(sweep: Sweep, unit: Quantity) -> Line:
                 label=_depth(point) if chosen else None,
                 chosen=chosen or None,
                 host=_host(point) or None,
+                unproven=bool(sweep.unproven[point.in_flight_asked]) or None,
             )
         )
     return Line(sweep.shown.index, "", sweep.dashed, tuple(dots))
+
+
+def _hollow(sweeps: Sequence[Sweep]) -> str:
+    return rates.hollow(each for sweep in sweeps for each in sweep.unproven.values())
 
 
 def _level(sweep: Sweep, unit: Quantity, *, named: bool) -> Rule:
@@ -232,7 +271,8 @@ def _hockey_stick(name: str, sweeps: Sequence[Sweep]) -> Figure:
     return Figure(
         id=f"{name}-latency",
         title="Latency against throughput",
-        lead="Each point is one queue depth; further right and lower is better. Ring: the reported depth.",
+        lead="Each point is one queue depth; further right and lower is better. Ring: the reported depth."
+        + _hollow(sweeps),
         described=" ".join(_bend(sweep) for sweep in sweeps),
         chart=XyChart(tuple(views)),
         tables=point_tables.latencies(
@@ -257,7 +297,9 @@ def _latency_line(sweep: Sweep, unit: Quantity, quantile: str) -> Line:
         value, latency = rates.rate(point, unit), (point.response_ns or {}).get(quantile)
         if value is not None and latency is not None:
             chosen = (point is sweep.chosen and not sweep.result.moved) or None
-            dots.append(Dot(value, latency, label=_depth(point), chosen=chosen, host=_host(point) or None))
+            unproven = bool(sweep.unproven[point.in_flight_asked]) or None
+            host = _host(point) or None
+            dots.append(Dot(value, latency, None, None, _depth(point), chosen, host, unproven=unproven))
     return Line(sweep.shown.index, "", sweep.dashed, tuple(dots))
 
 
@@ -272,7 +314,6 @@ def _bend(sweep: Sweep) -> str:
 
 def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:
     held = [sweep for sweep in sweeps if not sweep.result.moved]
-    withheld = rates.not_drawn(_drawn(sweeps, _units(sweeps)[0], _REPORTED))
     first, second = _units(sweeps)
     views = tuple(
         BarsView(label, rates.axis(unit), "higher", rates.groups(_drawn(sweeps, unit, title)))
@@ -285,12 +326,7 @@ def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:
     return Figure(
         id=f"{name}-bars",
         title="Throughput at the reported depth",
-        lead=" ".join(
-            (
-                "Higher is better. Behind the value: its depth. Whisker: slowest to fastest interval.",
-                *((withheld,) if withheld else ()),
-            )
-        ),
+        lead="Higher is better. Behind the value: its depth. Whisker: slowest to fastest interval.",
         described=" ".join(_leads(held)),
         chart=BarsChart(views),
         tables=(point_tables.throughput(_headline_points(held)),),

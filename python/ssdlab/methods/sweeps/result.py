@@ -60,11 +60,11 @@ class PeakResult(ResultBase):
 
 def findings(result: PeakResult) -> Iterator[Claim]:
     """Yield the reported depth, who set the limit there, and the state it was taken in."""
-    yield from map(check_claim, result.checks)
     if not result.moved:
         yield from _reported_depth(result)
     if result.direction == "write":
         yield from state_claims(result.steady)
+    yield from map(check_claim, result.checks)
     if result.engine == "uring":
         yield Claim("io_uring, one thread of the full depth: not to be compared with synchronous threads")
     off = [each for each in result.points if not consistent(each.little_ratio)]
@@ -96,6 +96,7 @@ def _reported_depth(result: PeakResult) -> Iterator[Claim]:
             "best": speed(best),
             "best_depth": f"QD {best.in_flight_asked}",
         },
+        columns={"Reported": "{figure} at {depth}", "Best of the sweep": "{best} at {best_depth}"},
     )
     if chosen is result.points[-1] and len(result.points) > 1:
         yield Claim("That is the highest depth tried: throughput may still rise beyond it", evidence=shown)

@@ -194,6 +194,12 @@ def findings(result: TraceResult) -> Iterator[Claim]:
             "energy": Amount(done.energy_j, "J"),
             "speed": speed_text(result.laid.speed),
         },
+        columns={
+            "While busy": "{figure}",
+            "Mean service time": "{service}",
+            **({} if done.energy_j is None else {"Energy": "{energy}"}),
+            "Replayed": "{speed}",
+        },
     )
     yield Claim(_kept_up(done), evidence=shown)
     yield from changes_of(result.source, result.laid)

@@ -273,6 +273,11 @@ def findings(result: TrimResult) -> Iterator[Claim]:
             "regained": Amount(None if result.regained is None else 100 * result.regained, "%"),
             "sure": Amount(None if result.uncertainty is None else 100 * result.uncertainty, "%"),
         },
+        columns={
+            "TRIM": f"{VERDICTS[result.verdict]}{why}",
+            "Of the clean speed": f"{{figure}}{_sure(result.uncertainty)}{_where(result)}",
+            **_regained_column(result.regained),
+        },
     )
     if result.uncertainty is None and (why := too_few_parts(plots(result))) != result.why:
         yield Claim("How far to trust that share is not known: {why}", others={"why": why})
@@ -311,6 +316,14 @@ def _regained(share: float | None) -> str:
     if share < HARDLY_ANY:
         return f"; over all blocks under {fixed_share_text(HARDLY_ANY)} of what was lost came back"
     return "; over all blocks {regained} of what was lost came back"
+
+
+def _regained_column(share: float | None) -> dict[str, str]:
+    """Return the same as a column."""
+    if share is None:
+        return {}
+    least = f"under {fixed_share_text(HARDLY_ANY)}"
+    return {"Of what was lost came back": least if share < HARDLY_ANY else "{regained}"}
 
 
 def _regained_cell(share: float | None) -> Cell:

@@ -62,6 +62,9 @@ class FillResult(ResultBase):
         return self.mean_mb_s / self.mean_w if self.mean_w else None
 
 
+_WHOLE = "Over the whole drive"
+
+
 def findings(result: FillResult) -> Iterator[Claim]:
     """Yield the speed, and where it falls for good: not why, which a fill does not tell."""
     shown = Evidence((result.ordinal,))
@@ -75,9 +78,12 @@ def findings(result: FillResult) -> Iterator[Claim]:
                 "last": Amount(result.last_mb_s, "MB/s"),
                 "size": capacity_text(round(result.last_bytes)),
             },
+            columns={_WHOLE: "{figure}", "Over the last part": "{last} ({size})"},
         )
     else:
-        yield Claim("{figure} over the whole drive", figure=mean, evidence=shown)
+        yield Claim(
+            "{figure} over the whole drive", figure=mean, evidence=shown, columns={_WHOLE: "{figure}"}
+        )
     if result.hot_drop_bytes is not None:
         yield Claim(
             "Whether a cache ends is not judged: the speed falls after {figure}, and by then the drive had "
@@ -97,6 +103,7 @@ def findings(result: FillResult) -> Iterator[Claim]:
                 "before": Amount(result.before_mb_s, "MB/s"),
                 "after": Amount(result.after_mb_s, "MB/s"),
             },
+            columns={"Falls for good after": "{figure}", "From": "{before}", "To": "{after}"},
         )
 
 

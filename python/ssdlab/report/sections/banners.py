@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.model.units import counted
 from ssdlab.model.warning_texts import Level, level_of
-from ssdlab.report.sections.top import of_same_steps
+from ssdlab.report.sections.conclusion import of_same_steps
 from ssdlab.report.together import alike, with_numbers, words_of
-from ssdlab.results.catalogue_row import kinship
+from ssdlab.results.catalogue_row import kinship, size_of, software_of
 from ssdlab.results.claim import as_sentence
-from ssdlab.results.kin import OF_AN_ENTRY, apart
+from ssdlab.results.kin import OF_AN_ENTRY, apart, more_spare, software_apart
 from ssdlab.results.metric import united
 from ssdlab.results.remarks import gathered_departures, is_shortened, warned_steps
 
@@ -80,7 +80,7 @@ def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
         "mark": _marks(runs),
         "departure": (*_unlike(runs), *_departures(runs)),
         "warning": _warnings(runs, "alarm"),
-        "remark": _warnings(runs, "note"),
+        "remark": (*_entries(runs), *_warnings(runs, "note")),
         "note": _notes(runs),
     }
     kept = ((kind, tuple(notices)) for kind, notices in found.items())
@@ -212,6 +212,18 @@ def _unlike(runs: Sequence[Shown]) -> Iterator[Notice]:
         what = f"Runs of one method are not alike: {why}"
         advice = "Compare them with care; the table below and the end of the page say how they differ."
         yield Notice(what, advice, _points(runs, [(each, "", "") for each in own]))
+
+
+def _entries(runs: Sequence[Shown]) -> Iterator[Notice]:
+    """Yield which drives have more spare area than others, and by what unlike software runs were measured."""
+    if more := more_spare((shown.style.short, size_of(shown.run.manifest)[1]) for shown in runs):
+        yield Notice(more, "")
+    first = {shown.label: shown.index for shown in reversed(runs)}
+    unlike = software_apart((shown.label, software_of(shown.run.manifest)) for shown in runs)
+    if unlike:
+        points = (Point(words, tuple(first[name] for name in names)) for words, names in unlike.items())
+        advice = "No method changed its version between them: such runs are ranked together."
+        yield Notice("Not all was measured with the same software", advice, tuple(points))
 
 
 def _points(runs: Sequence[Shown], found: Sequence[tuple[Shown, str, str]]) -> tuple[Point, ...]:

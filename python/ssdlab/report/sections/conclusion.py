@@ -1,19 +1,20 @@
-"""The conclusion: where each drive stands, what it was rated for, and the table that both rest on."""
+"""The conclusion: who is best at what and by how much, what nobody is ranked by, and what was rated."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import LEVEL
 from ssdlab.lab.rated_shares import has_rating
-from ssdlab.model.units import and_listed, fixed_share_text
+from ssdlab.model.units import and_listed, ends_text, fixed_share_text, share_text, significant
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
-from ssdlab.report.standings import no_value, not_ranked, standings, unranked_beyond, withheld
-from ssdlab.report.view import Finding, Section
+from ssdlab.report.standings import EXAMPLE, no_value, not_ranked, standings, unranked_beyond, withheld
+from ssdlab.report.view import Exhibit, Finding, Section
 from ssdlab.results import cells
-from ssdlab.results.metric import labels, spread_of
+from ssdlab.results.cells import NOTHING, Table, words
+from ssdlab.results.metric import labelled, labels
+from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,159 +24,234 @@ if TYPE_CHECKING:
     from ssdlab.report.standings import Place, Standing
     from ssdlab.results.metric import Metric
 
-_NAMED = 3
+NAMED = 3
+"""So many figures are named for one reason; of more their count."""
+_SAYS_NOTHING = ("IOPS", "throughput")
+"""Labels that say no more than the unit."""
 _CHOSEN = ("I/Os", "")
 """Units of what a run chose, or counted: no drive is praised for it."""
-_SAME = 0.05
-"""Figures of one measurement whose product or quotient differs by less over all drives are one."""
+CIRCULAR = (
+    "How simulated drives keep their ratings is no finding: their profiles were made from these ratings."
+)
 
 
-def section(runs: Sequence[Shown]) -> Section | None:
-    """Return the section; None where nothing is compared and no result has a rating."""
-    rated = ratings.section(runs)
-    lead = tuple(_lines(runs))
-    if rated is None and not lead:
+def section(runs: Sequence[Shown], declared: Sequence[str] = ()) -> Section | None:
+    """Return the section; None where nothing is compared, judged or rated.
+
+    Parameters
+    ----------
+    runs
+        Of the page.
+    declared
+        Names of figures that a review has at its top: each has its row.
+    """
+    real = [shown for shown in runs if not shown.run.manifest.drive.capabilities.made_to_order]
+    rated = ratings.section(real)
+    simulated = ratings.section([shown for shown in runs if shown not in real]) is not None
+    lead = (*_verdicts(runs), *_of_ratings(real), *((CIRCULAR,) if simulated else ()))
+    exhibits = (*_compared(runs, declared), *(rated.exhibits if rated is not None else ()))
+    if not lead and not exhibits:
         return None
-    body = rated or Section("ratings", "", (), (), ())
     title = "Conclusion: against the ratings" if rated is not None else "Conclusion"
-    return replace(body, title=title, lead=lead)
+    return Section("ratings", title, lead, (), (), exhibits)
 
 
-def _lines(runs: Sequence[Shown]) -> Iterator[str]:
-    """Yield a sentence for each drive that is compared, or that has ratings."""
-    ranks = list(standings(runs).values())
-    several = len({shown.run.manifest.method.name for shown in runs}) > 1
-    groups = entries(runs)
-    counted = _distinct([standing for standing in ranks if _counts(standing)])
-    for entry in groups:
-        indices = {shown.index for shown in entry.runs}
-        own = [
-            (standing, place)
-            for standing in ranks
-            for place in (*standing.places, *standing.further)
-            if place.shown.index in indices
-        ]
-        parts: list[str] = []
-        if len(groups) > 1:
-            parts += _ends([each for each in own if each[0] in counted], several=several)
-        parts += _against([place for _, place in own], _ratings(entry))
-        if parts:
-            sentences = "; ".join(parts)
-            yield Finding(entry.runs[0].index, entry.style.label, f"{sentences[:1].upper()}{sentences[1:]}.")
-    if len(groups) > 1:
-        yield from _unranked(ranks, withheld(runs))
+def title_of(method: str, figure: Metric) -> str:
+    """Return what a figure is called beside those of other methods, its unit apart."""
+    return method if figure.label in (*_SAYS_NOTHING, figure.unit) else f"{method}, {figure.label}"
 
 
-def _unranked(ranks: Sequence[Standing], held: Mapping[str, Sequence[tuple[Shown, Metric]]]) -> Iterator[str]:
-    """Yield which figures of several drives nobody is ranked by, or some have no value of, and why."""
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for standing in ranks:
-        whys = (standing.unranked, no_value(standing.withheld))
-        if any(whys) and standing.places[0].figure.unit not in _CHOSEN:
-            why = "; ".join(filter(None, whys))
-            reasons.setdefault((standing.method, why), []).append(standing.label)
-    placed = {standing.name for standing in ranks}
-    for name, own in held.items():
-        shown, figure = own[0]
-        if name not in placed and figure.unit not in _CHOSEN:
-            key = (shown.run.manifest.method.title, no_value(own))
-            reasons.setdefault(key, []).append(figure.label)
-    found = [f"{method} ({and_listed(labels)}), {why}" for (method, why), labels in reasons.items()]
-    if found:
-        yield f"Not ranked: {'; '.join(found)}."
+def of_same_steps(figures: Sequence[Metric]) -> list[list[Metric]]:
+    """Return figures gathered by the steps that they are of."""
+    found: dict[tuple[int, ...], list[Metric]] = {}
+    for each in figures:
+        found.setdefault(each.steps, []).append(each)
+    return list(found.values())
 
 
-def _ratings(entry: Entry) -> int:
+def verdicts(runs: Sequence[Shown]) -> dict[str, dict[str, list[str]]]:
+    """Return of each method that passes or fails a drive which drives it did, by how."""
+    judged: dict[str, dict[str, list[str]]] = {}
+    for shown in runs:
+        result, title = shown.run.result, shown.run.manifest.method.title
+        if type(result).passed is not ResultBase.passed:
+            how = {True: "passed by", False: "failed by", None: "not judged of"}[result.passed]
+            judged.setdefault(title, {}).setdefault(how, []).append(shown.style.short)
+    return judged
+
+
+def verdict_text(title: str, own: Mapping[str, Sequence[str]]) -> str:
+    """Return who passed a method and who did not, without a full stop."""
+    parts = [f"{how} {and_listed(list(drives))}" for how, drives in own.items()]
+    if len(own) == 1 and len(drives := next(iter(own.values()))) > NAMED:
+        (how,) = own
+        parts = [f"{how} {'any' if how.startswith('not') else 'all'} of the {len(drives)} drives"]
+    return f"{title}: {', '.join(parts)}"
+
+
+def _verdicts(runs: Sequence[Shown]) -> Iterator[str]:
+    yield from (f"{verdict_text(title, own)}." for title, own in verdicts(runs).items())
+
+
+def _compared(runs: Sequence[Shown], declared: Sequence[str]) -> Iterator[Exhibit]:
+    """Yield who is best at what, and what nobody is ranked by; nothing of one drive."""
+    if len(entries(runs)) < 2:
+        return
+    ranks, names = standings(runs), _concluded_on(runs, declared)
+    rows = [_row(ranks[name]) for name in names if name in ranks and ranks[name].ranked[1:]]
+    if rows:
+        lead = f"A lead counts where it is over {fixed_share_text(LEVEL)} and more than the figures vary by."
+        yield Exhibit("Who is best, and by how much", "", (Table(lead, _HEAD, tuple(rows)).filled,))
+    lines = _unranked(runs, names)
+    if lines:
+        table = Table("Figures by which no drive is called best", ("Why", "Drives", "Figures"), lines)
+        yield Exhibit("Not ranked", "", (table,))
+
+
+def _concluded_on(runs: Sequence[Shown], declared: Sequence[str]) -> list[str]:
+    """Return what is concluded on: of figures of the same steps those that are declared, else the first."""
+    found: dict[str, None] = {}
+    for shown in runs:
+        for own in of_same_steps(shown.run.result.scalars):
+            wanted = [each.name for each in own if each.name in declared]
+            praised = [each.name for each in own if _praised(each)]
+            found |= dict.fromkeys(wanted or praised[:1])
+    return list(found)
+
+
+def _praised(figure: Metric) -> bool:
+    """Whether a drive is praised for it: not for what it draws, nor for the depth that a run chose."""
+    return figure.unit not in ("W", *_CHOSEN) and not figure.unit.endswith("/W")
+
+
+_HEAD = ("Figure", "Best", "Against the next", "Last", "Not ranked")
+
+
+def _row(standing: Standing) -> tuple[cells.Cell, ...]:
+    """Return who is best in a figure, by how much, who is last, and whose figure has no rank."""
+    first, last = standing.ranked[0], standing.ranked[-1]
+    best, behind = standing.sharing(first), standing.sharing(last)
+    name = title_of(standing.method, first.figure)
+    return tuple(
+        map(
+            words,
+            (
+                f"{name}, {EXAMPLE}" if standing.example else name,
+                _ends(standing, best, worse=False),
+                _lead(standing, best),
+                NOTHING if behind == best else _ends(standing, behind, worse=True),
+                _others(standing) or NOTHING,
+            ),
+        )
+    )
+
+
+def _ends(standing: Standing, places: Sequence[Place], *, worse: bool) -> str:
+    """Return who is best or last, with the figure; only of those ranked where another lies beyond them."""
+    of_ranked = " of those ranked" if unranked_beyond(standing, places[-1], worse=worse) else ""
+    found = list(dict.fromkeys(place.text for place in places))
+    text = found[0] if len(found) == 1 else ends_text(found[0], found[-1])
+    return f"{and_listed([each.shown.style.short for each in places])}{of_ranked}, {text}"
+
+
+def _lead(standing: Standing, best: Sequence[Place]) -> str:
+    """Return by how much the best is ahead of the next, or why it is not."""
+    if len(best) > 1:
+        why = standing.why_level(best[0])
+        return f"level: {why}" if why else "level"
+    ahead, behind = (place.value for place in standing.ranked[:2])
+    if not behind:
+        return NOTHING
+    if standing.better == "lower":
+        return f"{share_text(1 - ahead / behind)} less"
+    ratio = ahead / behind
+    return f"{significant(ratio)} times as much" if ratio >= 2 else f"{share_text(ratio - 1)} more"
+
+
+def _others(standing: Standing) -> str:
+    """Return whose figures have no rank, with them and why, and who has no value."""
+    unranked = [each for each in (*standing.places, *standing.further) if each.rank is None]
+    found = (not_ranked(standing, unranked).removeprefix("not ranked: "), no_value(standing.withheld))
+    return "; ".join(filter(None, found))
+
+
+def _unranked(runs: Sequence[Shown], names: Sequence[str]) -> tuple[tuple[cells.Cell, ...], ...]:
+    """Return why figures give no order of drives, a row for each reason and the drives that it is true of."""
+    ranks, held = standings(runs), withheld(runs)
+    reasons: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for name in names:
+        standing = ranks.get(name)
+        lacking = held.get(name, ()) if standing is None else standing.withheld
+        places = () if standing is None else standing.places
+        if (standing is not None and standing.ranked[1:]) or len(places) + len(lacking) < 2:
+            continue
+        drives: dict[str, list[str]] = {}
+        for place in places:
+            if standing is not None and place.rank is None:
+                drives.setdefault(standing.why_not((place,)), []).append(place.shown.style.short)
+        for shown, figure in lacking:
+            drives.setdefault(f"no value: {labels(figure.unfit('ranking'))}", []).append(shown.style.short)
+        shown, figure = (places[0].shown, places[0].figure) if places else lacking[0]
+        for why, own in drives.items():
+            whose = "all" if len(own) == len(places) + len(lacking) else and_listed(list(dict.fromkeys(own)))
+            of_method = reasons.setdefault((why, whose), {})
+            of_method.setdefault(shown.run.manifest.method.title, []).append(figure.label)
+    return tuple(
+        tuple(map(words, (why, whose, "; ".join(_shortened(own))))) for (why, whose), own in reasons.items()
+    )
+
+
+def _shortened(own: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield each method with its figures, of many the first."""
+    for method, figures in own.items():
+        more = [f"{len(figures) - NAMED} more"] if len(figures) > NAMED else []
+        yield labelled(method, and_listed([*figures[:NAMED], *more]))
+
+
+def _of_ratings(runs: Sequence[Shown]) -> Iterator[str]:
+    """Yield a sentence for each drive that has ratings."""
+    for entry in entries(runs):
+        if parts := list(against(entry)):
+            text = "; ".join(parts)
+            yield Finding(entry.runs[0].index, entry.style.label, f"{text[:1].upper()}{text[1:]}.")
+
+
+def _count(entry: Entry) -> int:
     """Return how many ratings a drive has."""
     return len(
         {(each.metric, each.value, each.state) for one in entry.runs for each in one.run.manifest.ratings}
     )
 
 
-def _distinct(counted: Sequence[Standing]) -> list[Standing]:
-    """Return figures, of those told twice one: IOPS and their throughput, or their latency at depth 1."""
-    found: list[Standing] = []
-    for each in counted:
-        if not any(_one_measurement(other, each) for other in found):
-            found.append(each)
-    return found
-
-
-def _one_measurement(one: Standing, other: Standing) -> bool:
-    """Say whether two figures are of the same steps and each is made of the other, whatever the drive."""
-    theirs = {place.shown.index: place for place in other.ranked}
-    if one.method != other.method or set(theirs) != {place.shown.index for place in one.ranked}:
-        return False
-    pairs = [(place, theirs[place.shown.index]) for place in one.ranked]
-    if any(_steps(first) != _steps(second) or not (first.value and second.value) for first, second in pairs):
-        return False
-    if pairs[0][0].figure.unit == pairs[0][1].figure.unit:
-        return False
-    made = ([a.value / b.value for a, b in pairs], [a.value * b.value for a, b in pairs])
-    return any(spread_of(values) <= _SAME * abs(max(values)) for values in made)
-
-
-def _steps(place: Place) -> tuple[int, ...]:
-    return place.figure.steps
-
-
-def _ends(counted: Sequence[tuple[Standing, Place]], *, several: bool) -> Iterator[str]:
-    """Yield where a drive is first, and where it is last; what is not ranked and lies beyond stands there."""
-    for word, at in (("first", 0), ("last", -1)):
-        found: list[str] = []
-        beside: list[str] = []
-        for standing, place in counted:
-            if standing.ranked[at] is not place or len(standing.sharing(place)) > 1:
-                continue
-            name = standing.words if several else standing.label
-            if beyond := not_ranked(standing, unranked_beyond(standing, place, worse=word == "last")):
-                beside.append(f"{word} of those ranked in {name} ({beyond})")
-            else:
-                found.append(name)
-        if found:
-            more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-            yield f"{word} in {', '.join(found[:_NAMED])}{more}"
-        yield from beside
-
-
-def _counts(standing: Standing) -> bool:
-    return len(standing.ranked) > 1 and _praised(standing)
-
-
-def _praised(standing: Standing) -> bool:
-    """Whether a drive is praised for it: not for what it draws, nor for the depth that a run chose."""
-    unit = standing.places[0].figure.unit
-    return unit not in ("W", *_CHOSEN) and not unit.endswith("/W")
-
-
 def against(entry: Entry) -> Iterator[str]:
-    """Yield how the figures of a drive keep its ratings; nothing of one that has none."""
-    places = (
+    """Yield how the figures of a drive keep its ratings, to 1 %, which do not, and what has none.
+
+    Nothing of a drive without ratings, and of a simulated one, which was made from them.
+    """
+    if entry.runs[0].run.manifest.drive.capabilities.made_to_order:
+        return
+    count = _count(entry)
+    places = [
         place
         for standing in standings(entry.runs).values()
         for place in (*standing.places, *standing.further)
-    )
-    yield from _against(list(places), _ratings(entry))
-
-
-def _against(places: Sequence[Place], ratings: int) -> Iterator[str]:
-    """Yield how many figures keep the ratings of their state, to 1 %, which do not, and what has none."""
+    ]
     rated = [(place, each) for place in places if (each := place.rated) is not None]
     others = sum(place.other is not None for place in places)
     if rated:
         yield from _kept(rated)
-    elif ratings:
+    elif count:
         why = (
             "the figures here are of other drive states than those they speak of"
-            if others >= ratings
+            if others >= count
             else f"{others} of another drive state than the figures here, and no figure of the others"
             if others
             else f"the figures of what they speak of are not fit for it ({unfit})"
             if (unfit := _unfit(places))
             else "no figure here is of what they speak of"
         )
-        whole = "its one rating was not" if ratings == 1 else f"none of its {ratings} ratings was"
-        yield f"{whole} compared: {why if ratings > 1 else why.replace('they speak', 'it speaks')}"
+        whole = "its one rating was not" if count == 1 else f"none of its {count} ratings was"
+        yield f"{whole} compared: {why if count > 1 else why.replace('they speak', 'it speaks')}"
         return
     if others:
         figures = f"{others} {'other ' if rated else ''}figure"
@@ -198,6 +274,6 @@ def _kept(rated: Sequence[tuple[Place, RatedShare]]) -> Iterator[str]:
     else:
         whole = f"{kept} of {len(rated)} ratings {'is' if kept == 1 else 'are'} kept"
     yield f"{whole}, to within {fixed_share_text(LEVEL)} ({holds})"
-    for place, each in missed[:_NAMED]:
+    for place, each in missed[:NAMED]:
         title, share = place.shown.run.manifest.method.title, cells.share(each.share).text
         yield f"{title} ({each.figure.label}) is {share} of the rating"

@@ -25,7 +25,7 @@ from ssdlab.report.view import Buttons, Exhibit, Figure, Finding, Section
 from ssdlab.results import cells
 from ssdlab.results.cells import Table
 from ssdlab.results.claim import sentence
-from ssdlab.results.time_line import Placed, changes_of, drive_findings, place_steps
+from ssdlab.results.time_line import Placed, changes_of, counted_of, drive_findings, place_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.charts import RunStyle
     from ssdlab.report.runs import Shown
+    from ssdlab.results.claim import Claim
 
     Column = npt.NDArray[np.float64]
 
@@ -79,7 +80,7 @@ def section(runs: Sequence[Shown]) -> Section | None:
             Exhibit(
                 "Counted by the drive",
                 "What its own counters have grown by in the steps of the run; empty where it does not tell.",
-                (_table(shown),),
+                (_table(shown).filled,),
             ),
         ),
     )
@@ -98,7 +99,7 @@ def _leads(runs: Sequence[Shown], *, several: bool, many: bool) -> Iterator[str]
     """Yield what happened in the runs; of several methods of a drive once what differs by numbers alone."""
     same: dict[tuple[RunStyle, tuple[str, ...]], list[tuple[Shown, str]]] = {}
     for shown in runs:
-        sentences = [sentence(claim) for claim in drive_findings(shown.run.steps)]
+        sentences = [sentence(claim) for claim in drive_findings(shown.run.steps, beside=many)]
         if not many:
             yield from sentences
         elif sentences:
@@ -260,6 +261,7 @@ def _table(shown: Sequence[Shown]) -> Table:
             cells.of_run(each.label, each.index),
             *([cells.words(each.run.manifest.method.title)] if several else []),
             *(_counted(name, found.get(name)) for name in names),
+            *map(_amount, counted_of(place_steps(each.run.steps))[::-1]),
         )
         for each, found in zip(shown, changes, strict=True)
     )
@@ -269,9 +271,16 @@ def _table(shown: Sequence[Shown]) -> Table:
             "Run",
             *(["Method"] if several else []),
             *(_COUNTERS.get(name, name.replace("_", " ")) for name in names),
+            "Medium / host, times",
+            "Hottest, °C",
         ),
         rows,
     )
+
+
+def _amount(claim: Claim | None) -> cells.Cell:
+    """Return the amount of a finding as a cell."""
+    return cells.plain(None if claim is None or claim.figure is None else claim.figure.value)
 
 
 def _counted(name: str, value: float | None) -> cells.Cell:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import fixed_share_text
+from ssdlab.analysis.places import places
+from ssdlab.model.units import and_listed, fixed_share_text
 from ssdlab.report.charts import Axis, Bar, BarsChart, BarsView
 from ssdlab.report.sections import rates
 from ssdlab.report.view import Buttons, Exhibit, Figure
@@ -67,16 +68,14 @@ def of_point(shown: Shown, group: str, note: str, point: Point, view: str = "") 
 
 def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
     """Return the chart of a section; None where nobody metered any run, or all of it is withheld."""
-    bars = [each for one in worked for each in one.both]
-    held = rates.not_drawn(bars)
     drawn = [each for each in worked if not all(one.withheld for one in each.both)]
     if not drawn:
         return None
-    views = tuple(_views(drawn))
+    views = tuple(_views(worked))
     return Figure(
         id=f"{section}-efficiency",
         title="Efficiency and power",
-        lead=" ".join(filter(None, ("Work for each watt: higher is better. Power: lower is better.", held))),
+        lead=" ".join(("Work for each watt: higher is better. Power: lower is better.", *_ends(drawn))),
         described="; ".join(
             f"{each.shown.label}, {each.group}: {of_unit(each.found.value, each.found.unit)} "
             f"at {of_unit(each.mean_w, 'W')}"
@@ -90,9 +89,34 @@ def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
             *_meters(drawn),
         ),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
-        beside=rates.beside(bars),
         steps=tuple((each.shown.index, each.ordinal) for each in drawn if each.ordinal is not None),
     )
+
+
+def _ends(worked: Sequence[Worked]) -> Iterable[str]:
+    """Yield of each workload of the first view who does most for its watts, and who least.
+
+    Nothing where all are level, and of no figure that has no rank.
+    """
+    of_group: dict[tuple[str, str], list[Worked]] = {}
+    for each in worked:
+        figure = each.both[0].figure
+        fit = figure is None or not (figure.value is None or figure.unfit("ranking"))
+        if fit and each.view == worked[0].view:
+            of_group.setdefault((each.group, each.found.unit), []).append(each)
+    for (group, unit), own in of_group.items():
+        own.sort(key=lambda each: -each.found.value)
+        varies = [each.found.value * (error_share(each) or 0.0) for each in own]
+        ranks = places([each.found.value for each in own], varies)
+        if ranks and ranks[-1] > 1:
+            best, last = (
+                and_listed(
+                    [one.shown.style.short for one, rank in zip(own, ranks, strict=True) if rank == at]
+                )
+                for at in (1, ranks[-1])
+            )
+            highest, lowest = (of_unit(own[at].found.value, unit) for at in (0, -1))
+            yield f"{group[:1].upper()}{group[1:]}: best {best} ({highest}), last {last} ({lowest})."
 
 
 def not_metered(sections: Sequence[Section], runs: Sequence[Shown]) -> list[Section]:

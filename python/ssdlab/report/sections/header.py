@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from calendar import month_name
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -12,7 +11,7 @@ from ssdlab.model.units import and_listed, block_text, capacity_text, ends_text
 from ssdlab.report.drive_count import compared
 from ssdlab.report.runs import engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners, test_notes
-from ssdlab.report.sections.specifications import fact, interface
+from ssdlab.report.sections.specifications import day_text, fact, interface
 from ssdlab.report.source import is_unended
 from ssdlab.results.catalogue_row import size_of
 from ssdlab.results.cells import NOTHING, Table, words
@@ -141,12 +140,7 @@ def _line(runs: Sequence[Shown]) -> Iterator[tuple[str, bool]]:
     if any(map(is_shortened, manifests)):
         yield "shorter than the method asks for", True
     days = sorted(manifest.created[:10] for manifest in manifests)
-    yield ends_text(_day(days[0]), _day(days[-1])), False
-
-
-def _day(text: str) -> str:
-    day = date.fromisoformat(text)
-    return f"{day.day} {month_name[day.month]} {day.year}"
+    yield ends_text(*(day_text(date.fromisoformat(each)) for each in (days[0], days[-1]))), False
 
 
 def _short_of(manifests: Sequence[Manifest]) -> Iterator[tuple[str, str, str]]:

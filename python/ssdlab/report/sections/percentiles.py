@@ -10,6 +10,7 @@ import numpy as np
 from ssdlab.lab.presented.points import LATENCIES
 from ssdlab.model.units import count_text, counted, latency_text
 from ssdlab.report.charts import Axis, Dot, Line, Mark, MarksChart, MarksRow, MarksView, XyChart, XyView
+from ssdlab.report.sections import rates
 from ssdlab.report.view import Buttons, Figure
 
 if TYPE_CHECKING:
@@ -94,12 +95,13 @@ def _describe(tail: Tail) -> str:
 def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Figure | None:
     """Latency over the nines of each tail; None when no histogram is left of any of them."""
     views: dict[str, list[Line]] = {}
-    samples = []
+    samples, unproven = [], []
     for tail in tails:
         lines, count = _lines(tail)
         if lines:
             views.setdefault(tail.name, []).extend(lines)
             samples.append(count)
+            unproven.append(_unproven(tail))
     if not views:
         return None
     nines_axis = Axis("share of I/Os that were at least as fast", "text", "nines", _NINES)
@@ -107,7 +109,7 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
     return Figure(
         id=f"{section}-nines",
         title="Latency over the nines",
-        lead=f"Lower is better. n = {_range(samples)}.",
+        lead=f"Lower is better. n = {_range(samples)}.{rates.hollow(unproven)}",
         described=f"Percentile curves of {counted(len(samples), 'point')}. {_RULE}",
         chart=XyChart(
             tuple(XyView(name, nines_axis, latency_axis, tuple(lines)) for name, lines in views.items())
@@ -123,6 +125,11 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
     )
 
 
+def _unproven(tail: Tail) -> str:
+    """Return the labels for which the figures of its step have no rank; empty: they have one."""
+    return rates.unproven(tail.shown, tail.ordinal)
+
+
 def _range(samples: Sequence[int]) -> str:
     """Return the samples behind a curve, or the fewest and the most of several."""
     ends = (count_text(min(samples)), count_text(max(samples)))
@@ -134,13 +141,16 @@ def _lines(tail: Tail) -> tuple[list[Line], int]:
     ours = buckets["direction"] == tail.direction
     lines = []
     total = 0
+    unproven = bool(_unproven(tail)) or None
     clocks = ("service", "response") if tail.paced else (tail.clock,)
     for clock in clocks:
         kept = ours & (buckets["clock"] == clock)
         dots, total = _curve(buckets["low_ns"][kept], buckets["high_ns"][kept], buckets["count"][kept])
         if dots:
             name, faint = (clock, clock == "service" or None) if tail.paced else ("", None)
-            lines.append(Line(tail.shown.index, name, tail.direction != "read", dots, faint))
+            lines.append(
+                Line(tail.shown.index, name, tail.direction != "read", dots, faint, unproven=unproven)
+            )
     return lines, total
 
 

@@ -70,7 +70,6 @@ def section(runs: Sequence[Shown]) -> Section:
 def bars(name: str, measured: Rows) -> Figure:
     """Return the throughput of each point as bars, in MB/s and in IOPS."""
     units: tuple[Quantity, Quantity] = ("mb_s", "iops")
-    held = rates.not_drawn(_drawn(measured, units[0]))
     views = tuple(
         BarsView(rates.WORDS[unit], rates.axis(unit), "higher", rates.groups(_drawn(measured, unit)))
         for unit in units
@@ -78,7 +77,7 @@ def bars(name: str, measured: Rows) -> Figure:
     return Figure(
         id=f"{name}-bars",
         title="Throughput of each point",
-        lead=" ".join(filter(None, ("Higher is better. Whisker: slowest to fastest interval.", held))),
+        lead="Higher is better. Whisker: slowest to fastest interval.",
         described="; ".join(
             f"{shown.label}, {point.label}: {rates.format_rate(point)}" for shown, point in measured
         ),
@@ -86,7 +85,6 @@ def bars(name: str, measured: Rows) -> Figure:
         tables=(point_tables.throughput(measured),),
         measured=("What each point asked for stands in its table, and in the steps at the end.",),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
-        beside=rates.beside(_drawn(measured, units[0])),
     )
 
 

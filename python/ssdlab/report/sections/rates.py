@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ssdlab.report.charts import Axis, BarGroup, Quantity
+from ssdlab.report.charts import Axis, Bar, BarGroup, Quantity
 from ssdlab.results.cells import of_unit
 from ssdlab.results.drive_states import moved
 from ssdlab.results.evidence import qualified
-from ssdlab.results.metric import Metric, labelled
+from ssdlab.results.metric import Metric, labels
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Literal
 
-    from ssdlab.report.charts import Bar
     from ssdlab.report.runs import Shown
     from ssdlab.results.drive_states import StateCheck
     from ssdlab.results.schema import Point
 
+_OF_STATE = ("state-unproven", "state-moved")
 WORDS: dict[Quantity, str] = {"iops": "IOPS", "mb_s": "MB/s"}
 
 
@@ -55,7 +55,7 @@ def format_rate(point: Point) -> str:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A bar that may be drawn, and the figure that it stands for."""
+    """A bar, and the figure that it stands for."""
 
     shown: Shown
     group: str
@@ -64,7 +64,7 @@ class Drawn:
 
     @property
     def withheld(self) -> bool:
-        """Whether its figure has no value, so that nothing is drawn of it."""
+        """Whether its figure has no value, so that its row says why."""
         return self.figure is not None and self.figure.value is None
 
 
@@ -73,18 +73,18 @@ def marked(bar: Bar, figure: Metric | None) -> Bar:
     if figure is None:
         return bar
     note = ", ".join(filter(None, (bar.note, figure.state)))
-    return replace(bar, note=note, unranked=bool(figure.unfit("ranking")) or None)
+    return replace(bar, note=note, unranked=bar.withheld or bool(figure.unfit("ranking")) or None)
 
 
 def groups(found: Iterable[Drawn], better: Literal["higher", "lower"] = "higher") -> tuple[BarGroup, ...]:
     """Return bars by their group, marked: the ranked best first, then the others as the drives were given.
 
-    What is withheld is not drawn: `not_drawn` names it.
+    What is withheld has a row without a bar.
     """
     of_group: dict[str, list[Bar]] = {}
     for each in found:
-        if not each.withheld:
-            of_group.setdefault(each.group, []).append(marked(each.bar, each.figure))
+        bar = Bar(each.bar.run, 0.0, "", withheld=True) if each.withheld else each.bar
+        of_group.setdefault(each.group, []).append(marked(bar, each.figure))
     return tuple(BarGroup(name, ranked(bars, better)) for name, bars in of_group.items())
 
 
@@ -92,28 +92,6 @@ def ranked(bars: Iterable[Bar], better: Literal["higher", "lower"] = "higher") -
     """Return marked bars of one group: the ranked best first, then the others in their order."""
     sign = -1.0 if better == "higher" else 1.0
     return tuple(sorted(bars, key=lambda bar: (True, 0.0) if bar.unranked else (False, sign * bar.value)))
-
-
-def not_drawn(found: Iterable[Drawn]) -> str:
-    """Name what is withheld, with its labels; empty: all is drawn."""
-    by_run: dict[int, list[Drawn]] = {}
-    for each in found:
-        by_run.setdefault(each.shown.index, []).append(each)
-    texts: dict[str, None] = {}
-    for own in by_run.values():
-        held = [each for each in own if each.withheld]
-        for state in dict.fromkeys(each.figure.state for each in held if each.figure is not None):
-            names = dict.fromkeys(each.group for each in held if each.figure and each.figure.state == state)
-            of = "" if len(held) == len(own) else f", {', '.join(names)}"
-            texts[labelled(f"{own[0].shown.style.short}{of}", state)] = None
-    return f"Not drawn: {'; '.join(texts)}." if texts else ""
-
-
-def beside(found: Sequence[Drawn]) -> tuple[str, ...]:
-    """Return the same of runs of which other bars are drawn: a picture names the other runs itself."""
-    drawn = {each.shown.index for each in found if not each.withheld}
-    text = not_drawn(each for each in found if each.shown.index in drawn)
-    return (text,) if text else ()
 
 
 def figure_of(shown: Shown, ordinal: int | None, unit: str = "") -> Metric | None:
@@ -131,6 +109,25 @@ def figure_of(shown: Shown, ordinal: int | None, unit: str = "") -> Metric | Non
     if among := [each for each in figures if ordinal in each.chosen_among]:
         return _best_of(among, unit).qualified(alone.qualifiers)
     return alone
+
+
+def unproven(shown: Shown, ordinal: int | None, unit: str = "") -> str:
+    """Return the labels for which what is drawn of a step has no rank; empty: it has one.
+
+    A state that no figure of the run shows is unproven at its other steps, too.
+    """
+    figure = figure_of(shown, ordinal, unit)
+    own = () if figure is None else figure.unfit("ranking")
+    every = shown.run.result.scalars
+    of_state = [each for each in every[0].qualifiers if each.code in _OF_STATE] if every else []
+    common = [each for each in of_state if all(each.code in figure.codes for figure in every)]
+    return labels((*common, *own))
+
+
+def hollow(found: Iterable[str]) -> str:
+    """Say of which labels points are hollow, in a sentence behind others; empty: of none."""
+    texts = dict.fromkeys(filter(None, found))
+    return f" Hollow, on a thin line: {'; '.join(texts)}." if texts else ""
 
 
 def figure_of_unit(shown: Shown, unit: str) -> Metric | None:

@@ -41,10 +41,13 @@ def section(runs: Sequence[Shown]) -> Section | None:
     )
 
 
+_SOURCES = {"data-sheet": "data sheet", "recalled": "from memory"}
+
+
 def _sources(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> str:
     """Say what a source means that is no document."""
     recalled = any(each.rated.source == "recalled" for _, each in rows)
-    return " Source recalled: commonly known, and not read from a data sheet." if recalled else ""
+    return " From memory: not checked against a data sheet." if recalled else ""
 
 
 def shares(shown: Shown) -> tuple[RatedShare, ...]:
@@ -85,7 +88,7 @@ def _table(rows: Sequence[tuple[Shown, RatedShare | OtherRating]]) -> Table:
             words(of_unit(each.rated.value, each.unit)),
             _share(each),
             words(each.rated.state or "not said"),
-            words(each.rated.source),
+            words(_SOURCES.get(each.rated.source, each.rated.source)),
         )
         for shown, each in rows
     )

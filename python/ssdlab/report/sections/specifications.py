@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import re
+from calendar import month_name
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.drives.ratings import METRICS
 from ssdlab.host.documents import Document
-from ssdlab.model.capabilities import SIMULATED_PREFIX
-from ssdlab.model.errors import LabError
-from ssdlab.model.units import and_listed, capacity_text, ends_text, figure_text, significant
+from ssdlab.model.units import and_listed, capacity_text, ends_text, figure_text, share_text, significant
 from ssdlab.report.links import link_of, profile_of
-from ssdlab.report.runs import entries
+from ssdlab.report.runs import entries, record_of
 from ssdlab.report.view import Exhibit, Section
+from ssdlab.results.catalogue_row import size_of
 from ssdlab.results.cells import NOTHING, Table, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
 
-    from ssdlab.drives.ratings import MetricName
+    from ssdlab.drives.drive_record import DriveRecord
+    from ssdlab.drives.ratings import Fact, MetricName
     from ssdlab.report.runs import Shown
+    from ssdlab.results.cells import Cell
     from ssdlab.results.schema import Manifest
 
 _MANY = 12
 """A list of more is told by how many it has: the seconds of a step are in its table, not in a line."""
 _FIRST = 4
+
+
+def day_text(day: date) -> str:
+    """Return a day as a reader writes it."""
+    return f"{day.day} {month_name[day.month]} {day.year}"
 
 
 def flat(tree: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
@@ -91,6 +101,117 @@ _WORD = 5
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is known of a drive that no figure shows.
+
+    Attributes
+    ----------
+    manifest
+        Of its first run.
+    record
+        The user's, as it is when the page is made; of a simulated drive what comes with its profile.
+    sources
+        Of the record's entries, by name; none of those that the user wrote.
+    """
+
+    manifest: Manifest
+    record: DriveRecord
+    sources: Mapping[str, str]
+
+    @property
+    def profile(self) -> Document:
+        """Of a simulated drive; empty of another."""
+        return profile_of(self.manifest.drive)
+
+    @property
+    def scale(self) -> int:
+        """By how much it was simulated smaller."""
+        return size_of(self.manifest)[0]
+
+    @property
+    def capacity_bytes(self) -> int:
+        """The drive's own, of one that is simulated smaller too."""
+        own = value_of(self.profile.get("capacity_bytes"))
+        return int(own) if own is not None else self.manifest.drive.capacity_bytes * self.scale
+
+    @property
+    def usable_bytes(self) -> int:
+        """What of it the variant leaves to the user."""
+        variant = self.manifest.drive.variant
+        if variant is not None and variant.usable is not None and not variant.made:
+            return variant.usable.length
+        made = size_of(self.manifest)[1] is not None  # a simulated drive is made so much smaller
+        return self.manifest.drive.capacity_bytes * self.scale if made else self.capacity_bytes
+
+    @property
+    def raw_bytes(self) -> int | None:
+        """Flash inside; None: not known."""
+        return self.record.raw_bytes or _raw_of(self.profile.get("flash"))
+
+    def marked(self, text: str, *names: str) -> str:
+        """Return a text with where it is from, unless that is a data sheet or the user."""
+        source = next((each for name in names if (each := self.sources.get(name))), "")
+        return f"{text}{_MARKS.get(source, '')}"
+
+
+Tell = Callable[[Known], str | None]
+
+_MARKS = {"recalled": "*", "review": "†", "assumed": " (assumed)"}
+_FOOTNOTES = {
+    "*": "* From memory: not checked against a data sheet.",
+    "†": "† From published reviews.",
+}
+_FLASH = ("channels", "dies_per_channel", "planes", "blocks_per_plane", "pages_per_block", "page_kib")
+
+
+def _raw_of(flash: object) -> int | None:
+    """Return the bytes of a profile's flash; None where it has none."""
+    if not isinstance(flash, dict):
+        return None
+    found = [value_of(flash.get(name)) for name in _FLASH]
+    return prod(map(int, filter(None, found))) * 1024 if all(found) else None
+
+
+def value_of(figure: object) -> Any:  # noqa: ANN401 - whatever a profile states
+    """Return the value of a profile's entry, which has its source beside it."""
+    return figure.get("value") if isinstance(figure, dict) else figure
+
+
+def known_of(shown: Shown) -> Known:
+    """Return what is known of the drive of a run."""
+    from ssdlab.drives.drive_record import DriveRecord
+
+    manifest = shown.run.manifest
+    facts = _facts(manifest)
+    noted = {name: value for name, value in _record(manifest).items() if name in DriveRecord.model_fields}
+    now = record_of(manifest.drive)
+    own = noted if now is None else now.model_dump(exclude_none=True)
+    values = {"model": "", **{name: each.value for name, each in facts.items()}, **own}
+    sources = {name: each.source for name, each in facts.items() if name not in own}
+    return Known(manifest, DriveRecord.model_validate(values), sources)
+
+
+def _facts(manifest: Manifest) -> Mapping[str, Fact]:
+    """Return what is known of the drive that a profile stands for, entries of the profile among it."""
+    from ssdlab.drives.ratings import Fact, ratings_of
+
+    profile = profile_of(manifest.drive)
+    if not profile:
+        return {}
+    found = ratings_of(str(manifest.drive.identity.get("name")))
+    facts = dict(found.drive) if found is not None else {}
+    kept = profile.get("buffer", {}).get("power_loss_protection")
+    if isinstance(kept, dict):
+        facts["power_loss_protection"] = Fact(value=kept["value"], source=_source(kept))
+    return facts
+
+
+def _source(figure: Document) -> Literal["data-sheet", "recalled", "assumed"]:
+    source = figure.get("source")
+    return "data-sheet" if source == "data-sheet" else "assumed" if source == "assumed" else "recalled"
+
+
 def section(
     runs: Sequence[Shown], listed: Sequence[Document] = (), absent: Sequence[str] = ()
 ) -> Section | None:
@@ -106,11 +227,9 @@ def section(
         Those of them that were not run, each with the reason.
     """
     first = [entry.runs[0] for entry in entries(runs)]
-    rows = []
-    for name, tell in _ROWS:
-        answers = [tell(shown.run.manifest) for shown in first]
-        if any(answers):
-            rows.append((words(name), *(words(text or NOTHING) for text in answers)))
+    known = [known_of(shown) for shown in first]
+    of_drives, of_ratings = (list(_rows(each, known)) for each in (_ROWS, _RATED))
+    rows = [*of_drives, *of_ratings]
     notes = [
         *_noted(listed),
         *(f"Absent: {each}" for each in absent),
@@ -118,16 +237,37 @@ def section(
     if len(rows) <= _ALWAYS and not notes:
         return None
     heads = tuple(shown.style.short for shown in first)
-    lead = " ".join(f"{note}." for note in notes)
-    table = Table("Drives", ("", *heads), tuple(rows))
+    scales = {each.scale for each in known}
+    if len(scales) > 1 or scales == {1}:
+        scaled = []
+    else:
+        scaled = [f"Simulated at 1/{scales.pop()} of {'its' if len(known) == 1 else 'their'} capacity"]
+    marks = [
+        text
+        for mark, text in _FOOTNOTES.items()
+        if any(cell.text.endswith(mark) for row in rows for cell in row)
+    ]
+    lead = " ".join((*(f"{note}." for note in (*scaled, *notes)), *marks))
+    exhibits = [Exhibit("What they are", lead, (Table("Drives", ("", *heads), tuple(of_drives)),))]
+    if of_ratings:
+        rated = Table("Ratings, each with the drive state that it speaks of", ("", *heads), tuple(of_ratings))
+        exhibits.append(Exhibit("What they are rated for", "", (rated,)))
     return Section(
         id="drives",
         title="The drives",
         lead=(),
         runs=(),
         figures=(),
-        exhibits=(Exhibit("What they are and what they are rated for", lead, (table,)),),
+        exhibits=tuple(exhibits),
     )
+
+
+def _rows(asked: Sequence[tuple[str, Tell]], known: Sequence[Known]) -> Iterator[tuple[Cell, ...]]:
+    """Yield a row for each thing that is known of any drive."""
+    for name, tell in asked:
+        answers = [tell(each) for each in known]
+        if any(answers):
+            yield words(name), *(words(text or NOTHING) for text in answers)
 
 
 def _noted(listed: Sequence[Document]) -> Iterator[str]:
@@ -145,21 +285,15 @@ def _record(manifest: Manifest) -> Document:
     return found if isinstance(found, dict) else {}
 
 
-def _of_record(name: str, unit: str = "") -> Callable[[Manifest], str | None]:
-    def tell(manifest: Manifest) -> str | None:
-        value = _record(manifest).get(name)
+def _of_record(name: str, unit: str = "") -> Tell:
+    def tell(known: Known) -> str | None:
+        value = getattr(known.record, name)
         if value is None:
             return None
-        return f"{significant(value) if isinstance(value, int | float) else value} {unit}".strip()
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return known.marked(f"{value:g} {unit}".strip() if number else text(value), name)
 
     return tell
-
-
-def _of_profile(table: str, name: str, manifest: Manifest) -> str | None:
-    found = profile_of(manifest.drive).get(table)
-    value = found.get(name) if isinstance(found, dict) else None
-    value = value.get("value") if isinstance(value, dict) else value
-    return None if value is None else str(value)
 
 
 def interface(manifest: Manifest) -> str | None:
@@ -167,12 +301,14 @@ def interface(manifest: Manifest) -> str | None:
     return link_of(manifest.drive).interface or fact(manifest.drive.identity, "transport", "interface")
 
 
-def medium(manifest: Manifest) -> str | None:
+def medium(manifest: Manifest, noted: str | None = None) -> str | None:
     """Return what a drive keeps its data in, by its record or its profile; None: not known."""
-    named = _of_record("nand")(manifest) or nand_text(_of_profile("flash", "nand", manifest))
-    if named is None and "xpoint" in profile_of(manifest.drive):
+    profile = profile_of(manifest.drive)
+    flash = profile.get("flash") or {}
+    named = noted or _record(manifest).get("nand") or nand_text(value_of(flash.get("nand")))
+    if named is None and "xpoint" in profile:
         return "3D XPoint"
-    return named or _CELLS.get(_of_profile("flash", "bits_per_cell", manifest) or "")
+    return named or _CELLS.get(str(value_of(flash.get("bits_per_cell"))))
 
 
 def nand_text(name: str | None) -> str | None:
@@ -189,75 +325,116 @@ def nand_text(name: str | None) -> str | None:
     return f"{process} {cell.upper()}, {_NAND_OF.get(of, of.upper() if len(of) < _WORD else of.capitalize())}"
 
 
-def _capacity(manifest: Manifest) -> str | None:
-    """Return how large a drive is; of a simulated one also by how much it was made smaller."""
-    if not manifest.drive.capacity_bytes:
-        return None
-    size = capacity_text(manifest.drive.capacity_bytes)
-    scale = _scale(manifest)
-    return size if scale == 1 else f"{size}, simulated at 1/{scale} of its size"
+def _interface(known: Known) -> str | None:
+    """Return what a drive is reached by, with its link: as that was negotiated, else as it is made."""
+    name = interface(known.manifest)
+    negotiated = fact(known.manifest.environment, "link")
+    link = _of_record("link")(known) if negotiated is None else link_text(negotiated)
+    if name is None or link is None or link.startswith(name):
+        return link or name
+    return f"{'AHCI' if 'AHCI' in name else name}, {link}"
 
 
-def _scale(manifest: Manifest) -> int:
-    if not manifest.drive.text.startswith(SIMULATED_PREFIX):
-        return 1
-    from ssdlab.drives.simulated.text import SimulatedText
-
-    try:
-        return SimulatedText.parse(manifest.drive.text).scale
-    except LabError:  # of an ssdlab whose drives say something else
-        return 1
+_GENERATIONS = {"2.5": "1.0", "5": "2.0", "8": "3.0", "16": "4.0", "32": "5.0", "64": "6.0"}
+_SPEED = re.compile(r"(\d+(?:\.\d)?) GT/s x(\d+)")
 
 
-def _used(manifest: Manifest) -> str | None:
-    variant = manifest.drive.variant
+def link_text(found: str) -> str:
+    """Return a link of PCIe by its generation, and what it could be where it is less.
+
+    >>> link_text("8.0 GT/s x4 of 16.0 GT/s x4"), link_text("8.0 GT/s x4 of 8.0 GT/s x4")
+    ('PCIe 3.0 x4, of 4.0 x4', 'PCIe 3.0 x4')
+    """
+    ends = [
+        f"{_GENERATIONS.get(speed.removesuffix('.0'), f'at {speed} GT/s')} x{lanes}"
+        for speed, lanes in _SPEED.findall(found)
+    ]
+    if not ends:
+        return found
+    return f"PCIe {ends[0]}" + (f", of {ends[-1]}" if ends[-1] != ends[0] else "")
+
+
+def _used(known: Known) -> str | None:
+    variant = known.manifest.drive.variant
     return None if variant is None else ", ".join(variant.words)
 
 
-def _raw(manifest: Manifest) -> str | None:
-    value = _record(manifest).get("raw_bytes")
-    return capacity_text(value) if isinstance(value, int) else None
+def _raw(known: Known) -> str | None:
+    raw = known.raw_bytes
+    return None if raw is None else known.marked(capacity_text(raw), "raw_bytes") + _of_flash(known)
 
 
-def _price_per_gb(manifest: Manifest) -> str | None:
-    """Return the price of a usable gigabyte, in the words that the record has around its number."""
-    price = _record(manifest).get("price")
-    found = _NUMBER.search(str(price)) if price is not None else None
-    if found is None:
+def _spare(known: Known) -> str | None:
+    """Return what of the flash is not the user's, as a share of it."""
+    raw = known.raw_bytes
+    return None if raw is None else share_text((raw - known.usable_bytes) / raw) + _of_flash(known)
+
+
+def _of_flash(known: Known) -> str:
+    """Return where the size of the flash is from, of a profile."""
+    dies = (known.profile.get("flash") or {}).get("dies_per_channel")
+    return "" if known.record.raw_bytes or not isinstance(dies, dict) else _MARKS.get(_source(dies), "")
+
+
+def _hold_up(known: Known) -> str | None:
+    """Return the energy of the hold-up capacitors, with what it is worked out from."""
+    energy = known.record.hold_up_j()
+    if energy is None:
         return None
-    variant = manifest.drive.variant
-    usable = variant.usable.length if variant is not None and variant.usable is not None else None
-    per_gb = float(found[0].replace(",", ".")) / ((usable or manifest.drive.capacity_bytes) / 1e9)
-    return f"{str(price)[: found.start()]}{significant(per_gb)}{str(price)[found.end() :]}"
+    parts = f"{known.record.hold_up_capacitance_uf:g} µF at {known.record.hold_up_voltage_v:g} V"
+    return known.marked(f"{significant(energy)} J ({parts})", "hold_up_capacitance_uf", "hold_up_voltage_v")
 
 
-def _rating(metric: MetricName) -> Callable[[Manifest], str | None]:
-    def tell(manifest: Manifest) -> str | None:
-        alike = [each for each in manifest.ratings if each.metric == metric]
+def _price(known: Known) -> str | None:
+    record = known.record
+    if record.price is None:
+        return None
+    day = "" if record.price_on is None else f", {day_text(record.price_on)}"
+    return known.marked(f"{record.price}{day}", "price")
+
+
+def _price_per_gb(known: Known) -> str | None:
+    """Return the price of a usable gigabyte, in the words that the record has around its number."""
+    price = known.record.price
+    found = _NUMBER.search(price) if price is not None else None
+    if price is None or found is None:
+        return None
+    per_gb = float(found[0].replace(",", ".")) / (known.usable_bytes / 1e9)
+    return known.marked(f"{price[: found.start()]}{significant(per_gb)}{price[found.end() :]}", "price")
+
+
+def _rating(metric: MetricName) -> Tell:
+    def tell(known: Known) -> str:
+        alike = [each for each in known.manifest.ratings if each.metric == metric]
         return "; ".join(
             f"{figure_text(each.value, METRICS[metric].unit)}{f' ({each.state})' if each.state else ''}"
+            f"{_MARKS.get(each.source, '')}"
             for each in alike
         )
 
     return tell
 
 
-_ROWS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
-    ("Capacity", _capacity),
-    ("Firmware", lambda m: fact(m.drive.identity, "firmware")),
-    ("Interface", interface),
+_ROWS: tuple[tuple[str, Tell], ...] = (
+    ("Class", _of_record("drive_class")),
+    ("Capacity", lambda known: capacity_text(size) if (size := known.capacity_bytes) else None),
+    ("Firmware", lambda known: fact(known.manifest.drive.identity, "firmware")),
+    ("Interface", _interface),
     ("Controller", _of_record("controller")),
-    ("NAND", medium),
+    ("NAND", lambda known: medium(known.manifest, known.record.nand)),
     ("Raw capacity", _raw),
     ("Variant", _used),
-    *((f"Rated {METRICS[metric].title}", _rating(metric)) for metric in METRICS),
+    ("Spare, of the raw capacity", _spare),
+    ("Power-loss protection", _of_record("power_loss_protection")),
+    ("Hold-up energy, at most", _hold_up),
     ("Drive writes per day", _of_record("dwpd")),
     ("Endurance", _of_record("tbw", "TB")),
     ("Warranty", _of_record("warranty_years", "years")),
-    ("Price", _of_record("price")),
+    ("Price", _price),
     ("Price per usable GB", _price_per_gb),
     ("Sample from", _of_record("source")),
 )
 """What is told of a drive, and how it is found."""
+_RATED = tuple((f"{each.title[:1].upper()}{each.title[1:]}", _rating(name)) for name, each in METRICS.items())
 _ALWAYS = 2
 """Rows that every drive has: with no more there is nothing to compare."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.report.runs import called
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import cells
 from ssdlab.results.cells import Cell, Table, of_unit, words
@@ -62,7 +63,7 @@ def _together(suites: Sequence[SuiteRun]) -> Exhibit:
         ("Seed", lambda each: str(each.manifest.seed)),
     )
     rows += [(words(name), words(""), *(words(tell(each)) for each in suites)) for name, tell in further]
-    heads = ("Part", "State asked for", *(suite.manifest.drive.name for suite in suites))
+    heads = ("Part", "State asked for", *(called(suite.manifest.drive).name for suite in suites))
     lead = "The state is what the planned steps bring about; whether it was reached stands with each part."
     return Exhibit("Parts", lead, (Table("Parts of the review", heads, tuple(rows)),))
 

@@ -12,11 +12,17 @@ from ssdlab.model.units import and_listed, counted, ends_text, share_text
 from ssdlab.report.chart_links import ChartLink
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
-from ssdlab.report.sections.conclusion import against
+from ssdlab.report.sections.conclusion import (
+    NAMED,
+    against,
+    of_same_steps,
+    title_of,
+    verdict_text,
+    verdicts,
+)
 from ssdlab.report.standings import EXAMPLE, figure_text, unranked_beyond, withheld
 from ssdlab.results import cells
 from ssdlab.results.metric import labelled, labels
-from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,10 +33,6 @@ if TYPE_CHECKING:
     from ssdlab.results.metric import Metric
 
 CHARTS = 6
-_NAMED = 3
-"""So many figures are named in a sentence; of more their count."""
-_SAYS_NOTHING = ("IOPS", "throughput")
-"""Labels that say no more than the unit."""
 _COUNTED = "I/Os"
 _P99 = "p99"
 _SENTENCES = 3
@@ -149,14 +151,6 @@ def _chosen(runs: Sequence[Shown], declared: Sequence[str], known: set[str]) -> 
     return [name for name in dict.fromkeys(found) if name in known][:CHARTS]
 
 
-def of_same_steps(figures: Sequence[Metric]) -> list[list[Metric]]:
-    """Return figures gathered by the steps that they are of."""
-    found: dict[tuple[int, ...], list[Metric]] = {}
-    for each in figures:
-        found.setdefault(each.steps, []).append(each)
-    return list(found.values())
-
-
 def _chart(
     name: str,
     standing: Standing | None,
@@ -166,7 +160,10 @@ def _chart(
 ) -> TopChart:
     places = () if standing is None else (*standing.places, *standing.further)
     higher = standing is None or standing.better == "higher"
-    places = tuple(sorted(places, key=lambda place: -place.value if higher else place.value))
+    if standing is not None and len(standing.places) > 1 and no_order(standing):
+        places = tuple(sorted(places, key=lambda place: place.shown.index))
+    else:
+        places = tuple(sorted(places, key=lambda place: -place.value if higher else place.value))
     longest = max((abs(place.value) for place in places), default=0.0)
     units = {cells.of_unit(place.value, place.figure.unit).partition(" ")[2] for place in places}
     (unit,) = units if len(units) == 1 else ("",)
@@ -194,11 +191,6 @@ def _chart(
         ". ".join(filter(None, ("" if standing is None else _foot(standing), _of_all(shared)))),
         link,
     )
-
-
-def title_of(method: str, figure: Metric) -> str:
-    """Return what a figure is called beside those of other methods, its unit apart."""
-    return method if figure.label in (*_SAYS_NOTHING, figure.unit) else f"{method}, {figure.label}"
 
 
 def _shared(places: Sequence[Place]) -> tuple[str, ...]:
@@ -381,7 +373,7 @@ def _words(standing: Standing) -> str:
 
 def _in_words(method: str, figure: Metric, *, example: bool = False) -> str:
     """Return what a figure is called within a sentence."""
-    label = "" if figure.label in (*_SAYS_NOTHING, figure.unit) else figure.label
+    label = "" if title_of(method, figure) == method else figure.label
     return labelled(method, ", ".join(filter(None, (label, EXAMPLE if example else ""))))
 
 
@@ -412,8 +404,8 @@ def _led(ordered: Sequence[Standing], interface: str = "") -> str:
 
 
 def _some(named: Sequence[str]) -> str:
-    more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
-    return and_listed([*named[:_NAMED], *more])
+    more = [f"{len(named) - NAMED} more"] if len(named) > NAMED else []
+    return and_listed([*named[:NAMED], *more])
 
 
 def _of_classes(ordered: Sequence[Standing]) -> str:
@@ -445,7 +437,7 @@ def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
     """Yield what one drive does, how that keeps its ratings, and what is unproven."""
     own = [(each, each.places[0]) for each in found]
     if values := [f"{_words(each)} {place.marked}" for each, place in own if not place.unfit]:
-        yield f"{_sentence(and_listed(values[:_NAMED]))}."
+        yield f"{_sentence(and_listed(values[:NAMED]))}."
     if any(place.rated is not None for _, place in own):
         yield from (f"{_sentence(each)}." for each in islice(against(entries(runs)[0]), 1))
     if unfit := [(each, place) for each, place in own if place.unfit]:
@@ -455,17 +447,7 @@ def _of_one(found: Sequence[Standing], runs: Sequence[Shown]) -> Iterator[str]:
 
 def _passed(above: set[str], runs: Sequence[Shown]) -> str:
     """Say which drives passed the methods that pass or fail one, of those that no figure has told of."""
-    judged: dict[str, dict[str, list[str]]] = {}
-    for shown in runs:
-        result, title = shown.run.result, shown.run.manifest.method.title
-        if title not in above and type(result).passed is not ResultBase.passed:
-            how = {True: "passed by", False: "failed by", None: "not judged of"}[result.passed]
-            judged.setdefault(title, {}).setdefault(how, []).append(shown.style.short)
-    parts = (
-        f"{title}: {', '.join(f'{how} {and_listed(drives)}' for how, drives in verdicts.items())}"
-        for title, verdicts in judged.items()
-    )
-    whole = "; ".join(parts)
+    whole = "; ".join(verdict_text(title, own) for title, own in verdicts(runs).items() if title not in above)
     return f"{_sentence(whole)}." if whole else ""
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import ROUND_CEILING
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
@@ -27,7 +28,7 @@ from ssdlab.model.pattern import span_unit_bytes
 from ssdlab.results.schema import Usable, VariantInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.simulated.text import SimulatedText
@@ -51,7 +52,11 @@ class Variant(NamedOptions):
     noun: ClassVar[str] = "option of a variant"
 
     usable_bytes: Bytes | None = Field(
-        None, alias="usable", gt=0, description="use only so much of the drive: 800GB; the rest is spare"
+        None,
+        alias="usable",
+        gt=0,
+        description="use only so much of the drive, of a simulated one in its full size: 800GB; the rest is "
+        "spare",
     )
     spare: Share | None = Field(
         None, ge=0, lt=1, description="leave so much spare, (raw - usable) / raw: 25% or 0.25"
@@ -110,6 +115,49 @@ class Variant(NamedOptions):
 
 AS_IT_IS = Variant()
 """No variant."""
+
+
+def parted(text: str) -> tuple[str, dict[str, str]]:
+    """Part what a drive is to be from its name, as the options of all drives say it.
+
+    The text of a simulated drive has most of it already, and keeps that.
+
+    >>> parted("/dev/nvme0n1,spare=25%")
+    ('/dev/nvme0n1', {'spare': '25%'})
+    >>> parted("sim:tiny-test,spare=25%,usable=8GB")
+    ('sim:tiny-test,spare=25%', {'usable': '8GB'})
+    """
+    simulated = text.startswith(SIMULATED_PREFIX)
+    if not simulated and Path(text).exists():  # whatever its name says
+        return text, {}
+    options = {field.alias or name for name, field in Variant.model_fields.items()}
+    known = {"usable"} if simulated else options
+    kept, asked = list[str](), dict[str, str]()
+    for piece in text.split(","):
+        name, equals, value = piece.partition("=")
+        if equals and kept and (word := name.strip().replace("-", "_")) in known:
+            if word in asked:
+                raise UsageError(f"{text} says {name} twice", "say it once")
+            asked[word] = value
+        else:
+            kept.append(piece)
+    return ",".join(kept), asked
+
+
+def with_own(variant: Variant | None, asked: Mapping[str, str], drive: str) -> Variant:
+    """Return what options say of all drives with what the text of one says of it alone.
+
+    Raises
+    ------
+    UsageError
+        Both say it, or a value does not fit.
+    """
+    of_all = {} if variant is None else variant.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if twice := next((name for name in asked if name in of_all), None):
+        raise UsageError(
+            f"{drive} says {twice.replace('_', '-')}, and the option of all drives says it too", "say it once"
+        )
+    return Variant.model_validate({**of_all, **asked})
 
 
 def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, writing: bool) -> Usable | None:
@@ -194,12 +242,13 @@ def _spare_of(own: SimulatedText, variant: Variant) -> float | None:
     from ssdlab.drives.simulated.profiles import check_profile
 
     made = check_profile(own.profile, **own.settings())
-    raw, usable = int(made["raw_bytes"]), variant.usable_bytes
+    # Of the drive in its full size, as it is named: a scaled one has as much less.
+    raw, usable = int(made["raw_bytes"]) * own.scale, variant.usable_bytes
     if usable >= raw:
         asked, medium = units.capacity_text(usable), units.capacity_text(raw)
         raise UsageError(
-            f"{asked} of {own} cannot be used: its medium has {medium}",
-            "give less --usable; with scale=S the drive is S times smaller",
+            f"{asked} of {own} cannot be used: its medium has {medium} in full size",
+            "give less --usable",
             asked_bytes=usable,
             raw_bytes=raw,
         )

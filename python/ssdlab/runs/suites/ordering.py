@@ -121,8 +121,6 @@ def drive_of_part(text: str, part: Part, *, quick: bool) -> str:
     asked = Variant.model_validate(dict(part.variant))
     if own.state is not None and asked != AS_IT_IS:
         raise UsageError("the state file holds another drive than the variant", "leave state= out")
-    if asked.usable_bytes is not None:  # of the drive in its full size
-        asked = asked.model_copy(update={"usable_bytes": asked.usable_bytes // own.scale})
     return on_text(str(own), asked)
 
 
@@ -152,8 +150,10 @@ class SuiteOrder:
         Order of a single run with everything that holds for all of them: drive, consent, presets, seed.
     repeat
         How often everything is done.
-    subject
-        Whether it is the drive under review, which is also done in its variants.
+    position
+        From 1, of the drive: the first is the one under review.
+    called
+        What the command calls it, beside its text.
     member
         Where it is one drive of a comparison: of which.
     standing
@@ -168,7 +168,8 @@ class SuiteOrder:
     params: Mapping[str, Params]
     like: Order
     repeat: int = 1
-    subject: bool = True
+    position: int = 1
+    called: frozenset[str] = frozenset()
     member: Member | None = None
     standing: Mapping[str, RunFolder] = field(default_factory=dict)
     known: DriveInfo | None = None
@@ -177,7 +178,16 @@ class SuiteOrder:
     @property
     def parts(self) -> tuple[Part, ...]:
         """What is done on this drive."""
-        return self.suite.parts_of(subject=self.subject)
+        return self.suite.parts_of(self.position, self.names)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What a declaration may call the drive: by its profile, or as the command does."""
+        from ssdlab.drives.simulated.text import SimulatedText
+
+        text = self.like.drive
+        profile = {SimulatedText.parse(text).profile} if text.startswith(SIMULATED_PREFIX) else set()
+        return self.called | {text, *profile}
 
     @property
     def quick(self) -> bool:

@@ -8,12 +8,13 @@ one seal is not asked for, and once the suite is done it is made anew.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from ssdlab.model.errors import Refused, unknown
 from ssdlab.model.printable import quoted
 from ssdlab.model.units import and_listed
+from ssdlab.results.catalogue import enter
 from ssdlab.results.journal import now
 from ssdlab.results.lease import RunLock
 from ssdlab.results.remarks import span_of
@@ -234,6 +235,13 @@ class _Redo(SessionOfRuns):
         )
         kept = {name: getattr(made, name) for name in ("children", "replaced", "redoing")}
         return {**kept, **concluded(library, made), "sealed": None}
+
+    def seal(self) -> None:
+        """Enter the replaced runs as such too: rankings count the new ones alone."""
+        super().seal()
+        for each in self._record.manifest.replaced:
+            with suppress(Refused):  # a damaged one is none that counts
+                enter(self._library / each.old.run_id)
 
 
 def _tell_old(library: Path, suite: Manifest, replaced: Replaced) -> None:

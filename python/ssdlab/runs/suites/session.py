@@ -25,7 +25,7 @@ from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Manifest
 from ssdlab.results.store import begin_run, new_run_id, run_words
-from ssdlab.runs.conditions.variant import misfit
+from ssdlab.runs.conditions.variant import misfit, variant_info, with_variant
 from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent, standing_consent
 from ssdlab.runs.meters import chosen_meter
 from ssdlab.runs.provenance import identity_info, lasting_text, tool
@@ -162,8 +162,8 @@ def ready(order: SuiteOrder, environment: RunEnvironment | None = None) -> Manif
     children = planned_children(order, seed, found)
     if not any(map(order.asks_for, order.parts)):
         raise Refused(
-            f"nothing of --only {','.join(sorted(order.only))} is done on {order.drive}: variants are of the "
-            "first drive alone",
+            f"nothing of --only {','.join(sorted(order.only))} is done on {order.drive}: a variant is of the "
+            "drives that the review names",
             "name a part of all drives, or leave this drive out",
         )
     if all(each.plan is None and not each.child.standing for each in children):
@@ -396,7 +396,7 @@ def _first_manifest(
         info, ratings = identity_info(order.drive, identity), rated_values(identity)
     lasting = partial(lasting_text, info=info)
     started = now()
-    return Manifest(
+    made = Manifest(
         run_id=order.like.run_id or new_run_id(order.suite.name),
         status="running",
         method=order.suite.info(order.params),
@@ -418,3 +418,6 @@ def _first_manifest(
             for each in children
         ),
     )
+    if found is None:
+        return made
+    return with_variant(made, variant_info(order.like.variant, identity, writing=order.writes))

@@ -103,7 +103,7 @@ def resume_several(
 
 
 def check_apart(suites: Sequence[Manifest]) -> None:
-    """Refuse one drive twice, and more drives than a page can tell apart.
+    """Refuse one drive twice in one variant, and more drives than a page can tell apart.
 
     Raises
     ------
@@ -112,8 +112,8 @@ def check_apart(suites: Sequence[Manifest]) -> None:
     """
     if len(suites) > MAX_DRIVES:
         raise UsageError(f"{len(suites)} drives are more than {MAX_DRIVES}", "compare fewer at a time")
-    ids = [suite.drive.id for suite in suites]
-    if twice := next((name for name in ids if ids.count(name) > 1), None):
+    entries = [(suite.drive.id, suite.open_options.get("variant")) for suite in suites]
+    if twice := next((drive for drive, asked in entries if entries.count((drive, asked)) > 1), None):
         raise UsageError(f"{twice} is named twice", "name each drive once; --repeat runs it several times")
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.drives.simulated.drive import MODEL_VERSION
 from ssdlab.library.index import Index
+from ssdlab.results.catalogue_row import simulator_of
 from ssdlab.results.journal import now
 from ssdlab.results.remarks import span_of, span_within
 from ssdlab.results.run_folder import MANIFEST, RunFolder
-from ssdlab.runs.conditions.variant import Variant
+from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, with_own
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ssdlab.lab.method import Params
-    from ssdlab.lab.suites.suite import Suite
-    from ssdlab.results.schema import DriveInfo, Manifest
+    from ssdlab.lab.suites.suite import Part, Suite
+    from ssdlab.results.schema import DriveInfo, Manifest, ParameterInfo
 
 
 def drive_in_library(library: Path, name: str) -> DriveInfo | None:
@@ -31,36 +33,59 @@ def standing_parts(
     library: Path,
     drive: DriveInfo,
     suite: Suite,
+    parts: Sequence[Part],
     params: Mapping[str, Params],
     *,
     quick: bool,
-    subject: bool,
+    variant: Variant = AS_IT_IS,
 ) -> dict[str, RunFolder]:
-    """Return for each part of a suite the newest run of a drive that is just that part, where there is one.
+    """Return for each part of a suite the newest run of a drive that serves as that part, where there is one.
 
     It has the method in the version of now, the same parameters, is quick or not as asked for, of the same
-    variant and part of the drive, and finished.
+    variant and part of the drive, and finished. One with more points than are wanted serves where none has
+    just those (`more_points`).
     """
     found: dict[str, RunFolder] = {}
     used_bytes = suite.used_bytes(quick=quick)
-    for part in suite.parts_of(subject=subject):
-        method, wanted = suite.method(part), params[part.like or part.label].model_dump(mode="json")
-        asked = Variant.model_validate(dict(part.variant)).model_dump(
+    simulator = MODEL_VERSION if drive.capabilities.made_to_order else 0
+    for part in parts:
+        method, wanted = suite.method(part), params[part.like or part.label]
+        asked = with_own(variant, part.variant, drive.id).model_dump(
             mode="json", by_alias=True, exclude_none=True
         )
         for run in _runs_of(library, drive.id, part.method):
             manifest = run.manifest
             alike = (
                 manifest.method.version == method.version
-                and manifest.params == wanted
+                and simulator_of(manifest) == simulator
                 and manifest.quick == quick
                 and _asked(manifest) == asked
                 and span_of(manifest) == span_within(used_bytes, manifest.drive.capacity_bytes)
             )
-            if alike:
+            more = more_points(manifest, wanted) if alike else None
+            if more is not None and (part.label not in found or not more):
                 found[part.label] = run
+            if more == ():
                 break
     return found
+
+
+def more_points(manifest: Manifest, wanted: Params) -> tuple[ParameterInfo, ...] | None:
+    """Return of which points a run has more than are wanted; None: its parameters do not serve.
+
+    A parameter that its ssdlab did not have yet is as its preset of today: a method's version rises with what
+    would change a figure.
+    """
+    more = []
+    for info in wanted.table():
+        value = wanted.model_dump(mode="json")[info.name]
+        had = manifest.params.get(info.name, info.quick if manifest.quick else info.default)
+        if had == value:
+            continue
+        if info.points is None or not isinstance(had, list) or not set(value) <= set(had):
+            return None
+        more.append(info)
+    return tuple(more)
 
 
 def _asked(manifest: Manifest) -> dict[str, object]:

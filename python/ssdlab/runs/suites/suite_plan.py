@@ -47,6 +47,11 @@ class SuitePlan:
         return tuple(each.plan for each in self.children if each.plan is not None)
 
     @property
+    def by_part(self) -> list[tuple[str, Plan]]:
+        """The same, each with the part that it is of."""
+        return [(each.child.part, each.plan) for each in self.children if each.plan is not None]
+
+    @property
     def keeps_time(self) -> bool:
         """The drives keep time of their own."""
         return any(plan.keeps_time for plan in self.plans)

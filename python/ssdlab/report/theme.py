@@ -1,0 +1,162 @@
+"""A house style as pages and pictures take it: the variables of the page's style sheet, fonts and a logo.
+
+The style sheet is the one definition of the default; `theme_file` reads what is to be otherwise.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from markupsafe import Markup
+
+from ssdlab.report.engine import static
+from ssdlab.report.looks import OURS, Palette
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+SIZE = (1200, 675)
+"""Width and height in pixels of a picture that is given away."""
+SMALLEST, LARGEST = 320, 8000
+"""Pixels of a side: below, titles take all the room; above, a picture takes the memory of a poster."""
+_BLOCK = re.compile(r":root[^{]*\{([^}]*)\}")
+
+Mode = Literal["auto", "light", "dark"]
+Scheme = Literal["light", "dark"]
+
+
+@dataclass(frozen=True)
+class Face:
+    """A font that is embedded."""
+
+    family: str
+    weight: str
+    """As a style sheet has it: `400`, of a variable font `1 1000`."""
+    path: Path
+    content: bytes
+
+    @property
+    def rule(self) -> str:
+        """It as a rule of a style sheet, which fetches nothing."""
+        address = f"data:font/sfnt;base64,{base64.b64encode(self.content).decode()}"
+        return f"@font-face{{font-family:'{self.family}';font-weight:{self.weight};src:url({address})}}"
+
+
+@dataclass(frozen=True)
+class Logo:
+    """A logo as addresses that hold it."""
+
+    light: str
+    dark: str
+    alt: str
+    link: str
+    height: int
+
+
+@dataclass(frozen=True)
+class Theme:
+    """A house style, complete.
+
+    Attributes
+    ----------
+    mode
+        Which of the colours a page has.
+    light, dark
+        Every variable of the page's style sheet, by its name.
+    size
+        Width and height in pixels of a picture that is given away.
+    faces
+        Fonts to be embedded.
+    remarks
+        What its maker should know: colours that stand out too little.
+    """
+
+    mode: Mode
+    light: Mapping[str, str]
+    dark: Mapping[str, str]
+    size: tuple[int, int] = SIZE
+    faces: tuple[Face, ...] = ()
+    logo: Logo | None = None
+    palette: Palette = OURS
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def scheme(self) -> Scheme:
+        """Which colours its pictures have; on paper they have the light ones."""
+        return "dark" if self.mode == "dark" else "light"
+
+    @property
+    def schemes(self) -> tuple[Scheme, ...]:
+        """Which colours a reader may see."""
+        return ("light",) if self.mode == "light" else ("light", "dark")
+
+    def look(self, scheme: Scheme) -> Mapping[str, str]:
+        """Return the colours on light or on dark paper."""
+        return self.light if scheme == "light" else self.dark
+
+    def style(self) -> Markup:
+        """Return what stands behind the page's style sheet; nothing where the theme is that itself."""
+        if self == default_theme():
+            return Markup()
+        light, dark = (
+            f"{{color-scheme:{scheme};{';'.join(f'{name}:{value}' for name, value in _declared(own))}}}"
+            for scheme, own in (("light", self.light), ("dark", self.dark))
+        )
+        # The style sheet's own dark colours have the second selector, and print takes the light ones by it.
+        unprinted = ':root:not([data-theme="light"])'
+        rules = {
+            "auto": f":root{light}@media (prefers-color-scheme:dark){{{unprinted}{dark}}}",
+            "light": f":root,{unprinted}{light}",
+            "dark": f":root,{unprinted}{light}@media screen{{{unprinted}{dark}}}",
+        }
+        return Markup("".join(face.rule for face in self.faces) + rules[self.mode])
+
+    def drawn(self, scheme: Scheme = "light", *, fonts: bool = False, logo: str = "") -> dict[str, object]:
+        """Return what the front end calls a theme, to draw pictures with.
+
+        Parameters
+        ----------
+        scheme
+            Its colours.
+        fonts
+            Whether the fonts are put into each picture.
+        logo
+            Address of the image in the corner; empty: none.
+        """
+        own = self.look(scheme)
+        return {
+            **{name: own[name] for name in ("text", "muted", "rule", "grid", "paper")},
+            "font": self.light["picture-font"],
+            "headings": self.light["picture-heading-font"],
+            "palette": [own[f"drive-{at}"] for at in range(self.palette.colours)],
+            "height": int(self.light["chart-height"].removesuffix("px")),
+            "faces": "".join(face.rule for face in self.faces) if fonts else "",
+            "logo": logo,
+        }
+
+
+@cache
+def default_theme() -> Theme:
+    """Return the look of pages without a theme.
+
+    Raises
+    ------
+    HostError
+        The front end was not built.
+    """
+    light, dark, *_ = (
+        dict(re.findall(r"--([\w-]+):\s*([^;]+)", block)) for block in _BLOCK.findall(static("report.css"))
+    )
+    resolved = {
+        name: re.sub(r"var\(--([\w-]+)\)", lambda at: light[at[1]], own) for name, own in light.items()
+    }
+    return Theme("auto", resolved, dark)
+
+
+def _declared(look: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    return ((f"--{name}", value) for name, value in look.items())
