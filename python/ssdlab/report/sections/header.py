@@ -55,7 +55,9 @@ def _capacity(size_bytes: int) -> str | None:
 
 def _tool(manifest: Manifest) -> str:
     version, profile = manifest.tool.get("version", "unknown"), manifest.tool.get("profile", "unknown")
-    return f"ssdlab {version}, {profile} build"
+    tool = f"ssdlab {version}, {profile} build"
+    program = manifest.tool.get("imported_from")
+    return f"{program}, imported by {tool}" if program else tool
 
 
 _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
@@ -81,7 +83,7 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Power limit", limit_words),
     ("Method", lambda m: f"{m.method.name}, version {m.method.version}" + (", quick" if m.quick else "")),
     ("Tool", _tool),
-    ("Seed", lambda m: str(m.seed)),
+    ("Seed", lambda m: None if m.tool.get("imported_from") else str(m.seed)),
     ("Run", lambda m: m.run_id),
     ("Seal", lambda m: _SEALS[m.seal_state]),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssdlab.lab.imported import FILES, ImportedPoint, ImportedResult, findings, tables
+from ssdlab.report.charts import MarksChart
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles
 from ssdlab.report.sections.points import bars
@@ -63,7 +64,7 @@ def section(runs: Sequence[Shown]) -> Section:
         replace(bars("imported", drawn), title="Throughput of each job", tables=all_tables[:1])
         if drawn
         else None,
-        None if marks is None else replace(marks, lead=_lead(tails), measured=_CLOCKS),
+        None if marks is None else _of_clocks(marks, tails),
         percentiles.nines("imported", tails, latency),
         over_time.figure("imported", watched, "", tuple(_measures(watched))),
     )
@@ -96,6 +97,14 @@ def _measures(watched: Sequence[over_time.Watched]) -> Iterator[Measure]:
             yield replace(measure, axis=replace(measure.axis, title=title))
 
 
-def _lead(tails: Sequence[percentiles.Tail]) -> str:
-    clocks = " or ".join(dict.fromkeys(tail.note for tail in tails))
-    return f"Mean, p99 and p99.99 of {clocks}; further left is better."
+def _of_clocks(marks: Figure, tails: Sequence[percentiles.Tail]) -> Figure:
+    """Return the chart of latencies in fio's words: each row has a clock of its own."""
+    chart = marks.chart
+    assert isinstance(chart, MarksChart)
+    return replace(
+        marks,
+        lead=f"Mean, p99 and p99.99 of {' or '.join(dict.fromkeys(tail.note for tail in tails))}; "
+        "further left is better.",
+        measured=_CLOCKS,
+        chart=replace(chart, axis=replace(chart.axis, title="latency, log")),
+    )
