@@ -86,13 +86,10 @@ def _ours(point: ImportedPoint) -> str:
 def _measures(watched: Sequence[over_time.Watched]) -> Iterator[Measure]:
     """Yield what there is over time: logs of fio need not hold latencies."""
     for measure in over_time.MEASURES:
-        known = any(
-            np.isfinite(one.shown.run.rows(one.ordinal).get(f"{one.clock}_{measure.key}", np.inf)).any()
-            if measure.key != "iops"
-            else True
-            for one in watched
-        )
-        if known:
+        column = f"_{measure.key}"
+        if measure.key == "iops" or any(
+            np.isfinite(one.shown.run.rows(one.ordinal)[one.clock + column]).any() for one in watched
+        ):
             title = measure.axis.title.replace("response time", "latency")
             yield replace(measure, axis=replace(measure.axis, title=title))
 
