@@ -80,4 +80,4 @@ def test_a_partition_is_stored_as_a_block_device_and_known_for_one() -> None:
 
 def test_no_double_of_a_test_stands_in_a_stored_schema() -> None:
     drive = DriveInfo.model_json_schema()["properties"]["kind"]
-    assert set(drive["enum"]) == {"file", "block", "sim"}
+    assert set(drive["enum"]) == {"file", "block", "sim", "imported"}

@@ -39,6 +39,7 @@ COMMANDS: dict[str, Command] = {
     "measure": Command("ssdlab.cli.measure:measure", "one workload now, like a fio line"),
     "job": Command("ssdlab.cli.job:job", "run a sequence of steps of your own, or a fio job file"),
     "purge": Command("ssdlab.cli.purge:purge", "erase a drive to its fresh state, and prove it"),
+    "import": Command("ssdlab.cli.importing:import_results", "results of fio as runs of the library"),
     "show": Command("ssdlab.cli.runs:show", "the result of a run"),
     "runs": Command("ssdlab.cli.runs:runs", "the runs of the library, newest first"),
     "last": Command("ssdlab.cli.runs:last", "the folder of the run that was begun last"),

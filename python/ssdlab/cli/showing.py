@@ -193,7 +193,8 @@ def _drives(manifest: Manifest) -> list[tuple[str, object]]:
     drive = manifest.drive
     several = [child.drive for child in manifest.children if child.suite]
     known = "" if drive.id == drive.text else f", {drive.id}"
-    own = None if several else f"{drive.text}, {units.capacity_text(drive.capacity_bytes)}{known}"
+    size = f", {units.capacity_text(drive.capacity_bytes)}" if drive.capacity_bytes else ""
+    own = None if several else f"{drive.text}{size}{known}"
     absent = _absent(manifest, several or [drive.text])
     return [("drive", own), *(("absent", text) for text in absent)]
 

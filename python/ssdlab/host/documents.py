@@ -108,7 +108,7 @@ def open_regular(path: Path, noun: str) -> IO[bytes]:
     return file
 
 
-def read_document(path: Path, noun: str, advice: str) -> str:
+def read_document(path: Path, noun: str, advice: str, *, max_bytes: int = DOCUMENT_BYTES) -> str:
     """Return the text of a file.
 
     Parameters
@@ -119,6 +119,8 @@ def read_document(path: Path, noun: str, advice: str) -> str:
         What it should be: ``job``, ``rig file``.
     advice
         What to do where it cannot be read.
+    max_bytes
+        How large it may be.
 
     Raises
     ------
@@ -127,13 +129,11 @@ def read_document(path: Path, noun: str, advice: str) -> str:
     """
     try:
         with open_regular(path, noun) as file:
-            content = file.read(DOCUMENT_BYTES + 1)
+            content = file.read(max_bytes + 1)
     except OSError as error:
         raise of_os(error, f"cannot read the {noun} {path}", advice, path=str(path)) from error
-    if len(content) > DOCUMENT_BYTES:
-        raise UsageError(
-            f"the {noun} {path} is larger than {DOCUMENT_BYTES >> 20} MiB", advice, path=str(path)
-        )
+    if len(content) > max_bytes:
+        raise UsageError(f"the {noun} {path} is larger than {max_bytes >> 20} MiB", advice, path=str(path))
     _check_encoding(content[:_HEAD_BYTES], path, noun)
     try:
         return content.decode(_UTF_8)

@@ -132,6 +132,13 @@ JOB: Kind = ResultKind(
     findings=f"{_SAYS}points:job_findings",
     tables=f"{_SAYS}points:points_tables",
 )
+IMPORTED: Kind = ResultKind(
+    "imported",
+    "ssdlab.lab.imported:ImportedResult",
+    section=f"{_PAGE}imported:section",
+    findings="ssdlab.lab.imported:findings",
+    tables="ssdlab.lab.imported:tables",
+)
 SUITE: ResultKind[SuiteResult] = ResultKind("suite", "ssdlab.lab.kinds:SuiteResult")
 """Shown by its runs, in the terminal and on the page."""
 UNKNOWN: Kind = ResultKind(
@@ -141,5 +148,5 @@ UNKNOWN: Kind = ResultKind(
 )
 """Of a kind that nobody here knows: of a method whose package is not installed."""
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (*folders.KINDS, POINTS, MEASURE, JOB, SUITE)}
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (*folders.KINDS, POINTS, MEASURE, JOB, IMPORTED, SUITE)}
 """By their names, in the order of the page."""

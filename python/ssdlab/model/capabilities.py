@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-StoredKind = Literal["file", "block", "sim"]
-"""What a manifest calls a drive; a partition is a block device."""
+StoredKind = Literal["file", "block", "sim", "imported"]
+"""What a manifest calls a drive; a partition is a block device. Of an imported one only the name is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,7 @@ _OF_KIND = {
     "sim": Capabilities(
         "Simulated drive", "sim", virtual_time=True, made_to_order=True, forks=True, purges_at_once=True
     ),
+    "imported": Capabilities("Drive of imported results", "imported"),
 }
 _UNKNOWN = Capabilities("Drive", "block")
 

@@ -9,6 +9,9 @@ DOCUMENT_BYTES = 1 << 20
 """Of a file that is read as a whole (job, profile, rig, drive record, ratings, columns, configuration): the
 longest job allowed, at a hundred bytes a step, fits; a parser in Python reads it in a second or two."""
 
+RESULT_BYTES = 256 << 20
+"""Of a result of another tool that is imported: a day of fio's JSON+ statuses, one a minute, fits."""
+
 RUN_FILE_BYTES = 256 << 20
 """Of a file of a run folder that is read as a whole: the journal of the longest job has a hundred MiB."""
 

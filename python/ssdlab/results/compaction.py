@@ -88,18 +88,27 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     telemetry = telemetry_of_logs(held)
     if len(telemetry["ordinal"]):
         wanted.append((tables.TELEMETRY, telemetry, tables.TELEMETRY_COLUMNS, "ordinal, attempt, at_ns"))
-    infos = []
-    for name, data, columns, order in wanted:
-        with library_errors(path / name):
-            rows = tables.write(held, name, data, columns, order)
-        if rows != len(data["ordinal"]):
-            raise HostError(
-                f"{path / name} holds {rows} lines, not {len(data['ordinal'])}",
-                "check that disk",
-                path=str(path / name),
-            )
-        infos.append(TableInfo(name=name, rows=rows, sha256=file_digest(held, name)))
-    return infos
+    return [write_table(held, *each) for each in wanted]
+
+
+def write_table(
+    folder: HeldFolder, name: str, data: tables.Columns, columns: Mapping[str, str], order: str
+) -> TableInfo:
+    """Write one table of a run, and see that it can be read.
+
+    Raises
+    ------
+    HostError
+        It could not be written, or does not hold what it should.
+    """
+    path = folder.path / name
+    with library_errors(path):
+        rows = tables.write(folder, name, data, columns, order)
+    if rows != len(data["ordinal"]):
+        raise HostError(
+            f"{path} holds {rows} lines, not {len(data['ordinal'])}", "check that disk", path=str(path)
+        )
+    return TableInfo(name=name, rows=rows, sha256=file_digest(folder, name))
 
 
 def rows_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
@@ -429,7 +438,7 @@ def _no_rows(folder: Path) -> Refused:
     return Refused(what, RESTORE, path=str(folder), damaged=True)
 
 
-def _close(folder: HeldFolder, manifest: Manifest) -> None:
+def close_run(folder: HeldFolder, manifest: Manifest) -> None:
     """Make a run immutable, and remove what its tables now hold."""
     with library_errors(folder.path):
         for name in (MANIFEST, JOURNAL, *(table.name for table in manifest.tables)):
@@ -459,7 +468,7 @@ def main(descriptor: int, path: Path) -> int:
             manifest = manifest.model_copy(update={"tables": tuple(compact(folder))})
             write_manifest(folder, manifest)
         catalogue.add(folder.parent(), path)
-        _close(folder, manifest)
+        close_run(folder, manifest)
     except LabError as error:
         print(json.dumps(error.as_dict()))
         return error.exit_status

@@ -9,6 +9,7 @@ two: that is its qualifiers, of which only the codes that forbid a rank count he
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,8 @@ _WORDS = {
     "meter": "meter",
 }
 _DEPTH = "depth "
+_OPTION = re.compile(r"^\w+=")
+"""What the load of an imported job begins with: its options, see `metric.Load.options`."""
 _UNTOLD = "a load that is not told"
 _UNTOLD_SOFTWARE = "software that is not told"
 
@@ -115,10 +118,16 @@ def taken_apart(loads: Iterable[str]) -> str:
 
     >>> taken_apart(["depth 16", "depth 4", "depth 4"])
     'taken at depths 4 and 16'
+    >>> taken_apart(["rw=read bs=4k", "rw=read bs=8k direct=1"])
+    'taken with bs=4k and bs=8k direct=1'
     """
     taken = list(dict.fromkeys(loads))
     if len(taken) < 2:
         return ""
+    if all(_OPTION.search(each) for each in taken):
+        words = [each.split() for each in taken]
+        own = [" ".join(word for word in each if not all(word in other for other in words)) for each in words]
+        return f"taken with {and_listed([each or 'none of these options' for each in own])}"
     if all(each.startswith(_DEPTH) for each in taken):
         return f"taken at depths {and_listed(sorted((each.removeprefix(_DEPTH) for each in taken), key=int))}"
     return f"taken at {and_listed([each or _UNTOLD for each in taken])}"

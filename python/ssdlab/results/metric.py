@@ -77,10 +77,15 @@ class Load(Stored):
 
     threads: int | None = Field(default=None, ge=1, exclude_if=absent)
     depth: int = Field(ge=1, description="I/Os in flight; of several threads of each")
+    options: str = Field(
+        "", exclude_if=not_, description="of an imported job: those of its program that make its load"
+    )
 
     @property
     def words(self) -> str:
-        """As methods write it: ``depth 4``, or SNIA's ``TC4 QD8``."""
+        """As methods write it: ``depth 4``, or SNIA's ``TC4 QD8``; of an imported job its options."""
+        if self.options:
+            return self.options
         return f"depth {self.depth}" if self.threads is None else f"TC{self.threads} QD{self.depth}"
 
 

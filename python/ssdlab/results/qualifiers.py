@@ -87,6 +87,12 @@ CATALOGUE: dict[str, Kind] = {
         "Too few I/Os were measured for this percentile.",
         "measure for longer",
     ),
+    "imported": Kind(
+        "imported, state unproven",
+        "Another program measured it: nothing shows the drive's state, and it is ranked among its like.",
+        "measure it with ssdlab: ssdlab methods",
+        frozenset({"ratings", "claims"}),
+    ),
     "not-fresh": Kind(
         "not fresh",
         "The drive was not purged before, so it is not known to be fresh.",

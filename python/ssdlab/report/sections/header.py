@@ -48,9 +48,16 @@ def _cpu(manifest: Manifest) -> str | None:
     return ", ".join(filter(None, (model, count))) or None
 
 
+def _capacity(size_bytes: int) -> str | None:
+    """Return a capacity; None of an imported result, which does not tell."""
+    return f"{capacity_text(size_bytes)} ({size_bytes} B)" if size_bytes else None
+
+
 def _tool(manifest: Manifest) -> str:
     version, profile = manifest.tool.get("version", "unknown"), manifest.tool.get("profile", "unknown")
-    return f"ssdlab {version}, {profile} build"
+    tool = f"ssdlab {version}, {profile} build"
+    program = manifest.tool.get("imported_from")
+    return f"{program}, imported by {tool}" if program else tool
 
 
 _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
@@ -58,8 +65,8 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Kind", lambda m: m.drive.words),
     ("Path", lambda m: m.drive.text),
     ("Identity", lambda m: m.drive.id),
-    ("Capacity", lambda m: f"{capacity_text(m.drive.capacity_bytes)} ({m.drive.capacity_bytes} B)"),
-    ("Logical block", lambda m: block_text(m.drive.logical_block_bytes)),
+    ("Capacity", lambda m: _capacity(m.drive.capacity_bytes)),
+    ("Logical block", lambda m: block_text(size) if (size := m.drive.logical_block_bytes) else None),
     ("Firmware", lambda m: fact(m.drive.identity, "firmware")),
     ("Interface", interface),
     ("File system", file_system),
@@ -76,7 +83,7 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Power limit", limit_words),
     ("Method", lambda m: f"{m.method.name}, version {m.method.version}" + (", quick" if m.quick else "")),
     ("Tool", _tool),
-    ("Seed", lambda m: str(m.seed)),
+    ("Seed", lambda m: None if m.tool.get("imported_from") else str(m.seed)),
     ("Run", lambda m: m.run_id),
     ("Seal", lambda m: _SEALS[m.seal_state]),
 )

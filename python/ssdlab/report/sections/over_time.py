@@ -38,6 +38,8 @@ class Watched:
     shown: Shown
     ordinal: int
     button: str
+    clock: str = "response"
+    """That its latencies are of."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,9 @@ class Rows:
     columns: dict[str, npt.NDArray[Any]]
 
 
-def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | None:
+def figure(
+    section: str, watched: Sequence[Watched], first: str, measures: tuple[Measure, ...] = MEASURES
+) -> Figure | None:
     """Return the time series of a section; None when no step has rows."""
     found = [rows for one in watched for rows in rows_of(one)]
     if not found:
@@ -76,7 +80,7 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
         title="Over time",
         lead=stalls,
         described=f"Time series of {counted(len(buttons), 'point')}, one row for each interval. {stalls}",
-        chart=SeriesChart(MEASURES, choices),
+        chart=SeriesChart(measures, choices),
         tables=(_table(found),),
         measured=(
             "One dot for each interval; over long runs a line of medians.",
@@ -85,7 +89,7 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
         ),
         buttons=(
             *((Buttons("view", "Point", tuple(buttons), pressed),) if len(buttons) > 1 else ()),
-            Buttons("measure", "Figure", tuple(measure.label for measure in MEASURES)),
+            Buttons("measure", "Figure", tuple(measure.label for measure in measures)),
         ),
         zoom=True,
         wide=True,
@@ -124,7 +128,7 @@ def rows_of(watched: Watched) -> list[Rows]:
     result = []
     for stream, direction in kinds:
         kept = (lines["stream"] == stream) & (lines["direction"] == direction)
-        columns = _full({name: column[kept] for name, column in lines.items()})
+        columns = _full({name: column[kept] for name, column in lines.items()}, watched.clock)
         if columns is None:
             continue
         name = " ".join(
@@ -135,7 +139,7 @@ def rows_of(watched: Watched) -> list[Rows]:
     return result
 
 
-def _full(lines: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]] | None:
+def _full(lines: dict[str, npt.NDArray[Any]], clock: str) -> dict[str, npt.NDArray[Any]] | None:
     """Return the rows of whole, counted intervals; attempts of a continued step follow one another."""
     lines = {name: column[~(lines["ramp"] | lines["partial"])] for name, column in lines.items()}
     lengths_ns = (lines["end_ns"] - lines["start_ns"]).astype(np.float64)
@@ -145,8 +149,8 @@ def _full(lines: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]] | N
         "end_s": np.cumsum(lengths_ns) / 1e9,
         "iops": lines["ios"] * 1e9 / lengths_ns,
         "mb_s": lines["bytes"] * 1e3 / lengths_ns,
-        "p99_ns": np.nan_to_num(lines["response_p99_ns"].astype(np.float64)),
-        "max_ns": np.nan_to_num(lines["response_max_ns"].astype(np.float64)),
+        "p99_ns": np.nan_to_num(lines[f"{clock}_p99_ns"].astype(np.float64)),
+        "max_ns": np.nan_to_num(lines[f"{clock}_max_ns"].astype(np.float64)),
     }
 
 
@@ -192,7 +196,7 @@ def _table(found: Sequence[Rows]) -> Table:
             cells.iops(float(iops.max())),
             cells.share(float(iops.std()) / mean if mean else None),
             cells.count(int((iops == 0).sum())),
-            cells.latency(float(rows.columns["max_ns"].max())),
+            cells.latency(float(rows.columns["max_ns"].max()) or None),
         )
         body.append(
             ((cells.of_run(rows.watched.shown.label, rows.watched.shown.index), *named) if many else named)

@@ -44,6 +44,8 @@ class Tail:
     ordinal: int | None
     service_ns: Latencies
     response_ns: Latencies
+    clock: str = "response"
+    """Of the histogram that is drawn where response is service."""
 
     @property
     def paced(self) -> bool:
@@ -140,7 +142,7 @@ def _lines(tail: Tail) -> tuple[list[Line], int]:
     lines = []
     total = 0
     unproven = bool(_unproven(tail)) or None
-    clocks = ("service", "response") if tail.paced else ("response",)
+    clocks = ("service", "response") if tail.paced else (tail.clock,)
     for clock in clocks:
         kept = ours & (buckets["clock"] == clock)
         dots, total = _curve(buckets["low_ns"][kept], buckets["high_ns"][kept], buckets["count"][kept])

@@ -49,7 +49,7 @@ def section(runs: Sequence[Shown]) -> Section:
     tails = [_tail(*each) for each in measured if (each[0].index, each[1].label) not in withheld]
     latencies = point_tables.latencies(rows)
     figures = (
-        _bars(method.name, measured) if len(withheld) < len(measured) else None,
+        bars(method.name, measured) if len(withheld) < len(measured) else None,
         percentiles.marks(method.name, "Latency of each point", tails, latencies) if tails else None,
         efficiency.figure(method.name, worked),
         over_time.figure(method.name, watched, ""),
@@ -67,7 +67,8 @@ def section(runs: Sequence[Shown]) -> Section:
     )
 
 
-def _bars(name: str, measured: Rows) -> Figure:
+def bars(name: str, measured: Rows) -> Figure:
+    """Return the throughput of each point as bars, in MB/s and in IOPS."""
     units: tuple[Quantity, Quantity] = ("mb_s", "iops")
     views = tuple(
         BarsView(rates.WORDS[unit], rates.axis(unit), "higher", rates.groups(_drawn(measured, unit)))

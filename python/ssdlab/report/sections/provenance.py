@@ -37,7 +37,19 @@ if TYPE_CHECKING:
 N = TypeVar("N", int, float)
 
 _SILENT = frozenset(
-    {"back", "conditions", "find", "fork", "health", "limit", "note", "power-features", "stretch", "trace"}
+    {
+        "back",
+        "conditions",
+        "find",
+        "fork",
+        "health",
+        "import",
+        "limit",
+        "note",
+        "power-features",
+        "stretch",
+        "trace",
+    }
 )
 """Verbs that neither work on the drive nor change what is on it; the table of steps has them."""
 _RUNS = {"fill": "Filled", "precondition": "Prepared", "one-pass": "Prepared", "run": "Measured"}

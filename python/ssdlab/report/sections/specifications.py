@@ -417,7 +417,7 @@ def _rating(metric: MetricName) -> Tell:
 
 _ROWS: tuple[tuple[str, Tell], ...] = (
     ("Class", _of_record("drive_class")),
-    ("Capacity", lambda known: capacity_text(known.capacity_bytes)),
+    ("Capacity", lambda known: capacity_text(size) if (size := known.capacity_bytes) else None),
     ("Firmware", lambda known: fact(known.manifest.drive.identity, "firmware")),
     ("Interface", _interface),
     ("Controller", _of_record("controller")),

@@ -1,0 +1,724 @@
+"""What fio printed of a run: its JSON and JSON+, and its terse output of versions 3 to 5, of fio 2.0 to 3.x.
+
+Units are told by the keys, not by the version: `clat_ns` is in ns, `clat` in us; `io_bytes` is in bytes where
+there is an `io_kbytes` too, else in KiB. Rates are worked out from counts and `runtime`, which is in ms. All
+latencies are ns here.
+
+**Clocks.** slat is the time to submit, clat from there to the completion, lat all of it. fio tells
+percentiles of clat alone unless it is asked for others, so each clock is kept with what was told of it.
+
+**Bins.** JSON+ counts latencies in 64 buckets an octave (stat.h: `FIO_IO_U_PLAT_BITS` 6), each under the
+value in its middle; before fio 2.20 under its number. Bins of jobs add up, and the percentile of the sum is
+what fio would have told of them together. Percentiles of several jobs without bins are not to be had.
+
+Source: fio's stat.c and stat.h in versions 2.0 to 3.42 (`add_ddir_status_json`, `add_ddir_lat_json`,
+`plat_idx_to_val`, `calc_clat_percentiles`, `show_ddir_status_terse`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import reduce
+from pathlib import Path
+from typing import Any, Literal
+
+from ssdlab.host.documents import read_document
+from ssdlab.model.errors import UsageError, errno_text, excerpt
+from ssdlab.model.limits import RESULT_BYTES
+from ssdlab.model.summary import DIRECTIONS, Direction
+
+Clock = Literal["slat", "clat", "lat"]
+CLOCKS: tuple[Clock, ...] = ("slat", "clat", "lat")
+PLAT_BITS = 6
+"""`FIO_IO_U_PLAT_BITS` of every version there is."""
+ALL_CLIENTS = "All clients"
+"""What fio calls the sum over its clients."""
+NOUN = "result of fio"
+_ADVICE = "let fio write JSON+ into a file (output-format=json+), and import that"
+_AGAIN = "copy the file again, or let fio write it again: nothing was imported"
+_READS = "ssdlab reads fio 2.0 to 3.x"
+_OPENS = re.compile(r"^[ \t]*\{", re.MULTILINE)
+_NEXT = re.compile(r"\s*\{")
+_NO_NUMBER = re.compile(r"(?<=: )-?(?:nan|inf)\b")
+"""What printf makes of no number; JSON has no word for it."""
+_VERSION = re.compile(r"fio-(\d{1,3})\.(\d{1,3})")
+_TERSE = re.compile(r"^(\d);fio-", re.MULTILINE)
+_TERSE_2 = re.compile(r"^2;[^;\n]*;\d+;-?\d+;\d+;", re.MULTILINE)
+_PLAIN = re.compile(r"^\S.*: \(groupid=\d+, jobs=\d+\): err=", re.MULTILINE)
+_MAX = 1 << 63
+_HEAD, _WIDTH, _TAIL = 5, {3: 41, 4: 41, 5: 47}, 34
+"""Fields of a terse line: before the directions, of each, and after them at least."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """A histogram of latencies: counts by lower and upper edge, in units of `unit_ns`."""
+
+    unit_ns: int
+    counts: Mapping[tuple[int, int], int]
+
+    @property
+    def total(self) -> int:
+        """How many latencies it has."""
+        return sum(self.counts.values())
+
+    def plus(self, other: Bins) -> Bins:
+        """Return both together."""
+        edges = {*self.counts, *other.counts}
+        return self._with({each: self.counts.get(each, 0) + other.counts.get(each, 0) for each in edges})
+
+    def minus(self, earlier: Bins) -> Bins:
+        """Return what came since an earlier state of the same histogram."""
+        left = {each: count - earlier.counts.get(each, 0) for each, count in self.counts.items()}
+        return self._with({each: count for each, count in left.items() if count > 0})
+
+    def percentile_ns(self, share: float) -> float | None:
+        """Return the middle of the bucket that a share of all latencies is reached in, as fio does."""
+        wanted, reached = share * self.total, 0
+        for low, high in sorted(self.counts):
+            reached += self.counts[low, high]
+            if reached and reached >= wanted:
+                return float((low + high) // 2 * self.unit_ns)
+        return None
+
+    @property
+    def max_ns(self) -> float:
+        """The upper edge of the last bucket that is not empty."""
+        return float(max((high for _, high in self.counts), default=0) * self.unit_ns)
+
+    def _with(self, counts: Mapping[tuple[int, int], int]) -> Bins:
+        return replace(self, counts=counts)
+
+
+def edges_of_value(value: int) -> tuple[int, int]:
+    """Return the edges of the bucket that a value lies in; the upper one is the next's.
+
+    >>> edges_of_value(78336)
+    (77824, 78848)
+    """
+    if value < 2 << PLAT_BITS:
+        return value, value + 1
+    error_bits = value.bit_length() - 1 - PLAT_BITS
+    low = value >> error_bits << error_bits
+    return low, low + (1 << error_bits)
+
+
+def edges_of_index(index: int) -> tuple[int, int]:
+    """Return the edges of a bucket by its number, as `plat_idx_to_val` has it.
+
+    >>> edges_of_index(127), edges_of_index(128), edges_of_index(192)
+    ((127, 128), (128, 130), (256, 260))
+    """
+    if index < 2 << PLAT_BITS:
+        return index, index + 1
+    error_bits = (index >> PLAT_BITS) - 1
+    low = (1 << error_bits + PLAT_BITS) + (index % (1 << PLAT_BITS) << error_bits)
+    return low, low + (1 << error_bits)
+
+
+@dataclass(frozen=True)
+class Times:
+    """What was told of one clock; times in ns.
+
+    Attributes
+    ----------
+    samples
+        How many latencies; None: unknown.
+    percentiles
+        By the names of ours, `p99.9`; empty: none was stated, and there are no bins.
+    """
+
+    samples: int | None
+    min_ns: float
+    max_ns: float
+    mean_ns: float
+    percentiles: Mapping[str, float]
+    bins: Bins | None = None
+
+
+@dataclass(frozen=True)
+class Side:
+    """What a job did in one direction.
+
+    Attributes
+    ----------
+    ios
+        None where fio does not tell: before 2.1.14, and in terse output.
+    runtime_ms
+        The longest of its jobs, as fio has it for a group.
+    stated_iops
+        By fio; counts are better where there are any.
+    """
+
+    ios: int | None
+    bytes: int
+    runtime_ms: int
+    stated_iops: float
+    short: int
+    dropped: int
+    times: Mapping[Clock, Times]
+
+    @property
+    def iops(self) -> float:
+        """I/Os a second."""
+        return self.stated_iops if self.ios is None else self.ios * 1000 / self.runtime_ms
+
+    @property
+    def mb_s(self) -> float:
+        """Decimal megabytes a second."""
+        return self.bytes / self.runtime_ms / 1e3
+
+    @property
+    def counted(self) -> float:
+        """I/Os, or about so many."""
+        return self.stated_iops * self.runtime_ms / 1e3 if self.ios is None else self.ios
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of a result: threads of one name, group and client together.
+
+    Attributes
+    ----------
+    threads
+        How many entries of the result it is made of.
+    errors
+        I/Os that failed, with ``continue_on_error``.
+    mixed
+        fio added up reads and writes (`unified_rw_reporting`), so that neither is known.
+    """
+
+    name: str
+    host: str
+    group: int
+    error: int
+    errors: int
+    options: Mapping[str, str]
+    sides: Mapping[Direction, Side]
+    sync: Times | None
+    facts: Mapping[str, Any]
+    threads: int = 1
+    mixed: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, int, str]:
+        """What its entries have in common."""
+        return self.host, self.name, self.group, load_words(self.options)
+
+    @property
+    def error_words(self) -> str:
+        """What ended it; empty: nothing."""
+        return errno_text(abs(self.error)) if self.error else ""
+
+
+@dataclass(frozen=True)
+class FioResult:
+    """What one file holds: the jobs as they ended, and as they were at each status before.
+
+    Attributes
+    ----------
+    version
+        As fio says it: ``fio-3.33``.
+    at
+        When it was written, UTC; None: not stated.
+    statuses
+        The jobs of each document, the last being `jobs`.
+    entries
+        Those of the last, one by one, as fio listed them.
+    disks
+        Names of the devices whose use fio counted.
+    terse
+        0, or the version of terse output.
+    """
+
+    path: Path
+    version: str
+    at: datetime | None
+    statuses: tuple[tuple[Job, ...], ...]
+    entries: tuple[Job, ...]
+    disks: tuple[str, ...]
+    terse: int = 0
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The jobs as they ended."""
+        return self.statuses[-1]
+
+    @property
+    def latency_unit_ns(self) -> int:
+        """Of latencies in logs: us before fio 2.99, ns since."""
+        found = _VERSION.match(self.version)
+        return 1 if found is None or (int(found[1]), int(found[2])) >= (2, 99) else 1000
+
+
+def read_fio(path: Path) -> FioResult:
+    """Read a result of fio; text before, between and after its documents is passed over.
+
+    Raises
+    ------
+    UsageError, HostError
+        It is none, is cut short, or has something else where a figure belongs; with line and key.
+    """
+    text = read_document(path, NOUN, _ADVICE, max_bytes=RESULT_BYTES)
+    if found := _documents(text, path):
+        return _of_json(found, path)
+    if _TERSE.search(text):
+        return _of_terse(text, path)
+    if _TERSE_2.search(text):
+        what = f"{path} is terse output of version 2, which does not say of which fio it is"
+        raise UsageError(what, "let fio write JSON+, or terse output of version 5", path=str(path))
+    if _PLAIN.search(text):
+        what = f"{path} is fio's normal output, which rounds its figures for readers"
+        raise UsageError(what, _ADVICE, path=str(path))
+    raise UsageError(f"{path} holds no {NOUN}: neither JSON nor terse output", _ADVICE, path=str(path))
+
+
+def _documents(text: str, path: Path) -> list[tuple[int, dict[str, Any]]]:
+    """Return the JSON documents in a text, each with the line that it begins in."""
+    text = _NO_NUMBER.sub("null", text)
+    found, at = [], 0
+    while opens := _NEXT.match(text, at) or _OPENS.search(text, at):
+        line = text.count("\n", 0, opens.end()) + 1
+        try:
+            document, at = json.JSONDecoder().raw_decode(text, opens.end() - 1)
+        except json.JSONDecodeError as error:
+            cut = error.msg.startswith("Unterminated") or not text[error.pos :].strip()
+            why = "the JSON ends before it is whole" if cut else f"that is no JSON: {error.msg}"
+            raise UsageError(
+                f"line {error.lineno} of {path}: {why}", _AGAIN, path=str(path), line=error.lineno
+            ) from error
+        except (RecursionError, ValueError) as error:
+            raise UsageError(f"line {line} of {path}: that is no {NOUN}", _ADVICE, path=str(path)) from error
+        found.append((line, document))
+    return found
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A table within a document, and how to name what is wrong in it."""
+
+    path: Path
+    line: int
+    key: str
+    table: Mapping[str, Any]
+
+    def number(self, name: str, default: float | None = None) -> float:
+        """Return a number that is not negative; null is none."""
+        value = self.table.get(name)
+        if value is None and (default is not None or name in self.table):
+            return default or 0.0
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX:
+            raise self.wrong(name, "no number from 0 on" if name in self.table else "not there")
+        return value
+
+    def count(self, name: str, default: int | None = None) -> int:
+        """Return a whole number."""
+        return int(self.number(name, default))
+
+    def within(self, name: str) -> _Place | None:
+        """Return a table in it; None: there is none."""
+        if (value := self.table.get(name)) is None:
+            return None
+        if not isinstance(value, dict):
+            raise self.wrong(name, "no table")
+        return _Place(self.path, self.line, f"{self.key}{name}.", value)
+
+    def each(self, name: str) -> list[_Place]:
+        """Return the tables of a list."""
+        value = self.table[name]
+        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+            raise self.wrong(name, "no list of tables")
+        return [
+            _Place(self.path, self.line, f"{self.key}{name}[{at}].", each) for at, each in enumerate(value)
+        ]
+
+    def texts(self, name: str) -> dict[str, str]:
+        """Return a table of texts; empty: there is none."""
+        found = self.within(name)
+        return {} if found is None else {_text(key): _text(value) for key, value in found.table.items()}
+
+    def wrong(self, name: str, why: str) -> UsageError:
+        return UsageError(
+            f"{self.path}, document of line {self.line}: {self.key}{name} is {why}",
+            "it is not as fio writes it: let fio write it again, and leave it as it is",
+            path=str(self.path),
+            line=self.line,
+            key=f"{self.key}{name}",
+        )
+
+
+def _text(value: object) -> str:
+    """Return a text as files can hold it: JSON may have halves of letters."""
+    return str(value).encode(errors="replace").decode()
+
+
+def _of_json(found: Sequence[tuple[int, dict[str, Any]]], path: Path) -> FioResult:
+    statuses, entries = [], []
+    for line, document in found:
+        place = _Place(path, line, "", document)
+        if not isinstance(document.get("fio version"), str):
+            raise UsageError(
+                f"{path}, document of line {line}: there is no key 'fio version', so fio did not write it",
+                _ADVICE,
+                path=str(path),
+                line=line,
+                key="fio version",
+            )
+        _check_version(document["fio version"], path)
+        shared = place.texts("global options")
+        listed = next((name for name in ("jobs", "client_stats") if name in document), None)
+        if listed is None:
+            raise place.wrong("jobs", "not there")
+        entries = [_entry(each, shared) for each in place.each(listed)]
+        statuses.append(_joined(entries))
+    if not entries:
+        raise UsageError(f"{path}: fio ran no job, its list of jobs is empty", "import one of a run that ran")
+    statuses = _growing(statuses, [line for line, _ in found], path)
+    last = _Place(path, found[-1][0], "", found[-1][1])
+    seconds = last.number("timestamp_ms", 0) / 1e3 or last.number("timestamp", 0)
+    return FioResult(
+        path=path,
+        version=_text(last.table["fio version"]),
+        at=datetime.fromtimestamp(seconds, UTC) if 0 < seconds < 1 << 35 else None,
+        statuses=tuple(statuses),
+        entries=tuple(entries),
+        disks=tuple(_text(each.table["name"]) for each in last.each("disk_util") if each.table.get("name"))
+        if "disk_util" in last.table
+        else (),
+    )
+
+
+def _check_version(version: str, path: Path) -> None:
+    found = _VERSION.match(version)
+    if found is None or int(found[1]) not in (2, 3):
+        raise UsageError(
+            f"{path} was written by {excerpt(version)!r}, whose output is not known here",
+            f"{_READS}; import it with an ssdlab that knows it",
+            path=str(path),
+            version=version,
+        )
+
+
+def _growing(statuses: Sequence[tuple[Job, ...]], lines: Sequence[int], path: Path) -> list[tuple[Job, ...]]:
+    """Return the statuses of one run: what one counts, the next counts too, but for those of a ramp."""
+    kept: list[tuple[Job, ...]] = []
+    counted: dict[object, int] = {}
+    for jobs, line in zip(statuses, lines, strict=True):
+        now: dict[object, int] = {
+            (job.key, name): side.bytes for job in jobs for name, side in job.sides.items()
+        }
+        if any(now.get(key, 0) < before for key, before in counted.items()):
+            if not any(job.options.get("ramp_time", "0") != "0" for job in jobs):
+                what = f"{path}: the document of line {line} does not go on from the one before it"
+                raise UsageError(what, "these are several runs: put each into a file of its own", line=line)
+            kept = []  # fio counts anew when the ramp is over
+        kept.append(jobs)
+        counted = now
+    return kept
+
+
+def _entry(place: _Place, shared: Mapping[str, str]) -> Job:
+    table = place.table
+    host = _text(table.get("hostname", "")) + (f":{table['port']}" if table.get("port") else "")
+    error = table.get("error", 0)
+    options = {**shared, **place.texts("job options")}
+    sides = {}
+    mixed = False
+    for name in (*DIRECTIONS, "mixed"):
+        stated = place.within(name)
+        if stated is None or (side := _side(stated)) is None:
+            continue
+        if name in DIRECTIONS:
+            sides[name] = side
+        elif not sides:
+            mixed = (only := _only_direction(options)) is None
+            sides |= {} if only is None else {only: side}
+    sync = place.within("sync")
+    facts = {key: table[key] for key in ("job_runtime", "usr_cpu", "sys_cpu", "ctx") if key in table}
+    steady = table.get("steadystate")
+    if isinstance(steady, dict):
+        facts["steadystate"] = {key: steady[key] for key in ("ss", "attained") if key in steady}
+    return Job(
+        name=_text(table.get("jobname", "")),
+        host="" if table.get("jobname") == ALL_CLIENTS else host,
+        group=place.count("groupid", 0),
+        error=error if isinstance(error, int) else 0,
+        errors=place.count("total_err", 0),
+        options=options,
+        sides=sides,
+        sync=None if sync is None else _times(sync, "lat", None),
+        facts=facts,
+        mixed=mixed,
+    )
+
+
+def _only_direction(options: Mapping[str, str]) -> Direction | None:
+    """Return the one direction of a job, by its options; None: it has two, or does not say."""
+    kind = load_of(options).kind
+    return kind if kind in DIRECTIONS else None
+
+
+def _side(place: _Place) -> Side | None:
+    """Return a direction; None: nothing was done in it, or in no time that fio counted."""
+    ios = place.count("total_ios") if "total_ios" in place.table else None
+    unit = 1 if "io_kbytes" in place.table else 1024
+    moved = place.count("io_bytes") * unit
+    runtime_ms = place.count("runtime")
+    if not runtime_ms or (not moved and not ios):
+        return None
+    times = {clock: found for clock in CLOCKS if (found := _times(place, clock, ios)) is not None}
+    return Side(
+        ios=ios,
+        bytes=moved,
+        runtime_ms=runtime_ms,
+        stated_iops=place.number("iops", 0.0),
+        short=place.count("short_ios", 0),
+        dropped=place.count("drop_ios", 0),
+        times=times,
+    )
+
+
+def _times(place: _Place, clock: str, ios: int | None) -> Times | None:
+    """Return what was told of a clock; None: nothing was counted."""
+    unit = 1 if f"{clock}_ns" in place.table else 1000
+    found = place.within(f"{clock}_ns" if unit == 1 else clock)
+    if found is None:
+        return None
+    samples = found.count("N") if "N" in found.table else ios
+    mean = found.number("mean", 0.0) * unit
+    if (not samples and not mean) or ("N" not in found.table and not mean):
+        return None
+    stated = found.within("percentile")
+    percentiles = {} if stated is None else {name: stated.number(name, 0) for name in stated.table}
+    return Times(
+        samples=samples,
+        min_ns=found.number("min", 0) * unit,
+        max_ns=found.number("max", 0) * unit,
+        mean_ns=mean,
+        percentiles={
+            _percentile_name(float(name)): value * unit for name, value in percentiles.items() if float(name)
+        },
+        bins=None if (bins := found.within("bins")) is None else _bins(bins, unit),
+    )
+
+
+def _percentile_name(percent: float) -> str:
+    return f"p{percent:g}" if percent < 99.999 else f"p{percent:.8g}"
+
+
+def _bins(place: _Place, unit_ns: int) -> Bins:
+    """Return bins, which have values for keys, or numbers and three constants beside them."""
+    numbered = "FIO_IO_U_PLAT_BITS" in place.table
+    if numbered and place.count("FIO_IO_U_PLAT_BITS") != PLAT_BITS:
+        raise place.wrong("FIO_IO_U_PLAT_BITS", f"not {PLAT_BITS}, as in every fio")
+    counts: dict[tuple[int, int], int] = {}
+    for name in place.table:
+        if name.startswith("FIO_"):
+            continue
+        if not name.isdecimal():
+            raise place.wrong(name, "no latency")
+        if count := place.count(name):
+            counts[edges_of_index(int(name)) if numbered else edges_of_value(int(name))] = count
+    return Bins(unit_ns, counts)
+
+
+def _of_terse(text: str, path: Path) -> FioResult:
+    entries = []
+    version, terse = "", 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if not _TERSE.match(line):
+            continue
+        fields = line.split(";")
+        terse, version = int(fields[0]), fields[1]
+        if terse not in _WIDTH:
+            what = f"line {number} of {path} is terse output of version {terse}"
+            raise UsageError(what, "let fio write version 5, or JSON+", path=str(path), line=number)
+        _check_version(version, path)
+        try:
+            entries.append(_terse_entry(fields, _WIDTH[terse]))
+        except (ValueError, IndexError) as error:
+            what = (
+                f"line {number} of {path}: terse output of version {terse} has other fields, or more of them"
+            )
+            raise UsageError(what, _AGAIN, path=str(path), line=number) from error
+    return FioResult(path, version, None, (_joined(entries),), tuple(entries), (), terse)
+
+
+def _terse_entry(fields: Sequence[str], width: int) -> Job:
+    at, blocks = _HEAD, []
+    while not fields[at].endswith("%"):  # CPU use follows the directions, in per cent
+        blocks.append(fields[at : at + width])
+        at += width
+    if len(fields) < at + _TAIL:
+        raise ValueError("too few fields")
+    names = DIRECTIONS[: 2 if fields[0] == "3" else 3]
+    sides = {name: side for name, block in zip(names, blocks, strict=False) if (side := _terse_side(block))}
+    return Job(
+        name=fields[2],
+        host="",
+        group=int(fields[3]),
+        error=int(fields[4]),
+        errors=0,
+        options={},
+        sides=sides if len(blocks) >= len(names) else {},
+        sync=None,
+        facts={},
+        mixed=len(blocks) < len(names),
+    )
+
+
+def _terse_side(block: Sequence[str]) -> Side | None:
+    kib, _, iops, runtime_ms = map(int, block[:4])
+    if not runtime_ms or (not kib and not iops):
+        return None
+    percentiles = [each.split("%=") for each in block[12:32]]
+    found = {_percentile_name(float(share)): int(value) * 1e3 for share, value in percentiles if float(share)}
+    clocks: dict[Clock, Sequence[str]] = {"slat": block[4:8], "clat": block[8:12], "lat": block[32:36]}
+    times: dict[Clock, Times] = {}
+    for clock, stated in clocks.items():
+        low, high, mean, _ = (float(each) * 1e3 for each in stated)
+        if mean:
+            times[clock] = Times(None, low, high, mean, found if clock == "clat" else {})
+    return Side(None, kib * 1024, runtime_ms, float(iops), 0, 0, times)
+
+
+def _joined(entries: Sequence[Job]) -> tuple[Job, ...]:
+    """Put entries of one name, group and client together: they ran side by side."""
+    groups: dict[tuple[str, str, int, str], list[Job]] = {}
+    for each in entries:
+        groups.setdefault(each.key, []).append(each)
+    return tuple(reduce(_both, own) for own in groups.values())
+
+
+def _both(one: Job, other: Job) -> Job:
+    names = [name for name in DIRECTIONS if name in one.sides or name in other.sides]
+    return replace(
+        one,
+        error=one.error or other.error,
+        errors=one.errors + other.errors,
+        sides={name: _sum_of(one.sides.get(name), other.sides.get(name)) for name in names},
+        sync=_times_of([each for each in (one.sync, other.sync) if each is not None]),
+        threads=one.threads + other.threads,
+        mixed=one.mixed or other.mixed,
+        facts={},
+    )
+
+
+def _sum_of(one: Side | None, other: Side | None) -> Side:
+    if one is None or other is None:
+        found = one or other
+        assert found is not None  # one of the two has it
+        return found
+    times = {
+        clock: joint
+        for clock in CLOCKS
+        if clock in one.times
+        and clock in other.times
+        and (joint := _times_of([one.times[clock], other.times[clock]])) is not None
+    }
+    return Side(
+        ios=None if one.ios is None or other.ios is None else one.ios + other.ios,
+        bytes=one.bytes + other.bytes,
+        runtime_ms=max(one.runtime_ms, other.runtime_ms),
+        stated_iops=one.stated_iops + other.stated_iops,
+        short=one.short + other.short,
+        dropped=one.dropped + other.dropped,
+        times=times,
+    )
+
+
+def _times_of(found: Sequence[Times]) -> Times | None:
+    """Return the times of several jobs together: percentiles of their bins, and none without these."""
+    if len(found) < 2:
+        return found[0] if found else None
+    one, other = found
+    if one.samples is None or other.samples is None:
+        return None  # nobody knows how to weigh their means
+    samples = one.samples + other.samples
+    bins = None if one.bins is None or other.bins is None else one.bins.plus(other.bins)
+    return Times(
+        samples=samples,
+        min_ns=min(one.min_ns, other.min_ns),
+        max_ns=max(one.max_ns, other.max_ns),
+        mean_ns=(one.mean_ns * one.samples + other.mean_ns * other.samples) / samples,
+        percentiles={} if bins is None else percentiles_of(bins, {*one.percentiles, *other.percentiles}),
+        bins=bins,
+    )
+
+
+def percentiles_of(bins: Bins, names: set[str]) -> dict[str, float]:
+    """Return percentiles of bins by their names, `p99.9`."""
+    found = {name: bins.percentile_ns(float(name[1:]) / 100) for name in sorted(names)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a job asked for, by its options; None: they do not say, or say it in several ways.
+
+    Attributes
+    ----------
+    kind
+        `read`, `write`, `trim` or `mixed`.
+    paced
+        Its I/Os were due at a rate, so that fio's lat is no response time.
+    """
+
+    kind: str | None
+    pattern: Literal["random", "sequential"] | None
+    block: str | None
+    jobs: int | None
+    depth: int | None
+    engine: str | None
+    paced: bool
+
+
+_ALONE = {"read": "read", "write": "write", "trim": "trim"}
+_PACING = ("rate", "rate_iops", "rate_min", "thinktime", "read_iolog", "replay_no_stall")
+
+
+def load_of(options: Mapping[str, str]) -> Load:
+    """Return what options ask for; fio's defaults where they are silent, nothing where there are none."""
+    if not options:
+        return Load(None, None, None, None, None, None, paced=False)
+    asked = (options.get("rw") or options.get("readwrite") or "read").partition(":")[0]
+    plain = asked.removeprefix("rand")
+    block = options.get("bs") or options.get("blocksize") or "4k"
+    ranges = ("bsrange", "blocksize_range", "bssplit")
+    return Load(
+        kind=_ALONE.get(plain, "mixed"),
+        pattern="random" if asked.startswith("rand") else "sequential",
+        block=next((f"{name} {options[name]}" for name in ranges if name in options), block),
+        jobs=_whole(options.get("numjobs", "1")),
+        depth=_whole(options.get("iodepth", "1")),
+        engine=options.get("ioengine", "psync"),
+        paced=any(options.get(name, "0") not in ("0", "") for name in _PACING),
+    )
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isdecimal() and int(text) else None
+
+
+_FIRST = ("rw", "readwrite", "bs", "blocksize", "iodepth", "numjobs", "ioengine", "direct")
+_NO_LOAD = re.compile(
+    r"name|description|filename.*|directory|output.*|write_\w+_log|log_.*|per_job_logs|group_reporting|"
+    r"stonewall|wait_for|new_group|percentile_list|\w*lat_percentiles|unified_rw_reporting|eta.*|"
+    r"status-interval|unlink.*|allow_mounted_write|disk_util|\w+_avg_time|bwavgtime|iopsavgtime"
+)
+"""Options that say where, how it is told and in which order, and not what is asked of a drive."""
+
+
+def load_words(options: Mapping[str, str]) -> str:
+    """Return the options that make a load, as they could be typed: figures of unlike ones are no repeats.
+
+    >>> load_words({"ioengine": "libaio", "rw": "read", "filename": "f", "time_based": ""})
+    'rw=read ioengine=libaio time_based'
+    """
+    own = {name: value for name, value in options.items() if not _NO_LOAD.fullmatch(name)}
+    order = sorted(own, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
+    return " ".join(f"{name}={own[name]}" if own[name] else name for name in order)
