@@ -102,12 +102,12 @@ def test_what_differs_by_less_than_its_own_rows_deviate_is_level(
     first, second = standing.places
     assert [first.rank, second.rank] == ([1, 1] if level else [1, 2])
     why = "1.28 % apart, and within a run it deviates by 3.00 %"
-    assert chart_of(runs).foot == (f"N0 and N1 level ({why})" if level else "")
+    assert chart_of(runs).foot == (f"N0 and N1 not told apart ({why})" if level else "")
     (text,) = told(runs, IOPS)
-    assert ("leads" in text) is not level and ("level" in text) is level
+    assert ("leads" in text) is not level and ("not told apart" in text) is level
     row = concluded(conclusion.section(runs))["peak random read"]
     assert row["Best"].startswith("N0 and N1" if level else "N0, 101k IOPS")
-    assert (row["Against the next"] == f"level: {why}") is level
+    assert (row["Against the next"] == f"not told apart: {why}") is level
     assert ("Last" in row) is not level
 
 
@@ -383,6 +383,19 @@ def test_what_runs_have_in_common_that_are_ranked(
     other = replace(other, manifest=other.manifest.model_copy(update=changes))
     standing = standings(shown([swept(make_run, 0), other]))[IOPS]
     assert (len(standing.ranked), standing.unlike) == ((2, "") if alike else (0, UNLIKE))
+
+
+def test_of_three_the_two_that_are_alike_are_ranked_and_the_third_stands_apart(make_run: Make) -> None:
+    odd = swept(make_run, 2, iops=900_000.0)
+    odd = replace(odd, manifest=odd.manifest.model_copy(update={"quick": True}))
+    runs = shown([swept(make_run, 0), swept(make_run, 1, iops=300_000.0), odd])
+    standing = standings(runs)[IOPS]
+    assert [(each.shown.index, each.rank) for each in standing.places] == [(1, 1), (0, 2), (2, None)]
+    assert standing.unlike == "" and "quick" in standing.places[2].unlike
+    (bar,) = [each for each in chart_of(runs).bars if each.shown.index == 2]
+    assert bar.unranked and standing.places[2].unlike in bar.note
+    (text,) = told(runs, IOPS)
+    assert "N1 leads" in text
 
 
 @pytest.mark.parametrize(("kind", "text"), [("sim", "sim:tiny-test"), ("file", "x.img"), ("block", "/dev/x")])

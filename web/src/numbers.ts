@@ -44,7 +44,8 @@ export function number(value: number, quantity: Quantity, figures = 3): string {
     case "capacity":
       return scaled(value, DECIMAL, figures);
     case "count":
-      return String(value);
+      // What is counted may be a mean of counts.
+      return Number.isInteger(value) ? String(value) : digits(value, figures);
     case "plain":
       return digits(value, figures);
     case "text":

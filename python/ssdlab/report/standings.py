@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = CATALOGUE["example"].label
 UNLIKE = "these runs were not taken alike"
+_NO_WALL = (*OF_AN_ENTRY, UNFIT)
+"""What does not keep figures of a page apart."""
 
 
 def figure_text(figure: Metric) -> str:
@@ -57,6 +59,8 @@ class Place:
     rank: int | None = None
     instead: str = ""
     """Which run of the same drive counts in its place; empty: it counts itself."""
+    unlike: str = ""
+    """In what it was taken otherwise than those that are ranked; empty: in nothing."""
 
     @property
     def value(self) -> float:
@@ -76,8 +80,8 @@ class Place:
 
     @property
     def unfit(self) -> str:
-        """What of the figure forbids a rank; empty: nothing does."""
-        return labels(self.figure.unfit("ranking"))
+        """What forbids a rank of it: the figure, or that it was taken otherwise; empty: nothing does."""
+        return "; ".join(filter(None, (self.unlike, labels(self.figure.unfit("ranking")))))
 
     @property
     def rated(self) -> RatedShare | None:
@@ -138,6 +142,12 @@ class Standing:
         """Return the places that are level with one, itself among them."""
         return tuple(each for each in self.ranked if each.rank == place.rank)
 
+    def how_level(self, place: Place) -> str:
+        """Say whether places that share a rank are close, or only vary too much to be told apart."""
+        own = self.sharing(place)
+        close = spread_of([each.value for each in own]) < LEVEL * abs(own[0].value) or not own[0].value
+        return "level" if close else "not told apart"
+
     def why_level(self, place: Place) -> str:
         """Say what makes places level: how far apart they are, and why that counts for nothing."""
         own = self.sharing(place)
@@ -194,9 +204,8 @@ def _standing(name: str, found: Sequence[tuple[Shown, Metric]]) -> Standing:
         of_entry.setdefault(_entry(shown), []).append((shown, figure))
     for own in of_entry.values():  # a fit one stands for its drive, wherever it stands on the page
         own.sort(key=lambda each: bool(each[1].unfit("ranking")))
-    weighed = [_place(runs) for runs in of_entry.values()]
+    weighed, unlike = _together([_place(runs) for runs in of_entry.values()])
     first = weighed[0]
-    unlike = _unlike(weighed)
     example = any(each.code == "example" for place in weighed for each in place.figure.qualifiers)
     sign = -1.0 if first.figure.better == "higher" else 1.0
     weighed.sort(key=lambda one: (True, 0.0) if unlike or one.unfit else (False, sign * one.value))
@@ -219,13 +228,31 @@ def _place(runs: Sequence[tuple[Shown, Metric]]) -> Place:
     return Place(shown, figure.resting(varies=varies_by(figure, repeats)))
 
 
-def _unlike(places: Sequence[Place]) -> str:
-    """Say why places cannot be compared, whatever each of them is fit for; empty where they can."""
-    first, *others = (_kin(place.shown, place.figure) for place in places)
-    found = {each.code for other in others for each in apart(other, first, but=(*OF_AN_ENTRY, UNFIT))}
-    if found == {LOAD}:
-        return taken_apart(each[LOAD] or "" for each in (first, *others))
-    return UNLIKE if found else ""
+def _together(places: Sequence[Place]) -> tuple[list[Place], str]:
+    """Return places, each with in what it is unlike most of them; or why none can be compared with another.
+
+    Where several were taken alike, and more than in any other way, these are compared.
+    """
+    kins = [_kin(place.shown, place.figure) for place in places]
+    groups: list[list[int]] = []
+    for at, own in enumerate(kins):
+        alike = (group for group in groups if not apart(own, kins[group[0]], but=_NO_WALL))
+        if (group := next(alike, None)) is None:
+            groups.append([at])
+        else:
+            group.append(at)
+    first, *others = sorted(groups, key=len, reverse=True)
+    unlike = [apart(kins[group[0]], kins[first[0]], but=_NO_WALL) for group in others]
+    if {each.code for found in unlike for each in found} == {LOAD}:
+        return list(places), taken_apart(own[LOAD] or "" for own in kins)
+    if others and len(first) == len(others[0]):
+        return list(places), UNLIKE
+    why = {
+        at: f"taken otherwise: {'; '.join(each.words for each in found)}"
+        for group, found in zip(others, unlike, strict=True)
+        for at in group
+    }
+    return [replace(place, unlike=why.get(at, "")) for at, place in enumerate(places)], ""
 
 
 def _kin(shown: Shown, figure: Metric) -> Mapping[str, Any]:
@@ -257,6 +284,7 @@ def unranked_beyond(standing: Standing, place: Place, *, worse: bool = False) ->
         each
         for each in (*standing.places, *standing.further)
         if each.rank is None
+        and not each.unlike  # of it nothing is known beside them
         and sign * each.value > sign * place.value
         and not (each.instead and _entry(each.shown) in ranked)
     )

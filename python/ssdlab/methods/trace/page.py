@@ -85,7 +85,7 @@ def _bars(kept: Sequence[Traced], tables: tuple[Table, ...]) -> Figure:
         _view("Data rate", Axis("MB/s (decimal) while busy", "mb_s"), kept, {"": lambda done: done.mb_s}),
         _view("Mean service", service, kept, {"": lambda done: done.service_mean_ns}),
         _view("p99 service", service, kept, {trace.FROM_DIRECTION[name]: tail(name) for name in sides}),
-        _view("Energy", Axis("J over the whole replay", "count"), kept, {"": lambda done: done.energy_j}),
+        _view("Energy", Axis("J over the whole replay", "plain"), kept, {"": lambda done: done.energy_j}),
     )
     shown = tuple(view for view in views if view.groups)
     return Figure(

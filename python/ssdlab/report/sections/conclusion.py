@@ -158,7 +158,7 @@ def _lead(standing: Standing, best: Sequence[Place]) -> str:
     """Return by how much the best is ahead of the next, or why it is not."""
     if len(best) > 1:
         why = standing.why_level(best[0])
-        return f"level: {why}" if why else "level"
+        return ": ".join(filter(None, (standing.how_level(best[0]), why)))
     ahead, behind = (place.value for place in standing.ranked[:2])
     if not behind:
         return NOTHING

@@ -121,7 +121,7 @@ def _figure(shown: Sequence[Shown]) -> Figure | None:
     panels = tuple(panel for panel in _PANELS if panel.key in keys)
     happened = sum(len(view.spells) for view in views)
     marked = (
-        "The drives own of no heat that slowed them, and of nothing else that happened."
+        "The drives reported no throttling and no errors."
         if not happened
         else f"Shaded where heat slowed the drive; a line where something else happened: {happened} in all."
     )

@@ -64,11 +64,8 @@ class Bar:
     share: float | None
     text: str
     note: str
-
-    @property
-    def unranked(self) -> bool:
-        """Whether a qualifier of the figure forbids a rank of it."""
-        return bool(self.figure.unfit("ranking"))
+    unranked: bool = False
+    """Whether a qualifier of the figure forbids a rank of it, or it was taken otherwise than the others."""
 
 
 @dataclass(frozen=True)
@@ -174,13 +171,24 @@ def _chart(
             place.figure,
             abs(place.value) / longest if longest else 0.0,
             figure_words(place.figure).removesuffix(f" {unit}") if unit else figure_words(place.figure),
-            _note(place.shown, place.figure, medians, shared, alone=len(places) + len(held) == 1),
+            ", ".join(
+                filter(
+                    None,
+                    (
+                        place.unlike,
+                        _note(place.shown, place.figure, medians, shared, alone=len(places) + len(held) == 1),
+                    ),
+                )
+            ),
+            unranked=bool(place.unfit),
         )
         for place in places
     ]
     placed = {id(place.shown) for place in places}
     lacking = [each for each in held if id(each[0]) not in placed]
-    bars += [Bar(shown, figure, None, cells.NOTHING, figure.state) for shown, figure in lacking]
+    bars += [
+        Bar(shown, figure, None, cells.NOTHING, figure.state, unranked=True) for shown, figure in lacking
+    ]
     one = bars[0]
     return TopChart(
         title_of(one.shown.run.manifest.method.title, one.figure),
@@ -288,7 +296,7 @@ def _foot(standing: Standing) -> str:
         level = [place for place in standing.ranked if place.rank == rank]
         if len(level) > 1:
             why = standing.why_level(level[0])
-            found.append(f"{_who(level, standing)} level{f' ({why})' if why else ''}")
+            found.append(labelled(f"{_who(level, standing)} {standing.how_level(level[0])}", why))
     return _sentence("; ".join(found))
 
 
@@ -381,14 +389,15 @@ def _led(ordered: Sequence[Standing], interface: str = "") -> str:
     """Say who leads in what, of all drives or of those of an interface, and what they are level in."""
     several = len({each.shown.style.interface for standing in ordered for each in standing.ranked}) > 1
     leads: dict[str, list[str]] = {}
-    level: list[str] = []
+    level: dict[str, list[str]] = {}
     for standing in ordered:
         own = [each for each in standing.ranked if interface in ("", each.shown.style.interface)]
         if len(own) < 2:
             continue
         first = [each for each in own if each.rank == own[0].rank]
         if len(first) > 1:
-            level.append(_words(standing) + ("" if len(first) == len(own) else f" ({_names(first)})"))
+            named = "" if len(first) == len(own) else _names(first)
+            level.setdefault(standing.how_level(first[0]), []).append(labelled(_words(standing), named))
             continue
         style = own[0].shown.style
         name = labelled(style.short, style.interface or "") if several and not interface else style.short
@@ -396,8 +405,8 @@ def _led(ordered: Sequence[Standing], interface: str = "") -> str:
     by_count = sorted(leads.items(), key=lambda one: -len(one[1]))
     parts = [f"{drive} {'' if at else 'leads '}in {_some(own)}" for at, (drive, own) in enumerate(by_count)]
     whose = f"{interface} drives" if interface else "the drives"
-    if level:
-        parts.append(f"{'they' if parts else whose} are level in {_some(level)}")
+    for how, names in level.items():
+        parts.append(f"{'they' if parts else whose} are {how} in {_some(names)}")
     if not parts:
         return ""
     return f"{f'Among {whose}, ' if interface and leads else ''}{'; '.join(parts)}."
