@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
     from ssdlab.lab.rated_shares import OtherRating, RatedShare
     from ssdlab.report.runs import Shown
+    from ssdlab.results.kin import Incomparable
     from ssdlab.results.metric import Metric
 
 
 EXAMPLE = CATALOGUE["example"].label
 UNLIKE = "these runs were not taken alike"
+_DEPARTURES = "departures"
 _NO_WALL = (*OF_AN_ENTRY, UNFIT)
 """What does not keep figures of a page apart."""
 
@@ -79,9 +81,15 @@ class Place:
         return labelled(self.text, self.figure.state)
 
     @property
+    def reasons(self) -> tuple[str, ...]:
+        """What forbids a rank of it: labels of the figure, else that it was taken otherwise."""
+        own = tuple(each.label for each in self.figure.unfit("ranking"))
+        return own or tuple(filter(None, (self.unlike,)))
+
+    @property
     def unfit(self) -> str:
-        """What forbids a rank of it: the figure, or that it was taken otherwise; empty: nothing does."""
-        return "; ".join(filter(None, (self.unlike, labels(self.figure.unfit("ranking")))))
+        """The same in words; empty: nothing does."""
+        return ", ".join(dict.fromkeys(self.reasons))
 
     @property
     def rated(self) -> RatedShare | None:
@@ -136,7 +144,7 @@ class Standing:
 
     def why_not(self, places: Sequence[Place]) -> str:
         """Return why places without a rank have none, in the words of all reasons."""
-        return self.unlike or "; ".join(dict.fromkeys(place.unfit for place in places))
+        return self.unlike or ", ".join(dict.fromkeys(each for place in places for each in place.reasons))
 
     def sharing(self, place: Place) -> tuple[Place, ...]:
         """Return the places that are level with one, itself among them."""
@@ -247,12 +255,14 @@ def _together(places: Sequence[Place]) -> tuple[list[Place], str]:
         return list(places), taken_apart(own[LOAD] or "" for own in kins)
     if others and len(first) == len(others[0]):
         return list(places), UNLIKE
-    why = {
-        at: f"taken otherwise: {'; '.join(each.words for each in found)}"
-        for group, found in zip(others, unlike, strict=True)
-        for at in group
-    }
+    why = {at: _otherwise(found) for group, found in zip(others, unlike, strict=True) for at in group}
     return [replace(place, unlike=why.get(at, "")) for at, place in enumerate(places)], ""
+
+
+def _otherwise(found: Sequence[Incomparable]) -> str:
+    # A setting that is none of the method's is a departure too: the setting says it.
+    named = [each for each in found if each.code != _DEPARTURES] or found
+    return f"taken otherwise: {'; '.join(each.words for each in named)}"
 
 
 def _kin(shown: Shown, figure: Metric) -> Mapping[str, Any]:

@@ -196,14 +196,23 @@ def _chart(
         (name,) if places else (),
         "higher" if higher else "lower",
         tuple(bars),
-        ". ".join(filter(None, ("" if standing is None else _foot(standing), _of_all(shared)))),
+        ". ".join(
+            filter(
+                None,
+                (
+                    "" if standing is None else _foot(standing),
+                    _of_all(shared, every=not any(place.unfit for place in places)),
+                ),
+            )
+        ),
         link,
     )
 
 
 def _shared(places: Sequence[Place]) -> tuple[str, ...]:
-    """Return what stands with all figures of a chart, or with the p99 beside each: said once below it."""
-    if len(places) < 2 or any(place.unfit for place in places):
+    """Return what stands with all ranked figures, or with the p99 beside each: said once below them."""
+    places = [place for place in places if not place.unfit]
+    if len(places) < 2:
         return ()
     first, *others = ([each.label for each in place.figure.qualifiers] for place in places)
     p99s = {_more_of(each, place.figure) for place in places for each in _p99s(place.shown, place.figure)}
@@ -213,8 +222,8 @@ def _shared(places: Sequence[Place]) -> tuple[str, ...]:
     )
 
 
-def _of_all(shared: Sequence[str]) -> str:
-    return f"All: {', '.join(shared)}" if shared else ""
+def _of_all(shared: Sequence[str], *, every: bool) -> str:
+    return f"{'All' if every else 'Ranked ones'}: {', '.join(shared)}" if shared else ""
 
 
 def _note(
@@ -423,7 +432,16 @@ def _of_classes(ordered: Sequence[Standing]) -> str:
         place.shown.style.short: place.shown.style.interface for each in ordered for place in each.ranked
     }
     found = [each for each in drives.values() if each]
-    return _led(ordered, max(found, key=found.count)) if len(set(found)) > 1 else ""
+    if len(set(found)) < 2:
+        return ""
+    most = max(found, key=found.count)
+    # Where one of them leads all drives it is said already.
+    beside = [
+        each
+        for each in ordered
+        if all(place.shown.style.interface != most for place in each.sharing(each.ranked[0]))
+    ]
+    return _led(beside, most)
 
 
 def _without_order(found: Sequence[Standing], names: Sequence[str], runs: Sequence[Shown]) -> str:
