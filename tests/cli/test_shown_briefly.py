@@ -102,7 +102,7 @@ def test_reviews_fit_a_screen_and_name_their_drives(
 
 
 def test_the_figures_of_a_review_are_its_tiles(tmp_path: Path, capsys: Captured) -> None:
-    folder = Maker(tmp_path, 3).drives(2, 1, review={"tiles": ["a_3", "a_0"]})
+    folder = Maker(tmp_path, 4).drives(2, 1, review={"tiles": ["a_3", "a_0"]})
     suites = [RunFolder(tmp_path / each.run_id) for each in RunFolder(folder).manifest.children]
     results = [read_result(RunFolder(tmp_path / own.manifest.children[0].run_id)) for own in suites]
     having = [{each.name: each for each in result.scalars} for result in results if result is not None]

@@ -34,7 +34,7 @@ VERSIONS = {
     run_folder.LIVE_SCHEMA: 2,
     run_folder.CONDITIONS_SCHEMA: 2,
     verifying.CONSENT_SCHEMA: 2,
-    catalogue_row.ROW_SCHEMA: 8,
+    catalogue_row.ROW_SCHEMA: 9,
     catalogue_files.CURRENT_SCHEMA: 10,
     inventory.SCHEMA: 1,
     fleet_plan.SCHEMA: 2,

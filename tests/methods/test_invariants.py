@@ -172,7 +172,7 @@ def test_show_says_what_the_run_stored(run: RunFolder, capsys: pytest.CaptureFix
 
 def test_every_kind_of_result_is_among_them(quick_run: QuickRun) -> None:
     kinds = {(quick_run(name).manifest.result or {})["kind"] for name in METHODS}
-    assert set(KINDS) - kinds == {"suite", "job", "measure"}
+    assert set(KINDS) - kinds == {"suite", "job", "measure", "imported"}
 
 
 def test_what_a_quick_run_has_shorter_is_told_in_one(run: RunFolder) -> None:

@@ -119,7 +119,7 @@ def tabled(section: Section, placed: Sequence[Shown]) -> Section:
     if len(runs) < 2 or len(set(runs)) < len(runs):
         return section
     columns: dict[str, dict[int, list[tuple[str, str]]]] = {}
-    said: dict[str, list[int]] = {}
+    sentences: dict[str, list[int]] = {}
     for each in found:
         for claim in each.claims:
             marks = str(claim.others.get(_MARKS, ""))
@@ -127,15 +127,15 @@ def tabled(section: Section, placed: Sequence[Shown]) -> Section:
                 # Labels are said once of a claim.
                 columns.setdefault(heading, {}).setdefault(each.run, []).append((text, "" if at else marks))
             if not claim.columns:
-                said.setdefault(sentence(claim), []).append(each.run)
+                sentences.setdefault(sentence(claim), []).append(each.run)
     names = {run: placed[run].style.short for run in runs}
     once = [
         text if len(own) == len(runs) else f"{and_listed([names[run] for run in own])}: {text}"
-        for text, own in said.items()
+        for text, own in sentences.items()
         if len(own) > 1
     ]
     left: dict[int, list[str]] = {}
-    for text, own in said.items():
+    for text, own in sentences.items():
         if len(own) == 1:
             left.setdefault(own[0], []).append(text)
     alone = [Finding(run, placed[run].label, " ".join(left[run])) for run in runs if run in left]

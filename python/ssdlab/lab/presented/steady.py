@@ -98,15 +98,12 @@ def _by_flash(steady: SteadyProof) -> bool:
 
 
 def _state(steady: SteadyProof) -> str:
-    """Return in which state the writing left a drive, and by which way."""
-    way = (
-        f"{PREPARED}, "
-        if isinstance(steady, PlacedProof)
-        else "one random pass, "
-        if isinstance(steady, OnePassProof) and not steady.overwritten
-        else ""
-    )
-    return f"{way}{'reached' if steady.reached else 'NOT reached'}"
+    """Return whether the writing brought the state about, and how."""
+    reached = "reached" if steady.reached else "NOT reached"
+    if isinstance(steady, PlacedProof):
+        return f"{PREPARED}, {reached}"
+    passed = isinstance(steady, OnePassProof) and not steady.overwritten
+    return f"one random pass, {reached}" if passed else reached
 
 
 def _verdict(steady: SteadyProof) -> str:

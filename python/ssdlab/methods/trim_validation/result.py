@@ -322,8 +322,8 @@ def _regained_column(share: float | None) -> dict[str, str]:
     """Return the same as a column."""
     if share is None:
         return {}
-    least = f"under {fixed_share_text(HARDLY_ANY)}"
-    return {"Of what was lost came back": least if share < HARDLY_ANY else "{regained}"}
+    text = f"under {fixed_share_text(HARDLY_ANY)}" if share < HARDLY_ANY else "{regained}"
+    return {"Of what was lost came back": text}
 
 
 def _regained_cell(share: float | None) -> Cell:
