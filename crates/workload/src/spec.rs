@@ -57,6 +57,9 @@ pub struct Stream {
     pub dsync: bool,
     /// A flush after every so many writes of a worker; `None` for none.
     pub flush_every: Option<u64>,
+    /// Which call a flush is.
+    #[serde(default, skip_serializing_if = "Flush::is_usual")]
+    pub flush: Flush,
     /// CPUs the workers are pinned to, in turn; empty for no pinning.
     pub cpus: Vec<u32>,
     /// When the stream ends; all unset means when it is told to.
@@ -98,7 +101,7 @@ pub enum Ops {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlockWeight {
-    /// Size, a multiple of [`SECTOR_BYTES`].
+    /// Size; a multiple of [`SECTOR_BYTES`] where I/O is direct.
     pub bytes: u32,
     /// Relative frequency, at least 1.
     pub weight: u32,
@@ -193,6 +196,27 @@ pub enum Engine {
     Uring,
 }
 
+/// Which system call makes written data durable.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flush {
+    /// The data, and of the file's own record what is needed to read it back.
+    #[default]
+    Fdatasync,
+    /// The data and all of the file's own record.
+    Fsync,
+}
+
+impl Flush {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde hands the field over by reference"
+    )]
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// When the I/Os of a stream are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -285,7 +309,7 @@ pub struct Stop {
     pub span_once: bool,
 }
 
-/// Smallest logical block of any drive: every block size is a multiple of it.
+/// Smallest logical block of any drive: every block size of direct I/O is a multiple of it.
 pub const SECTOR_BYTES: u32 = 512;
 
 impl Stream {

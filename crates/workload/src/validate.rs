@@ -125,8 +125,9 @@ impl Field {
         let mut sizes = HashSet::new();
         for (index, block) in stream.block.iter().enumerate() {
             let field = format!("block[{index}].bytes");
-            self.within(&field, block.bytes, SECTOR_BYTES, MAX_BLOCK_BYTES)?;
-            let whole = block.bytes.is_multiple_of(SECTOR_BYTES);
+            let least = if stream.direct { SECTOR_BYTES } else { 1 };
+            self.within(&field, block.bytes, least, MAX_BLOCK_BYTES)?;
+            let whole = block.bytes.is_multiple_of(least);
             self.require(whole, &field, block.bytes, "must be a multiple of 512")?;
             let new = sizes.insert(block.bytes);
             self.require(new, &field, block.bytes, "must be listed once only")?;

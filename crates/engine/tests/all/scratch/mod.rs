@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use engine::{Access, Control, EngineError, Options, Outcome, Target, run};
 use metrics::{IoRecord, LogReader, LogWriter};
 use workload::spec::{
-    Arrival, BlockWeight, Engine, Ops, Pattern, Process, Rate, Span, Stop, Stream,
+    Arrival, BlockWeight, Engine, Flush, Ops, Pattern, Process, Rate, Span, Stop, Stream,
 };
 use workload::{Op, Workload};
 
@@ -68,6 +68,7 @@ pub fn reads(engine: Engine, workers: u32, depth: u32) -> Stream {
         direct: true,
         dsync: false,
         flush_every: None,
+        flush: Flush::Fdatasync,
         cpus: Vec::new(),
         stop: Stop {
             time_ns: None,

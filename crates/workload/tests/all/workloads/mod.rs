@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its part of this module")]
 
 use workload::spec::{
-    Arrival, BlockWeight, Engine, Ops, Pattern, Process, Rate, Span, Stop, Stream,
+    Arrival, BlockWeight, Engine, Flush, Ops, Pattern, Process, Rate, Span, Stop, Stream,
 };
 use workload::{Io, Plan, Workload};
 
@@ -27,6 +27,7 @@ pub fn stream() -> Stream {
         direct: true,
         dsync: false,
         flush_every: None,
+        flush: Flush::Fdatasync,
         cpus: vec![],
         stop: Stop {
             time_ns: None,
