@@ -16,7 +16,7 @@ from ssdlab.model.measurement import Measurement
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.pattern import Bands, Zipf, pattern_text
 from ssdlab.model.printable import advice_text
-from ssdlab.model.summary import Cpu
+from ssdlab.model.summary import FLUSH, Cpu
 from ssdlab.model.units import (
     NS_PER_S,
     block_text,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     import ssdlab._core as _core
     from ssdlab.host.documents import Document
-    from ssdlab.model.summary import Direction, MeasuredDrive, Side, Summary, SummaryWarning
+    from ssdlab.model.summary import Direction, Flushes, MeasuredDrive, Side, Summary, SummaryWarning
     from ssdlab.model.workload import Stream
     from ssdlab.results.schema import MeasureResult
     from ssdlab.runs.observe import Watcher
@@ -170,6 +170,8 @@ def print_measurement(summary: Summary, workload: Workload | None = None) -> Non
     print_line()
     for direction, side in summary.sides.items():
         _print_direction(direction, side, summary, _closed(workload))
+    if summary.flush is not None:
+        _print_flushes(summary.flush)
     for text in filter(None, (model_text(summary), power_text(summary))):
         print_text(f"{_INDENT}{text}", "dim", _INDENT * 2)
     print_text(f"{_INDENT}{self_text(summary, workload)}", "dim", _INDENT * 2)
@@ -239,7 +241,12 @@ def _what_is_special(stream: Stream) -> Iterator[str]:
     if stream.dsync:
         yield "dsync"
     if stream.flush_every is not None:
-        yield f"a flush after every {counted(stream.flush_every, 'write')}"
+        writes = "write" if stream.flush_every == 1 else counted(stream.flush_every, "write")
+        yield f"{stream.flush} after every {writes}"
+    if not stream.direct:
+        yield "buffered"
+    if stream.polled:
+        yield "polled"
     if stream.cpus:
         yield f"CPUs {','.join(map(str, stream.cpus))}"
 
@@ -303,6 +310,14 @@ def _print_direction(direction: Direction, side: Side, summary: Summary, closed:
         [f"{_INDENT * 2}{name}", *(_latency(times[key]) for key in _COLUMNS)] for name, times in shown.items()
     ]
     print_parted(rows, ["", *_COLUMNS], right=range(1, 10))
+
+
+def _print_flushes(flushes: Flushes) -> None:
+    failed = f", {flushes.failed} failed" if flushes.failed else ""
+    many = "" if flushes.flushes == 1 else "es"
+    print_text(f"{_INDENT}{paint(FLUSH, 'accent')}  {flushes.flushes} flush{many}{failed}")
+    times = [_latency(flushes.latency_ns.get(key)) for key in _COLUMNS]
+    print_parted([[f"{_INDENT * 2}latency", *times]], ["", *_COLUMNS], right=range(1, 10))
 
 
 def _counts_text(side: Side) -> str:

@@ -44,18 +44,8 @@ SECTOR_BYTES = 512
 class Block(Frozen):
     """One block size and its share among the I/Os (not among the bytes)."""
 
-    bytes: Bytes = Field(ge=SECTOR_BYTES, le=MAX_BLOCK_BYTES, description="size, a multiple of 512 bytes")
+    bytes: Bytes = Field(ge=1, le=MAX_BLOCK_BYTES, description="size; of direct I/O a multiple of 512 bytes")
     weight: int = Field(1, ge=1, lt=2**32, description="relative frequency")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.bytes % SECTOR_BYTES:
-            raise UsageError(
-                f"block of {bytes_text(self.bytes)} is not a multiple of {SECTOR_BYTES} B",
-                "use multiples of 512 bytes; 4k is 4096 and 4kB is 4000",
-                block_bytes=self.bytes,
-            )
-        return self
 
 
 def _blocks(value: object) -> object:
@@ -206,6 +196,15 @@ Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus), Metavar("LIST")]
 """CPU numbers; text such as ``"0-3,8"`` is understood."""
 
 
+Flush = Literal["fdatasync", "fsync"]
+"""The call that makes written data durable; `fsync` writes out all of a file's own record with it."""
+
+
+def _as_ever(flush: Flush) -> bool:
+    """Whether it is what the streams of older records have, which do not name it."""
+    return flush == "fdatasync"
+
+
 class Stream(Frozen):
     """One kind of I/O (fio: a job): `workers` threads with `depth` I/Os in flight each."""
 
@@ -240,6 +239,9 @@ class Stream(Frozen):
     direct: bool = Field(True, description="bypass the page cache (O_DIRECT)")
     dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
     flush_every: int | None = Field(None, ge=1, description="flush after so many writes of a worker")
+    flush: Flush = Field(
+        "fdatasync", exclude_if=_as_ever, description="which call a flush is: fdatasync or fsync"
+    )
     cpus: Cpus = Field((), description="CPUs the workers are pinned to, in turn (0-3,8); empty: not pinned")
     stop: Stop = Field(Stop(), description="when the stream ends")
     log_ios: bool = Field(False, description="record every single I/O")
@@ -281,7 +283,12 @@ class Stream(Frozen):
     def span_bytes(self, capacity_bytes: int, logical_block_bytes: int) -> tuple[int, int]:
         """Return start and length in bytes of the span on a drive of that capacity."""
         unit = min(block.bytes for block in self.block)
-        return self.span.resolve(capacity_bytes, unit, logical_block_bytes)
+        if self.direct:
+            return self.span.resolve(capacity_bytes, unit, logical_block_bytes)
+        # Through the page cache any place will do: the whole blocks within the span.
+        start, length = self.span.resolve(capacity_bytes, 1, 1)
+        first = -(-start // unit) * unit
+        return first, max(0, start + length - first) // unit * unit
 
     def places(self, capacity_bytes: int, logical_block_bytes: int) -> tuple[tuple[int, int], ...]:
         """Return start and length in bytes of what it may touch: the span, without what gets no I/O."""
@@ -297,6 +304,7 @@ class Stream(Frozen):
     @model_validator(mode="after")
     def _check(self) -> Self:
         self._check_engine()
+        self._check_cache()
         self._check_direction()
         self._check_recorded()
         if self.stop.span_once and not isinstance(self.pattern, Sequential):
@@ -330,12 +338,30 @@ class Stream(Frozen):
                 "engine sync submits one by one and has no batch", "use --engine uring, or no --batch"
             )
         if self.engine == "sync" and self.polled:
-            raise UsageError("engine sync has no polled completions", "use --engine uring")
+            raise UsageError("engine sync has no polled completions", "use --engine uring with --poll")
+        if self.polled and (self.trims or self.flush_every is not None):
+            raise UsageError(
+                "a polled ring takes reads and writes only, no trims and no flushes", "leave out --poll"
+            )
         if self.batch is not None and self.batch > self.depth:
             raise UsageError(
                 f"a batch of {self.batch} never fills at depth {self.depth}",
                 f"use --depth {self.batch} or more",
             )
+
+    def _check_cache(self) -> None:
+        if self.direct:
+            for block in self.block:
+                if block.bytes % SECTOR_BYTES:
+                    raise UsageError(
+                        f"block of {bytes_text(block.bytes)} is not a multiple of {SECTOR_BYTES} B",
+                        "use multiples of 512 bytes (4k is 4096 and 4kB is 4000), or write with --buffered",
+                        block_bytes=block.bytes,
+                    )
+        elif self.trims:
+            raise UsageError("a trim does not go through the page cache", "leave out --buffered")
+        elif self.polled:
+            raise UsageError("the page cache cannot be polled", "leave out --buffered or --poll")
 
     def _check_recorded(self) -> None:
         recorded = isinstance(self.pattern, Recording)
@@ -357,7 +383,9 @@ class Stream(Frozen):
         if self.dsync:
             raise UsageError("dsync is about writes, and there are none", "leave out --dsync, or write")
         if self.flush_every is not None:
-            raise UsageError("flushes follow writes, and there are none", "leave out the flushes, or write")
+            raise UsageError(
+                "flushes follow writes, and there are none", f"leave out --{self.flush}, or write"
+            )
         if self.compressible_pct:
             raise UsageError(
                 "nothing is written that could be compressible", "leave out --compressible, or write"
@@ -365,7 +393,7 @@ class Stream(Frozen):
 
     def _resolved(self, capacity_bytes: int, logical_block_bytes: int) -> dict[str, Any]:
         for block in self.block:
-            if block.bytes % logical_block_bytes:
+            if self.direct and block.bytes % logical_block_bytes:
                 raise UsageError(
                     f"block of {block.bytes} is not a multiple of {logical_block_bytes}, the logical block",
                     f"use multiples of {units.block_text(logical_block_bytes)}",

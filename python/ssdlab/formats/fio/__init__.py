@@ -160,7 +160,7 @@ def _issue(stream: Stream) -> list[str]:
     if stream.dsync:
         options.append("--sync=dsync")
     if stream.flush_every is not None:
-        options.append(f"--fsync={stream.flush_every}")
+        options.append(f"--{stream.flush}={stream.flush_every}")
     return options
 
 
