@@ -269,8 +269,8 @@ class Measurement:
 
         ``index start_ns duration_ns partial ramp ios failed dropped late bytes lateness_max_ns in_flight_mean
         in_flight_max`` and, for each kind, ``{kind}_p50_ns {kind}_p99_ns {kind}_p99_9_ns {kind}_max_ns`` (0
-        where the interval has no sample). In flight counts all directions of the stream. Of ``flush``, which is
-        no direction and in none, ``ios`` are the flushes.
+        where the interval has no sample). In flight counts all directions of the stream. Of ``flush``, which
+        is no direction and in none, ``ios`` are the flushes.
         """
 
     def row_lists(self, stream: str, direction: _Command) -> dict[str, list[Any]]:

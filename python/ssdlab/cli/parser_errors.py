@@ -44,8 +44,7 @@ _USE = {
     "thinktime": "--think, in seconds: fio's 100 is written 100us",
     "randseed": "--seed",
     "sync": "--dsync",
-    "fsync": "--dsync, by which each write is durable before it completes",
-    "fdatasync": "--dsync, by which each write is durable before it completes",
+    "hipri": "--poll, with --engine uring",
     "cpus_allowed": "--cpus",
     "numa_cpu_nodes": "--numa",
     "buffer_compress_percentage": "--compressible",
@@ -53,9 +52,8 @@ _USE = {
     "output_format": "--json",
 }
 _LEAVE_OUT = {
-    "direct": "I/O is always direct",
-    "buffered": "I/O is always direct",
-    "invalidate": "I/O is always direct",
+    "direct": "I/O is direct unless --buffered is given",
+    "invalidate": "only writes can go through the page cache, with --buffered",
     "norandommap": "random I/O never keeps a map of what it has visited",
     "randrepeat": "a drive that is kept gets other draws each time; --seed repeats them",
     "time_based": "it is always measured for --seconds, or until --bytes",

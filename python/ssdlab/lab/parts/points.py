@@ -11,6 +11,7 @@ from ssdlab.model.summary import DIRECTIONS, NO_SIDE
 from ssdlab.model.workload import Mix, Ratio, RecordedOps, Stream
 from ssdlab.results.attribution import attribute
 from ssdlab.results.metric import Metric, Qualifier, of_search
+from ssdlab.results.points import FlushPoint
 from ssdlab.results.schema import Point
 
 if TYPE_CHECKING:
@@ -130,6 +131,24 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
         mean_w=summary.mean_w,
         host=step.result.host,
         attribution=attribute(step.result.host),
+    )
+
+
+def flushes_of(step: Step) -> FlushPoint | None:
+    """Return the flushes of a measured step; None where none were asked for."""
+    found = step.measured.flush
+    flushing = next((each for each in step.ran.streams if each.flush_every is not None), None)
+    if found is None or flushing is None:
+        return None
+    assert flushing.flush_every is not None
+    return FlushPoint(
+        label=step.label,
+        ordinal=step.ordinal,
+        call=flushing.flush,
+        every=flushing.flush_every,
+        flushes=found.flushes,
+        failed=found.failed,
+        latency_ns=found.latency_ns,
     )
 
 
