@@ -221,6 +221,8 @@ fn reads() -> Workload {
             weight: 1,
         }],
         pattern: Pattern::Uniform,
+        write_block: None,
+        write_pattern: None,
         span: Span {
             start: 0,
             length: 64 << 30,

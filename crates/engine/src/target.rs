@@ -219,7 +219,7 @@ impl Target {
 
     fn check_alignment(&self, stream: &Stream) -> Result<(), EngineError> {
         let multiple_of = u64::from(self.logical_block_bytes);
-        let blocks = stream.block.iter().map(|b| ("block", u64::from(b.bytes)));
+        let blocks = stream.blocks().map(|b| ("block", u64::from(b.bytes)));
         let span = [
             ("span.start", stream.span.start),
             ("span.length", stream.span.length),

@@ -29,6 +29,8 @@ fn stream(depth: u32) -> Stream {
             weight: 1,
         }],
         pattern: Pattern::Uniform,
+        write_block: None,
+        write_pattern: None,
         span: Span {
             start: 0,
             length: u64::from(BLOCK_BYTES),

@@ -92,6 +92,8 @@ enum Layout {
         profile: Arc<Profile>,
     },
     Recorded(Arc<Recording>),
+    /// That of reads, and that of writes.
+    Apart(Box<[Layout; 2]>),
 }
 
 /// What bounds the I/Os of the sources beside time.
@@ -236,6 +238,10 @@ impl StreamPlan {
 
 impl Layout {
     fn new(seed: u64, index: u32, stream: &Stream) -> Self {
+        if let Some(sides) = stream.sides() {
+            let layouts = sides.map(|side| Self::new(seed, index, &side));
+            return Self::Apart(Box::new(layouts));
+        }
         let unit = Grid::new(stream.span, stream.smallest_block_bytes());
         let sizes = match single_size(stream) {
             Some(_) => None,
@@ -311,6 +317,10 @@ impl Layout {
                 Places::Recorded(Box::new(Reader::new(Arc::clone(recording))))
             }
             Self::Shared(places) => places.clone(),
+            Self::Apart(sides) => {
+                let [reads, writes] = sides.as_ref();
+                Places::Apart(Box::new([reads.places(source), writes.places(source)]))
+            }
             Self::OnePass {
                 grid,
                 raw_blocks,
@@ -381,8 +391,8 @@ fn starts(stream: &Stream) -> Vec<u64> {
 
 /// The block size of a stream that has but one.
 fn single_size(stream: &Stream) -> Option<u32> {
-    match stream.block.as_slice() {
-        [block] => Some(block.bytes),
+    match (stream.block.as_slice(), &stream.write_block) {
+        ([block], None) => Some(block.bytes),
         _ => None,
     }
 }

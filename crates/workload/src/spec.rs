@@ -35,6 +35,12 @@ pub struct Stream {
     pub block: Vec<BlockWeight>,
     /// Where in the span the I/Os go.
     pub pattern: Pattern,
+    /// Block sizes of writes where those are not of the sizes of reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_block: Option<Vec<BlockWeight>>,
+    /// Where writes go where that is not where reads go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_pattern: Option<Pattern>,
     /// The part of the drive that is touched.
     pub span: Span,
     /// Threads.
@@ -313,14 +319,39 @@ pub struct Stop {
 pub const SECTOR_BYTES: u32 = 512;
 
 impl Stream {
+    /// All block sizes: those of reads first, then those that writes have of their own.
+    pub fn blocks(&self) -> impl Iterator<Item = &BlockWeight> {
+        self.block.iter().chain(self.write_block.iter().flatten())
+    }
+
     /// The smallest block size: the unit of the span (0 if there is none, which is invalid).
     pub fn smallest_block_bytes(&self) -> u32 {
-        self.block.iter().map(|b| b.bytes).min().unwrap_or(0)
+        self.blocks().map(|b| b.bytes).min().unwrap_or(0)
     }
 
     /// The largest block size: what a buffer must hold (0 if there is none, which is invalid).
     pub fn largest_block_bytes(&self) -> u32 {
-        self.block.iter().map(|b| b.bytes).max().unwrap_or(0)
+        self.blocks().map(|b| b.bytes).max().unwrap_or(0)
+    }
+
+    /// Reads and writes as streams of their own, where they have other sizes or other places.
+    pub fn sides(&self) -> Option<[Self; 2]> {
+        if self.write_block.is_none() && self.write_pattern.is_none() {
+            return None;
+        }
+        let reads = Self {
+            write_block: None,
+            write_pattern: None,
+            ..self.clone()
+        };
+        let block = self.write_block.clone();
+        let pattern = self.write_pattern.clone();
+        let writes = Self {
+            block: block.unwrap_or_else(|| self.block.clone()),
+            pattern: pattern.unwrap_or_else(|| self.pattern.clone()),
+            ..reads.clone()
+        };
+        Some([reads, writes])
     }
 
     /// Whether some I/O of the stream writes data.

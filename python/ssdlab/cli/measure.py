@@ -31,7 +31,7 @@ from ssdlab.model.units import (
     span_text,
     throughput_text,
 )
-from ssdlab.model.workload import Workload
+from ssdlab.model.workload import Workload, flush_words
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -241,8 +241,7 @@ def _what_is_special(stream: Stream) -> Iterator[str]:
     if stream.dsync:
         yield "dsync"
     if stream.flush_every is not None:
-        writes = "write" if stream.flush_every == 1 else counted(stream.flush_every, "write")
-        yield f"{stream.flush} after every {writes}"
+        yield flush_words(stream.flush, stream.flush_every)
     if not stream.direct:
         yield "buffered"
     if stream.polled:

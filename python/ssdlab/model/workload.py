@@ -200,6 +200,15 @@ Flush = Literal["fdatasync", "fsync"]
 """The call that makes written data durable; `fsync` writes out all of a file's own record with it."""
 
 
+def flush_words(call: Flush, every: int) -> str:
+    """Return when writes are flushed, and how.
+
+    >>> flush_words("fdatasync", 1), flush_words("fsync", 8)
+    ('fdatasync after every write', 'fsync after every 8 writes')
+    """
+    return f"{call} after every {'write' if every == 1 else units.counted(every, 'write')}"
+
+
 def _as_ever(flush: Flush) -> bool:
     """Whether it is what the streams of older records have, which do not name it."""
     return flush == "fdatasync"

@@ -106,7 +106,7 @@ impl<'a> Lane<'a> {
         Self {
             stream,
             feeds: (0..stream.sources())
-                .map(|source| Feed::new(plan, source, &stream.pattern, sources))
+                .map(|source| Feed::new(plan, source, stream, sources))
                 .collect(),
             recorder: Some(recorder),
             stop_ns: stream.stop.time_ns.unwrap_or(u64::MAX),

@@ -316,3 +316,41 @@ fn seed_stream_and_source_each_change_the_sequence() {
         both.stream(1).generator(0).next()
     );
 }
+
+#[test]
+fn reads_and_writes_have_sizes_and_places_of_their_own() {
+    let uniform = Stream {
+        ops: Ops::Mix { read_pct: 70 },
+        workers: 2,
+        ..stream()
+    };
+    let apart = Stream {
+        write_block: Some(blocks(&[(65_536, 1)])),
+        write_pattern: Some(Pattern::Sequential { cursors: None }),
+        ..uniform.clone()
+    };
+    let (plain, apart, count) = (plan(7, uniform), plan(7, apart), 40_000);
+    for source in 0..2 {
+        let mut next = u64::from(source) * (32 << 20);
+        let mut reads = 0;
+        for (was, is) in ios(&plain, source, count)
+            .iter()
+            .zip(ios(&apart, source, count))
+        {
+            if is.op == Op::Read {
+                // Where they go hangs on the draw alone.
+                assert_eq!((is.offset, is.length), (was.offset, 4096));
+                reads += 1;
+            } else {
+                assert_eq!((is.op, is.offset, is.length), (Op::Write, next, 65_536));
+                next = (next + 65_536) % (64 << 20);
+            }
+        }
+        // Four standard deviations of a binomial count.
+        assert!(
+            (f64::from(reads) / count as f64 - 0.7).abs() < 0.0092,
+            "{reads}"
+        );
+        assert_eq!(apart.stream(0).generator(source).cursor(), None);
+    }
+}

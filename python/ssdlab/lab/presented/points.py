@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.lab.presented.steady import check_claim
 from ssdlab.model.units import counted
+from ssdlab.model.workload import flush_words
 from ssdlab.results import cells
 from ssdlab.results.cells import Cell, Table
 from ssdlab.results.claim import Amount, Claim, Evidence
@@ -127,7 +128,7 @@ def flushes(found: Sequence[FlushPoint]) -> Table:
     rows = tuple(
         (
             cells.words(each.label),
-            cells.words(f"{each.call} after {'each write' if each.every == 1 else f'{each.every} writes'}"),
+            cells.words(flush_words(each.call, each.every)),
             cells.count(each.flushes),
             cells.count(each.failed),
             *(cells.latency(each.latency_ns.get(name)) for name in LATENCIES),

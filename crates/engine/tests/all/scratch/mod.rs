@@ -54,6 +54,8 @@ pub fn reads(engine: Engine, workers: u32, depth: u32) -> Stream {
         ops: Ops::Mix { read_pct: 100 },
         block: vec![block(4096)],
         pattern: Pattern::Uniform,
+        write_block: None,
+        write_pattern: None,
         span: Span {
             start: 0,
             length: MIB,

@@ -13,6 +13,8 @@ pub fn stream() -> Stream {
         ops: Ops::Mix { read_pct: 100 },
         block: blocks(&[(4096, 1)]),
         pattern: Pattern::Uniform,
+        write_block: None,
+        write_pattern: None,
         span: Span {
             start: 0,
             length: 64 << 20,
