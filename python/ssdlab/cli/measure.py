@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 
     import ssdlab._core as _core
     from ssdlab.host.documents import Document
+    from ssdlab.model.pattern import AnyPattern
     from ssdlab.model.summary import Direction, Flushes, MeasuredDrive, Side, Summary, SummaryWarning
-    from ssdlab.model.workload import Stream
+    from ssdlab.model.workload import Block, Stream
     from ssdlab.results.schema import MeasureResult
     from ssdlab.runs.observe import Watcher
 
@@ -217,21 +218,28 @@ def drive_text(drive: MeasuredDrive) -> str:
 
 def stream_text(stream: Stream) -> str:
     """Return what a stream asks for in one line."""
-    sizes = stream.block
-    total = sum(block.weight for block in sizes)
-    blocks = block_text(sizes[0].bytes)
-    if len(sizes) > 1:
-        blocks = ", ".join(f"{block_text(each.bytes)} {share_text(each.weight / total)}" for each in sizes)
+    blocks = _sizes_text(stream.block)
+    if stream.write_block is not None:
+        blocks += f" (writes {_sizes_text(stream.write_block)})"
     threads = f"{stream.workers} thread{'s' if stream.workers > 1 else ''}"
     depth = f" x depth {stream.depth}" if stream.engine == "uring" else ""
     parts = [_ops_text(stream), blocks, f"{threads}{depth} ({stream.engine})", _arrival_text(stream)]
     return ", ".join([*parts, *_what_is_special(stream)])
 
 
+def _sizes_text(sizes: Sequence[Block]) -> str:
+    total = sum(block.weight for block in sizes)
+    if len(sizes) == 1:
+        return block_text(sizes[0].bytes)
+    return ", ".join(f"{block_text(each.bytes)} {share_text(each.weight / total)}" for each in sizes)
+
+
 def _what_is_special(stream: Stream) -> Iterator[str]:
     """Yield what was asked for and is otherwise by default, as it could be typed."""
     if isinstance(stream.pattern, Zipf | Bands):
         yield f"pattern {pattern_text(stream.pattern)}"
+    if stream.write_pattern is not None:
+        yield f"writes {_order_text(stream.write_pattern)}"
     if stream.span.start or stream.span.length is not None:
         yield f"span {stream.span.text}"
     if stream.batch is not None:
@@ -248,6 +256,12 @@ def _what_is_special(stream: Stream) -> Iterator[str]:
         yield "polled"
     if stream.cpus:
         yield f"CPUs {','.join(map(str, stream.cpus))}"
+
+
+def _order_text(pattern: AnyPattern) -> str:
+    if isinstance(pattern, Zipf | Bands):
+        return f"by {pattern_text(pattern)}"
+    return "sequential" if pattern.kind == "sequential" else "random"
 
 
 def self_text(summary: Summary, workload: Workload | None) -> str:

@@ -39,6 +39,7 @@ _USE = {
     "number_ios": "--bytes, as many times the block",
     "offset": "--span, such as 25%..50%",
     "random_distribution": "--pattern",
+    "percentage_random": "--write-pattern, with --rw randrw: sequential is fio's 100,0",
     "rate_iops": "--rate",
     "rate_process": "--arrival, with --rate",
     "thinktime": "--think, in seconds: fio's 100 is written 100us",

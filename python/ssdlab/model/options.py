@@ -182,6 +182,18 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     pattern: AnyPattern | None = Field(
         None, description="of random I/O: uniform, zipf:1.1, or hot:80/20 [default: uniform]"
     )
+    write_block: Blocks | None = Field(
+        None,
+        alias="write_bs",
+        min_length=1,
+        max_length=64,
+        description="block size of the writes of rw and randrw [default: as --bs]",
+    )
+    write_pattern: AnyPattern | None = Field(
+        None,
+        description="where the writes of rw and randrw go: sequential, uniform, zipf:1.1, or hot:80/20 "
+        "[default: where the reads go]",
+    )
     arrival: Annotated[str, AfterValidator(_known_arrival)] | None = Field(
         None,
         description="closed (the next I/O when one completes), or an open loop at --rate: even, poisson, "
@@ -285,6 +297,8 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
             ops=ops,
             block=self.block,
             pattern=Sequential() if sequential else self.pattern or Uniform(),
+            write_block=self.write_block,
+            write_pattern=self.write_pattern,
             span=self.span,
             workers=self.workers,
             depth=self.depth,

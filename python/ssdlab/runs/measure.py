@@ -167,7 +167,7 @@ def _writes_all_or_nothing(held: Drive, workload: Workload) -> bool:
     for stream in workload.streams:
         places = stream.places(held.capacity_bytes, held.logical_block_bytes)
         rest = held.capacity_bytes - sum(length for _, length in places)
-        if stream.writes and rest >= max(block.bytes for block in stream.block):
+        if stream.writes and rest >= stream.largest_block_bytes:
             return False
     return True
 

@@ -102,6 +102,7 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
     summary = step.measured
     shape = step.ran.streams[stream]
     side_name = direction or _direction(shape)
+    sizes = (side_name == "write" and shape.write_block) or shape.block
     found = summary.side(side_name)
     side = found or NO_SIDE
     alone = [name for name in DIRECTIONS if (summary.side(name) or NO_SIDE).ios] == [side_name]
@@ -111,8 +112,8 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
     return Point(
         label=label or step.label,
         direction=side_name,
-        pattern=_order(shape),
-        block_bytes=max(block.bytes for block in shape.block),
+        pattern=_order(shape, side_name),
+        block_bytes=max(block.bytes for block in sizes),
         workers=shape.workers,
         depth=shape.depth,
         engine=summary.engine or shape.engine,
@@ -183,5 +184,6 @@ def _direction(shape: Stream) -> Direction:
             return "read" if share >= 50 else "write"
 
 
-def _order(shape: Stream) -> Literal["random", "sequential"]:
-    return "sequential" if shape.pattern.kind == "sequential" else "random"
+def _order(shape: Stream, direction: Direction) -> Literal["random", "sequential"]:
+    pattern = (direction == "write" and shape.write_pattern) or shape.pattern
+    return "sequential" if pattern.kind == "sequential" else "random"

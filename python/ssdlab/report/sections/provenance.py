@@ -92,7 +92,7 @@ def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int) -> str:
         labels += f", {'' if again == len(steps) else f'{again} of them '}done again after an interruption"
     parts = [
         f"{_RUNS[verb]} ({labels}): {_together(steps[0].ran.streams)}",
-        _range([block.bytes for each in _streams(steps) for block in each.block], block_text),
+        _range([block.bytes for each in _streams(steps) for block in each.blocks], block_text),
         f"{_range([each.in_flight for each in _streams(steps)], str)} in flight",
         _range([round(float(step.measured.elapsed_s), 9) for step in steps], span_text)
         + (" each" if len(steps) > 1 else ""),
