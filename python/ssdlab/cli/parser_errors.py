@@ -277,7 +277,8 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
         )
     options = [name for each in error.argument_collection if each.parse for name in each.names]
     guess = _option_like(named, [name for name in options if not name.endswith(_NEVER_GUESSED)])
-    if guess == "--read-pct" and "writ" in named.casefold():  # like it by its letters, and the reverse
+    shares = guess == "--read-pct" or named.endswith("pct")
+    if shares and "writ" in named.casefold():  # like it by its letters, and the reverse
         return UsageError(
             f"there is no option {excerpt(named)}",
             f"use --read-pct, the share of reads: 100 less that of writes ({see})",

@@ -171,6 +171,7 @@ CATALOGUE: dict[str, Entry] = {
         "the writes went through the page cache, so their own latency is that of memory",
         "a cached write reaches the drive later, or with the flush that follows it",
         "for the drive alone leave out --buffered; with --fdatasync 1 look at the flushes",
+        in_step="for the drive alone leave out buffered; with a flush after each write look at the flushes",
     ),
     "unwritten-allowed": Entry(
         "reads of never-written parts were allowed: this measures the tool and the host, not the drive",

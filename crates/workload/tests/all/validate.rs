@@ -6,14 +6,14 @@ use workload::spec::{Arrival, Band, Engine, Ops, Pattern, Process, Span, Stop, S
 use workload::validate::{MAX_OFFSET, MAX_TIME_NS};
 
 /// A change to the plain stream, the field it must be refused for, its value and a part of the bound.
-type Case = (
+pub type Case = (
     &'static str,
     &'static str,
     &'static str,
     Box<dyn Fn(&mut Stream)>,
 );
 
-fn case(
+pub fn case(
     field: &'static str,
     value: &'static str,
     bound: &'static str,
@@ -22,7 +22,7 @@ fn case(
     (field, value, bound, Box::new(change))
 }
 
-fn assert_refused(cases: Vec<Case>) {
+pub fn assert_refused(cases: Vec<Case>) {
     for (field, value, bound, change) in cases {
         let mut stream = stream();
         change(&mut stream);
@@ -169,60 +169,6 @@ fn ways_of_issuing_are_bounded() {
             s.dsync = true;
         }),
     ]);
-}
-
-#[test]
-fn what_writes_have_of_their_own_is_bounded() {
-    let mixed = |s: &mut Stream| {
-        s.ops = Ops::Mix { read_pct: 50 };
-        s.write_block = Some(blocks(&[(65_536, 1)]));
-    };
-    assert_refused(vec![
-        case(
-            "ops",
-            "Mix { read_pct: 100 }",
-            "both reads and writes",
-            |s| {
-                s.write_pattern = Some(Pattern::Sequential { cursors: None });
-            },
-        ),
-        case("block[0].bytes", "700", "multiple of 512", move |s| {
-            mixed(s);
-            s.write_block = Some(blocks(&[(700, 1)]));
-        }),
-        case("span.length", "4096", "65536", move |s| {
-            mixed(s);
-            s.span.length = 4096;
-        }),
-        case("stop.span_once", "true", "of their own", move |s| {
-            mixed(s);
-            s.pattern = Pattern::Sequential { cursors: None };
-            s.stop.span_once = true;
-        }),
-        case("write_block", "true", "one size", move |s| {
-            mixed(s);
-            s.arrival = Arrival::Bursts {
-                bytes: 4096,
-                every_ns: 1,
-            };
-        }),
-        case("pattern", "Uniform", "without cursors", move |s| {
-            mixed(s);
-            s.write_pattern = Some(Pattern::Sequential {
-                cursors: Some(vec![0]),
-            });
-        }),
-    ]);
-}
-
-#[test]
-fn buffered_blocks_have_any_size() {
-    let mut odd = stream();
-    (odd.block, odd.direct) = (blocks(&[(2_300, 1)]), false);
-    odd.span.length = 2_300 * 100;
-    assert_eq!(workload(1, odd.clone()).validate(), Ok(()));
-    odd.direct = true;
-    assert!(workload(1, odd).validate().is_err());
 }
 
 #[test]

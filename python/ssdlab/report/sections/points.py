@@ -149,8 +149,8 @@ def job_section(runs: Sequence[Shown]) -> Section:
 
 
 def _flush_exhibits(found: Sequence[FlushPoint]) -> tuple[Exhibit, ...]:
-    said = "A flush makes the writes before it durable; it is no I/O, and in no rate."
-    return (Exhibit("Flushes", said, (flushes(found),)),) if found else ()
+    lead = "A flush makes the writes before it durable; it is no I/O, and in no rate."
+    return (Exhibit("Flushes", lead, (flushes(found),)),) if found else ()
 
 
 def _label(shown: Shown, ordinal: int) -> str:
