@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _Direction: TypeAlias = Literal["read", "write", "trim"]
+_Command: TypeAlias = Literal["read", "write", "trim", "flush"]
 _Kind: TypeAlias = Literal["service", "response"]
 _Columns: TypeAlias = dict[str, NDArray[Any]]
 
@@ -250,7 +251,8 @@ class Measurement:
         by: without ramp, overshoot and the drain after a stop by time. ``in_flight`` is the mean. Beside the
         contract's keys: ``streams`` (a list, the same keys for each stream), ``in_flight_max``, ``total_s``,
         ``started`` {monotonic_ns, unix_ns}, ``lateness_ns``, ``failed_ns``, ``overshoot`` and ``drained``
-        {ios, bytes, ns} or None, ``workers`` (CPU and run-queue time, switches, start skew),
+        {ios, bytes, ns} or None, ``flush`` {flushes, failed, errors, latency_ns} where any was asked for,
+        ``workers`` (CPU and run-queue time, switches, start skew),
         ``batch_spans``, ``complete``, ``build``. Each call gives a new dict.
         """
 
@@ -262,18 +264,19 @@ class Measurement:
         programmed bytes count from when the drive was made. Of a real drive: nothing.
         """
 
-    def rows(self, stream: str, direction: _Direction) -> _Columns:
+    def rows(self, stream: str, direction: _Command) -> _Columns:
         """Read-only columns with one entry per interval, the intervals without I/O included.
 
         ``index start_ns duration_ns partial ramp ios failed dropped late bytes lateness_max_ns in_flight_mean
         in_flight_max`` and, for each kind, ``{kind}_p50_ns {kind}_p99_ns {kind}_p99_9_ns {kind}_max_ns`` (0
-        where the interval has no sample). In flight counts all directions of the stream.
+        where the interval has no sample). In flight counts all directions of the stream. Of ``flush``, which
+        is no direction and in none, ``ios`` are the flushes.
         """
 
-    def row_lists(self, stream: str, direction: _Direction) -> dict[str, list[Any]]:
+    def row_lists(self, stream: str, direction: _Command) -> dict[str, list[Any]]:
         """Return the columns of `rows` as lists, in the same order, without loading numpy."""
 
-    def histogram(self, direction: _Direction, kind: _Kind, stream: str | None = None) -> Histogram:
+    def histogram(self, direction: _Command, kind: _Kind, stream: str | None = None) -> Histogram:
         """Latencies of one stream, or of all of them."""
 
     @property
@@ -303,7 +306,7 @@ class Measurement:
     def interval_histograms(self) -> _Columns:
         """``row stream direction kind bucket_low_ns count sum_ns``, if they were kept: one per filled bucket.
 
-        ``stream``, ``direction`` and ``kind`` are places in `streams`, in (read, write, trim) and in
+        ``stream``, ``direction`` and ``kind`` are places in `streams`, in (read, write, trim, flush) and in
         (service, response). A response that is the service, as in a closed loop without think time, is not
         repeated. ``sum_ns`` is the sum of a histogram, a float beside its first bucket and 0 beside the
         others: adding up the entries of whole histograms gives the sum of all their samples. It is exact

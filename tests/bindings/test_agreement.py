@@ -80,7 +80,9 @@ def schema() -> dict[str, Any]:
 
 
 def test_structs_have_the_same_fields(schema: dict[str, Any]) -> None:
-    whole = resolved(arrival=Open(rate=7), pattern=PATTERNS[3])
+    # With those fields too that are left out where they say nothing.
+    own = {"ops": 50, "flush_every": 1, "flush": "fsync", "write_block": "8k", "write_pattern": Uniform()}
+    whole = resolved(arrival=Open(rate=7), pattern=PATTERNS[3], **own)
     stream = whole["streams"][0]
     python = {
         "Workload": whole,
@@ -134,6 +136,7 @@ def test_enums_have_the_same_variants_and_fields(schema: dict[str, Any]) -> None
             replayed["ops"],
         ],
         "Engine": [stream(engine=one)["engine"] for one in engines],
+        "Flush": list(get_args(Stream.model_fields["flush"].annotation)),
     }
     rust = {
         name: {variant: set(fields) for variant, fields in variants_of.items()}
@@ -156,8 +159,9 @@ def streams(draw: some.DrawFn) -> Stream:
         some.sampled_from([Sequential(), *PATTERNS[1:], *(Zipf(theta_milli=n) for n in (1, 10_000))])
     )
     paced = draw(some.sampled_from([Closed(), *ARRIVALS]))
+    direct = ops == "trim" or draw(some.booleans())
     # Rust alone knows that sizes of a sequential stream are multiples of the smallest: take powers of two.
-    sizes = some.integers(9, 21).map(lambda n: 1 << n)
+    sizes = some.integers(9 if direct else 0, 21).map(lambda n: 1 << n)
     count = 1 if isinstance(paced, Bursts) else draw(some.integers(1, 3))
     blocks = draw(some.lists(sizes, min_size=count, max_size=count, unique=True))
     weights = some.integers(1, 2**16)
@@ -166,6 +170,18 @@ def streams(draw: some.DrawFn) -> Stream:
     if isinstance(paced, Open):
         rate = Fraction(draw(some.integers(1, 10**7)), draw(some.integers(1, 1000)))
         paced = paced.model_copy(update={"rate": rate})
+    mixed = isinstance(ops, Ratio) or (isinstance(ops, Mix) and 0 < ops.read_pct < 100)
+    apart: dict[str, Any] = {}
+    if mixed and pattern.kind in ("sequential", "uniform", "zipf", "bands") and draw(some.booleans()):
+        apart["write_pattern"] = draw(some.none() | some.sampled_from(PATTERNS[1:4]))
+        if not isinstance(paced, Bursts):
+            apart["write_block"] = draw(some.none() | some.lists(sizes, min_size=1, max_size=3, unique=True))
+    for name, found in apart.items():
+        if name == "write_block" and found is not None:
+            apart[name] = tuple(Block(bytes=size) for size in found)
+    own = any(found is not None for found in apart.values())
+    if own and isinstance(pattern, Sequential):
+        pattern = Sequential()
     limit = some.none() | some.integers(1, 2**40)
     stop = {"time_ns": draw(limit), "bytes": draw(limit), "ios": draw(limit)}
     return Stream(
@@ -179,8 +195,14 @@ def streams(draw: some.DrawFn) -> Stream:
         arrival=paced,
         compressible_pct=draw(some.sampled_from([0, 50, 100])) if writes else 0,
         dsync=writes and draw(some.booleans()),
+        direct=direct,
         flush_every=draw(some.none() | some.integers(1, 2**32)) if writes else None,
-        stop=Stop(span_once=isinstance(pattern, Sequential) and count == 1 and draw(some.booleans()), **stop),
+        flush=draw(some.sampled_from(["fdatasync", "fsync"])),
+        stop=Stop(
+            span_once=isinstance(pattern, Sequential) and count == 1 and not own and draw(some.booleans()),
+            **stop,
+        ),
+        **apart,
         log_ios=draw(some.booleans()),
     )
 

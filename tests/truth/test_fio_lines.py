@@ -102,6 +102,17 @@ DRAWN = {
     "sizes of a third each": inside(block="4k:1,8k:1,16k:1", stop=Stop(ios=1000)),
     "sizes until so many bytes": inside(block="4k:70,64k:30", stop=Stop(bytes="8m")),
     "a mix of sizes over zipf": inside(ops=70, block="4k:70,16k:30", pattern="zipf:0.9", stop=Stop(ios=999)),
+    "random reads and writes in order": inside(
+        ops=70, write_block="64k", write_pattern="sequential", stop=Stop(ios=1000)
+    ),
+    "reads in order and random writes": inside(
+        ops=50,
+        pattern=Sequential(),
+        block="16k",
+        write_block="4k:70,16k:30",
+        write_pattern="uniform",
+        stop=Stop(ios=999),
+    ),
     "a mix at a rate": inside(ops=70, arrival=Open(rate=20000), stop=Stop(ios=1000)),
     "a mix, poisson": inside(ops=70, arrival=Open(process="poisson", rate=20000), stop=Stop(ios=1000)),
 }
@@ -221,7 +232,6 @@ def check_exact(bench: Bench, stream: Stream, seeds: Sequence[int]) -> None:
 
 
 def check_drawn(bench: Bench, stream: Stream, seeds: Sequence[int]) -> None:
-    shares, _ = percents([block.weight for block in stream.block])
     for seed in seeds:
         moved = bench.by_fio(Workload.of(stream, seed=seed))
         check_place(moved)
@@ -230,12 +240,18 @@ def check_drawn(bench: Bench, stream: Stream, seeds: Sequence[int]) -> None:
             assert ios == stream.stop.ios, seed
         else:
             assert stream.stop.bytes is not None
-            largest = max(block.bytes for block in stream.block)
+            largest = stream.largest_block_bytes
             assert stream.stop.bytes <= total < stream.stop.bytes + stream.workers * largest, seed
         assert within(moved.ios["read"], ios, reads_of(stream)), (moved.ios, seed)
-        mean = sum(share * block.bytes for share, block in zip(shares, stream.block, strict=True)) / 100
-        square = sum(share * block.bytes**2 for share, block in zip(shares, stream.block, strict=True)) / 100
-        assert abs(total - ios * mean) <= SIGMAS * math.sqrt(ios * (square - mean**2)) + 1, (total, seed)
+        for kind, sizes in {"read": stream.block, "write": stream.write_block or stream.block}.items():
+            shares, _ = percents([block.weight for block in sizes])
+            mean, square = (
+                sum(share * block.bytes**power for share, block in zip(shares, sizes, strict=True)) / 100
+                for power in (1, 2)
+            )
+            count, moved_bytes = moved.ios[kind], moved.bytes[kind]
+            beside = SIGMAS * math.sqrt(count * (square - mean**2)) + 1
+            assert abs(moved_bytes - count * mean) <= beside, (kind, moved_bytes, seed)
 
 
 def check_timed(bench: Bench, stream: Stream, ramp_ns: int, seeds: Sequence[int]) -> None:

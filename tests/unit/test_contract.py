@@ -47,7 +47,7 @@ def facts() -> Iterator[str]:
     yield from methods()
     yield from figures()
     yield from keys()
-    for table in ("SERIES", "HIST", "IO", "POWER", "TELEMETRY"):
+    for table in ("SERIES", "HIST", "IO", "FLUSH", "POWER", "TELEMETRY"):
         columns = getattr(tables, f"{table}_COLUMNS")
         yield from (f"column {table.lower()} {name} {kind}" for name, kind in columns.items())
     yield from (f"column catalogue {name} {kind}" for name, kind in catalogue_row.COLUMNS.items())

@@ -100,6 +100,26 @@ def test_a_workload_survives_json() -> None:
     assert Workload.model_validate(workload.model_dump(mode="json")) == workload
 
 
+def test_what_older_records_lack_is_stored_only_where_it_says_something() -> None:
+    plain, own = Stream(ops=50), Stream(ops=50, flush="fsync", flush_every=1, write_block="8k")
+    names = {"flush", "write_block", "write_pattern"}
+    assert not names & plain.model_dump(mode="json").keys()
+    assert names & own.model_dump(mode="json").keys() == {"flush", "write_block"}
+    assert Stream.model_validate_json(own.model_dump_json()) == own
+
+
+@pytest.mark.parametrize("span", ["100%", "1..30000", "12.5%..50%"])
+def test_buffered_blocks_are_the_whole_ones_within_the_span(span: str) -> None:
+    stream = Stream(ops="write", block=2300, direct=False, span=span)
+    capacity, (low, high) = (
+        1 << 20,
+        {"1..30000": (1, 30_000), "100%": (0, 1 << 20)}.get(span, (1 << 17, 1 << 19)),
+    )
+    start, length = stream.span_bytes(capacity, 512)
+    assert start % 2300 == length % 2300 == 0
+    assert low <= start < low + 2300 and high - 2300 < start + length <= high
+
+
 def test_models_are_frozen() -> None:
     with pytest.raises(Exception, match="frozen"):
         Stream().depth = 2  # type: ignore[misc]
@@ -113,7 +133,12 @@ def test_models_are_frozen() -> None:
         ({"polled": True}, "no polled completions", "--engine uring"),
         ({"engine": "uring", "depth": 4, "batch": 8}, "never fills at depth 4", "--depth 8"),
         ({"dsync": True}, "dsync is about writes", "leave out --dsync"),
-        ({"flush_every": 4}, "flushes follow writes", "or write"),
+        ({"flush_every": 4, "flush": "fsync"}, "flushes follow writes", "leave out --fsync"),
+        ({"engine": "uring", "polled": True, "ops": "write", "flush_every": 1}, "no flushes", "--poll"),
+        ({"engine": "uring", "polled": True, "direct": False}, "cannot be polled", "--poll"),
+        ({"ops": "trim", "direct": False}, "does not go through the page cache", "--buffered"),
+        ({"write_block": "8k"}, "only where reads and writes are mixed", "--rw randrw"),
+        ({"ops": 50, "write_pattern": "sequential", "stop": Stop(span_once=True)}, "", "by time or bytes"),
         ({"compressible_pct": 50}, "nothing is written", "leave out --compressible"),
         ({"pattern": {"kind": "shuffled"}, "block": "4k:1,8k:1"}, "one size", "one block size"),
         ({"stop": Stop(span_once=True)}, "only a sequential pattern", "stop by time"),

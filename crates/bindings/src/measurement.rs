@@ -3,7 +3,7 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use engine::Outcome;
-use metrics::{Kind, OPS, Rows, bucket_bounds_ns};
+use metrics::{Kind, Rows, bucket_bounds_ns};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::OnceLockExt;
@@ -14,7 +14,7 @@ use workload::Workload;
 use crate::columns::{Column, dict};
 use crate::histogram::Histogram;
 use crate::json;
-use crate::row::{DIRECTIONS, KINDS, position};
+use crate::row::{COMMANDS, KINDS, position};
 use crate::row_lists::lists;
 use crate::rows::RowTable;
 use crate::summary::{Workers, totals};
@@ -115,7 +115,7 @@ impl Measurement {
         direction: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
         self.table(py)
-            .columns(py, self.stream(stream)?, position(&DIRECTIONS, direction)?)
+            .columns(py, self.stream(stream)?, position(&COMMANDS, direction)?)
     }
 
     /// The same as lists: of rows that are no numpy columns yet without numpy.
@@ -125,7 +125,7 @@ impl Measurement {
         stream: &str,
         direction: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (stream, op) = (self.stream(stream)?, position(&DIRECTIONS, direction)?);
+        let (stream, op) = (self.stream(stream)?, position(&COMMANDS, direction)?);
         let Some(table) = self.table.get() else {
             let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
             return lists(py, &rows, stream, op);
@@ -140,12 +140,12 @@ impl Measurement {
     /// Latencies of one stream, or of all of them.
     #[pyo3(signature = (direction, kind, stream = None))]
     fn histogram(&self, direction: &str, kind: &str, stream: Option<&str>) -> PyResult<Histogram> {
-        let op = position(&DIRECTIONS, direction)?;
+        let op = position(&COMMANDS, direction)?;
         let response = position(&KINDS, kind)? == 1;
         let only = stream.map(|name| self.stream(name)).transpose()?;
         let mut sum = metrics::Histogram::new();
         for (i, stream) in self.measured.streams.iter().enumerate() {
-            let tally = &stream.tally.ops[op];
+            let tally = stream.tally.at(op);
             if only.is_none_or(|only| only == i) {
                 sum.merge(if response {
                     tally.response()
@@ -207,17 +207,12 @@ impl Measurement {
 
     /// One entry per bucket that is not empty; with the exact sum at the first of each histogram.
     fn interval_histograms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let op_index = |op| {
-            OPS.iter()
-                .position(|known| *known == op)
-                .unwrap_or_default() as u8
-        };
         let mut buckets = Vec::new();
         for one in &self.measured.interval_histograms {
             let Some(kind) = kind_index(one.kind) else {
                 continue;
             };
-            let place = (one.row, one.stream as u32, op_index(one.op), kind);
+            let place = (one.row, one.stream as u32, one.op.place() as u8, kind);
             let histogram = one.histogram();
             let mut sum_ns = histogram.sum_ns() as f64;
             buckets.extend(histogram.nonzero().map(|(at, count)| {

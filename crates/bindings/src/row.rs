@@ -8,6 +8,8 @@ use pyo3::types::PyDict;
 
 /// Directions in the order of every per-operation array of the metrics crate.
 pub(crate) const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+/// The same, and flushes: what has rows and histograms.
+pub(crate) const COMMANDS: [&str; 4] = ["read", "write", "trim", "flush"];
 /// The two latencies that every I/O has.
 pub(crate) const KINDS: [&str; 2] = ["service", "response"];
 

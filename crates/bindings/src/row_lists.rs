@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use crate::row::KINDS;
 use crate::rows::{COUNTS, LATENCIES, in_flight_means, latency_name};
 
-/// The rows of one operation of one stream; zeros if the stream never used it.
+/// The rows of one operation of one stream, or of its flushes; zeros if the stream never used it.
 pub(crate) fn lists<'py>(
     py: Python<'py>,
     rows: &Rows,
@@ -22,7 +22,7 @@ pub(crate) fn lists<'py>(
     lists.set_item("partial", flagged(FLAG_PARTIAL))?;
     lists.set_item("ramp", flagged(FLAG_RAMP))?;
     let stream = rows.streams.get(stream);
-    match stream.and_then(|stream| stream.ops[op].as_ref()) {
+    match stream.and_then(|stream| stream.at(op)) {
         Some(ops) => set_op(&lists, ops)?,
         None => set_zeros(&lists, rows.len())?,
     }

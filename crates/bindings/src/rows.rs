@@ -31,7 +31,8 @@ pub(crate) struct RowTable {
 #[derive(Debug)]
 struct StreamTable {
     in_flight: Vec<Column>,
-    ops: [Option<Vec<Column>>; 3],
+    /// Of each operation, and of flushes.
+    commands: [Option<Vec<Column>>; 4],
 }
 
 impl RowTable {
@@ -65,7 +66,7 @@ impl RowTable {
         }
     }
 
-    /// The columns of one operation of one stream.
+    /// The columns of one operation of one stream, or of its flushes.
     pub(crate) fn columns<'py>(
         &self,
         py: Python<'py>,
@@ -76,7 +77,7 @@ impl RowTable {
         let (in_flight, counts) = self.streams.get(stream).map_or(nothing, |stream| {
             (
                 stream.in_flight.as_slice(),
-                stream.ops[op].as_ref().unwrap_or(&self.zeros),
+                stream.commands[op].as_ref().unwrap_or(&self.zeros),
             )
         });
         dict(py, self.time.iter().chain(counts).chain(in_flight))
@@ -90,9 +91,11 @@ impl StreamTable {
             Column::new(py, "in_flight_mean", means),
             Column::new(py, "in_flight_max", rows.in_flight_max),
         ];
+        let [read, write, trim] = rows.ops;
         Self {
             in_flight,
-            ops: rows.ops.map(|op| op.map(|op| op_columns(py, op))),
+            commands: [read, write, trim, rows.flush]
+                .map(|rows| rows.map(|rows| op_columns(py, rows))),
         }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn workload_schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     note::<spec::Pattern>(&mut schema);
     note::<spec::Band>(&mut schema);
     note::<spec::Engine>(&mut schema);
+    note::<spec::Flush>(&mut schema);
     note::<spec::Arrival>(&mut schema);
     note::<spec::Process>(&mut schema);
     note::<spec::Rate>(&mut schema);

@@ -1,5 +1,7 @@
 //! The totals under the keys of `measure --json`, as far as they are known here: Python adds the drive and the warnings.
 
+use std::collections::BTreeMap;
+
 use metrics::{LatencySummary, Measurement, OPS, OpTally, StartStamp};
 use serde::Serialize;
 use workload::spec::{Arrival, Engine, Stream, Workload};
@@ -19,6 +21,8 @@ pub(crate) struct Totals {
     read: Option<Side>,
     write: Option<Side>,
     trim: Option<Side>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flush: Option<Flushes>,
     intervals: usize,
     requested_iops: Option<f64>,
     in_flight: f64,
@@ -62,6 +66,27 @@ impl Side {
     }
 }
 
+/// Flushes, which are no I/Os: their count, and the latency of each.
+#[derive(Debug, Serialize)]
+struct Flushes {
+    #[serde(rename = "flushes")]
+    done: u64,
+    failed: u64,
+    errors: BTreeMap<i32, u64>,
+    latency_ns: LatencySummary,
+}
+
+impl From<&OpTally> for Flushes {
+    fn from(tally: &OpTally) -> Self {
+        Self {
+            done: tally.done,
+            failed: tally.failed,
+            errors: tally.errors.clone(),
+            latency_ns: LatencySummary::of(&tally.service),
+        }
+    }
+}
+
 /// What completed after the stop.
 #[derive(Debug, Serialize)]
 struct Drained {
@@ -80,6 +105,8 @@ struct StreamTotals {
     read: Option<Side>,
     write: Option<Side>,
     trim: Option<Side>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flush: Option<Flushes>,
     requested_iops: Option<f64>,
     in_flight: f64,
     in_flight_max: u32,
@@ -147,6 +174,9 @@ pub(crate) fn totals(measurement: &Measurement, workload: Option<&Workload>) -> 
         read,
         write,
         trim,
+        flush: streams()
+            .any(|(i, stream)| flushes(spec(i), &stream.tally.flush))
+            .then(|| Flushes::from(&measurement.flush())),
         intervals: measurement.rows.len(),
         requested_iops: (!requested.is_empty()).then(|| requested.iter().sum()),
         in_flight: measurement.in_flight_mean(),
@@ -192,6 +222,7 @@ fn stream_totals(stream: &metrics::StreamTotals, spec: Option<&Stream>) -> Strea
         read,
         write,
         trim,
+        flush: flushes(spec, &stream.tally.flush).then(|| Flushes::from(&stream.tally.flush)),
         requested_iops: spec.and_then(requested_iops),
         in_flight: stream.in_flight_mean(),
         in_flight_max: stream.tally.in_flight_max,
@@ -214,6 +245,11 @@ fn asks(spec: Option<&Stream>, tally: &OpTally, op: usize) -> bool {
         } => [reads, writes, trims][op] > 0,
     });
     wanted || !tally.is_empty()
+}
+
+/// Whether flushes are part of what was asked.
+fn flushes(spec: Option<&Stream>, tally: &OpTally) -> bool {
+    spec.is_some_and(|spec| spec.flush_every.is_some()) || !tally.is_empty()
 }
 
 fn done(window: [(u64, u64); 3]) -> (u64, u64) {

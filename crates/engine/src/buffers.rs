@@ -185,7 +185,10 @@ impl Region {
         let range = self.range(self.shape.first_write + slot, length);
         let mut stamp = self.stamp;
         for stretch in self.slice(range).chunks_mut(STAMP_EVERY_BYTES) {
-            stretch[..8].copy_from_slice(&stamp.to_le_bytes());
+            // A rest of a few bytes, as only buffered I/O has them, goes without.
+            if let Some(first) = stretch.first_chunk_mut() {
+                *first = stamp.to_le_bytes();
+            }
             stamp = stamp.wrapping_add(1);
         }
         self.stamp = stamp;

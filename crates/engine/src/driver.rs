@@ -321,7 +321,7 @@ fn prepare(
     region.fill(data_seed, stream.compressible_pct, monotonic_ns());
     let (file, kind) = (shared.target.reopen(stream)?, shared.target.kind());
     Ok(match stream.engine {
-        Engine::Sync => BackEnd::Sync(Calls::new(file, kind, region, stream.flush_every)),
+        Engine::Sync => BackEnd::Sync(Calls::new(file, kind, region, stream)),
         Engine::Uring => {
             let trims = match kind {
                 Kind::File => Trims::Punch,

@@ -9,7 +9,7 @@ use metrics::{
 };
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
-use workload::spec::{Arrival, BlockWeight, Engine, Ops, Pattern, Span, Stop, Stream};
+use workload::spec::{Arrival, BlockWeight, Engine, Flush, Ops, Pattern, Span, Stop, Stream};
 use workload::units::SECOND_NS;
 use workload::{Plan, Workload};
 
@@ -221,6 +221,8 @@ fn reads() -> Workload {
             weight: 1,
         }],
         pattern: Pattern::Uniform,
+        write_block: None,
+        write_pattern: None,
         span: Span {
             start: 0,
             length: 64 << 30,
@@ -235,6 +237,7 @@ fn reads() -> Workload {
         direct: true,
         dsync: false,
         flush_every: None,
+        flush: Flush::Fdatasync,
         cpus: Vec::new(),
         stop: Stop {
             time_ns: None,

@@ -15,13 +15,26 @@ use crate::source::{Arrival, Feed};
 use crate::uring::{FLUSH, Ring};
 use crate::worker::{SHORT, Worker};
 
-/// Writes between two flushes.
+/// Flushes, each in the slot of the last of so many writes, which is free again only when the flush is done.
 #[derive(Debug)]
 struct Flushing {
     every: u64,
-    /// Writes completed since the last flush was prepared.
+    /// Writes completed since the last of them that a flush followed.
     writes: u64,
-    in_flight: bool,
+    /// Slots that are to flush with the next submission.
+    due: Vec<u16>,
+}
+
+impl Flushing {
+    /// A write was done; says whether a flush is to follow it.
+    fn follows(&mut self) -> bool {
+        self.writes += 1;
+        let follows = self.writes == self.every;
+        if follows {
+            self.writes = 0;
+        }
+        follows
+    }
 }
 
 /// A worker, its ring and its slots.
@@ -48,7 +61,7 @@ pub(crate) fn run(worker: &mut Worker, ring: Ring) {
         flushing: Flushing {
             every: stream.flush_every.unwrap_or(u64::MAX),
             writes: 0,
-            in_flight: false,
+            due: Vec::new(),
         },
         portions: Portions::new(stream.depth, stream.batch),
         batch: stream.batch.unwrap_or(1),
@@ -217,13 +230,13 @@ impl RingLoop<'_, '_> {
         self.ring.prepare(taken, |_| io);
     }
 
-    /// Prepares a flush if one is due, and stamps what is about to be submitted; says how many I/Os that are.
+    /// Prepares the flushes that are due, and stamps what is about to be submitted; says how many I/Os that are.
     #[inline]
     fn submitting(&mut self) -> u32 {
-        if self.flushing.writes >= self.flushing.every {
-            self.flush();
-        }
         let submit_ns = self.worker.clock.now();
+        if !self.flushing.due.is_empty() {
+            self.flush(submit_ns);
+        }
         let fresh = self.slots.stamp(submit_ns);
         if fresh > 0 {
             self.worker.recorder.submitted(fresh, submit_ns);
@@ -232,11 +245,11 @@ impl RingLoop<'_, '_> {
         fresh
     }
 
-    #[cold]
-    fn flush(&mut self) {
-        if !self.flushing.in_flight && self.ring.prepare_flush() {
-            self.flushing.in_flight = true;
-            self.flushing.writes = 0;
+    #[inline(never)]
+    fn flush(&mut self, submit_ns: u64) {
+        for slot in self.flushing.due.drain(..) {
+            self.slots.begin_flush(slot, submit_ns);
+            self.ring.prepare_flush(slot);
         }
     }
 
@@ -280,21 +293,24 @@ impl RingLoop<'_, '_> {
         let at = worker.clock.now();
         let count = ring.ready().min(portions.max_to_reap());
         ring.reap(count, |_, slot, result| {
-            if slot == FLUSH {
-                flushing.in_flight = false;
-                if result < 0 {
-                    worker.flush_failed(-result);
-                    *over = true;
-                }
+            if slot >= FLUSH {
+                let was = slots.give_one_back(slot - FLUSH);
+                let outcome = if result < 0 { Err(-result) } else { Ok(()) };
+                worker.flushed(outcome, was.submit_ns, at);
+                *over |= outcome.is_err();
                 return;
             }
-            let was = slots.give_one_back(slot);
+            let was = slots.at(slot);
             if result as u32 == was.io.length {
                 worker.done(was.io, was.intended_ns(), was.submit_ns, at);
+                if was.io.op == Op::Write && flushing.follows() {
+                    flushing.due.push(slot as u16);
+                    return;
+                }
             } else {
                 *over |= !settle(worker, was, result, at);
             }
-            flushing.writes += u64::from(was.io.op == Op::Write);
+            slots.give_one_back(slot);
         });
         slots.submitted();
         self.reaped_at_ns = at;

@@ -84,6 +84,16 @@ impl Slots {
         (&mut self.free[were_free..self.free_count], &self.all)
     }
 
+    /// What is in a slot.
+    pub(crate) fn at(&self, slot: usize) -> InFlight {
+        self.all[slot]
+    }
+
+    /// The slot of a write that was done flushes from now on.
+    pub(crate) fn begin_flush(&mut self, slot: u16, submit_ns: u64) {
+        self.all[usize::from(slot)].submit_ns = submit_ns;
+    }
+
     /// Takes one slot back; says what was in it.
     pub(crate) fn give_one_back(&mut self, slot: usize) -> InFlight {
         let (numbers, all) = self.give_back(1);

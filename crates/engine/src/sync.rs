@@ -3,13 +3,13 @@
 use std::fs::File;
 
 use rustix::io::Errno;
-use workload::spec::Arrival;
+use workload::spec::{Arrival, Flush, Stream};
 use workload::{Io, Op};
 
 use crate::buffers::Region;
 use crate::sys;
 use crate::target::Kind;
-use crate::worker::{GoesOn, SHORT, Worker};
+use crate::worker::{SHORT, Worker};
 
 /// What a worker's system calls go to.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub(crate) struct Calls {
     file: File,
     kind: Kind,
     region: Region,
+    flush: Flush,
     flush_every: u64,
     writes_since_flush: u64,
 }
@@ -25,12 +26,13 @@ pub(crate) struct Calls {
 type Failed = i32;
 
 impl Calls {
-    pub(crate) fn new(file: File, kind: Kind, region: Region, flush_every: Option<u64>) -> Self {
+    pub(crate) fn new(file: File, kind: Kind, region: Region, stream: &Stream) -> Self {
         Self {
             file,
             kind,
             region,
-            flush_every: flush_every.unwrap_or(u64::MAX),
+            flush: stream.flush,
+            flush_every: stream.flush_every.unwrap_or(u64::MAX),
             writes_since_flush: 0,
         }
     }
@@ -80,24 +82,35 @@ impl Calls {
         done.map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
     }
 
-    /// Flushes if this was the last of so many writes; says whether the worker goes on.
+    /// Flushes if the I/O, done at `at`, was the last of so many writes. Returns the time then; `None` if the worker has to end.
     #[inline]
-    fn flush_if_due(&mut self, io: Io, worker: &Worker) -> GoesOn {
-        if io.op != Op::Write || self.flush_every == u64::MAX {
-            return true;
+    fn flush_if_due(&mut self, io: Io, worker: &mut Worker, at: u64) -> Option<u64> {
+        if self.flush_every == u64::MAX || io.op != Op::Write {
+            return Some(at);
         }
         self.writes_since_flush += 1;
         if self.writes_since_flush < self.flush_every {
-            return true;
+            return Some(at);
         }
         self.writes_since_flush = 0;
-        match rustix::fs::fdatasync(&self.file) {
-            Ok(()) => true,
-            Err(errno) => {
-                worker.flush_failed(errno.raw_os_error());
-                false
+        self.flush(worker)
+    }
+
+    #[inline(never)]
+    fn flush(&self, worker: &mut Worker) -> Option<u64> {
+        let submit = worker.clock.now();
+        let outcome = loop {
+            let outcome = match self.flush {
+                Flush::Fdatasync => rustix::fs::fdatasync(&self.file),
+                Flush::Fsync => rustix::fs::fsync(&self.file),
+            };
+            if outcome != Err(Errno::INTR) {
+                break outcome;
             }
-        }
+        };
+        let at = worker.clock.now();
+        worker.flushed(outcome.map_err(Errno::raw_os_error), submit, at);
+        outcome.is_ok().then_some(at)
     }
 }
 
@@ -130,19 +143,18 @@ fn back_to_back(worker: &mut Worker, calls: &mut Calls, rests_until: impl Fn(u64
         let submit = worker.clock.now();
         let outcome = calls.perform(io);
         at = worker.clock.now();
-        let goes_on = match outcome {
+        let went_on = match outcome {
             Ok(()) => {
                 worker.done_alone(io, submit, at);
-                calls.flush_if_due(io, worker)
+                calls.flush_if_due(io, worker, at)
             }
             Err(errno) => {
                 worker.recorder.submitted(1, submit);
-                worker.failed(io, errno, submit, submit, at)
+                worker.failed(io, errno, submit, submit, at).then_some(at)
             }
         };
-        if !goes_on {
-            break;
-        }
+        let Some(then) = went_on else { break };
+        at = then;
         if std::mem::take(&mut first) {
             worker.meet();
             at = worker.clock.now();
@@ -187,19 +199,18 @@ fn scheduled(worker: &mut Worker, calls: &mut Calls) {
     }
 }
 
-/// Issues one I/O whose intended start is `due`. Returns when it completed; `None` if the worker has to end.
+/// Issues one I/O whose intended start is `due`. Returns when it and its flush completed; `None` if the worker has to end.
 fn issue(worker: &mut Worker, calls: &mut Calls, io: Io, due: u64) -> Option<u64> {
     calls.prepare(io);
     let submit = worker.clock.now();
     worker.recorder.submitted(1, submit);
     let outcome = calls.perform(io);
     let at = worker.clock.now();
-    let goes_on = match outcome {
+    match outcome {
         Ok(()) => {
             worker.done(io, due, submit, at);
-            calls.flush_if_due(io, worker)
+            calls.flush_if_due(io, worker, at)
         }
-        Err(errno) => worker.failed(io, errno, due, submit, at),
-    };
-    goes_on.then_some(at)
+        Err(errno) => worker.failed(io, errno, due, submit, at).then_some(at),
+    }
 }

@@ -173,7 +173,7 @@ impl Target {
     /// Opens the same device or file once more, with the flags that a stream asks for.
     pub(crate) fn reopen(&self, stream: &Stream) -> Result<File, EngineError> {
         let mut flags = libc::O_CLOEXEC;
-        if stream.direct || self.kind == Kind::Block {
+        if stream.direct {
             flags |= libc::O_DIRECT;
         }
         if stream.dsync {
@@ -187,8 +187,7 @@ impl Target {
     /// Checks a workload against this target: alignment, span, permission to write.
     ///
     /// # Errors
-    /// [`EngineError::Unaligned`], [`EngineError::BeyondEnd`], [`EngineError::ReadOnly`] or, for buffered I/O on a block
-    /// device, [`EngineError::Unsupported`].
+    /// [`EngineError::Unaligned`], [`EngineError::BeyondEnd`] or [`EngineError::ReadOnly`].
     pub fn check(&self, workload: &Workload) -> Result<(), EngineError> {
         workload
             .streams
@@ -197,12 +196,6 @@ impl Target {
     }
 
     fn check_stream(&self, stream: &Stream) -> Result<(), EngineError> {
-        if self.kind == Kind::Block && !stream.direct {
-            return Err(EngineError::Unsupported {
-                feature: "buffered I/O on a block device",
-                advice: "leave direct I/O on; the page cache would be measured, not the drive",
-            });
-        }
         let changes_data = stream.writes() || stream.trims();
         if changes_data && !self.writable {
             return Err(EngineError::ReadOnly {
@@ -226,7 +219,7 @@ impl Target {
 
     fn check_alignment(&self, stream: &Stream) -> Result<(), EngineError> {
         let multiple_of = u64::from(self.logical_block_bytes);
-        let blocks = stream.block.iter().map(|b| ("block", u64::from(b.bytes)));
+        let blocks = stream.blocks().map(|b| ("block", u64::from(b.bytes)));
         let span = [
             ("span.start", stream.span.start),
             ("span.length", stream.span.length),

@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use rustix::fs::FallocateFlags;
-use workload::spec::Stream;
+use workload::spec::{Flush, Stream};
 use workload::units::SECOND_NS;
 use workload::{Io, Op};
 
@@ -21,13 +21,14 @@ use crate::error::EngineError;
 const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
 /// The only registered file.
 const FILE: Fixed = Fixed(0);
-/// In place of a slot, marks the completion of a flush.
-pub(crate) const FLUSH: usize = usize::MAX;
+/// Added to the number of a slot, marks the completion of a flush in it.
+pub(crate) const FLUSH: usize = 1 << 32;
 
 /// A ring with its registered file and buffers, which it outlives: dropping a ring waits for all that is in flight.
 pub(crate) struct Ring {
     uring: IoUring,
     polled: bool,
+    flush: FsyncFlags,
     in_flight: u32,
     // These go last, after the ring.
     memory: Memory,
@@ -169,9 +170,7 @@ impl Ring {
         trims: Trims,
         region: Region,
     ) -> Result<Self, EngineError> {
-        // One more entry than I/Os where flushes go between them. (The deepest ring has none to spare; a flush waits there.)
-        let entries = stream.depth + u32::from(stream.flush_every.is_some());
-        let uring = build(entries, stream.polled)?;
+        let uring = build(stream.depth, stream.polled)?;
         let vector = |(base, length): (*mut u8, usize)| libc::iovec {
             iov_base: base.cast(),
             iov_len: length,
@@ -190,6 +189,10 @@ impl Ring {
         Ok(Self {
             uring,
             polled: stream.polled,
+            flush: match stream.flush {
+                Flush::Fdatasync => FsyncFlags::DATASYNC,
+                Flush::Fsync => FsyncFlags::empty(),
+            },
             in_flight: 0,
             memory: Memory::new(region, trims, some_trims),
             _file: file,
@@ -220,16 +223,16 @@ impl Ring {
         self.in_flight += slots.len() as u32;
     }
 
-    /// Prepares a flush of all writes that have completed; says whether there was room for it.
-    pub(crate) fn prepare_flush(&mut self) -> bool {
+    /// Prepares a flush of all writes that have completed, in a slot without an I/O: it takes the entry of that.
+    pub(crate) fn prepare_flush(&mut self, slot: u16) {
         let entry = opcode::Fsync::new(FILE)
-            .flags(FsyncFlags::DATASYNC)
+            .flags(self.flush)
             .build()
-            .user_data(FLUSH as u64);
+            .user_data((FLUSH + usize::from(slot)) as u64);
         // SAFETY: a flush has no buffer.
-        let pushed = unsafe { self.uring.submission().push(&entry) }.is_ok();
-        self.in_flight += u32::from(pushed);
-        pushed
+        let pushed = unsafe { self.uring.submission().push(&entry) };
+        assert!(pushed.is_ok(), "the queue has an entry for each slot");
+        self.in_flight += 1;
     }
 
     /// Submits what was prepared and waits until `want` completions are there.
@@ -297,8 +300,8 @@ impl Ring {
         self.uring.completion().len()
     }
 
-    /// Hands `count` completions, which are [`Self::ready`], to `each`: their number from 0 on, the slot or [`FLUSH`], and the
-    /// kernel's result.
+    /// Hands `count` completions, which are [`Self::ready`], to `each`: their number from 0 on, the slot, with [`FLUSH`] added
+    /// for a flush, and the kernel's result.
     #[inline]
     pub(crate) fn reap(&mut self, count: usize, mut each: impl FnMut(usize, usize, i32)) {
         // What is ready is not in flight any more, even if `each` panics.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use workload::spec::{Arrival, BlockWeight, Engine, Ops, Pattern, Span, Stop, Stream};
+use workload::spec::{Arrival, BlockWeight, Engine, Flush, Ops, Pattern, Span, Stop, Stream};
 use workload::{Io, Op};
 
 use crate::buffers;
@@ -29,6 +29,8 @@ fn stream(depth: u32) -> Stream {
             weight: 1,
         }],
         pattern: Pattern::Uniform,
+        write_block: None,
+        write_pattern: None,
         span: Span {
             start: 0,
             length: u64::from(BLOCK_BYTES),
@@ -43,6 +45,7 @@ fn stream(depth: u32) -> Stream {
         direct: false,
         dsync: false,
         flush_every: None,
+        flush: Flush::Fdatasync,
         cpus: Vec::new(),
         stop: Stop {
             time_ns: None,

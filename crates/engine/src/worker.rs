@@ -342,9 +342,12 @@ impl<'a> Worker<'a> {
         });
     }
 
-    /// A flush failed, after which no write can be trusted: the run ends.
-    #[cold]
-    pub(crate) fn flush_failed(&self, errno: i32) {
+    /// Counts a flush. After one that failed no write can be trusted: the run ends.
+    pub(crate) fn flushed(&mut self, outcome: Result<(), i32>, submit_ns: u64, at_ns: u64) {
+        let Err(errno) = outcome else {
+            return self.recorder.flushed(submit_ns, at_ns);
+        };
+        self.recorder.flush_failed(errno, submit_ns, at_ns);
         self.shared.faulted(Fault {
             errno,
             operation: "flush",

@@ -3,9 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use workload::Op;
-
-use crate::operation;
+use crate::operation::Command;
 use crate::tally::StreamTally;
 
 /// The absolute stamp of the run's zero, on both clocks, so that rows can be laid beside other
@@ -195,18 +193,17 @@ impl Drained {
     }
 }
 
-/// One failed I/O in full.
+/// One failed I/O or flush in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     /// Index of the stream.
     pub stream: usize,
     /// What was asked for.
-    #[serde(with = "operation::by_name")]
-    pub op: Op,
+    pub op: Command,
     /// The kernel's error number.
     pub errno: i32,
-    /// First byte, in bytes from the start of the target.
+    /// First byte, in bytes from the start of the target; 0 of a flush, as the length.
     pub offset: u64,
     /// Length in bytes.
     pub length: u32,

@@ -49,7 +49,7 @@ pub use histogram::{
 pub use io_columns::{IoColumns, IoRecord};
 pub use log::{LogContents, LogError, LogReader, LogWriter, read_log};
 pub use measurement::{IntervalHistogram, Measurement, StreamTotals};
-pub use operation::OPS;
+pub use operation::{Command, FLUSH, OPS};
 pub use pending::LiveCounts;
 pub use recorder::{LATE_NS, Recorder, Together};
 pub use row::{

@@ -7,7 +7,7 @@ use crate::facts::{BatchSpans, Drained, Failure, Overshoot, StartStamp, WorkerTo
 use crate::histogram::Histogram;
 use crate::log::LogError;
 use crate::log::payload::Place;
-use crate::operation::{self, OPS};
+use crate::operation::{self, Command};
 use crate::row::Rows;
 use crate::tally::{Kind, OpTally, StreamTally};
 
@@ -97,6 +97,15 @@ impl Measurement {
         sum
     }
 
+    /// Flushes over all streams.
+    pub fn flush(&self) -> OpTally {
+        let mut sum = OpTally::default();
+        for stream in &self.streams {
+            sum.merge(&stream.tally.flush);
+        }
+        sum
+    }
+
     /// I/Os done and bytes moved in [`Self::measured_ns`], of one operation over all streams.
     pub fn in_window(&self, op: Op) -> (u64, u64) {
         let of_stream = self.streams.iter().map(|stream| stream.in_window(op));
@@ -122,8 +131,8 @@ pub struct IntervalHistogram {
     pub row: u64,
     /// Index of the stream.
     pub stream: usize,
-    /// The operation.
-    pub op: Op,
+    /// The operation, or flushes.
+    pub op: Command,
     /// Which latency. A response that is the service is not repeated.
     pub kind: Kind,
     sparse: Box<[u8]>,
@@ -135,7 +144,7 @@ impl IntervalHistogram {
         Self {
             row,
             stream: place.stream,
-            op: OPS[place.op],
+            op: Command::at(place.op).unwrap_or(Command::Flush),
             kind: place.kind,
             sparse,
         }

@@ -1,6 +1,7 @@
 //! Operations as array indices and as names; tallies are kept per operation (the *direction* of an
-//! I/O).
+//! I/O), and beside them for flushes, which are no I/Os: they move no data and are in no rate.
 
+use serde::{Deserialize, Serialize};
 use workload::Op;
 
 /// All operations, in the order of every per-operation array of this crate.
@@ -16,24 +17,39 @@ pub(crate) const fn index(op: Op) -> usize {
     }
 }
 
-/// Serialised as `read`, `write` or `trim`.
-pub(crate) mod by_name {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-    use workload::Op;
+/// Place of flushes behind the operations, where both are numbered.
+pub const FLUSH: usize = OPS.len();
 
-    const NAMES: [&str; 3] = ["read", "write", "trim"];
+/// What a tally counts: the I/Os of an operation, or flushes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Command {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+    /// Flushes (`fsync`, `fdatasync`).
+    Flush,
+}
 
-    // serde hands the field over by reference.
-    #[allow(clippy::trivially_copy_pass_by_ref)]
-    pub(crate) fn serialize<S: Serializer>(op: &Op, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(NAMES[super::index(*op)])
+impl Command {
+    const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
+
+    /// That of a place: one in [`OPS`], or [`FLUSH`].
+    pub(crate) fn at(place: usize) -> Option<Self> {
+        Self::ALL.get(place).copied()
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Op, D::Error> {
-        let name = String::deserialize(from)?;
-        let found = NAMES.iter().position(|known| *known == name);
-        found
-            .map(|i| super::OPS[i])
-            .ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
+    /// Its place: that of the operation in [`OPS`], or [`FLUSH`].
+    pub fn place(self) -> usize {
+        self as usize
+    }
+}
+
+impl From<Op> for Command {
+    fn from(op: Op) -> Self {
+        Self::ALL[index(op)]
     }
 }

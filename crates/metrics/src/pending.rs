@@ -195,15 +195,14 @@ impl Pending {
 
 #[cfg(test)]
 mod tests {
-    use workload::Op;
-
     use super::*;
+    use crate::operation::Command;
 
     #[test]
     fn failures_of_one_time_are_kept_in_one_order_whoever_hands_over_first() {
         let failed = |submit_ns, errno| Failure {
             stream: 0,
-            op: Op::Read,
+            op: Command::Read,
             errno,
             offset: 4096,
             length: 512,

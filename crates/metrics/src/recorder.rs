@@ -18,7 +18,7 @@ use crate::collector::Collector;
 use crate::facts::{BatchSpans, Failure, WorkerFacts, WorkerTotals};
 use crate::histogram::Histogram;
 use crate::io_columns::{IoColumns, IoRecord};
-use crate::operation;
+use crate::operation::{self, Command};
 use crate::pending::{FAILURES_KEPT, LiveCounts, Pending};
 use crate::slot::Slot;
 use crate::tally::{OpTally, Pacing};
@@ -48,6 +48,7 @@ pub struct Recorder {
     /// I/Os in flight of all workers of a scheduled stream.
     shared_in_flight: Option<Arc<AtomicU32>>,
     ops: [OpSlot; 3],
+    flush: OpSlot,
     batches: BatchSpans,
     stream: usize,
     /// The interval this worker is in, and its end.
@@ -102,6 +103,7 @@ impl Recorder {
             pacing: spec.pacing,
             shared_in_flight: collector.shared_in_flight(stream),
             ops: Default::default(),
+            flush: OpSlot::default(),
             batches: BatchSpans::default(),
             stream,
             row: 0,
@@ -166,23 +168,38 @@ impl Recorder {
     ) {
         self.advance(at_ns);
         self.land();
-        let failures = self.ops[operation::index(op)]
-            .failures
-            .get_or_insert_default();
-        failures.latency.record(at_ns.saturating_sub(submit_ns));
-        *failures.errors.entry(errno).or_default() += 1;
-        if failures.kept.len() < FAILURES_KEPT {
-            failures.kept.push(Failure {
-                stream: self.stream,
-                op,
-                errno,
-                offset,
-                length,
-                intended_ns,
-                submit_ns,
-                at_ns,
-            });
-        }
+        self.ops[operation::index(op)].fail(Failure {
+            stream: self.stream,
+            op: op.into(),
+            errno,
+            offset,
+            length,
+            intended_ns,
+            submit_ns,
+            at_ns,
+        });
+    }
+
+    /// A flush was done. It is no I/O: nothing was in flight for it.
+    pub fn flushed(&mut self, submit_ns: u64, at_ns: u64) {
+        self.advance(at_ns);
+        self.flush.service.record(at_ns.saturating_sub(submit_ns));
+    }
+
+    /// A flush failed with error number `errno`.
+    #[cold]
+    pub fn flush_failed(&mut self, errno: i32, submit_ns: u64, at_ns: u64) {
+        self.advance(at_ns);
+        self.flush.fail(Failure {
+            stream: self.stream,
+            op: Command::Flush,
+            errno,
+            offset: 0,
+            length: 0,
+            intended_ns: submit_ns,
+            submit_ns,
+            at_ns,
+        });
     }
 
     /// An I/O that was due at `intended_ns` was given up without being submitted.
@@ -294,9 +311,13 @@ impl Recorder {
         for (slot, tally) in self.ops.iter_mut().zip(&mut tally.ops) {
             slot.hand_over(tally, &mut live);
         }
+        // A flush is no I/O that was done, or that failed.
+        self.flush
+            .hand_over(&mut tally.flush, &mut LiveCounts::default());
         for failures in self
             .ops
             .iter_mut()
+            .chain([&mut self.flush])
             .filter_map(|slot| slot.failures.as_mut())
         {
             row.keep_failures(&mut failures.kept);
@@ -341,6 +362,16 @@ impl Drop for Recorder {
 }
 
 impl OpSlot {
+    fn fail(&mut self, failure: Failure) {
+        let failures = self.failures.get_or_insert_default();
+        let latency_ns = failure.at_ns.saturating_sub(failure.submit_ns);
+        failures.latency.record(latency_ns);
+        *failures.errors.entry(failure.errno).or_default() += 1;
+        if failures.kept.len() < FAILURES_KEPT {
+            failures.kept.push(failure);
+        }
+    }
+
     fn hand_over(&mut self, tally: &mut OpTally, live: &mut LiveCounts) {
         let done = self.service.hand_over(&mut tally.service);
         if let Some(response) = &mut tally.response {

@@ -35,6 +35,8 @@ pub struct StreamRow {
     pub in_flight_max: u32,
     /// Per operation, in the order of [`crate::OPS`].
     pub ops: [OpRow; 3],
+    /// Flushes.
+    pub flush: OpRow,
 }
 
 /// One interval of one operation of one stream. Latencies are 0 where nothing was done.
@@ -114,7 +116,17 @@ impl StreamRow {
             in_flight_area_ns: u64::try_from(tally.in_flight_area_ns).unwrap_or(u64::MAX),
             in_flight_max: tally.in_flight_max,
             ops: std::array::from_fn(|i| OpRow::of(&tally.ops[i])),
+            flush: OpRow::of(&tally.flush),
         }
+    }
+
+    /// Rows of the operations, and behind them that of the flushes.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &OpRow> {
+        self.ops.iter().chain([&self.flush])
+    }
+
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut OpRow> {
+        self.ops.iter_mut().chain([&mut self.flush])
     }
 
     /// The interval of one operation.
@@ -171,6 +183,8 @@ pub struct StreamRows {
     pub in_flight_max: Vec<u32>,
     /// Per operation; `None` for one that the stream never used: read it as zeros.
     pub ops: [Option<OpRows>; 3],
+    /// Flushes; `None` where there was none.
+    pub flush: Option<OpRows>,
 }
 
 /// The rows of one operation of one stream.
@@ -266,10 +280,16 @@ impl StreamRows {
         self.ops[operation::index(op)].as_ref()
     }
 
+    /// The same of a place: an operation's, or [`crate::FLUSH`].
+    pub fn at(&self, place: usize) -> Option<&OpRows> {
+        self.ops.get(place).unwrap_or(&self.flush).as_ref()
+    }
+
     fn push(&mut self, row: &StreamRow, before: usize, paced: bool) {
         self.in_flight_area_ns.push(row.in_flight_area_ns);
         self.in_flight_max.push(row.in_flight_max);
-        for (columns, op_row) in self.ops.iter_mut().zip(&row.ops) {
+        let columns = self.ops.iter_mut().chain([&mut self.flush]);
+        for (columns, op_row) in columns.zip(row.all()) {
             if columns.is_none() && op_row.requested() > 0 {
                 *columns = Some(OpRows::zeros(before, paced));
             }

@@ -8,7 +8,7 @@ use workload::Op;
 
 use crate::histogram::Histogram;
 use crate::log::payload::Place;
-use crate::operation::{self, OPS};
+use crate::operation::{self, FLUSH};
 use crate::row::OpRow;
 use crate::summary::Summary;
 
@@ -164,6 +164,8 @@ pub struct StreamTally {
     pub in_flight_max: u32,
     /// Counts per operation, in the order of [`crate::OPS`].
     pub ops: [OpTally; 3],
+    /// Flushes: done, failed, and the time that each took as service. They are in flight beside no I/O.
+    pub flush: OpTally,
 }
 
 impl StreamTally {
@@ -173,7 +175,26 @@ impl StreamTally {
             in_flight_area_ns: 0,
             in_flight_max: 0,
             ops,
+            flush: OpTally::default(),
         }
+    }
+
+    /// Tallies of the operations, and behind them that of the flushes.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &OpTally> {
+        self.ops.iter().chain([&self.flush])
+    }
+
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut OpTally> {
+        self.ops.iter_mut().chain([&mut self.flush])
+    }
+
+    /// That of a place: an operation's, or [`FLUSH`].
+    pub fn at(&self, place: usize) -> &OpTally {
+        self.ops.get(place).unwrap_or(&self.flush)
+    }
+
+    pub(crate) fn at_mut(&mut self, place: usize) -> &mut OpTally {
+        self.ops.get_mut(place).unwrap_or(&mut self.flush)
     }
 
     /// What was counted for one operation.
@@ -185,7 +206,7 @@ impl StreamTally {
     pub fn merge(&mut self, other: &Self) {
         self.in_flight_area_ns += other.in_flight_area_ns;
         self.in_flight_max = self.in_flight_max.max(other.in_flight_max);
-        for (own, more) in self.ops.iter_mut().zip(&other.ops) {
+        for (own, more) in self.all_mut().zip(other.all()) {
             own.merge(more);
         }
     }
@@ -196,10 +217,10 @@ impl StreamTally {
 pub(crate) fn histograms(streams: &[StreamTally]) -> impl Iterator<Item = (Place, &Histogram)> {
     const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Lateness, Kind::Failed];
     let places = (0..streams.len()).flat_map(|stream| {
-        (0..OPS.len()).flat_map(move |op| KINDS.map(|kind| Place { stream, op, kind }))
+        (0..=FLUSH).flat_map(move |op| KINDS.map(|kind| Place { stream, op, kind }))
     });
     let all = places.filter_map(|place| {
-        let histogram = streams[place.stream].ops[place.op].histogram(place.kind)?;
+        let histogram = streams[place.stream].at(place.op).histogram(place.kind)?;
         Some((place, histogram))
     });
     all.filter(|(_, histogram)| !histogram.is_empty())

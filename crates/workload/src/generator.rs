@@ -50,6 +50,8 @@ pub(crate) enum Places {
     OnePass(Box<OnePass>),
     Shuffled(Box<Shuffled>),
     Recorded(Box<Reader>),
+    /// Reads and writes, each with sizes or places of its own.
+    Apart(Box<[Places; 2]>),
 }
 
 /// What turns the slot of a skewed pattern into a block.
@@ -118,12 +120,9 @@ impl Generator {
         if let Places::Recorded(reader) = &mut self.places {
             return reader.next_io();
         }
-        let (offset, length) = self.places.place(draw);
-        Io {
-            op: self.mix.pick(draw.wrapping_mul(FOR_OP)),
-            offset,
-            length,
-        }
+        let op = self.mix.pick(draw.wrapping_mul(FOR_OP));
+        let (offset, length) = self.places.place(draw, op);
+        Io { op, offset, length }
     }
 
     /// Where a sequential source goes on: the offset behind its last I/O, which is the span's end
@@ -142,8 +141,9 @@ impl Generator {
 
 impl Places {
     /// Where an I/O goes.
-    fn place(&mut self, draw: u64) -> (u64, u32) {
+    fn place(&mut self, draw: u64, op: Op) -> (u64, u32) {
         match self {
+            Self::Apart(sides) => sides[usize::from(op == Op::Write)].place(draw, op),
             Self::Uniform(grid) => (grid.offset(below(draw, grid.slots)), grid.bytes),
             Self::Sequential(sequential) => sequential.next(),
             Self::UniformSizes(blocks) => {

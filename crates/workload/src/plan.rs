@@ -99,6 +99,8 @@ enum Layout {
         index: u32,
     },
     Recorded(Arc<Recording>),
+    /// That of reads, and that of writes.
+    Apart(Box<[Layout; 2]>),
 }
 
 /// What bounds the I/Os of the sources beside time.
@@ -243,6 +245,10 @@ impl StreamPlan {
 
 impl Layout {
     fn new(seed: u64, index: u32, stream: &Stream) -> Self {
+        if let Some(sides) = stream.sides() {
+            let layouts = sides.map(|side| Self::new(seed, index, &side));
+            return Self::Apart(Box::new(layouts));
+        }
         let unit = Grid::new(stream.span, stream.smallest_block_bytes());
         let sizes = match single_size(stream) {
             Some(_) => None,
@@ -333,6 +339,10 @@ impl Layout {
                 let key = key(*seed, Purpose::Scatter, *index, source);
                 Places::Shuffled(Box::new(Shuffled::new(*grid, key, *anew)))
             }
+            Self::Apart(sides) => {
+                let [reads, writes] = sides.as_ref();
+                Places::Apart(Box::new([reads.places(source), writes.places(source)]))
+            }
             Self::OnePass {
                 grid,
                 raw_blocks,
@@ -403,8 +413,8 @@ fn starts(stream: &Stream) -> Vec<u64> {
 
 /// The block size of a stream that has but one.
 fn single_size(stream: &Stream) -> Option<u32> {
-    match stream.block.as_slice() {
-        [block] => Some(block.bytes),
+    match (stream.block.as_slice(), &stream.write_block) {
+        ([block], None) => Some(block.bytes),
         _ => None,
     }
 }

@@ -35,6 +35,12 @@ pub struct Stream {
     pub block: Vec<BlockWeight>,
     /// Where in the span the I/Os go.
     pub pattern: Pattern,
+    /// Block sizes of writes where those are not of the sizes of reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_block: Option<Vec<BlockWeight>>,
+    /// Where writes go where that is not where reads go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_pattern: Option<Pattern>,
     /// The part of the drive that is touched.
     pub span: Span,
     /// Threads.
@@ -57,6 +63,9 @@ pub struct Stream {
     pub dsync: bool,
     /// A flush after every so many writes of a worker; `None` for none.
     pub flush_every: Option<u64>,
+    /// Which call a flush is.
+    #[serde(default, skip_serializing_if = "Flush::is_usual")]
+    pub flush: Flush,
     /// CPUs the workers are pinned to, in turn; empty for no pinning.
     pub cpus: Vec<u32>,
     /// When the stream ends; all unset means when it is told to.
@@ -98,7 +107,7 @@ pub enum Ops {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlockWeight {
-    /// Size, a multiple of [`SECTOR_BYTES`].
+    /// Size; a multiple of [`SECTOR_BYTES`] where I/O is direct.
     pub bytes: u32,
     /// Relative frequency, at least 1.
     pub weight: u32,
@@ -199,6 +208,27 @@ pub enum Engine {
     Uring,
 }
 
+/// Which system call makes written data durable.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flush {
+    /// The data, and of the file's own record what is needed to read it back.
+    #[default]
+    Fdatasync,
+    /// The data and all of the file's own record.
+    Fsync,
+}
+
+impl Flush {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde hands the field over by reference"
+    )]
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// When the I/Os of a stream are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -291,18 +321,43 @@ pub struct Stop {
     pub span_once: bool,
 }
 
-/// Smallest logical block of any drive: every block size is a multiple of it.
+/// Smallest logical block of any drive: every block size of direct I/O is a multiple of it.
 pub const SECTOR_BYTES: u32 = 512;
 
 impl Stream {
+    /// All block sizes: those of reads first, then those that writes have of their own.
+    pub fn blocks(&self) -> impl Iterator<Item = &BlockWeight> {
+        self.block.iter().chain(self.write_block.iter().flatten())
+    }
+
     /// The smallest block size: the unit of the span (0 if there is none, which is invalid).
     pub fn smallest_block_bytes(&self) -> u32 {
-        self.block.iter().map(|b| b.bytes).min().unwrap_or(0)
+        self.blocks().map(|b| b.bytes).min().unwrap_or(0)
     }
 
     /// The largest block size: what a buffer must hold (0 if there is none, which is invalid).
     pub fn largest_block_bytes(&self) -> u32 {
-        self.block.iter().map(|b| b.bytes).max().unwrap_or(0)
+        self.blocks().map(|b| b.bytes).max().unwrap_or(0)
+    }
+
+    /// Reads and writes as streams of their own, where they have other sizes or other places.
+    pub fn sides(&self) -> Option<[Self; 2]> {
+        if self.write_block.is_none() && self.write_pattern.is_none() {
+            return None;
+        }
+        let reads = Self {
+            write_block: None,
+            write_pattern: None,
+            ..self.clone()
+        };
+        let block = self.write_block.clone();
+        let pattern = self.write_pattern.clone();
+        let writes = Self {
+            block: block.unwrap_or_else(|| self.block.clone()),
+            pattern: pattern.unwrap_or_else(|| self.pattern.clone()),
+            ..reads.clone()
+        };
+        Some([reads, writes])
     }
 
     /// Whether some I/O of the stream writes data.

@@ -18,7 +18,7 @@ from ssdlab.model.measurement import Measurement
 from ssdlab.model.options import FIO_ENGINES, MeasureOptions
 from ssdlab.model.pattern import Bands, Zipf, pattern_text
 from ssdlab.model.printable import advice_text
-from ssdlab.model.summary import Cpu
+from ssdlab.model.summary import FLUSH, Cpu
 from ssdlab.model.units import (
     NS_PER_S,
     block_text,
@@ -33,15 +33,16 @@ from ssdlab.model.units import (
     span_text,
     throughput_text,
 )
-from ssdlab.model.workload import Workload
+from ssdlab.model.workload import Workload, flush_words
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     import ssdlab._core as _core
     from ssdlab.host.documents import Document
-    from ssdlab.model.summary import Direction, MeasuredDrive, Side, Summary, SummaryWarning
-    from ssdlab.model.workload import Stream
+    from ssdlab.model.pattern import AnyPattern
+    from ssdlab.model.summary import Direction, Flushes, MeasuredDrive, Side, Summary, SummaryWarning
+    from ssdlab.model.workload import Block, Stream
     from ssdlab.results.schema import MeasureResult
     from ssdlab.runs.observe import Watcher
 
@@ -175,6 +176,8 @@ def print_measurement(summary: Summary, workload: Workload | None = None) -> Non
     print_line()
     for direction, side in summary.sides.items():
         _print_direction(direction, side, summary, _closed(workload))
+    if summary.flush is not None:
+        _print_flushes(summary.flush)
     for text in filter(None, (model_text(summary), power_text(summary))):
         print_text(f"{_INDENT}{text}", "dim", _INDENT * 2)
     print_text(f"{_INDENT}{self_text(summary, workload)}", "dim", _INDENT * 2)
@@ -220,21 +223,28 @@ def drive_text(drive: MeasuredDrive) -> str:
 
 def stream_text(stream: Stream) -> str:
     """Return what a stream asks for in one line."""
-    sizes = stream.block
-    total = sum(block.weight for block in sizes)
-    blocks = block_text(sizes[0].bytes)
-    if len(sizes) > 1:
-        blocks = ", ".join(f"{block_text(each.bytes)} {share_text(each.weight / total)}" for each in sizes)
+    blocks = _sizes_text(stream.block)
+    if stream.write_block is not None:
+        blocks += f" (writes {_sizes_text(stream.write_block)})"
     threads = f"{stream.workers} thread{'s' if stream.workers > 1 else ''}"
     depth = f" x depth {stream.depth}" if stream.engine == "uring" else ""
     parts = [_ops_text(stream), blocks, f"{threads}{depth} ({stream.engine})", _arrival_text(stream)]
     return ", ".join([*parts, *_what_is_special(stream)])
 
 
+def _sizes_text(sizes: Sequence[Block]) -> str:
+    total = sum(block.weight for block in sizes)
+    if len(sizes) == 1:
+        return block_text(sizes[0].bytes)
+    return ", ".join(f"{block_text(each.bytes)} {share_text(each.weight / total)}" for each in sizes)
+
+
 def _what_is_special(stream: Stream) -> Iterator[str]:
     """Yield what was asked for and is otherwise by default, as it could be typed."""
     if isinstance(stream.pattern, Zipf | Bands):
         yield f"pattern {pattern_text(stream.pattern)}"
+    if stream.write_pattern is not None:
+        yield f"writes {_order_text(stream.write_pattern)}"
     if stream.span.start or stream.span.length is not None:
         yield f"span {stream.span.text}"
     if stream.batch is not None:
@@ -244,9 +254,19 @@ def _what_is_special(stream: Stream) -> Iterator[str]:
     if stream.dsync:
         yield "dsync"
     if stream.flush_every is not None:
-        yield f"a flush after every {counted(stream.flush_every, 'write')}"
+        yield flush_words(stream.flush, stream.flush_every)
+    if not stream.direct:
+        yield "buffered"
+    if stream.polled:
+        yield "polled"
     if stream.cpus:
         yield f"CPUs {','.join(map(str, stream.cpus))}"
+
+
+def _order_text(pattern: AnyPattern) -> str:
+    if isinstance(pattern, Zipf | Bands):
+        return f"by {pattern_text(pattern)}"
+    return "sequential" if pattern.kind == "sequential" else "random"
 
 
 def self_text(summary: Summary, workload: Workload | None) -> str:
@@ -308,6 +328,14 @@ def _print_direction(direction: Direction, side: Side, summary: Summary, closed:
         [f"{_INDENT * 2}{name}", *(_latency(times[key]) for key in _COLUMNS)] for name, times in shown.items()
     ]
     print_parted(rows, ["", *_COLUMNS], right=range(1, 10))
+
+
+def _print_flushes(flushes: Flushes) -> None:
+    failed = f", {flushes.failed} failed" if flushes.failed else ""
+    many = "" if flushes.flushes == 1 else "es"
+    print_text(f"{_INDENT}{paint(FLUSH, 'accent')}  {flushes.flushes} flush{many}{failed}")
+    times = [_latency(flushes.latency_ns.get(key)) for key in _COLUMNS]
+    print_parted([[f"{_INDENT * 2}latency", *times]], ["", *_COLUMNS], right=range(1, 10))
 
 
 def _counts_text(side: Side) -> str:

@@ -33,13 +33,13 @@ _USE = {
     "number_ios": "--bytes, as many times the block",
     "offset": "--span, such as 25%..50%",
     "random_distribution": "--pattern",
+    "percentage_random": "--write-pattern, with --rw randrw: sequential is fio's 100,0",
     "rate_iops": "--rate, in all: fio's is of each job and direction",
     "rate_process": "--arrival, with --rate",
     "thinktime": "--think, in seconds: fio's 100 is written 100us",
     "randseed": "--seed",
     "sync": "--dsync",
-    "fsync": "--dsync, by which each write is durable before it completes",
-    "fdatasync": "--dsync, by which each write is durable before it completes",
+    "hipri": "--poll, with --engine uring",
     "cpus_allowed": "--cpus",
     "numa_cpu_nodes": "--numa",
     "buffer_compress_percentage": "--compressible",
@@ -47,9 +47,8 @@ _USE = {
     "output_format": "--json",
 }
 _LEAVE_OUT = {
-    "direct": "I/O is always direct",
-    "buffered": "I/O is always direct",
-    "invalidate": "I/O is always direct",
+    "direct": "I/O is direct unless --buffered is given",
+    "invalidate": "only writes can go through the page cache, with --buffered",
     "norandommap": "random I/O never keeps a map of what it has visited",
     "randrepeat": "a drive that is kept gets other draws each time; --seed repeats them",
     "group_reporting": "threads are always told together",
@@ -281,7 +280,8 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
         )
     options = [name for each in error.argument_collection if each.parse for name in each.names]
     guess = _option_like(named, [name for name in options if not name.endswith(_NEVER_GUESSED)])
-    if guess == "--read-pct" and "writ" in named.casefold():  # like it by its letters, and the reverse
+    shares = guess == "--read-pct" or named.endswith("pct")
+    if shares and "writ" in named.casefold():  # like it by its letters, and the reverse
         return UsageError(
             f"there is no option {excerpt(named)}",
             f"use --read-pct, the share of reads: 100 less that of writes ({see})",

@@ -29,7 +29,7 @@ from ssdlab.drives.settings.finding import NAMES, check_wanted
 from ssdlab.host.documents import parse_toml
 from ssdlab.lab import kinds
 from ssdlab.lab.method import Method, Params, RunData, Seconds, param
-from ssdlab.lab.parts.points import point_of
+from ssdlab.lab.parts.points import flushes_of, point_of
 from ssdlab.lab.verbs.settings import Conditions
 from ssdlab.model.errors import LabError, UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen
@@ -37,6 +37,7 @@ from ssdlab.model.limits import STEPS
 from ssdlab.model.pattern import AnySpan, Span
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import FILL_BLOCK_BYTES, Stream, Workload
+from ssdlab.results.metric import labelled
 from ssdlab.results.remarks import label_in_job
 from ssdlab.results.schema import JobResult
 
@@ -339,17 +340,23 @@ def _do(lab: Lab, step: JobStep, label: str) -> None:
 def conclude(data: RunData, p: JobParams) -> JobResult:
     """Make a point of each direction of each run step."""
     del p
-    points: list[Point] = []
-    for step in data.steps:
-        if step.verb in MEASURED and step.result.measurement is not None:
-            points += _points(step)
-    return JobResult(quick=False, points=tuple(points))
+    measured = [step for step in data.steps if step.verb in MEASURED and step.result.measurement is not None]
+    return JobResult(
+        quick=False,
+        points=tuple(point for step in measured for point in _points(step)),
+        flushes=tuple(found for step in measured if (found := flushes_of(step)) is not None),
+    )
 
 
 def _points(step: Step) -> list[Point]:
     used = [name for name, side in step.measured.sides.items() if side.requested]
+    cached = "" if all(stream.direct for stream in step.ran.streams) else "buffered"
     return [
-        point_of(step, direction=name, label=step.label if len(used) == 1 else f"{step.label}, {name}s")
+        point_of(
+            step,
+            direction=name,
+            label=labelled(step.label if len(used) == 1 else f"{step.label}, {name}s", cached),
+        )
         for name in used
     ]
 

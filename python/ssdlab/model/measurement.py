@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ssdlab.model.errors import LabError, unknown
-from ssdlab.model.summary import DIRECTIONS, Direction
+from ssdlab.model.summary import DIRECTIONS, FLUSH, Direction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import ssdlab._core as _core
-    from ssdlab.model.summary import Summary
+    from ssdlab.model.summary import Command, Summary
     from ssdlab.model.telemetry import Sample
     from ssdlab.model.warnings import Warning
 
@@ -135,7 +135,7 @@ class Measurement:
         Each interval has ``start_s duration_s partial ramp paused iops mb_s in_flight in_flight_max``
         and, for each direction that the run used, its counts and the p50, p99, p99.9 and max of both
         clocks in ns: null where the interval has no I/O, or where several streams share the direction
-        (percentiles cannot be added up).
+        (percentiles cannot be added up). Where flushes were asked for, ``flush`` has their count and latency.
         """
         return {**self._summary, "intervals": as_dicts(self)}
 
@@ -187,13 +187,14 @@ class Measurement:
             self._source = self._load()
         return self._source
 
-    def rows(self, stream: str | None = None, direction: Direction | None = None) -> Columns:
+    def rows(self, stream: str | None = None, direction: Command | None = None) -> Columns:
         """Return numpy columns with one entry per interval, those without I/O included.
 
         Parameters
         ----------
         stream, direction
-            What to look at; None takes all of them together.
+            What to look at; None takes all of them together. Of ``flush``, which no other holds, ``ios`` are
+            the flushes.
 
         Returns
         -------
@@ -212,8 +213,8 @@ class Measurement:
             return dict(used[0][0])
         return _combined(used)
 
-    def histogram(self, direction: Direction, clock: Clock, stream: str | None = None) -> _core.Histogram:
-        """Return the latencies of one direction; of all streams together unless one is named."""
+    def histogram(self, direction: Command, clock: Clock, stream: str | None = None) -> _core.Histogram:
+        """Return the latencies of one direction, or of ``flush``; of all streams unless one is named."""
         if stream is not None:
             self._known_stream(stream)
         return self.source.histogram(direction, clock, stream)
@@ -304,11 +305,15 @@ def as_dicts(measurement: Measurement) -> list[dict[str, Any]]:
         for stream in measurement.streams
     ]
     parts = {name: _used_cells([stream[name] for stream in cells]) for name in directions}
+    flushes = []
+    if totals.get(FLUSH) is not None:
+        flushes = _used_cells([measurement.source.row_lists(name, FLUSH) for name in measurement.streams])
     rows = range(len(next(iter(cells[0].values()))["index"]) if cells else 0)
     paused = _paused(measurement, cells)
     return [
         _one_interval(cells, row, paused=paused[row])
         | {name: _one_direction(part, row) for name, part in parts.items()}
+        | ({FLUSH: _flushed(flushes, row)} if flushes else {})
         for row in rows
     ]
 
@@ -351,6 +356,15 @@ def _one_direction(cells: list[Cell], row: int) -> dict[str, Any]:
     return {name: _total(cells, name, row) for name in _COUNTS} | {
         f"{clock}_ns": {key: _figure(cells, f"{clock}_{name}_ns", row) for name, key in _PERCENTILES.items()}
         for clock in ("service", "response")
+    }
+
+
+def _flushed(cells: list[Cell], row: int) -> dict[str, Any]:
+    latency = {key: _figure(cells, f"service_{name}_ns", row) for name, key in _PERCENTILES.items()}
+    return {
+        "flushes": _total(cells, "ios", row),
+        "failed": _total(cells, "failed", row),
+        "latency_ns": latency,
     }
 
 

@@ -203,6 +203,18 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     pattern: AnyPattern | None = Field(
         None, description="of random I/O: uniform, zipf:1.1, or hot:80/20 [default: uniform]"
     )
+    write_block: Blocks | None = Field(
+        None,
+        alias="write_bs",
+        min_length=1,
+        max_length=64,
+        description="block size of the writes of rw and randrw [default: as --bs]",
+    )
+    write_pattern: AnyPattern | None = Field(
+        None,
+        description="where the writes of rw and randrw go: sequential, uniform, zipf:1.1, or hot:80/20 "
+        "[default: where the reads go]",
+    )
     arrival: Annotated[str, AfterValidator(_known_arrival)] | None = Field(
         None,
         description="closed (the next I/O when one completes), or an open loop at --rate: even, poisson, "
@@ -260,6 +272,18 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         "which holds no data [default: 0%]",
     )
     dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
+    fsync: int | None = Field(
+        None, ge=1, description="an fsync after so many writes of a thread, with latencies of its own"
+    )
+    fdatasync: int | None = Field(
+        None, ge=1, description="the same with fdatasync, which leaves out a file's times"
+    )
+    buffered: bool = Field(
+        False, description="write through the page cache, in blocks of any size; such figures are not ranked"
+    )
+    poll: bool = Field(
+        False, description="poll for completions (uring on a driver with poll queues; fio's hipri)"
+    )
     cpus: Cpus = Field((), description="CPUs the threads are pinned to, in turn: 0-3,8 [default: not pinned]")
     numa: int | None = Field(None, ge=0, description="NUMA node whose CPUs the threads are pinned to")
     allow_unwritten: bool = Field(
@@ -294,6 +318,8 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
             ops=ops,
             block=self.block,
             pattern=Sequential() if sequential else self.pattern or Uniform(),
+            write_block=self.write_block,
+            write_pattern=self.write_pattern,
             span=self.span,
             workers=self.workers,
             depth=self.depth,
@@ -302,6 +328,10 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
             arrival=self._arrival(),
             compressible_pct=self.compressible_pct,
             dsync=self.dsync,
+            direct=not self.buffered,
+            polled=self.poll,
+            flush_every=self.fsync or self.fdatasync,
+            flush="fsync" if self.fsync is not None else "fdatasync",
             cpus=self.cpus or cpus,
             stop=self._stop(),
             log_ios=self.log_ios is not None,
@@ -369,6 +399,13 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         if isinstance(self.pattern, Sequential):
             raise UsageError(
                 f"{self.rw} is random, not sequential", f"use --rw {self.rw.removeprefix('rand')}"
+            )
+        if self.fsync is not None and self.fdatasync is not None:
+            raise UsageError("both --fsync and --fdatasync make writes durable", "give one of them")
+        if self.buffered and fixed != 0:
+            raise UsageError(
+                f"--buffered is for writes: {self.rw} through the page cache would tell of memory",
+                "use --rw write or randwrite with --buffered, or leave it out",
             )
         if self.cpus and self.numa is not None:
             raise UsageError("both --cpus and --numa say where threads run", "give one of them")

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 Direction = Literal["read", "write", "trim"]
 DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 """In the order that summaries, tables and pages have them."""
+FLUSH: Literal["flush"] = "flush"
+Command = Literal["read", "write", "trim", "flush"]
+COMMANDS: tuple[Command, ...] = (*DIRECTIONS, FLUSH)
+"""What has rows and histograms: the directions, and flushes, which are no I/Os."""
 
 
 BLOCK_TIMES_FACT = "block_layer"
@@ -181,6 +185,15 @@ class Side(_Read):
         return self.response_ns.get("mean") or 0.0
 
 
+class Flushes(_Read):
+    """Flushes that followed writes; they are no I/Os."""
+
+    flushes: int = 0
+    failed: int = 0
+    errors: dict[str, int] = {}
+    latency_ns: Times = NO_TIMES
+
+
 NO_SIDE = Side()
 """A direction in which nothing was asked for."""
 
@@ -282,6 +295,8 @@ class FirstFailure(_Read):
     @property
     def words(self) -> str:
         """What failed, where and why."""
+        if self.op == FLUSH:
+            return f"a flush ({errno_text(self.errno)})"
         return f"a {self.op} of {self.length} bytes at byte {self.offset} ({errno_text(self.errno)})"
 
     @property
@@ -320,6 +335,7 @@ class Summary(_Read):
     read: Side | None = None
     write: Side | None = None
     trim: Side | None = None
+    flush: Flushes | None = None
     in_flight: Number | None = None
     in_flight_max: int | None = None
     """At once, added up over the streams; of a closed loop over its threads too, so at most."""

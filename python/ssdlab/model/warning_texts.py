@@ -168,9 +168,10 @@ CATALOGUE: dict[str, Entry] = {
         level="note",
     ),
     "buffered": Entry(
-        "I/O went through the page cache",
-        "a cached read never reaches the drive, and a cached write reaches it later",
-        "leave direct on",
+        "the writes went through the page cache, so their own latency is that of memory",
+        "a cached write reaches the drive later, or with the flush that follows it",
+        "for the drive alone leave out --buffered; with --fdatasync 1 look at the flushes",
+        in_step="for the drive alone leave out buffered; with a flush after each write look at the flushes",
     ),
     "unwritten-allowed": Entry(
         "reads of never-written parts were allowed: this measures the tool and the host, not the drive",

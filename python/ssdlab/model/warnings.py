@@ -331,7 +331,7 @@ def _judge_device(summary: Summary, workload: Workload, around: HostContext) -> 
     used, _, possible = (settings.link or "").partition(" of ")
     if possible and used != possible:
         yield Warning.of("link", device=device, link=settings.link)
-    largest = max(block.bytes for stream in workload.streams for block in stream.block)
+    largest = max(stream.largest_block_bytes for stream in workload.streams)
     if settings.max_io_bytes and largest > settings.max_io_bytes:
         words = {"block": block_text(largest), "limit": block_text(settings.max_io_bytes)}
         yield Warning.of("split", words, device=device, block=largest, limit=settings.max_io_bytes)

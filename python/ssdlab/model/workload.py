@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
+from math import lcm
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -21,7 +22,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from ssdlab.model import units
 from ssdlab.model.arrival import AnyArrival, AsRecorded, Bursts, Closed, Open, Pulses
 from ssdlab.model.errors import UsageError, unknown
-from ssdlab.model.frozen import Bytes, Frozen, Metavar, Nanoseconds
+from ssdlab.model.frozen import Bytes, Frozen, Metavar, Nanoseconds, absent
 from ssdlab.model.limits import DURATION_NS
 from ssdlab.model.pattern import (
     AnyPattern,
@@ -45,18 +46,8 @@ SECTOR_BYTES = 512
 class Block(Frozen):
     """One block size and its share among the I/Os (not among the bytes)."""
 
-    bytes: Bytes = Field(ge=SECTOR_BYTES, le=MAX_BLOCK_BYTES, description="size, a multiple of 512 bytes")
+    bytes: Bytes = Field(ge=1, le=MAX_BLOCK_BYTES, description="size; of direct I/O a multiple of 512 bytes")
     weight: int = Field(1, ge=1, lt=2**32, description="relative frequency")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.bytes % SECTOR_BYTES:
-            raise UsageError(
-                f"block of {bytes_text(self.bytes)} is not a multiple of {SECTOR_BYTES} B",
-                "use multiples of 512 bytes; 4k is 4096 and 4kB is 4000",
-                block_bytes=self.bytes,
-            )
-        return self
 
 
 def _blocks(value: object) -> object:
@@ -68,7 +59,7 @@ def _blocks(value: object) -> object:
     if len(parts) > 1 and not all(":" in part for part in parts):
         raise UsageError(
             f"block sizes {value!r} lack weights, and fio reads such a list as sizes of reads and of writes",
-            f"say how often each is: {_weighted(parts)}; reads and writes are always of the same sizes here",
+            f"say how often each is: {_weighted(parts)}; or give sizes of writes apart: {_apart(parts)}",
             given=value,
         )
     for part in parts:
@@ -89,6 +80,10 @@ def _weighted(parts: list[str]) -> str:
     """Return sizes with equal weights where they have none."""
     equal = 100 // len(parts) or 1
     return ",".join(part if ":" in part else f"{part.strip()}:{equal}" for part in parts)
+
+
+def _apart(parts: list[str]) -> str:
+    return f"--bs {parts[0].strip()} --write-bs {parts[1].strip()}"
 
 
 Blocks = Annotated[tuple[Block, ...], BeforeValidator(_blocks), Metavar("SIZES")]
@@ -119,6 +114,8 @@ __all__ = [
     "Zipf",
 ]
 
+_SIDES = ("sequential", "uniform", "zipf", "bands")
+"""Kinds of patterns that reads and writes can have apart."""
 MAX_WORKERS = 4096
 MAX_DEPTH = 32_768
 
@@ -208,6 +205,24 @@ Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus), Metavar("LIST")]
 """CPU numbers; text such as ``"0-3,8"`` is understood."""
 
 
+Flush = Literal["fdatasync", "fsync"]
+"""The call that makes written data durable; `fsync` writes out all of a file's own record with it."""
+
+
+def flush_words(call: Flush, every: int) -> str:
+    """Return when writes are flushed, and how.
+
+    >>> flush_words("fdatasync", 1), flush_words("fsync", 8)
+    ('fdatasync after every write', 'fsync after every 8 writes')
+    """
+    return f"{call} after every {'write' if every == 1 else units.counted(every, 'write')}"
+
+
+def _as_ever(flush: Flush) -> bool:
+    """Whether it is what the streams of older records have, which do not name it."""
+    return flush == "fdatasync"
+
+
 class Stream(Frozen):
     """One kind of I/O (fio: a job): `workers` threads with `depth` I/Os in flight each."""
 
@@ -222,6 +237,12 @@ class Stream(Frozen):
     pattern: AnyPattern = Field(
         Uniform(),
         description="sequential, uniform, zipf:1.1, or hot:80/20 (80 % of the I/Os, 20 % of the span)",
+    )
+    write_block: Blocks | None = Field(
+        None, min_length=1, max_length=64, exclude_if=absent, description="block sizes of writes; null: block"
+    )
+    write_pattern: AnyPattern | None = Field(
+        None, exclude_if=absent, description="where writes go; null: where pattern says"
     )
     span: AnySpan = Field(Span(), description="part of the drive that is touched")
     workers: int = Field(1, ge=1, le=MAX_WORKERS, description="threads")
@@ -242,6 +263,9 @@ class Stream(Frozen):
     direct: bool = Field(True, description="bypass the page cache (O_DIRECT)")
     dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
     flush_every: int | None = Field(None, ge=1, description="flush after so many writes of a worker")
+    flush: Flush = Field(
+        "fdatasync", exclude_if=_as_ever, description="which call a flush is: fdatasync or fsync"
+    )
     cpus: Cpus = Field((), description="CPUs the workers are pinned to, in turn (0-3,8); empty: not pinned")
     stop: Stop = Field(Stop(), description="when the stream ends")
     log_ios: bool = Field(False, description="record every single I/O")
@@ -280,17 +304,43 @@ class Stream(Frozen):
                 return Fraction(size, self.block[0].bytes) * units.NS_PER_S / every
         return None
 
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All block sizes: those of reads, and those that writes have of their own."""
+        return (*self.block, *(self.write_block or ()))
+
+    @property
+    def patterns(self) -> tuple[AnyPattern, ...]:
+        """The pattern of all I/Os; of reads and of writes where these have one of their own."""
+        return (self.pattern,) if self.write_pattern is None else (self.pattern, self.write_pattern)
+
+    @property
+    def largest_block_bytes(self) -> int:
+        """The largest of all block sizes."""
+        return max(block.bytes for block in self.blocks)
+
+    @property
+    def unit_bytes(self) -> int:
+        """What a span in percent is a multiple of: the smallest block of reads, and of writes."""
+        sides = (self.block, self.write_block or self.block)
+        return lcm(*(min(block.bytes for block in side) for side in sides))
+
     def span_bytes(self, capacity_bytes: int, logical_block_bytes: int) -> tuple[int, int]:
         """Return start and length in bytes of the span on a drive of that capacity."""
-        unit = min(block.bytes for block in self.block)
-        return self.span.resolve(capacity_bytes, unit, logical_block_bytes)
+        unit = self.unit_bytes
+        if self.direct:
+            return self.span.resolve(capacity_bytes, unit, logical_block_bytes)
+        # Through the page cache any place will do: the whole blocks within the span.
+        start, length = self.span.resolve(capacity_bytes, 1, 1)
+        first = -(-start // unit) * unit
+        return first, max(0, start + length - first) // unit * unit
 
     def places(self, capacity_bytes: int, logical_block_bytes: int) -> tuple[tuple[int, int], ...]:
         """Return start and length in bytes of what it may touch: the span, without what gets no I/O."""
         start, length = self.span_bytes(capacity_bytes, logical_block_bytes)
         if self.pattern.kind == "segments":
             return self.pattern.places_from(start)
-        if not isinstance(self.pattern, Bands):
+        if not isinstance(self.pattern, Bands) or self.write_pattern is not None:
             return ((start, length),)
         unit = min(block.bytes for block in self.block)
         used = self.pattern.used(length // unit)
@@ -299,7 +349,9 @@ class Stream(Frozen):
     @model_validator(mode="after")
     def _check(self) -> Self:
         self._check_engine()
+        self._check_cache()
         self._check_direction()
+        self._check_apart()
         self._check_recorded()
         if self.stop.span_once and not isinstance(self.pattern, Sequential):
             raise UsageError(
@@ -334,12 +386,54 @@ class Stream(Frozen):
                 "engine sync submits one by one and has no batch", "use --engine uring, or no --batch"
             )
         if self.engine == "sync" and self.polled:
-            raise UsageError("engine sync has no polled completions", "use --engine uring")
+            raise UsageError("engine sync has no polled completions", "use --engine uring with --poll")
+        if self.polled and (self.trims or self.flush_every is not None):
+            raise UsageError(
+                "a polled ring takes reads and writes only, no trims and no flushes", "leave out --poll"
+            )
         if self.batch is not None and self.batch > self.depth:
             raise UsageError(
                 f"a batch of {self.batch} never fills at depth {self.depth}",
                 f"use --depth {self.batch} or more",
             )
+
+    def _check_cache(self) -> None:
+        if self.direct:
+            for block in self.blocks:
+                if block.bytes % SECTOR_BYTES:
+                    raise UsageError(
+                        f"block of {bytes_text(block.bytes)} is not a multiple of {SECTOR_BYTES} B",
+                        "use multiples of 512 bytes (4k is 4096 and 4kB is 4000), or write with --buffered",
+                        block_bytes=block.bytes,
+                    )
+        elif self.trims:
+            raise UsageError("a trim does not go through the page cache", "leave out --buffered")
+        elif self.polled:
+            raise UsageError("the page cache cannot be polled", "leave out --buffered or --poll")
+
+    def _check_apart(self) -> None:
+        if self.write_block is None and self.write_pattern is None:
+            return
+        if not (self.reads and self.writes):
+            raise UsageError(
+                "only where reads and writes are mixed do writes have sizes or places of their own",
+                "use --rw randrw or rw, or leave out --write-bs and --write-pattern",
+            )
+        if self.stop.span_once or (self.write_block is not None and isinstance(self.arrival, Bursts)):
+            raise UsageError(
+                "with sizes or places of their own writes go on until a time or bytes, one by one",
+                "stop by time or bytes, and use no bursts",
+            )
+        for pattern in (self.pattern, self.write_pattern):
+            if pattern is not None and pattern.kind not in _SIDES:
+                raise UsageError(
+                    f"a pattern {pattern.kind} is of reads and writes together",
+                    "use sequential, uniform, zipf:1.1 or hot:80/20",
+                )
+            if isinstance(pattern, Sequential) and pattern.cursors is not None:
+                raise UsageError(
+                    "writes of their own order begin at the start of the span", "leave out the cursors"
+                )
 
     def _check_recorded(self) -> None:
         recorded = isinstance(self.pattern, Recording)
@@ -361,15 +455,17 @@ class Stream(Frozen):
         if self.dsync:
             raise UsageError("dsync is about writes, and there are none", "leave out --dsync, or write")
         if self.flush_every is not None:
-            raise UsageError("flushes follow writes, and there are none", "leave out the flushes, or write")
+            raise UsageError(
+                "flushes follow writes, and there are none", f"leave out --{self.flush}, or write"
+            )
         if self.compressible_pct:
             raise UsageError(
                 "nothing is written that could be compressible", "leave out --compressible, or write"
             )
 
     def _resolved(self, capacity_bytes: int, logical_block_bytes: int) -> dict[str, Any]:
-        for block in self.block:
-            if block.bytes % logical_block_bytes:
+        for block in self.blocks:
+            if self.direct and block.bytes % logical_block_bytes:
                 raise UsageError(
                     f"block of {block.bytes} is not a multiple of {logical_block_bytes}, the logical block",
                     f"use multiples of {units.block_text(logical_block_bytes)}",
@@ -385,7 +481,7 @@ class Stream(Frozen):
                 logical_block_bytes=logical_block_bytes,
             )
         start, length = self.span_bytes(capacity_bytes, logical_block_bytes)
-        largest = max(block.bytes for block in self.block)
+        largest = self.largest_block_bytes
         if length < largest:
             raise UsageError(
                 # A span in percent is rounded down to whole blocks: its length of 0 would say nothing.
@@ -395,7 +491,9 @@ class Stream(Frozen):
                 span_bytes=length,
                 block_bytes=largest,
             )
-        fields = self.model_dump(mode="json", exclude={"ops", "pattern", "span", "arrival"})
+        fields = self.model_dump(mode="json", exclude={"ops", "pattern", "write_pattern", "span", "arrival"})
+        if self.write_pattern is not None:
+            fields["write_pattern"] = self.write_pattern.native()
         return fields | {
             "ops": self._native_ops(),
             "pattern": self.pattern.native(),

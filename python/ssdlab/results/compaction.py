@@ -21,7 +21,7 @@ import numpy as np
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import HostError, LabError, Refused, raise_shortage
-from ssdlab.model.summary import DIRECTIONS, NO_SIDE, paused_rows
+from ssdlab.model.summary import COMMANDS, DIRECTIONS, FLUSH, NO_SIDE, paused_rows
 from ssdlab.model.telemetry import FIGURES
 from ssdlab.results import tables
 from ssdlab.results.lines import RESTORE
@@ -82,6 +82,9 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     ]
     if len(ios["ordinal"]):
         wanted.append((tables.IOS, ios, tables.IO_COLUMNS, "ordinal, attempt, submit_ns"))
+    flushes = tables.concatenate([part for each in attempts for part in _flushes(each)], tables.FLUSH_COLUMNS)
+    if len(flushes["ordinal"]):
+        wanted.append((tables.FLUSHES, flushes, tables.FLUSH_COLUMNS, "ordinal, attempt, row, stream"))
     power = tables.concatenate(power_columns(held.folder(STEPS)), tables.POWER_COLUMNS)
     if len(power["ordinal"]):
         wanted.append((tables.POWER, power, tables.POWER_COLUMNS, "ordinal, attempt, rail, start_ns"))
@@ -295,7 +298,7 @@ def _whole_hist(attempt: _Attempt) -> list[tables.Columns]:
     measured = attempt.measured
     parts = []
     for stream in measured.streams:
-        for direction in DIRECTIONS:
+        for direction in COMMANDS:
             for clock in _CLOCKS:
                 low, count = measured.histogram(direction, clock, stream).buckets()
                 if len(low):
@@ -308,7 +311,7 @@ def _row_hist(attempt: _Attempt) -> list[tables.Columns]:
     found = measured.interval_histograms()
     if not len(found["row"]):
         return []
-    names = [np.array(values, dtype=np.object_) for values in (measured.streams, DIRECTIONS, _CLOCKS)]
+    names = [np.array(values, dtype=np.object_) for values in (measured.streams, COMMANDS, _CLOCKS)]
     streams, directions, clocks = (
         names[i][found[key]] for i, key in enumerate(("stream", "direction", "kind"))
     )
@@ -328,6 +331,20 @@ def _ios(attempt: _Attempt) -> list[tables.Columns]:
     )
     key = attempt.key(lines, streams[found["stream"]], directions[found["direction"]], 0)
     return [{**{name: found[name] for name in tables.IO_COLUMNS if name in found}, **key}]
+
+
+def _flushes(attempt: _Attempt) -> list[tables.Columns]:
+    parts = []
+    for stream in attempt.measured.streams:
+        rows = attempt.measured.rows(stream, FLUSH)
+        if not _used(rows):
+            continue
+        part = {name: rows[name] for name in ("start_ns", "ramp", "partial", "failed")}
+        part |= {"flushes": rows["ios"], "end_ns": rows["start_ns"] + rows["duration_ns"]}
+        part |= {f"{name}_ns": rows[f"service_{name}_ns"] for name in ("p50", "p99", "max")}
+        part["p999_ns"] = rows["service_p99_9_ns"]
+        parts.append({**part, **attempt.key(len(rows["ios"]), stream, FLUSH, rows["index"])})
+    return parts
 
 
 def _buckets(

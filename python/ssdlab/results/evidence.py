@@ -34,6 +34,8 @@ PAUSED_SHARE = 0.01
 """Of the time that is judged: SNIA's rule lets rounds differ by twenty times that."""
 HIDDEN = frozenset({"drive-reset", "drive-error", "media-errors", "link-errors", "link-changed"})
 """Marks of a step's telemetry that tell of what no failed I/O need show."""
+BUFFERED = "buffered"
+"""Code of the warning about I/O through the page cache, and of the qualifier that follows."""
 _NAMED = 2
 """So many of them are told in full."""
 _PERCENTILE = re.compile(r"_p\d+")
@@ -84,6 +86,8 @@ class StepEvidence:
         What went wrong with its I/O, ramp and earlier attempts included; None: nothing.
     paused_s
         For how long ssdlab stood still in it.
+    buffered
+        Whether its I/O went through the page cache.
     """
 
     step: Step
@@ -91,6 +95,7 @@ class StepEvidence:
     by_host: str
     faults: IoFaults | None
     paused_s: float
+    buffered: bool
 
     @property
     def prepares(self) -> bool:
@@ -164,6 +169,7 @@ def evidence_of(step: Step) -> StepEvidence:
         by_host=_by_host(step),
         faults=_faults(step),
         paused_s=sum(each.length_ns for each in step.result.pauses) / NS_PER_S,
+        buffered=any(each.code == BUFFERED for each in step.result.warnings),
     )
 
 
@@ -253,6 +259,8 @@ def _qualifiers(
         yield Qualifier(code="paused", steps=_ordinals(still), why=why)
     if hosted := [each for each in deciding if each.by_host]:
         yield Qualifier(code="host-limited", steps=_ordinals(hosted), why=max(hosted, key=_busy).by_host)
+    if buffered := [each for each in deciding if each.buffered]:
+        yield Qualifier(code=BUFFERED, steps=_ordinals(buffered))
     if _PERCENTILE.search(figure.name) and any(each.simulated for each in deciding):
         yield Qualifier(code="modelled")
 

@@ -35,6 +35,18 @@ class Attribution(Stored):
     reasons: tuple[str, ...] = Field(default=(), description="each a sentence with its figures")
 
 
+class FlushPoint(Stored):
+    """The flushes of one measured step."""
+
+    label: str
+    ordinal: int
+    call: Literal["fdatasync", "fsync"]
+    every: int = Field(description="one after so many writes of a worker")
+    flushes: int
+    failed: int
+    latency_ns: Latencies
+
+
 class Point(Stored):
     """One measured point: a row of a result's table, a dot of its chart."""
 

@@ -82,6 +82,11 @@ CATALOGUE: dict[str, Kind] = {
         "The host, not the drive, was the limit.",
         "measure with fewer threads, or on a host that does less beside it",
     ),
+    "buffered": Kind(
+        "buffered",
+        "The writes went through the host's page cache, not straight to the drive.",
+        "for the drive alone, write directly: without --buffered",
+    ),
     "few-samples": Kind(
         "few samples",
         "Too few I/Os were measured for this percentile.",

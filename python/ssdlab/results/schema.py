@@ -21,6 +21,7 @@ from ssdlab.model.frozen import Stored, absent
 from ssdlab.model.summary import Summary
 from ssdlab.results.metric import Metric as Metric
 from ssdlab.results.points import Attribution as Attribution
+from ssdlab.results.points import FlushPoint as FlushPoint
 from ssdlab.results.points import Latencies as Latencies
 from ssdlab.results.points import Point as Point
 from ssdlab.results.points import Spread as Spread
@@ -417,3 +418,6 @@ class JobResult(ResultBase):
 
     kind: Literal["job"] = "job"
     points: tuple[Point, ...]
+    flushes: tuple[FlushPoint, ...] = Field(
+        default=(), exclude_if=operator.not_, description="of the steps whose writes were flushed"
+    )

@@ -40,13 +40,14 @@ def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
         Its journal, or a run of a suite, is damaged.
     """
     from ssdlab.results.tables import (
+        FLUSHES,
         HIST,
         IOS,
         SERIES,
         TELEMETRY,
     )  # numpy, which most readers of a run do without
 
-    apart = APART | {HIST, IOS, SERIES, TELEMETRY}  # the manifest's list of tables seals those
+    apart = APART | {FLUSHES, HIST, IOS, SERIES, TELEMETRY}  # the manifest's list of tables seals those
     data = folder.read_bytes(JOURNAL) if folder.exists(JOURNAL) else b""
     journal = parse_journal(data, folder.path / JOURNAL, manifest.run_id)
     others = (name for name in folder.names() if name not in apart and not name.startswith("."))

@@ -4,7 +4,9 @@
 `hist` has one line for each bucket that is not empty: of the whole step where `row` is -1, else of that
 interval row. `clock` is `service` (submit to complete) or `response` (intended start to complete). `ios`, in
 `ios.parquet`, is there where a stream logged its single I/Os: one line for each, `latency_ns` from its
-submission. `power`, in `power.parquet`, is there where a step was metered: one line for each sample and rail.
+submission. `flushes`, in `flushes.parquet`, is there where writes were flushed: one line for each interval
+row and stream; in `hist` their direction is `flush`. `power`, in `power.parquet`, is there where a step was
+metered: one line for each sample and rail.
 `telemetry` has one line for each sample of what the drive told of itself (`model.telemetry.Sample`); NaN is
 "not told". Only this module and the catalogue import duckdb, and only when called: the runner stays small.
 Who reads imports its native module alone: the Python around it, for relations and expressions, takes twice as
@@ -38,6 +40,7 @@ Columns = dict[str, npt.NDArray[Any]]
 SERIES = "series.parquet"
 HIST = "hist.parquet"
 IOS = "ios.parquet"
+FLUSHES = "flushes.parquet"
 POWER = "power.parquet"
 TELEMETRY = "telemetry.parquet"
 TOTAL_ROW = -1
@@ -96,6 +99,22 @@ IO_COLUMNS: Mapping[str, str] = {
     "offset": "BIGINT",
     "length": "BIGINT",
 }
+FLUSH_COLUMNS: Mapping[str, str] = {
+    "ordinal": "INTEGER",
+    "attempt": "INTEGER",
+    "row": "INTEGER",
+    "stream": "VARCHAR",
+    "start_ns": "BIGINT",
+    "end_ns": "BIGINT",
+    "ramp": "BOOLEAN",
+    "partial": "BOOLEAN",
+    "flushes": "BIGINT",
+    "failed": "BIGINT",
+    "p50_ns": "DOUBLE",
+    "p99_ns": "DOUBLE",
+    "p999_ns": "DOUBLE",
+    "max_ns": "DOUBLE",
+}
 POWER_COLUMNS: Mapping[str, str] = {
     "ordinal": "INTEGER",
     "attempt": "INTEGER",
@@ -106,7 +125,7 @@ POWER_COLUMNS: Mapping[str, str] = {
 }
 _ADDED = frozenset({"paused"})
 """Columns of flags that tables of earlier versions lack: there it is not known that one was up."""
-_COUNTS = frozenset({"ios", "bytes", "failed", "dropped", "late", "low_ns", "high_ns", "count"})
+_COUNTS = frozenset({"ios", "bytes", "failed", "dropped", "late", "low_ns", "high_ns", "count", "flushes"})
 """Columns without a value below 0."""
 
 

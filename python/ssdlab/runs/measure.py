@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.output_files import OutputFile
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
 from ssdlab.model.options import DEFAULT_SEED, MeasureOptions
 from ssdlab.model.workload import Workload, fill_workloads
@@ -104,6 +105,8 @@ measure.__signature__ = _signature()  # type: ignore[attr-defined]
 def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Measurement:
     """Do what the options say, telling the watcher how far it is; see `measure`."""
     workload = options.workload(() if options.numa is None else numa_cpus(options.numa))
+    if options.buffered and os.fspath(drive).startswith(SIMULATED_PREFIX):
+        raise UsageError("a simulated drive has no page cache", "leave out --buffered, or name a file")
     if options.precondition in ("one-pass", "analytic"):
         from ssdlab.runs.preparing import refuse_unprepared
 
@@ -164,7 +167,7 @@ def _writes_all_or_nothing(held: Drive, workload: Workload) -> bool:
     for stream in workload.streams:
         places = stream.places(held.capacity_bytes, held.logical_block_bytes)
         rest = held.capacity_bytes - sum(length for _, length in places)
-        if stream.writes and rest >= max(block.bytes for block in stream.block):
+        if stream.writes and rest >= stream.largest_block_bytes:
             return False
     return True
 

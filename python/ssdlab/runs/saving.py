@@ -177,10 +177,13 @@ def _manifest(
 ) -> Manifest:
     summary = step.measured
     own = tuple(_state_of(step, params, writes=workload.changes_data))
-    figures = (
+    figures = [
         Metric.more("iops", "IOPS", summary.iops, "IOPS", steps=(0,)),
         Metric.more("mb_s", "throughput", summary.mb_s, "MB/s", steps=(0,)),
-    )
+    ]
+    if summary.flush is not None:
+        p99_ns, label = summary.flush.latency_ns.get("p99"), f"p99 of {workload.streams[0].flush}"
+        figures.append(Metric.less("flush_p99_ns", label, p99_ns, "ns", steps=(0,)).sampled())
     result = qualified(
         MeasureResult(
             quick=False,

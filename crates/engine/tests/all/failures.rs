@@ -129,7 +129,11 @@ impl SmallFileSystem {
 
 impl Drop for SmallFileSystem {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.path()).status();
+        // Lazily: the kernel lets go of a loop device a moment after it was detached.
+        let _ = Command::new("umount")
+            .arg("--lazy")
+            .arg(self.path())
+            .status();
         let _ = std::fs::remove_dir(self.path());
     }
 }
@@ -165,6 +169,76 @@ fn a_full_file_system_ends_the_run_with_its_errno() {
         let measured = failure.measured.expect("a measurement").measurement;
         assert!(measured.op(Op::Write).done > 200);
         drop((target, file));
+    }
+}
+
+/// A loop device over a file of 4 MiB, of which there is room for 1 MiB.
+struct SmallLoop {
+    device: String,
+    _small: SmallFileSystem,
+}
+
+impl SmallLoop {
+    fn attach() -> Self {
+        let small = SmallFileSystem::mount().expect("root");
+        let path = small.path().join("file");
+        let file = std::fs::File::create(&path).expect("a file");
+        file.set_len(4 * MIB).expect("a sparse file");
+        let attached = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(&path)
+            .output();
+        let told = attached.expect("losetup").stdout;
+        let device = String::from_utf8(told).expect("a path").trim().to_owned();
+        Self {
+            device,
+            _small: small,
+        }
+    }
+}
+
+impl Drop for SmallLoop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup")
+            .args(["--detach", &self.device])
+            .status();
+    }
+}
+
+#[test]
+#[ignore = "needs root, to mount a small file system; `cargo test -- --include-ignored` runs it"]
+fn a_failed_flush_is_counted_and_ends_the_run() {
+    for stream in both(1) {
+        let small = SmallLoop::attach();
+        let access = Access {
+            write: true,
+            exclusive: true,
+        };
+        let target = Target::open(Path::new(&small.device), access).expect("the device");
+        let stream = Stream {
+            ops: Ops::Mix { read_pct: 0 },
+            span: Span {
+                start: 0,
+                length: 4 * MIB,
+            },
+            pattern: Pattern::Sequential { cursors: None },
+            direct: false,
+            flush_every: Some(64),
+            stop: ios(1024),
+            ..stream
+        };
+        let failure = io_failure(try_run(&target, vec![stream]));
+        assert_eq!((failure.errno, failure.operation), (libc::EIO, "flush"));
+        let measured = failure.measured.expect("a measurement").measurement;
+        let (flushes, writes) = (measured.flush(), measured.op(Op::Write).done);
+        assert_eq!(
+            (flushes.failed, flushes.errors.get(&libc::EIO)),
+            (1, Some(&1))
+        );
+        assert_eq!(flushes.done, writes / 64 - 1);
+        assert!((1..=4).contains(&flushes.done), "there is room for 1 MiB");
+        assert_eq!(measured.failures[0].op, metrics::Command::Flush);
+        drop((target, small));
     }
 }
 

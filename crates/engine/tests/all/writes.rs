@@ -3,9 +3,12 @@
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 
-use crate::scratch::{MIB, Scratch, both, ios, measure, try_run};
+use crate::scratch::{
+    MIB, MILLISECOND_NS, Scratch, both, ios, measure, milliseconds, try_run, workload,
+};
+use metrics::FLUSH;
 use workload::Op;
-use workload::spec::{Ops, Pattern, Stop, Stream};
+use workload::spec::{Flush, Ops, Pattern, Span, Stop, Stream};
 
 fn filled(stream: Stream) -> Vec<u8> {
     let file = Scratch::file(4 * MIB);
@@ -90,18 +93,97 @@ fn reads_beside_writes_do_not_change_what_is_written() {
 }
 
 #[test]
-fn flushes_and_durable_writes_are_no_ios() {
-    for stream in both(4) {
+fn a_flush_follows_each_nth_write_of_a_worker_and_is_no_io() {
+    for flush in [Flush::Fdatasync, Flush::Fsync] {
+        for (stream, every) in both(4).into_iter().flat_map(|s| [(s.clone(), 1), (s, 3)]) {
+            let (workers, each) = (u64::from(stream.workers), 100 / u64::from(stream.workers));
+            let stream = Stream {
+                ops: Ops::Mix { read_pct: 0 },
+                flush_every: Some(every),
+                flush,
+                dsync: true,
+                stop: ios(100),
+                ..stream
+            };
+            let measured = measure(stream).measurement;
+            let (writes, flushes) = (measured.op(Op::Write), measured.flush());
+            assert_eq!((writes.done, writes.requested()), (100, 100));
+            assert_eq!(flushes.done, workers * (each / every));
+            assert_eq!(flushes.service.count(), flushes.done);
+            assert_eq!(measured.workers.unfinished_ios, 0);
+        }
+    }
+}
+
+#[test]
+fn flushes_go_on_in_the_ramp_and_after_reads() {
+    for stream in both(2) {
+        let file = Scratch::file(4 * MIB);
         let stream = Stream {
-            ops: Ops::Mix { read_pct: 0 },
-            flush_every: Some(3),
-            dsync: true,
-            stop: ios(100),
+            ops: Ops::Mix { read_pct: 50 },
+            flush_every: Some(4),
+            stop: milliseconds(100),
             ..stream
         };
-        let measured = measure(stream).measurement;
-        assert_eq!(measured.op(Op::Write).done, 100);
-        assert_eq!(measured.op(Op::Write).requested(), 100);
+        let mut workload = workload(vec![stream]);
+        workload.ramp_ns = 50 * MILLISECOND_NS;
+        let control = engine::Control::new();
+        let outcome = engine::run(
+            &file.open(),
+            &workload,
+            &control,
+            engine::Options::default(),
+        );
+        let measured = outcome.expect("a run").measurement;
+        let rows = &measured.rows.streams[0];
+        let sum = |place| rows.at(place).expect("rows").done.iter().sum::<u64>();
+        let (writes, flushes) = (sum(1), sum(FLUSH));
+        assert!(measured.op(Op::Write).done < writes, "a ramp");
+        // Of each worker the last writes have none yet.
+        let most = writes / 4;
+        assert!(
+            (most.saturating_sub(1)..=most).contains(&flushes),
+            "{flushes} of {writes}"
+        );
+    }
+}
+
+#[test]
+fn buffered_blocks_have_any_size() {
+    for stream in both(1) {
+        for bytes in [1, 7, 2_300, 4_099] {
+            let file = Scratch::file(4 * MIB);
+            let block = u64::from(bytes);
+            let stream = Stream {
+                ops: Ops::Mix { read_pct: 0 },
+                block: vec![crate::scratch::block(bytes)],
+                pattern: Pattern::Sequential { cursors: None },
+                span: Span {
+                    start: 3 * block,
+                    length: 100 * block,
+                },
+                direct: false,
+                flush_every: Some(10),
+                stop: Stop {
+                    span_once: true,
+                    ..stream.stop
+                },
+                ..stream.clone()
+            };
+            let measured = try_run(&file.open(), vec![stream])
+                .expect("a run")
+                .measurement;
+            let written = measured.op(Op::Write);
+            assert_eq!((written.done, written.bytes), (100, 100 * block));
+            assert_eq!(measured.flush().done, 10);
+            let data = std::fs::read(&file.0).expect("the file");
+            assert_eq!(data.len() as u64, 4 * MIB);
+            let (before, rest) = data.split_at(3 * bytes as usize);
+            let (inside, behind) = rest.split_at(100 * bytes as usize);
+            assert!(before.iter().chain(behind).all(|&byte| byte == 0xa5));
+            let untouched: usize = inside.iter().map(|&byte| usize::from(byte == 0xa5)).sum();
+            assert!(untouched < inside.len() / 20);
+        }
     }
 }
 

@@ -180,8 +180,8 @@ impl Gathering {
                 let mut reader = Reader(payload);
                 let _row = reader.number()?;
                 let (place, histogram) = placed(&mut reader)?;
-                *self.interval.get_mut(place.stream)?.ops[place.op].histogram_mut(place.kind)? =
-                    histogram;
+                let tally = self.interval.get_mut(place.stream)?.at_mut(place.op);
+                *tally.histogram_mut(place.kind)? = histogram;
             }
             FrameType::TotalHistogram => self.totals.push(placed(&mut Reader(payload))?),
             FrameType::Start => self.results.start = serde_json::from_slice(payload).ok()?,
@@ -201,7 +201,7 @@ impl Gathering {
         for (tally, stream) in streams.iter_mut().zip(&row.streams) {
             tally.in_flight_area_ns = stream.in_flight_area_ns.into();
             tally.in_flight_max = stream.in_flight_max;
-            for (tally, op) in tally.ops.iter_mut().zip(&stream.ops) {
+            for (tally, op) in tally.all_mut().zip(stream.all()) {
                 tally.take_counts(op);
             }
         }

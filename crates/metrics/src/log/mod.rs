@@ -17,8 +17,9 @@ pub use frame::{Frame, FrameType, HEADER_BYTES, MAGIC, MAX_PAYLOAD_BYTES};
 pub use reader::{LogEnd, LogReader};
 pub use writer::LogWriter;
 
-/// The version that this code writes, and the latest that it reads. Version 2 has the busy time of the workers in its footer.
-pub const FORMAT_VERSION: u32 = 2;
+/// The version that this code writes, and the latest that it reads. Version 2 has the busy time of the workers in its footer,
+/// version 3 flushes.
+pub const FORMAT_VERSION: u32 = 3;
 
 /// What can go wrong with a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

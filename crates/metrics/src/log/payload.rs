@@ -1,10 +1,10 @@
-//! What the frames hold, format version 1. Numbers are varints unless said otherwise.
+//! What the frames hold. Numbers are varints unless said otherwise.
 //!
 //! - histogram: number of buckets; for each its distance from the one before (from -1) less 1, and
 //!   its count; then, if there are any, sum, min, max in ns.
 //! - row: index, start, duration, flags (byte: 1 partial, 2 ramp), number of streams; for each
 //!   stream in-flight area and maximum and a byte that says which operations follow (1 read, 2
-//!   write, 4 trim); for each operation done, failed, dropped, late, bytes, number of errors and
+//!   write, 4 trim, 8 flush); for each operation done, failed, dropped, late, bytes, number of errors and
 //!   each errno and count, service p50 p99 p99.9 max, response likewise, lateness maximum.
 //! - interval histogram: row, stream, operation (byte), kind (byte), histogram. Total histogram:
 //!   the same without row.
@@ -14,7 +14,7 @@
 use super::varint::{Reader, put};
 use crate::histogram::Histogram;
 use crate::io_columns::IoColumns;
-use crate::operation::OPS;
+use crate::operation::{FLUSH, OPS};
 use crate::row::{FLAG_PARTIAL, FLAG_RAMP, LatencyRow, OpRow, Row, StreamRow};
 use crate::tally::Kind;
 
@@ -22,7 +22,7 @@ use crate::tally::Kind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) stream: usize,
-    /// Position in [`OPS`].
+    /// Position in [`OPS`], or [`FLUSH`].
     pub(crate) op: usize,
     pub(crate) kind: Kind,
 }
@@ -66,7 +66,7 @@ pub(crate) fn place(reader: &mut Reader) -> Option<Place> {
     let stream = reader.index()?;
     let op = usize::from(reader.byte()?);
     let kind = Kind::from_code(reader.byte()?)?;
-    (op < OPS.len()).then_some(Place { stream, op, kind })
+    (op <= FLUSH).then_some(Place { stream, op, kind })
 }
 
 pub(crate) fn put_row(bytes: &mut Vec<u8>, row: &Row) {
@@ -78,9 +78,9 @@ pub(crate) fn put_row(bytes: &mut Vec<u8>, row: &Row) {
     for stream in &row.streams {
         put(bytes, stream.in_flight_area_ns);
         put(bytes, stream.in_flight_max);
-        let used = |i: &usize| stream.ops[*i].requested() > 0;
-        bytes.push((0..OPS.len()).filter(used).map(|i| 1 << i).sum());
-        for op in stream.ops.iter().filter(|op| op.requested() > 0) {
+        let used = stream.all().map(|op| op.requested() > 0);
+        bytes.push(used.enumerate().map(|(i, used)| u8::from(used) << i).sum());
+        for op in stream.all().filter(|op| op.requested() > 0) {
             put_op(bytes, op);
         }
     }
@@ -132,17 +132,18 @@ fn stream(reader: &mut Reader) -> Option<StreamRow> {
     let in_flight_area_ns = reader.number()?;
     let in_flight_max = reader.wide()?.try_into().ok()?;
     let used = reader.byte()?;
-    let mut ops: [OpRow; 3] = Default::default();
-    for (i, op) in ops.iter_mut().enumerate() {
+    let mut row = StreamRow {
+        in_flight_area_ns,
+        in_flight_max,
+        ops: Default::default(),
+        flush: OpRow::default(),
+    };
+    for (i, op) in row.all_mut().enumerate() {
         if used & 1 << i != 0 {
             *op = self::op(reader)?;
         }
     }
-    Some(StreamRow {
-        in_flight_area_ns,
-        in_flight_max,
-        ops,
-    })
+    Some(row)
 }
 
 fn op(reader: &mut Reader) -> Option<OpRow> {

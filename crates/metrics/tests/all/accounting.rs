@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use metrics::{
-    Collector, CollectorSpec, LATE_NS, Measurement, Pacing, Recorder, StreamSpec, WorkerFacts,
+    Collector, CollectorSpec, Command, LATE_NS, Measurement, Pacing, Recorder, StreamSpec,
+    WorkerFacts,
 };
 use workload::Op;
 
@@ -74,7 +75,7 @@ fn every_requested_io_is_done_failed_or_dropped() {
     let failure = &measurement.failures[0];
     assert_eq!(
         (failure.op, failure.errno, failure.offset, failure.length),
-        (Op::Write, 5, 65_536, 8_192)
+        (Command::Write, 5, 65_536, 8_192)
     );
     assert_eq!(
         (failure.intended_ns, failure.submit_ns, failure.at_ns),

@@ -1,6 +1,6 @@
 //! A source of I/Os at run time: drawn some way ahead, so that the tables of the map can be asked for in time.
 
-use workload::spec::Pattern;
+use workload::spec::{Pattern, Stream};
 use workload::{Generator, Io, Quota, Schedule, StreamPlan};
 
 /// I/Os drawn ahead by all sources together; longer than a look-up in memory takes.
@@ -28,12 +28,12 @@ pub(crate) struct Feed {
 
 impl Feed {
     /// A source of a stream; all streams together have `sources` of them.
-    pub(crate) fn new(plan: &StreamPlan, source: u32, pattern: &Pattern, sources: u32) -> Self {
+    pub(crate) fn new(plan: &StreamPlan, source: u32, stream: &Stream, sources: u32) -> Self {
         let mut generator = plan.generator(source);
         let cursor = generator.cursor();
         // What lies side by side in the map needs no asking ahead.
-        let ahead = match pattern {
-            Pattern::Sequential { .. } => 1,
+        let ahead = match (&stream.pattern, &stream.write_pattern) {
+            (Pattern::Sequential { .. }, None | Some(Pattern::Sequential { .. })) => 1,
             _ => (AHEAD / sources.max(1) as usize).max(1).next_power_of_two(),
         };
         Self {

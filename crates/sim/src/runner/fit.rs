@@ -23,7 +23,7 @@ pub(crate) fn check_fits<D: Device>(drive: &D, workload: &Workload) -> Result<()
                 advice: "leave direct on",
             });
         }
-        let blocks = stream.block.iter().map(|b| ("block", u64::from(b.bytes)));
+        let blocks = stream.blocks().map(|b| ("block", u64::from(b.bytes)));
         let unaligned = blocks
             .chain([("span.start", stream.span.start)])
             .find(|(_, value)| !value.is_multiple_of(multiple_of));

@@ -23,6 +23,8 @@ enum State {
     Due,
     /// Its I/O completes when its time comes.
     InFlight,
+    /// The flush after its I/O is done when its time comes.
+    Flushing,
 }
 
 /// One place for an I/O in flight.
@@ -104,7 +106,7 @@ impl<'a> Lane<'a> {
         Self {
             stream,
             feeds: (0..stream.sources())
-                .map(|source| Feed::new(plan, source, &stream.pattern, sources))
+                .map(|source| Feed::new(plan, source, stream, sources))
                 .collect(),
             recorder: Some(recorder),
             stop_ns: stream.stop.time_ns.unwrap_or(u64::MAX),
@@ -175,13 +177,17 @@ impl<'a> Lane<'a> {
         zero_ns: u64,
         drive: &mut D,
     ) -> u64 {
-        if slot.state == State::InFlight {
-            self.complete(slot, at_ns);
-            let flushed_ns = self.flush_if_due(slot, at_ns, zero_ns, drive);
-            if flushed_ns > at_ns {
-                slot.state = State::Free;
-                return flushed_ns;
+        match slot.state {
+            State::InFlight => {
+                self.complete(slot, at_ns);
+                if self.flush_follows(slot) {
+                    slot.state = State::Flushing;
+                    slot.submit_ns = at_ns;
+                    return drive.flush(zero_ns + at_ns) - zero_ns;
+                }
             }
+            State::Flushing => self.flushed(slot, at_ns),
+            State::Free | State::Due => {}
         }
         let next = if slot.state == State::Due {
             self.due(slot)
@@ -302,25 +308,27 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Flushes if the slot's I/O was the last of so many writes of its worker. Returns when the slot may go on.
+    /// Whether the slot's I/O was the last of so many writes of its worker, so that a flush follows it.
     #[inline]
-    fn flush_if_due<D: Device>(
-        &mut self,
-        slot: &Slot,
-        at_ns: u64,
-        zero_ns: u64,
-        drive: &mut D,
-    ) -> u64 {
+    fn flush_follows(&mut self, slot: &Slot) -> bool {
         if self.flush_every == u64::MAX || slot.io.op != Op::Write {
-            return at_ns;
+            return false;
         }
         let writes = &mut self.unflushed[slot.worker as usize];
         *writes += 1;
-        if *writes < self.flush_every {
-            return at_ns;
+        let follows = *writes == self.flush_every;
+        if follows {
+            *writes = 0;
         }
-        *writes = 0;
-        drive.flush(zero_ns + at_ns) - zero_ns
+        follows
+    }
+
+    /// Counts the slot's flush, which is done.
+    fn flushed(&mut self, slot: &mut Slot, at_ns: u64) {
+        let recorder = self.recorder.as_mut().expect("a live lane records");
+        recorder.flushed(slot.submit_ns, at_ns);
+        self.end_ns = self.end_ns.max(at_ns);
+        slot.state = State::Free;
     }
 
     /// Bytes of all I/Os of an operation that have completed.

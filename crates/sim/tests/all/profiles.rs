@@ -3,6 +3,7 @@
 mod bounds;
 mod contradictions;
 mod features;
+mod flushes;
 mod links_and_dies;
 
 use metrics::Measurement;

@@ -1,5 +1,6 @@
 //! All tests of the workload language beside its own modules, in one program: it is linked once.
 
+mod apart;
 mod distribution;
 mod extremes;
 mod generator;

@@ -6,14 +6,14 @@ use workload::spec::{Arrival, Band, Engine, Ops, Pattern, Process, Span, Stop, S
 use workload::validate::{MAX_OFFSET, MAX_TIME_NS};
 
 /// A change to the plain stream, the field it must be refused for, its value and a part of the bound.
-type Case = (
+pub type Case = (
     &'static str,
     &'static str,
     &'static str,
     Box<dyn Fn(&mut Stream)>,
 );
 
-fn case(
+pub fn case(
     field: &'static str,
     value: &'static str,
     bound: &'static str,
@@ -22,7 +22,7 @@ fn case(
     (field, value, bound, Box::new(change))
 }
 
-fn assert_refused(cases: Vec<Case>) {
+pub fn assert_refused(cases: Vec<Case>) {
     for (field, value, bound, change) in cases {
         let mut stream = stream();
         change(&mut stream);

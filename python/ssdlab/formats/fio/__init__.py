@@ -15,11 +15,11 @@ from ssdlab.model.pattern import Recording, Sequential
 from ssdlab.model.workload import Mix, Ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Self
 
     from ssdlab.model.capabilities import Capabilities
-    from ssdlab.model.workload import Stream, Workload
+    from ssdlab.model.workload import Block, Stream, Workload
 
 _KINDS = {"read": "read", "write": "write", "mixed": "rw", "trim": "trim"}
 _SEEDS = 1 << 63
@@ -160,25 +160,34 @@ def _what(stream: Stream, target: Target) -> tuple[list[str], list[str]]:
         kind = "mixed"
         if not exact:
             notes.append("fio has reads in whole percents")
-    sequential = isinstance(stream.pattern, Sequential)
-    options = [f"rw={_KINDS[kind] if sequential else f'rand{_KINDS[kind]}'}"]
+    random = [100 * (not isinstance(each, Sequential)) for each in stream.patterns]
+    options = [f"rw={f'rand{_KINDS[kind]}' if any(random) else _KINDS[kind]}"]
     if kind == "mixed":
         options.append(f"rwmixread={share}")
-        if sequential:
+        if not any(random) and stream.write_pattern is None:
             notes.append(
                 "fio's reads and writes each have a place of their own; ours go on behind each other"
             )
-    if len(stream.block) == 1:
-        options.append(f"bs={stream.block[0].bytes}")
-    else:
-        shares, exact = percents([block.weight for block in stream.block])
-        sizes = ((block.bytes, part) for block, part in zip(stream.block, shares, strict=True) if part)
-        options.append(f"bssplit={':'.join(f'{size}/{part}' for size, part in sizes)}")
-        notes.append("fio places all sizes at multiples of the smallest; ours are at multiples of their own")
+    if len(set(random)) > 1:
+        options.append(f"percentage_random={','.join(map(str, random))}")
+    sizes, inexact = _sizes((stream.block, *((stream.write_block,) if stream.write_block else ())))
+    places, unlike = distribution(stream, target.capacity_bytes, target.logical_block_bytes)
+    return [*options, sizes, *places], [*notes, *inexact, *unlike]
+
+
+def _sizes(sides: Sequence[tuple[Block, ...]]) -> tuple[str, list[str]]:
+    """Return the block sizes of all I/Os, or of reads and of writes."""
+    if all(len(side) == 1 for side in sides):
+        return f"bs={','.join(str(side[0].bytes) for side in sides)}", []
+    notes = ["fio places all sizes at multiples of the smallest; ours are at multiples of their own"]
+    texts = []
+    for side in sides:
+        shares, exact = percents([block.weight for block in side])
+        kept = ((block.bytes, part) for block, part in zip(side, shares, strict=True) if part)
+        texts.append(":".join(f"{size}/{part}" for size, part in kept))
         if not exact:
             notes.append("fio has sizes in whole percents")
-    places, inexact = distribution(stream, target.capacity_bytes, target.logical_block_bytes)
-    return [*options, *places], [*notes, *inexact]
+    return f"bssplit={','.join(texts)}", notes
 
 
 def _issue(stream: Stream) -> list[str]:
@@ -199,7 +208,7 @@ def _issue(stream: Stream) -> list[str]:
     if stream.dsync:
         options.append("sync=dsync")
     if stream.flush_every is not None:
-        options.append(f"fsync={stream.flush_every}")
+        options.append(f"{stream.flush}={stream.flush_every}")
     return options
 
 

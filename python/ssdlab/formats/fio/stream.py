@@ -15,7 +15,7 @@ from ssdlab.model.workload import Mix, Ratio
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.model.workload import Stream
+    from ssdlab.model.workload import Block, Stream
 
 
 def percents(weights: Sequence[int]) -> tuple[tuple[int, ...], bool]:
@@ -78,11 +78,15 @@ def arrival(stream: Stream, jobs: int) -> tuple[list[str], list[str]]:
 
 def _bytes_a_second(stream: Stream, rate: Fraction, jobs: int) -> str:
     """Return the rate in bytes: in I/Os a second fio takes whole numbers, and of sizes the smallest."""
-    weights = sum(block.weight for block in stream.block)
-    mean = Fraction(sum(block.bytes * block.weight for block in stream.block), weights)
+    reads, writes = (_mean_bytes(side) for side in (stream.block, stream.write_block or stream.block))
+    shares = zip(_directions(stream), (reads, writes, reads), strict=True)
     return "rate=" + ",".join(
-        str(max(1, round(rate * mean * share / jobs))) if share else "" for share in _directions(stream)
+        str(max(1, round(rate * mean * share / jobs))) if share else "" for share, mean in shares
     ).rstrip(",")
+
+
+def _mean_bytes(sizes: tuple[Block, ...]) -> Fraction:
+    return Fraction(sum(each.bytes * each.weight for each in sizes), sum(each.weight for each in sizes))
 
 
 def _ios_a_second(stream: Stream, rate: Fraction, jobs: int) -> str:
@@ -144,10 +148,12 @@ def jobs(
     """Return the sections of a stream in `workers` jobs, and what these do not say of its places."""
     start, length = stream.span_bytes(capacity_bytes, logical_block_bytes)
     notes: list[str] = []
-    if isinstance(stream.pattern, Sequential):
+    if isinstance(stream.pattern, Sequential) and stream.write_pattern is None:
         regions = _parts(stream, stream.pattern, workers, (start, length), notes)
     else:
         regions = [_grid(stream, start, length)] * workers
+        if workers > 1 and any(isinstance(each, Sequential) for each in stream.patterns):
+            notes.append("in fio's jobs what is sequential begins at the start of the span")
     limited = (_limited(stream, region, index, workers) for index, region in enumerate(regions))
     return _together([job for job in limited if job is not None]), notes
 
@@ -157,7 +163,7 @@ def _grid(stream: Stream, start: int, length: int) -> Jobs:
     if isinstance(stream.pattern, Stepped):
         first = -(-start // stream.pattern.step_bytes) * stream.pattern.step_bytes
         return Jobs(first, start + length - first)
-    unit = min(block.bytes for block in stream.block)
+    unit = min(block.bytes for block in stream.blocks)
     return Jobs(start, length // unit * unit)
 
 
@@ -165,7 +171,7 @@ def _parts(
     stream: Stream, pattern: Sequential, workers: int, span: tuple[int, int], notes: list[str]
 ) -> list[Jobs]:
     start, length = span
-    unit = min(block.bytes for block in stream.block)
+    unit = min(block.bytes for block in stream.blocks)
     blocks = length // unit
     workers = min(workers, blocks)
     if blocks % workers and workers > _MAX_SECTIONS:
@@ -192,7 +198,7 @@ def _limited(stream: Stream, region: Jobs, index: int, workers: int) -> Jobs | N
     stop, block = stream.stop, stream.block[0].bytes
     if stop.span_once and region.size_bytes == 0:
         return None
-    if len(stream.block) == 1:
+    if len(stream.blocks) == 1:
         asked = [share(-(-stop.bytes // block), index, workers)] if stop.bytes is not None else []
         asked += [share(stop.ios, index, workers)] if stop.ios is not None else []
         asked += [region.size_bytes // block] if asked and stop.span_once else []
@@ -205,7 +211,7 @@ def _limited(stream: Stream, region: Jobs, index: int, workers: int) -> Jobs | N
         return None
     if moved is None and ios is not None:
         # Without an amount fio ends where its region does.
-        moved = ios * max(one.bytes for one in stream.block)
+        moved = ios * stream.largest_block_bytes
     return replace(region, io_size_bytes=moved, ios=ios)
 
 
@@ -232,7 +238,12 @@ def distribution(
     stream: Stream, capacity_bytes: int, logical_block_bytes: int
 ) -> tuple[list[str], list[str]]:
     """Return fio's options for the pattern of a stream, and what they do not say exactly."""
-    match stream.pattern:
+    random = [each for each in stream.patterns if not isinstance(each, Sequential)]
+    if len(random) > 1 and random[0] != random[1]:
+        of_reads = stream.model_copy(update={"write_pattern": None})
+        options, notes = distribution(of_reads, capacity_bytes, logical_block_bytes)
+        return options, [*notes, "fio has one distribution for reads and writes: that of our reads"]
+    match random[0] if random else stream.pattern:
         case Sequential():
             return [], []
         case Stepped(step_bytes=step):

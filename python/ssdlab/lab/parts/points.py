@@ -11,6 +11,7 @@ from ssdlab.model.summary import DIRECTIONS, NO_SIDE
 from ssdlab.model.workload import Mix, Ratio, RecordedOps, Stream
 from ssdlab.results.attribution import attribute
 from ssdlab.results.metric import Metric, Qualifier, of_search
+from ssdlab.results.points import FlushPoint
 from ssdlab.results.schema import Point
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
     summary = step.measured
     shape = step.ran.streams[stream]
     side_name = direction or _direction(shape)
+    sizes = (side_name == "write" and shape.write_block) or shape.block
     found = summary.side(side_name)
     side = found or NO_SIDE
     alone = [name for name in DIRECTIONS if (summary.side(name) or NO_SIDE).ios] == [side_name]
@@ -110,8 +112,8 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
     return Point(
         label=label or step.label,
         direction=side_name,
-        pattern=_order(shape),
-        block_bytes=max(block.bytes for block in shape.block),
+        pattern=_order(shape, side_name),
+        block_bytes=max(block.bytes for block in sizes),
         workers=shape.workers,
         depth=shape.depth,
         engine=summary.engine or shape.engine,
@@ -130,6 +132,24 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
         mean_w=summary.mean_w,
         host=step.result.host,
         attribution=attribute(step.result.host),
+    )
+
+
+def flushes_of(step: Step) -> FlushPoint | None:
+    """Return the flushes of a measured step; None where none were asked for."""
+    found = step.measured.flush
+    flushing = next((each for each in step.ran.streams if each.flush_every is not None), None)
+    if found is None or flushing is None:
+        return None
+    assert flushing.flush_every is not None
+    return FlushPoint(
+        label=step.label,
+        ordinal=step.ordinal,
+        call=flushing.flush,
+        every=flushing.flush_every,
+        flushes=found.flushes,
+        failed=found.failed,
+        latency_ns=found.latency_ns,
     )
 
 
@@ -164,5 +184,6 @@ def _direction(shape: Stream) -> Direction:
             return "read" if share >= 50 else "write"
 
 
-def _order(shape: Stream) -> Literal["random", "sequential"]:
-    return "sequential" if shape.pattern.kind == "sequential" else "random"
+def _order(shape: Stream, direction: Direction) -> Literal["random", "sequential"]:
+    pattern = (direction == "write" and shape.write_pattern) or shape.pattern
+    return "sequential" if pattern.kind == "sequential" else "random"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.lab.presented.steady import check_claim
 from ssdlab.model.units import counted
+from ssdlab.model.workload import flush_words
 from ssdlab.results import cells
 from ssdlab.results.cells import Cell, Table
 from ssdlab.results.claim import Amount, Claim, Evidence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ssdlab.lab.kinds import PointsResult
     from ssdlab.lab.outcome import UnknownResult
     from ssdlab.results.metric import Metric
+    from ssdlab.results.points import FlushPoint
     from ssdlab.results.schema import (
         JobResult,
         Latencies,
@@ -121,6 +123,22 @@ def _latency(title: str, rows: Sequence[tuple[Point, Latencies | None]]) -> Tabl
     return Table(title, ("Point", *LATENCIES), body, brief=brief)
 
 
+def flushes(found: Sequence[FlushPoint]) -> Table:
+    """Return the flushes that followed writes: they are no I/Os, and in no other figure."""
+    rows = tuple(
+        (
+            cells.words(each.label),
+            cells.words(flush_words(each.call, each.every)),
+            cells.count(each.flushes),
+            cells.count(each.failed),
+            *(cells.latency(each.latency_ns.get(name)) for name in LATENCIES),
+        )
+        for each in found
+    )
+    brief = ("Point", "Flush", "Flushes", "Failed", "mean", "p50", "p99", "p99.9", "max")
+    return Table("Latency of flushes", ("Point", "Flush", "Flushes", "Failed", *LATENCIES), rows, brief=brief)
+
+
 def host(points: Sequence[Point]) -> Table:
     """Return what the host did at each measured point, and whether it was the limit."""
     rows = tuple((cells.words(point.label), *_host_cells(point)) for point in points if point.missing is None)
@@ -173,7 +191,7 @@ def speed(point: Point) -> Amount:
 
 
 def job_findings(result: JobResult) -> Iterator[Claim]:
-    """Yield the throughput of each step."""
+    """Yield the throughput of each step, and what its flushes took."""
     for point in result.points:
         yield Claim(
             "{name} {figure}",
@@ -181,6 +199,15 @@ def job_findings(result: JobResult) -> Iterator[Claim]:
             evidence=Evidence(() if point.ordinal is None else (point.ordinal,)),
             others={"name": point.label},
         )
+    for each in result.flushes:
+        key = next((key for key in ("p99", "mean") if each.latency_ns.get(key) is not None), None)
+        if key is not None:
+            yield Claim(
+                "{name}, {key} of {call} {figure}",
+                figure=Amount(each.latency_ns[key], "ns"),
+                evidence=Evidence((each.ordinal,)),
+                others={"name": each.label, "key": key, "call": each.call},
+            )
 
 
 def points_findings(result: PointsResult) -> Iterator[Claim]:
@@ -200,8 +227,9 @@ def points_findings(result: PointsResult) -> Iterator[Claim]:
 
 
 def points_tables(result: PointsResult | JobResult) -> tuple[Table, ...]:
-    """Return every point."""
-    return tables_of_points(result.points)
+    """Return every point, and the flushes of jobs."""
+    flushed = getattr(result, "flushes", ())
+    return (*tables_of_points(result.points), *((flushes(flushed),) if flushed else ()))
 
 
 def unknown_findings(result: UnknownResult) -> Iterator[Claim]:

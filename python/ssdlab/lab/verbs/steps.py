@@ -122,7 +122,7 @@ class Ground:
         return stream.model_copy(update={"span": span, "pattern": self.segments.pattern})
 
     def _span_of(self, stream: Stream) -> Span:
-        unit = min(block.bytes for block in stream.block)
+        unit = stream.unit_bytes
         return Span(start=0, length=self.usable_bytes // unit * unit)
 
 

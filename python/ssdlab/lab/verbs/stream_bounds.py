@@ -100,9 +100,9 @@ def _simulating(stream: Stream, seconds: Bounds, target: int | None, speed: Spee
     else:
         moved = Bounds(float(target) if stream.stop.time_ns is None else 0.0, float(target))
     if stream.requested_iops is not None:
-        rate = float(stream.requested_iops) * max(block.bytes for block in stream.block)
+        rate = float(stream.requested_iops) * stream.largest_block_bytes
         moved = Bounds(0.0, min(moved.upper, rate * seconds.upper))
-    return simulating_bounds(moved, min(block.bytes for block in stream.block))
+    return simulating_bounds(moved, min(block.bytes for block in stream.blocks))
 
 
 def speed_of(stream: Stream, pace: Pace) -> Speed:
@@ -123,15 +123,16 @@ def _target(stream: Stream) -> int | None:
     if stop.bytes is not None:
         return stop.bytes
     if stop.ios is not None:
-        return stop.ios * max(block.bytes for block in stream.block)
+        return stop.ios * stream.largest_block_bytes
     return stream.span.length if stop.span_once and isinstance(stream.span.length, int) else None
 
 
 def load_of(stream: Stream) -> Load:
     """Return what a stream asks of the drive, as a load of one direction."""
-    blocks = sum(block.weight for block in stream.block)
-    mean_bytes = sum(block.weight * block.bytes for block in stream.block) / blocks
-    return Load(stream.writes, not isinstance(stream.pattern, Sequential), mean_bytes, stream.in_flight)
+    sizes = (stream.writes and stream.write_block) or stream.block
+    mean_bytes = sum(block.weight * block.bytes for block in sizes) / sum(block.weight for block in sizes)
+    random = not all(isinstance(pattern, Sequential) for pattern in stream.patterns)
+    return Load(stream.writes, random, mean_bytes, stream.in_flight)
 
 
 def _read_share(stream: Stream) -> float:
@@ -178,7 +179,7 @@ def _stream_seconds(stream: Stream, speed: Speed) -> tuple[Bounds, int | None]:
 
 def _ending_bytes(stream: Stream) -> float:
     """Return what is in flight at most when a stream's time is over; it is waited for, and counts."""
-    return float(stream.in_flight * max(block.bytes for block in stream.block))
+    return float(stream.in_flight * stream.largest_block_bytes)
 
 
 def _issuing_s(stream: Stream, seconds: Bounds) -> float:
@@ -194,7 +195,7 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: S
     if isinstance(stream.pattern, Recording):
         # What is dropped is not written.
         return Bounds(0.0, float(stream.pattern.written_bytes)), float(stream.pattern.written_bytes)
-    largest = max(block.bytes for block in stream.block)
+    largest = stream.largest_block_bytes
     busy_s = issuing_s = _issuing_s(stream, seconds)
     if isinstance(stream.arrival, Open | Bursts):
         busy_s += DRAIN_MAX_S

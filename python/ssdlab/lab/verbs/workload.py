@@ -35,10 +35,11 @@ def describe_stream(stream: Stream) -> str:
     if isinstance(stream.ops, RecordedOps):
         counts = stream.ops.model_dump().items()
         counted = ", ".join(f"{count} {name}" for name, count in counts if count)
-        longest = block_text(max(block.bytes for block in stream.block))
+        longest = block_text(stream.largest_block_bytes)
         return f"replays {counted} of up to {longest} in {_where(stream)}"
-    blocks = "/".join(block_text(block.bytes) for block in stream.block)
-    order = "in order" if isinstance(stream.pattern, Sequential) else "at random"
+    blocks = "/".join(block_text(block.bytes) for block in stream.blocks)
+    orders = ("in order" if isinstance(each, Sequential) else "at random" for each in stream.patterns)
+    order = " and ".join(dict.fromkeys(orders))
     if stream.trims:
         doing = "discards"
     elif not stream.reads:
@@ -262,6 +263,11 @@ def _check_continuable(workload: Workload) -> None:
             "a step of several streams cannot be continued after a kill", "declare restart or re-precondition"
         )
     stream = workload.streams[0]
+    if stream.write_pattern is not None or stream.write_block is not None:
+        raise UsageError(
+            "a step whose writes have sizes or places of their own cannot be continued after a kill",
+            "declare restart or re-precondition",
+        )
     if isinstance(stream.pattern, Sequential) and stream.workers > 1:
         raise UsageError(
             f"a sequential step of {stream.workers} workers cannot be continued after a kill",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.lab.kinds import PointsResult
 from ssdlab.lab.outcome import shown_by
-from ssdlab.lab.presented.points import LATENCIES, job_findings, points_findings, scalars_table
-from ssdlab.model.summary import DIRECTIONS
+from ssdlab.lab.presented.points import LATENCIES, flushes, job_findings, points_findings, scalars_table
+from ssdlab.model.summary import DIRECTIONS, FLUSH
 from ssdlab.report.charts import Bar, BarsChart, BarsView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.model.summary import Side, Summary
     from ssdlab.report.charts import Quantity
     from ssdlab.report.runs import Shown
+    from ssdlab.results.points import FlushPoint
     from ssdlab.results.schema import Point
 
     Rows = Sequence[tuple[Shown, Point]]
@@ -119,6 +120,13 @@ def job_section(runs: Sequence[Shown]) -> Section:
     watched = [
         over_time.Watched(shown, ordinal, _label(shown, ordinal)) for (_, ordinal), shown in steps.items()
     ]
+    flushed = [(shown, each) for shown, result in kept for each in result.flushes]
+    tails += [
+        percentiles.Tail(
+            shown, f"{each.label}, {each.call}", "", FLUSH, each.ordinal, each.latency_ns, each.latency_ns
+        )
+        for shown, each in flushed
+    ]
     latencies = point_tables.latencies(rows)
     figures = (
         percentiles.marks("job", "Latency of each step", tails, latencies) if tails else None,
@@ -133,9 +141,15 @@ def job_section(runs: Sequence[Shown]) -> Section:
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=(
             Exhibit("Every step", "Throughput and depth.", (point_tables.throughput(rows),)),
+            *_flush_exhibits([each for _, each in flushed]),
             *point_tables.host(rows),
         ),
     )
+
+
+def _flush_exhibits(found: Sequence[FlushPoint]) -> tuple[Exhibit, ...]:
+    lead = "A flush makes the writes before it durable; it is no I/O, and in no rate."
+    return (Exhibit("Flushes", lead, (flushes(found),)),) if found else ()
 
 
 def _label(shown: Shown, ordinal: int) -> str:
@@ -188,10 +202,14 @@ def _finding(shown: Shown, summary: Summary) -> str:
 def _tails(shown: Shown, summary: Summary) -> list[percentiles.Tail]:
     steps = _steps(shown)
     ordinal = steps[0] if len(steps) == 1 else None
-    return [
+    found = [
         percentiles.Tail(shown, name, "", name, ordinal, side.service_ns, side.response_ns)
         for name, side in sides(summary)
     ]
+    if (flush := summary.flush) is not None and flush.flushes:
+        times = flush.latency_ns
+        found.append(percentiles.Tail(shown, FLUSH, "", FLUSH, ordinal, times, times))
+    return found
 
 
 def _latencies(shown: Shown, summary: Summary, *, many: bool) -> Table:
@@ -201,6 +219,9 @@ def _latencies(shown: Shown, summary: Summary, *, many: bool) -> Table:
         for name, side in sides(summary)
         for clock, times in (("service", side.service_ns), ("response", side.response_ns))
     )
+    if (flush := summary.flush) is not None:
+        times = (cells.latency(flush.latency_ns.get(key)) for key in LATENCIES)
+        rows = (*rows, (cells.words(FLUSH), *times))
     return Table(f"Latency{of}", ("Direction", *LATENCIES), rows)
 
 

@@ -16,7 +16,7 @@ from ssdlab.lab.verbs.table import describe_step
 from ssdlab.model.errors import LabError
 from ssdlab.model.options import MEASURE, option_text
 from ssdlab.model.units import block_text, capacity_text, counted, ends_text, significant, span_text
-from ssdlab.model.workload import Mix, Ratio, RecordedOps, Workload
+from ssdlab.model.workload import Mix, Ratio, RecordedOps, Workload, flush_words
 from ssdlab.report.sections.specifications import flat, text
 from ssdlab.results.cells import NOTHING, Cell, Table, count, seconds, words
 from ssdlab.results.claim import as_sentence
@@ -104,7 +104,7 @@ def _worked(verb: str, steps: Sequence[Step], capacity_bytes: int) -> str:
         labels += f", {'' if again == len(steps) else f'{again} of them '}done again after an interruption"
     parts = [
         f"{_RUNS[verb]} ({labels}): {_together(steps[0].ran.streams)}",
-        _range([block.bytes for each in _streams(steps) for block in each.block], block_text),
+        _range([block.bytes for each in _streams(steps) for block in each.blocks], block_text),
         f"{_range([each.in_flight for each in _streams(steps)], str)} in flight",
         _range([round(float(step.measured.elapsed_s), 9) for step in steps], span_text)
         + (" each" if len(steps) > 1 else ""),
@@ -133,18 +133,21 @@ def _streams(steps: Sequence[Step]) -> list[Stream]:
 def _doing(stream: Stream) -> str:
     """Return what a stream does, in one phrase."""
     order = "sequential" if stream.pattern.kind == "sequential" else "random"
+    cached = "" if stream.direct else "buffered "
+    every = stream.flush_every
+    flushed = "" if every is None else f" with {flush_words(stream.flush, every)}"
     match stream.ops:
         case RecordedOps():
             return "recorded I/O"
         case "trim":
             return f"{order} trims"
         case Ratio():
-            return f"{order} reads and writes"
+            return f"{order} reads and writes{flushed}"
         case Mix(read_pct=100):
             return f"{order} reads"
         case Mix(read_pct=0):
-            return f"{order} writes"
-    return f"{order} reads and writes"
+            return f"{cached}{order} writes{flushed}"
+    return f"{order} reads and writes{flushed}"
 
 
 def _range(values: Sequence[N], text: Callable[[N], str]) -> str:

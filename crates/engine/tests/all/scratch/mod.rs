@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use engine::{Access, Control, EngineError, Options, Outcome, Target, run};
 use metrics::{IoRecord, LogReader, LogWriter};
 use workload::spec::{
-    Arrival, BlockWeight, Engine, Ops, Pattern, Process, Rate, Span, Stop, Stream,
+    Arrival, BlockWeight, Engine, Flush, Ops, Pattern, Process, Rate, Span, Stop, Stream,
 };
 use workload::{Op, Workload};
 
@@ -54,6 +54,8 @@ pub fn reads(engine: Engine, workers: u32, depth: u32) -> Stream {
         ops: Ops::Mix { read_pct: 100 },
         block: vec![block(4096)],
         pattern: Pattern::Uniform,
+        write_block: None,
+        write_pattern: None,
         span: Span {
             start: 0,
             length: MIB,
@@ -68,6 +70,7 @@ pub fn reads(engine: Engine, workers: u32, depth: u32) -> Stream {
         direct: true,
         dsync: false,
         flush_every: None,
+        flush: Flush::Fdatasync,
         cpus: Vec::new(),
         stop: Stop {
             time_ns: None,

@@ -3,9 +3,11 @@
 use std::fs;
 
 use metrics::log::{FrameType, HEADER_BYTES, LogEnd};
-use metrics::{LogError, LogWriter, read_log};
+use metrics::{
+    Collector, CollectorSpec, Command, LogError, LogWriter, Recorder, WorkerFacts, read_log,
+};
 
-use crate::log::small_run::{Scratch, frames, run};
+use crate::log::small_run::{Scratch, frames, run, streams};
 
 #[test]
 fn what_is_no_log_of_this_version_is_refused() {
@@ -24,14 +26,14 @@ fn what_is_no_log_of_this_version_is_refused() {
     let newer = scratch.path("newer");
     let mut writer = LogWriter::create(&newer).unwrap();
     writer
-        .append(FrameType::Header, br#"{"format": 3, "anything": "else"}"#)
+        .append(FrameType::Header, br#"{"format": 4, "anything": "else"}"#)
         .unwrap();
     assert_eq!(
         read_log(&newer, false),
         Err(LogError::NewerFormat {
             path: newer.clone(),
-            found: 3,
-            known: 2
+            found: 4,
+            known: 3
         })
     );
     assert!(matches!(
@@ -107,7 +109,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Format version 2, byte by byte, one frame a line: a change here must come with a new version
+/// Format version 3, byte by byte, one frame a line: a change here must come with a new version
 /// number.
 #[test]
 fn the_format_is_that_of_the_golden_file() {
@@ -129,26 +131,59 @@ fn the_format_is_that_of_the_golden_file() {
     }
     assert_eq!(
         written,
-        include_str!("../../golden/log-v2.hex"),
+        include_str!("../../golden/log-v3.hex"),
         "the bytes of a log have changed"
     );
 }
 
-/// What the first version wrote is read as ever; what it did not know is zero.
-#[test]
-fn logs_of_the_first_version_are_read() {
-    let scratch = Scratch::new("first");
-    let (old, new) = (scratch.path("old"), scratch.path("new"));
-    let digits = include_str!("../../golden/log-v1.hex").replace('\n', "");
-    let bytes: Vec<u8> = (0..digits.len())
-        .step_by(2)
+fn bytes_of(digits: &str) -> Vec<u8> {
+    let digits = digits.replace('\n', "");
+    let pairs = (0..digits.len()).step_by(2);
+    pairs
         .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
-        .collect();
-    fs::write(&old, bytes).unwrap();
+        .collect()
+}
+
+/// What earlier versions wrote is read as ever; what the first did not know is zero.
+#[test]
+fn logs_of_earlier_versions_are_read() {
+    let scratch = Scratch::new("earlier");
+    let new = scratch.path("new");
     run(&new, 2_000, false);
-    let [old, new] = [old, new].map(|path| read_log(path, false).unwrap().measurement);
-    assert!(old.complete);
-    assert_eq!((old.rows, old.elapsed_ns), (new.rows, new.elapsed_ns));
-    assert_eq!(old.workers.busy_ns, 0);
-    assert!(new.workers.busy_ns > 0);
+    let new = read_log(new, false).unwrap().measurement;
+    let versions = [
+        (include_str!("../../golden/log-v1.hex"), 0),
+        (include_str!("../../golden/log-v2.hex"), new.workers.busy_ns),
+    ];
+    for (digits, busy_ns) in versions {
+        let old = scratch.path("old");
+        fs::write(&old, bytes_of(digits)).unwrap();
+        let old = read_log(old, false).unwrap().measurement;
+        assert!(old.complete);
+        assert_eq!((&old.rows, old.elapsed_ns), (&new.rows, new.elapsed_ns));
+        assert_eq!(old.workers.busy_ns, busy_ns);
+    }
+}
+
+#[test]
+fn flushes_are_read_back_as_they_were_counted() {
+    let scratch = Scratch::new("flushes");
+    let path = scratch.path("log");
+    let spec = CollectorSpec {
+        keep_interval_histograms: true,
+        log: Some(LogWriter::create(&path).unwrap()),
+        ..CollectorSpec::new(1_000, streams(), 1)
+    };
+    let collector = Collector::new(spec).unwrap();
+    let mut recorder = Recorder::new(&collector, 0, 0);
+    for end_ns in [300, 900, 2_500] {
+        recorder.flushed(end_ns - 200, end_ns);
+    }
+    recorder.flush_failed(5, 2_600, 2_700);
+    recorder.finish(2_700, &WorkerFacts::default());
+    let written = collector.into_measurement();
+    let flush = &written.streams[0].tally.flush;
+    assert_eq!((flush.done, flush.failed, flush.service.count()), (3, 1, 3));
+    assert_eq!(written.failures[0].op, Command::Flush);
+    assert_eq!(read_log(&path, true).unwrap().measurement, written);
 }

@@ -1,14 +1,16 @@
 //! The slow, obvious model, and what is held against it.
 
-use metrics::{Histogram, Measurement, OPS, OpTally, Pacing};
+use metrics::{Command, Histogram, Measurement, OpTally, Pacing};
 use proptest::prelude::*;
-use workload::Op;
 
-use crate::properties::runs::{Event, Fate, Run};
+use crate::properties::runs::{COMMANDS, Event, Fate, Run};
 
-/// The model's tally of the I/Os of one stream and operation that ended in the given rows.
-pub fn model_tally(run: &Run, stream: usize, op: Op, wanted: impl Fn(u64) -> bool) -> OpTally {
-    let pacing = run.pacings[stream];
+/// The model's tally of the I/Os of one stream and operation, or of its flushes, that ended in the given rows.
+pub fn model_tally(run: &Run, stream: usize, op: Command, wanted: impl Fn(u64) -> bool) -> OpTally {
+    let pacing = match op {
+        Command::Flush => Pacing::BackToBack,
+        _ => run.pacings[stream],
+    };
     let mut tally = OpTally::default();
     let mut response = Histogram::new();
     let of_stream = run
@@ -51,7 +53,7 @@ pub fn model_area(run: &Run, stream: usize, from_ns: u64, to_ns: u64) -> u64 {
         .iter()
         .filter(|worker| worker.0 == stream)
         .flat_map(|worker| &worker.1);
-    let issued = ios.filter(|io| io.fate != Fate::Dropped);
+    let issued = ios.filter(|io| io.is_ever_in_flight());
     issued
         .map(|io| {
             io.end_ns
@@ -76,7 +78,7 @@ pub fn model_max(run: &Run, stream: usize, row: u64) -> u32 {
             }
             match event {
                 Event::Submit => now += 1,
-                Event::End(io) => now -= u32::from(io.fate != Fate::Dropped),
+                Event::End(io) => now -= u32::from(io.is_ever_in_flight()),
             }
             if in_row == row {
                 highest = highest.max(now);
@@ -96,14 +98,14 @@ pub fn check_against_the_model(run: &Run, measurement: &Measurement) -> Result<(
     let whole_ramp =
         |row: u64| ((row + 1) * run.interval_ns).min(run.end_ns()) <= measurement.ramp_ns;
     for (s, stream) in measurement.streams.iter().enumerate() {
-        for op in OPS {
+        for op in COMMANDS {
             let total = model_tally(run, s, op, |row| !whole_ramp(row));
-            prop_assert_eq!(stream.tally.op(op), &total);
+            prop_assert_eq!(stream.tally.at(op.place()), &total);
             for row in 0..=last {
                 let model = model_tally(run, s, op, |of| of == row);
                 let i = row as usize;
                 let cells = rows.streams[s]
-                    .op(op)
+                    .at(op.place())
                     .map(|c| (c.done[i], c.failed[i], c.dropped[i], c.late[i], c.bytes[i]));
                 let expected = (
                     model.done,
@@ -114,7 +116,7 @@ pub fn check_against_the_model(run: &Run, measurement: &Measurement) -> Result<(
                 );
                 prop_assert_eq!(cells.unwrap_or_default(), expected);
                 let max_ns = rows.streams[s]
-                    .op(op)
+                    .at(op.place())
                     .map_or(0, |columns| columns.response().max_ns[i]);
                 prop_assert_eq!(max_ns, model.response().max_ns().unwrap_or(0));
             }
@@ -148,10 +150,10 @@ pub fn check_sums(measurement: &Measurement) -> Result<(), TestCaseError> {
         let columns = &measurement.rows.streams[s];
         let area: u64 = rows.iter().map(|&row| columns.in_flight_area_ns[row]).sum();
         prop_assert_eq!(u128::from(area), stream.tally.in_flight_area_ns);
-        for op in OPS {
-            let tally = stream.tally.op(op);
+        for op in COMMANDS {
+            let tally = stream.tally.at(op.place());
             let sum = |column: &Vec<u64>| rows.iter().map(|&row| column[row]).sum::<u64>();
-            let sums = columns.op(op).map(|c| {
+            let sums = columns.at(op.place()).map(|c| {
                 (
                     sum(&c.done),
                     sum(&c.failed),

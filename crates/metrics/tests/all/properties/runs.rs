@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::thread;
 
 use metrics::{
-    Collector, CollectorSpec, Measurement, OPS, Pacing, Recorder, StreamSpec, WorkerFacts,
+    Collector, CollectorSpec, Command, Measurement, OPS, Pacing, Recorder, StreamSpec, WorkerFacts,
 };
 use proptest::prelude::*;
-use workload::Op;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fate {
@@ -16,15 +15,25 @@ pub enum Fate {
     Dropped,
 }
 
+/// An I/O, or a flush.
 #[derive(Debug, Clone, Copy)]
 pub struct Io {
-    pub op: Op,
+    pub op: Command,
     pub bytes: u32,
     pub intended_ns: u64,
     pub submit_ns: u64,
     pub end_ns: u64,
     pub fate: Fate,
 }
+
+impl Io {
+    pub fn is_ever_in_flight(&self) -> bool {
+        self.op != Command::Flush && self.fate != Fate::Dropped
+    }
+}
+
+/// The operations, and flushes.
+pub const COMMANDS: [Command; 4] = [Command::Read, Command::Write, Command::Trim, Command::Flush];
 
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -49,21 +58,27 @@ pub fn ios() -> impl Strategy<Value = Vec<Io>> {
         1 => Just(Fate::Dropped),
     ];
     let io = (
-        0..3usize,
+        0..COMMANDS.len(),
         0..6_000u64,
         0..2_000_000u64,
         prop_oneof![0..50u64, 0..4_000u64],
         fate,
     );
-    let io = io.prop_map(|(op, submit_ns, lateness_ns, service_ns, fate)| Io {
-        op: OPS[op],
-        bytes: 512 * (op as u32 + 1),
-        // Zero is the start of the run, so lateness beyond it is cut; the base below leaves room
-        // for 1 ms and more.
-        intended_ns: (BASE_NS + submit_ns).saturating_sub(lateness_ns),
-        submit_ns: BASE_NS + submit_ns,
-        end_ns: BASE_NS + submit_ns + service_ns,
-        fate,
+    let io = io.prop_map(|(op, submit_ns, lateness_ns, service_ns, fate)| {
+        let (op, flush) = (COMMANDS[op], COMMANDS[op] == Command::Flush);
+        Io {
+            op,
+            bytes: if flush { 0 } else { 512 },
+            // Zero is the start of the run, so lateness beyond it is cut; the base below leaves room
+            // for 1 ms and more.
+            intended_ns: BASE_NS + submit_ns - if flush { 0 } else { lateness_ns.min(BASE_NS) },
+            submit_ns: BASE_NS + submit_ns,
+            end_ns: BASE_NS + submit_ns + service_ns,
+            fate: match fate {
+                Fate::Dropped if flush => Fate::Done,
+                other => other,
+            },
+        }
     });
     prop::collection::vec(io, 0..40)
 }
@@ -118,7 +133,7 @@ impl Run {
     pub fn events(&self, worker: usize) -> Vec<(u64, Event)> {
         let mut events = Vec::new();
         for &io in &self.workers[worker].1 {
-            if io.fate != Fate::Dropped {
+            if io.is_ever_in_flight() {
                 events.push((io.submit_ns, Event::Submit));
             }
             events.push((io.end_ns, Event::End(io)));
@@ -143,23 +158,23 @@ impl Run {
 }
 
 pub fn tell(recorder: &mut Recorder, at_ns: u64, event: Event) {
-    match event {
-        Event::Submit => recorder.submitted(1, at_ns),
-        Event::End(io) => match io.fate {
-            Fate::Done => recorder.completed(io.op, io.bytes, io.intended_ns, io.submit_ns, at_ns),
-            Fate::Failed(errno) => {
-                recorder.failed(
-                    io.op,
-                    errno,
-                    7,
-                    io.bytes,
-                    io.intended_ns,
-                    io.submit_ns,
-                    at_ns,
-                );
-            }
-            Fate::Dropped => recorder.dropped(io.op, io.intended_ns, at_ns),
-        },
+    let io = match event {
+        Event::Submit => return recorder.submitted(1, at_ns),
+        Event::End(io) => io,
+    };
+    let Some(&op) = OPS.get(io.op.place()) else {
+        return match io.fate {
+            Fate::Failed(errno) => recorder.flush_failed(errno, io.submit_ns, at_ns),
+            _ => recorder.flushed(io.submit_ns, at_ns),
+        };
+    };
+    let (bytes, intended_ns, submit_ns) = (io.bytes, io.intended_ns, io.submit_ns);
+    match io.fate {
+        Fate::Done => recorder.completed(op, bytes, intended_ns, submit_ns, at_ns),
+        Fate::Failed(errno) => {
+            recorder.failed(op, errno, 7, bytes, intended_ns, submit_ns, at_ns);
+        }
+        Fate::Dropped => recorder.dropped(op, intended_ns, at_ns),
     }
 }
 

@@ -79,6 +79,33 @@ fn a_write_with_fua_waits_for_the_flash_only_without_power_loss_protection() {
 }
 
 #[test]
+fn a_flush_programs_what_the_open_word_line_holds_and_commits_its_entries() {
+    for protected in [true, false] {
+        let mut spec = SMALL.spec();
+        (spec.power_loss_protection, spec.options.commit_ns) = (protected, 500_000);
+        let (host, timing) = (spec.host, spec.timing);
+        let mut drive = Drive::new(&spec, Greedy);
+        for units in [1, 7, u64::from(spec.geometry.units_per_program()) - 1] {
+            for unit in 0..units {
+                alone_ns(&mut drive, Op::Write, unit * UNIT, UNIT as u32);
+            }
+            let now = drive.now();
+            let done = drive.flush(now);
+            // Each page of all planes crosses by itself.
+            let bus_ns = units.div_ceil(8) * timing.command_ns + units * timing.unit_transfer_ns;
+            let flash_ns = bus_ns + timing.program_ns + 500_000;
+            let expected = host.command_ns + host.write_core_ns + flash_ns * u64::from(!protected);
+            assert_eq!(
+                done - now,
+                expected,
+                "{units} units, protected: {protected}"
+            );
+            drive.wait_until(done);
+        }
+    }
+}
+
+#[test]
 fn what_is_made_durable_has_its_entries_of_the_map_committed() {
     let mut spec = SMALL.spec();
     (spec.power_loss_protection, spec.options.commit_ns) = (false, 500_000);

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its part of this module")]
 
 use workload::spec::{
-    Arrival, BlockWeight, Engine, Ops, Pattern, Process, Rate, Span, Stop, Stream,
+    Arrival, BlockWeight, Engine, Flush, Ops, Pattern, Process, Rate, Span, Stop, Stream,
 };
 use workload::{Io, Plan, Workload};
 
@@ -13,6 +13,8 @@ pub fn stream() -> Stream {
         ops: Ops::Mix { read_pct: 100 },
         block: blocks(&[(4096, 1)]),
         pattern: Pattern::Uniform,
+        write_block: None,
+        write_pattern: None,
         span: Span {
             start: 0,
             length: 64 << 20,
@@ -27,6 +29,7 @@ pub fn stream() -> Stream {
         direct: true,
         dsync: false,
         flush_every: None,
+        flush: Flush::Fdatasync,
         cpus: vec![],
         stop: Stop {
             time_ns: None,
