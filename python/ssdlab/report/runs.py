@@ -91,8 +91,10 @@ def _cut(names: list[str]) -> list[str]:
     shared = 0
     while len({name[: shared + 1] for name in names}) == 1 and all(len(name) > shared + 1 for name in names):
         shared += 1
-    ends = [name[shared:] for name in names]
-    return [f"…{end}" for end in ends] if shared > 2 and min(map(len, ends)) >= _ENDS else names
+    if min(map(len, names)) - shared < _ENDS and any(" " in name for name in names):
+        return names
+    shared = min(shared, min(map(len, names)) - _ENDS)
+    return [f"…{name[shared:]}" for name in names] if shared > 2 else names
 
 
 # Which runs of a page are one column of it, and what a reader knows each column by.
