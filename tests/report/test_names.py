@@ -26,7 +26,11 @@ SERIES = [f"Northwind Enterprise Data Centre Series NX{4100 + 17 * n}" for n in 
         ),
         (["Elm E8", "Elm E8, at most 10 W"], ["Elm E8", "Elm E8 · at most 10 W"]),
         (["Elm E8", "Elm E9, at most 10 W", "Elm E9"], ["E8", "E9 · at most 10 W", "E9"]),
-        (["X" * 40 + "1", "X" * 40 + "2"], ["…1", "…2"]),
+        (["X" * 40 + "1", "X" * 40 + "2"], ["…XXXXX1", "…XXXXX2"]),
+        (
+            ["Kingston DC500M 3.84 TB B", "Kingston DC500M 3.84 TB B, 25 % spare"],
+            ["Kingston DC500M 3.84 TB B", "Kingston DC500M 3.84 TB B · 25 % spare"],
+        ),
     ],
 )
 def test_what_differs_stays(labels: list[str], short: list[str]) -> None:

@@ -61,7 +61,7 @@ def test_a_paced_measurement_and_a_job_become_a_page(
     assert repr(measured["read"]["response_ns"]["mean"]) in read.cells
     assert repr(measured["write"]["service_ns"]["max"]) in read.cells
     assert "File on a file system" in read.text
-    assert "--rate=256000,256000" in read.text
+    assert "rate=256000,256000" in read.text
     web_browser.open(page)
     web_browser.drawn()
     assert web_browser.complaints == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import re
@@ -227,7 +228,10 @@ def test_pages_beside_an_overview_and_the_overview_have_the_theme(tmp_path: Path
     assert len(pages) == 2 and all("--paper:#fffbee" in one.read_text() for one in pages)
 
 
-PNG = b"\x89PNG\r\n\x1a\n"
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+)
+"""One black pixel."""
 LOGO = '[logo]\nfile = "logo.png"\nalt = "Lab"\n'
 
 
@@ -262,6 +266,9 @@ LOGO = '[logo]\nfile = "logo.png"\nalt = "Lab"\n'
         ('[logo]\nfile = "house.ttf"\nalt = "Lab"\n', 3, "no PNG"),
         ('[logo]\nfile = "page.svg"\nalt = "Lab"\n', 3, "no PNG"),
         ('[logo]\nfile = "laughs.svg"\nalt = "Lab"\n', 3, "no PNG"),
+        ('[logo]\nfile = "wide.svg"\nalt = "Lab"\n', 3, "pixels"),
+        ('[logo]\nfile = "cut.png"\nalt = "Lab"\n', 3, "cut short"),
+        ('[logo]\nfile = "vast.png"\nalt = "Lab"\n', 3, "pixels"),
         ('[logo]\nfile = "huge.png"\nalt = "Lab"\n', 3, "2 MiB"),
         ('[logo]\nfile = "."\nalt = "Lab"\n', 3, "folder"),
         ('[logo]\nfile = "none.png"\nalt = "Lab"\n', 3, "none.png"),
@@ -279,6 +286,9 @@ def test_what_a_theme_must_not_say_is_refused_with_file_and_line(
         huge.truncate(50 << 20)
     others: dict[str, bytes | str] = {
         "logo.png": PNG,
+        "cut.png": PNG[:-4],
+        "vast.png": PNG.replace((1).to_bytes(4) * 2, (20_000).to_bytes(4) * 2),
+        "wide.svg": b'<svg xmlns="http://www.w3.org/2000/svg" width="1e9" height="1"/>',
         "house.ttf": font(),
         "cut.ttf": font()[:300],
         "named.ttf": renamed(font(), "Vera'\\;}/*"),
@@ -310,8 +320,10 @@ def test_another_schema_and_what_is_no_toml_are_refused(tmp_path: Path) -> None:
     ("content", "kind"),
     [
         (PNG, "png"),
-        (b"\xff\xd8\xff\xe0", "jpeg"),
-        (b"RIFF\x00\x00\x00\x00WEBP", "webp"),
+        (b"\xff\xd8\xff\xe0\xff\xd9", "jpeg"),
+        (b"\xff\xd8\xff\xe0", None),
+        (b"RIFF\x04\x00\x00\x00WEBP", "webp"),
+        (b"RIFF\x05\x00\x00\x00WEBP", None),
         (SVG.format("").encode(), "svg+xml"),
         (b"\xef\xbb\xbf<?xml version='1.0'?>" + SVG.format("").encode(), "svg+xml"),
         (b"<svg/>", None),

@@ -30,12 +30,12 @@ def test_every_test_that_shares_the_machine_is_marked(request: pytest.FixtureReq
 
 @pytest.mark.long
 def test_a_fixture_marks_its_tests() -> None:
-    """One of the 16 tests of one file asks for fio."""
+    """One of the 17 tests of one file asks for fio."""
     words = ["--collect-only", "--quiet", "-p", "no:cacheprovider", "-m", sharing.MARKER]
     file = str(TESTS / "report" / "test_fio.py")
     words = [sys.executable, "-m", "pytest", *words, file]
     done = subprocess.run(words, capture_output=True, text=True, cwd=TESTS.parent, check=True)
-    assert "1/16 tests collected" in done.stdout
+    assert "1/17 tests collected" in done.stdout
 
 
 @pytest.mark.parametrize(

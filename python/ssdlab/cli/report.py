@@ -12,6 +12,7 @@ from ssdlab.cli.completers import RunName
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.cli.theme import themed
 from ssdlab.model.errors import UsageError
+from ssdlab.model.printable import unmirrored
 from ssdlab.model.units import capacity_text, counted
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _edition(
 
     declared, review = ("", {}) if declaration is None else review_of(str(declaration))
     return Edition(
-        title=title or declared,
+        title=unmirrored(title or declared),
         names=names_of(names),
         texts=texts_of(texts),
         review=review,

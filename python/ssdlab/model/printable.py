@@ -30,6 +30,14 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
+_MIRRORING = dict.fromkeys(map(ord, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"))
+
+
+def unmirrored(text: str) -> str:
+    """Return text without the controls that turn the direction of what stands behind it (UAX 9)."""
+    return text.translate(_MIRRORING)
+
+
 def in_style(text: str, code: int) -> str:
     """Return text in a colour or weight of our own (ECMA-48, SGR), as `styled` lets it pass."""
     return f"\x1b[{_KEY};{code}m{text}\x1b[{_KEY};0m"

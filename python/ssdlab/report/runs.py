@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.model.errors import LabError
+from ssdlab.model.printable import unmirrored
 from ssdlab.report.charts import RunStyle
 from ssdlab.report.links import link_of
 from ssdlab.report.looks import OURS, Palette, further_shapes, looks_of
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 LONGEST = 26
 """Letters beyond which a short name loses what its words begin with in common: half the width of a phone."""
+_ENDS = 6
+"""Fewer letters behind an ellipsis say nothing."""
 _PARTS = re.compile(r", | · ")
 _WORDS = re.compile(r"[^\s\-_/]+")
 
@@ -88,6 +91,9 @@ def _cut(names: list[str]) -> list[str]:
     shared = 0
     while len({name[: shared + 1] for name in names}) == 1 and all(len(name) > shared + 1 for name in names):
         shared += 1
+    if min(map(len, names)) - shared < _ENDS and any(" " in name for name in names):
+        return names
+    shared = min(shared, min(map(len, names)) - _ENDS)
     return [f"…{name[shared:]}" for name in names] if shared > 2 else names
 
 
@@ -317,7 +323,7 @@ def called(drive: DriveInfo, names: Mapping[str, str] = NO_NAMES) -> DriveInfo:
     if drive.capabilities.on_file_system:
         name = f"File {name}"
     name = next((names[key] for key in (drive.id, drive.text) if key in names), name)
-    return drive.model_copy(update={"name": ", ".join((name, *words))})
+    return drive.model_copy(update={"name": unmirrored(", ".join((name, *words)))})
 
 
 def record_of(drive: DriveInfo) -> DriveRecord | None:

@@ -36,6 +36,9 @@ _ADVICE = "print one to begin with: ssdlab theme"
 _GENERIC = ("serif", "sans-serif", "monospace", "system-ui")
 _TABLE = re.compile(r"^\s*\[\s*([\w-]+)")
 _KEY = re.compile(r"""^\s*["']?([\w-]+)""")
+_LENGTH = re.compile(r"[\d.]+(?:[eE]\+?\d+)?")
+_PIXELS = 8192
+"""A logo has at most so many a side: what draws it holds all of them."""
 _WORDS = re.compile(rb"<(?:\w+:)?text\b")
 _FAMILY = r"^\w[\w .+-]{0,63}$"
 """It stands between quotes in style sheets and attributes, so it has none."""
@@ -312,8 +315,8 @@ class _Reading:
             kind = image_kind(content)
             if kind is None:
                 raise UsageError(
-                    f"{path} is no PNG, JPEG, WebP or SVG",
-                    "give a picture; of SVG a plain one, without entities",
+                    f"{path} is no PNG, JPEG, WebP or SVG, or is cut short",
+                    f"give one of at most {_PIXELS} pixels a side; of SVG a plain one, without entities",
                 )
         if kind == "svg+xml" and _WORDS.search(content):
             self._remarks.append(
@@ -358,11 +361,13 @@ class _Reading:
 def image_kind(content: bytes) -> str | None:
     """Return what kind of picture a file is by its bytes, as its media type ends; None: none of ours."""
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "png"
+        sides = (int.from_bytes(content[at : at + 4]) for at in (16, 20))
+        whole = b"IEND\xae\x42\x60\x82" in content[-64:]
+        return "png" if whole and all(0 < side <= _PIXELS for side in sides) else None
     if content.startswith(b"\xff\xd8\xff"):
-        return "jpeg"
+        return "jpeg" if b"\xff\xd9" in content[-64:] else None
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "webp"
+        return "webp" if len(content) >= 8 + int.from_bytes(content[4:8], "little") else None
     if b"<!ENTITY" in content:  # which may be of any length once they are put in
         return None
     from xml.etree import ElementTree
@@ -371,7 +376,9 @@ def image_kind(content: bytes) -> str | None:
         root = ElementTree.fromstring(content)
     except (ElementTree.ParseError, LookupError, ValueError):
         return None
-    return "svg+xml" if root.tag == "{http://www.w3.org/2000/svg}svg" else None
+    lengths = (_LENGTH.match(root.get(name, "").strip()) for name in ("width", "height"))
+    small = all(each is None or float(each[0]) <= _PIXELS for each in lengths)
+    return "svg+xml" if root.tag == "{http://www.w3.org/2000/svg}svg" and small else None
 
 
 def _content(path: Path, noun: str) -> bytes:

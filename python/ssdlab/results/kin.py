@@ -186,7 +186,7 @@ def span_text(span_bytes: Any) -> str:  # noqa: ANN401 - of the catalogue
 
 
 def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
-    """Remark which entries have more spare area than those beside them; empty: none was given more.
+    """Remark which entries were given another spare area than those beside them; empty: none was.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
         Each by its name, with the share that was asked for; None: the drive's own.
 
     >>> more_spare([("DC500M", None), ("DC500M, 25 % spare", 0.25)])
-    'DC500M, 25 % spare has more spare area than the drives beside it'
+    'DC500M, 25 % spare has another spare area than the drives beside it'
     """
     found = dict(entries)
     lowest = min((spare or 0.0 for spare in found.values()), default=0.0)
@@ -202,7 +202,7 @@ def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
     if not more:
         return ""
     have, it = ("has", "it") if len(more) == 1 else ("have", "them")
-    return f"{'; '.join(more)} {have} more spare area than the drives beside {it}"
+    return f"{'; '.join(more)} {have} another spare area than the drives beside {it}"
 
 
 def software_apart(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

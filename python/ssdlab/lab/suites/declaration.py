@@ -198,10 +198,16 @@ class Declaration(Frozen):
             quick_span_bytes=self.quick_span,
             scaled_times=self.scaled_times,
             entries=tuple(
-                Entry(each.name, each.asked, each.parts, each.drives or (1,)) for each in self.variant
+                Entry(each.name, each.asked, each.parts, self._drives_of(each)) for each in self.variant
             ),
             page=self.page(),
         )
+
+    def _drives_of(self, variant: VariantText) -> tuple[str | int, ...]:
+        """Return which drives a variant is of; one that the review names is its profile too."""
+        profiles = {each.name: each.profile for each in self.drive if each.profile is not None}
+        found = dict.fromkeys(variant.drives or (1,))
+        return tuple(found | dict.fromkeys(profiles[each] for each in found if each in profiles))
 
     def page(self) -> dict[str, JsonValue]:
         """Return what the page is made by: chapters with their parts, tiles, drives of the review."""
