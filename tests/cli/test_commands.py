@@ -32,7 +32,8 @@ WHERE = (
     "library",
     "meter",
 )
-OPTIONS = (*WHAT, *HOW, *WHEN, *WHERE, "on-error")
+_OF_WRITES = ("fsync", "fdatasync", "buffered", "write-bs", "write-pattern", "poll")
+OPTIONS = (*WHAT, *HOW, *WHEN, *WHERE, "on-error", *_OF_WRITES)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -152,7 +152,7 @@ def test_lines_fit_and_marks_are_explained(
             figures = [each for own in runs for each in _figures(own)]
             told = []
             for cell in cells:
-                text, marks = re.fullmatch(r"(.+?)(?: ([a-q]+))?", cell).groups()  # type: ignore[union-attr]
+                text, marks = re.fullmatch(r"(.+?)(?: ([a-r]+))?", cell).groups()  # type: ignore[union-attr]
                 told.append((text, sorted(legend[mark].partition(":")[0] for mark in marks or "")))
                 seen |= set(marks or "")
             measured = [

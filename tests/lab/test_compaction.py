@@ -169,7 +169,7 @@ def test_a_sum_of_waits_beyond_64_bits_is_no_hindrance() -> None:
     attempt = Mock(ordinal=3, attempt=1, measured=measured)
     attempt.key = partial(compaction._Attempt.key, attempt)
     found = tables.concatenate(compaction._hist(attempt), tables.HIST_COLUMNS)
-    assert found["count"].sum() == 7 * (1 << 26), "three directions by two clocks, and the row"
+    assert found["count"].sum() == 9 * (1 << 26), "three directions and flushes by two clocks, and the row"
 
 
 @pytest.mark.long

@@ -52,7 +52,8 @@ def test_a_note_of_several_drives_stands_once() -> None:
 
 def test_streams_that_do_the_same_are_told_by_their_number() -> None:
     def stream(read_pct: int) -> Any:
-        return SimpleNamespace(pattern=SimpleNamespace(kind="uniform"), ops=Mix(read_pct=read_pct))
+        pattern = SimpleNamespace(kind="uniform")
+        return SimpleNamespace(pattern=pattern, direct=True, flush_every=None, ops=Mix(read_pct=read_pct))
 
     assert _together([stream(100), stream(100), stream(0)]) == (
         "random writes beside 2 streams of random reads"

@@ -133,7 +133,8 @@ pub enum EngineError {
 /// The I/O that ended a run, and what was measured before it.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{operation} of {length} bytes at byte {offset} of {} failed: {}",
+    "{operation}{} of {} failed: {}",
+    place(*length, *offset),
     device.display(),
     describe(*errno)
 )]
@@ -146,10 +147,18 @@ pub struct IoFailure {
     pub device: PathBuf,
     /// Byte offset of the I/O.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Its length in bytes; 0 of a flush, which has no place.
     pub length: u32,
     /// What was measured, the failed I/Os included.
     pub measured: Option<Box<Outcome>>,
+}
+
+fn place(length: u32, offset: u64) -> String {
+    if length == 0 {
+        String::new()
+    } else {
+        format!(" of {length} bytes at byte {offset}")
+    }
 }
 
 fn describe(errno: i32) -> String {

@@ -295,6 +295,10 @@ def _judge_counts(summary: Summary, workload: Workload, around: HostContext) -> 
             words = {"count": counted_were(side.ios, f"{direction} I/O")}
             yield Warning.of("few-samples", words, samples=side.ios, direction=direction)
 
+    if summary.flush is not None and summary.flush.failed:
+        words = {"count": "a flush", "errors": _errors_text(summary.flush.errors)}
+        yield Warning.of("failed", words, failed=summary.flush.failed, errors=dict(summary.flush.errors))
+
 
 def _judge_target(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
     if around.is_file:

@@ -229,6 +229,8 @@ fn a_failed_flush_is_counted_and_ends_the_run() {
         };
         let failure = io_failure(try_run(&target, vec![stream]));
         assert_eq!((failure.errno, failure.operation), (libc::EIO, "flush"));
+        let begins = format!("flush of {} failed", small.device);
+        assert!(failure.to_string().starts_with(&begins), "{failure}");
         let measured = failure.measured.expect("a measurement").measurement;
         let (flushes, writes) = (measured.flush(), measured.op(Op::Write).done);
         assert_eq!(
