@@ -210,7 +210,7 @@ def test_redacted_runs_hold_no_serial_and_no_host_and_say_so(tmp_path: Path) -> 
         folder.rmdir()
         run(library, number, drive=drive, environment={"machine": {"hostname": host}})
         add_note(folder, f"taken on {host}")
-        change_tags(folder, ["kept"])
+        change_tags(folder, ["kept", f"lab/{serial}"])
     archive = packed(folders, tmp_path / "x.tar.gz", redact=True)
     held = gzip.decompress(archive.read_bytes())
     assert serial.encode() not in held and host.encode() not in held
@@ -222,7 +222,7 @@ def test_redacted_runs_hold_no_serial_and_no_host_and_say_so(tmp_path: Path) -> 
     made = [RunFolder(path) for path in run_folders(other)]
     assert len({each.manifest.drive.id for each in made}) == 1 and "redacted" in made[0].manifest.drive.id
     assert [note.text.split()[0] for note in made[0].notes()] == ["taken", "serial"]
-    assert read_tags(made[0].path) == ("kept",)
+    assert [tag.partition("/")[0] for tag in read_tags(made[0].path)] == ["kept", "lab"]
     assert made[0].manifest.result == RunFolder(folders[0]).manifest.result
     with pytest.raises(Refused, match="another run"):
         unpack(archive, library)

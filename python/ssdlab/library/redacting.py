@@ -42,7 +42,8 @@ PRIVATE = frozenset(
 )
 """Fields whose values name one drive or one host."""
 PLACES = frozenset(("path", "backing", "source", "mount_point", "file", "library", "config"))
-SENTENCES = frozenset(("text", "what", "why", "advice", "caveats", "cause", "gone"))
+SENTENCES = frozenset(("text", "what", "why", "advice", "caveats", "cause", "gone", "add", "remove"))
+"""`add` and `remove` are those of tags, which a user may name after a drive."""
 DRIVES = frozenset(("id", "consent_id", "drive", "destroy", "device"))
 OPEN = DRIVES | PLACES | SENTENCES
 """Fields that may tell of a drive or a host among other things."""
