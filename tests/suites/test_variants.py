@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.fake_drive import FakeDrive
+from ssdlab.cli import main
 from ssdlab.cli.suites import orders
 from ssdlab.drives import look
 from ssdlab.lab.suites.declaration import Declaration
@@ -50,6 +51,32 @@ spare = "40%"
     assert [part.label for part in made.all_parts] == [PART, f"{PART}-spare"]
 
 
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(("named", "missed"), [("Elm E8", False), ("Elm E9", True)])
+def test_a_variant_of_none_of_the_drives_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], count: int, named: str, missed: bool
+) -> None:
+    """A drive is named as the review names it, or by its profile; a misspelt name fits none."""
+    review = tmp_path / "tried.toml"
+    review.write_text(f"""
+schema = "ssdlab.review/1"
+name = "tried"
+title = "Tried"
+{reads_part("Reads")}
+[[variant]]
+name = "spare"
+spare = "40%"
+drives = ["{named}"]
+[[drive]]
+name = "Elm E8"
+profile = "tiny-test"
+""")
+    assert main(["plan", str(review), *(A, B)[:count], "--library", str(tmp_path / "library")]) == 0
+    shown = capsys.readouterr()
+    assert (named in shown.err) is missed
+    assert (f"{PART}-spare" in shown.out) is not missed
+
+
 @pytest.mark.parametrize("wrong", ["[0]", '[""]', '"*"'])
 def test_what_names_no_drive_is_refused(wrong: str) -> None:
     text = f"""
@@ -84,7 +111,8 @@ drives = ["nobody"]
 """)
     made = orders(str(path), [A, B], (), tmp_path, quick=False, repeat=1)
     assert [[part.label for part in order.parts] for order in made] == [[PART], [PART, f"{PART}-spare"]]
-    assert "less is of none of these drives: nobody" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "variant less" in said and "nobody" in said
 
 
 def test_an_option_of_one_drive_stands_behind_its_name(tmp_path: Path) -> None:

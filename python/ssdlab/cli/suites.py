@@ -72,7 +72,17 @@ def suite_order(
     made = SuiteOrder(suite, params, like, repeat, only=parts_named(suite, only))
     if made.drive != like.drive:
         say(f"{suite.name} sets size or write cache of the simulated drive itself: it runs on {made.drive}")
+    if not as_suite:
+        _say_unused([made])
     return made
+
+
+def _say_unused(made: Sequence[SuiteOrder]) -> None:
+    """Say which variants are of none of the drives: a name may be misspelt."""
+    for entry in made[0].suite.entries:
+        if not any(entry.is_of(each.position, each.names) for each in made):
+            drives = and_listed(list(map(str, entry.drives)))
+            say(f"variant {entry.name} is left out: none of the drives is {drives}")
 
 
 def parts_named(suite: Suite, given: Sequence[str]) -> frozenset[str]:
@@ -199,11 +209,7 @@ def orders(
             called = frozenset({drive} if known is None else {drive, known.id})
             made = replace(made, position=number, called=called)
             found.append(made if known is None else _standing(made, known, library, attached is not None))
-    for entry in found[0].suite.entries:
-        if not any(entry.is_of(made.position, made.names) for made in found):
-            say(
-                f"variant {entry.name} is of none of these drives: {and_listed(list(map(str, entry.drives)))}"
-            )
+    _say_unused(found)
     texts = [made.like.drive for made in found]
     return [replace(made, suite=titled(made.suite, texts)) for made in found]
 
