@@ -274,7 +274,7 @@ def test_unlike_runs_are_never_ranked_together(ask: Ask, library: Path) -> None:
         {"departed": ("no-purge", "other")},
         {"drive": drive.model_copy(update={"text": "sim:tiny-test", **sim})},
         {"drive": drive.model_copy(update={"text": "sim:tiny-test,scale=4", **sim})},
-        {"drive": drive.model_copy(update={"text": "sim:tiny-test", **sim}), "tool": {"simulator": 2}},
+        {"drive": drive.model_copy(update={"text": "sim:tiny-test", **sim}), "tool": {"simulator": "2"}},
     ]
     for number, changes in enumerate(unlike, start=10):
         folder = run(library, number, {"qd1_random_read_iops": 1e6 + number}, **changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from library.made import manifest, run
 from ssdlab.cli import main
+from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.results import catalogue
 from ssdlab.results.catalogue_row import kinship, software_of
 from ssdlab.results.earlier import manifest_as_of_now
@@ -98,10 +100,25 @@ def test_software_is_read_of_any_archive(broken: dict[str, Any]) -> None:
 
 
 def test_a_simulator_that_gives_other_figures_is_a_wall(tmp_path: Path, shown: Shown) -> None:
-    for number, tool in enumerate(({}, {"simulator": 1}, {"simulator": 2}, {"simulator": 2})):
+    for number, tool in enumerate(({}, {"simulator": "1"}, {"simulator": "2"}, {"simulator": "2"})):
         entered(tmp_path, number, 100.0, f"sim:{number}", tool=tool)
     found = json.loads(shown("rank", FIGURE, "--json"))
-    assert (found["like"]["simulator"], len(found["lines"]), found["left_out_runs"]) == (2, 2, 2)
+    assert (found["like"]["simulator"], len(found["lines"]), found["left_out_runs"]) == ("2", 2, 2)
+
+
+def test_a_profile_of_the_users_that_was_edited_is_another_drive(
+    tmp_path: Path, shown: Shown, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped, own = profile_text("tiny-test"), tmp_path / "mine.toml"
+    words = ["run", "qd1", f"sim:{own}", "--quick", "--set", "seconds=20ms", "--library", str(tmp_path)]
+    for text in (shipped, shipped, re.sub(r"\[60\.0\]", "[20.0]", shipped)):
+        own.write_text(text)
+        assert main(words) == 0
+    capsys.readouterr()
+    found = json.loads(shown("rank", "qd1_random_read_iops", "--json"))
+    assert [(line["runs"], found["left_out_runs"]) for line in found["lines"]] == [(2, 1)]
+    (left,) = found["left_out"]
+    assert left["differs"].keys() == {"simulator"}
 
 
 def of_points(points: str | None, depths: list[int], **changes: Any) -> Manifest:

@@ -25,6 +25,7 @@ from ssdlab.model.errors import DriveError, Refused, UsageError
 from ssdlab.report import page, source
 from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
+from ssdlab.results.schema import Child
 from ssdlab.results.store import find_run, run_folders
 from ssdlab.results.verifying import verify_run
 from ssdlab.runs.session import RunEnvironment
@@ -122,6 +123,22 @@ def test_a_part_may_be_done_again_more_than_once(tmp_path: Path) -> None:
     assert chain[0][1] == chain[1][0], "the second takes the place of the first"
     assert len(after.manifest.replaced) == 4
     assert len(run_folders(tmp_path)) == 1 + 3 + 4
+
+
+def test_a_run_counts_once_its_suite_has_it_in_the_place_of_the_old_one(tmp_path: Path) -> None:
+    folder, drive = finished_suite(tmp_path)
+    old = {part: run.path.name for part, run in children(folder).items()}
+    ask_again(folder.path, [PART, "reads again"], environment(drive))
+    seen: list[str] = []
+
+    class Looking(Watcher):
+        def ended(self, child: Child, number: int, total: int, *, already_finished: bool) -> None:
+            seen.append(row_of(RunFolder(tmp_path / child.run_id), "sealed").status)
+
+    go_on(folder.path, Looking(), environment(drive))
+    assert seen == ["waiting", "waiting"]
+    now = {part: run for part, run in children(RunFolder(folder.path)).items() if run.path.name != old[part]}
+    assert len(now) == 2 and {row_of(run, "sealed").status for run in now.values()} == {"finished"}
 
 
 def test_what_fails_leaves_the_result_of_before_and_goes_on_later(tmp_path: Path) -> None:

@@ -62,8 +62,10 @@ def test_all_eight_come_to_a_verdict_in_one_report(
 ) -> None:
     words = ["run", "snia", DRIVE, "--destroy", DRIVE, "--quick", "--library", str(tmp_path)]
     assert main(words) == 0
-    assert "departure: the drive is simulated" in capsys.readouterr().out
     (folder,) = tmp_path.glob("*-snia-*")
+    capsys.readouterr()
+    assert main(["show", str(folder), "--all"]) == 0
+    assert "the drive is simulated" in capsys.readouterr().out
     suite = RunFolder(folder)
     runs = [RunFolder(tmp_path / child.run_id) for child in suite.manifest.children]
     assert [run.manifest.method.name for run in runs] == TESTS

@@ -41,7 +41,7 @@ with it. 8: and by how much it varies; a run says which
 part of the drive it was kept to. 9: a run says its simulator's version and its software, and that it was
 replaced; points that stand for themselves are no settings."""
 ROW_SEALED_SINCE = 5
-REPLACED = "replaced"
+REPLACED, WAITING = "replaced", "waiting"
 """What stands as the status of a finished run that its suite has done again: it counts for nothing."""
 FIGURE_COLUMNS = {
     "name": "VARCHAR",
@@ -76,7 +76,7 @@ COLUMNS = {
     "drive_id": "VARCHAR",
     "drive_name": "VARCHAR",
     "drive_kind": "VARCHAR",
-    "simulator": "INTEGER",
+    "simulator": "VARCHAR",
     "software": "VARCHAR",
     "capacity_bytes": "BIGINT",
     "seed": "VARCHAR",
@@ -175,7 +175,9 @@ class Row(Stored):
     drive_id: str = ""
     drive_name: str = ""
     drive_kind: str = ""
-    simulator: int = Field(default=0, description="see `simulator_of`; 0: a real drive, or it was not kept")
+    simulator: str = Field(
+        default="", description="see `simulator_of`; empty: a real drive, or it was not kept"
+    )
     software: str = Field(default="", description="see `software_of`")
     capacity_bytes: int = 0
     seed: str = ""
@@ -229,18 +231,17 @@ def _row_of(run: RunFolder, seal: SealState) -> Row:
 
 
 def _status(run: RunFolder) -> str:
-    """Return what a run is: where its suite did it again, a run that another stands for."""
+    """Return what a run is: of two that its suite has of one part, one does not count."""
     manifest = run.manifest
-    if (
-        manifest.status == "finished"
-        and manifest.member is not None
-        and any(each.run for each in run.notes())
-    ):
-        suite = run.path.parent / manifest.member.suite
+    if manifest.status == "finished" and manifest.member is not None:
+        folder = run.path.parent / manifest.member.suite
         with suppress(Refused):  # no suite, or a damaged one, replaces nothing
-            replaced = read_manifest(suite).replaced if (suite / MANIFEST).is_file() else ()
+            suite = read_manifest(folder) if (folder / MANIFEST).is_file() else None
+            replaced = () if suite is None else suite.replaced
             if any(each.old.run_id == run.path.name for each in replaced if not each.old.standing):
                 return REPLACED
+            if suite is not None and any(each.run_id == run.path.name for each in suite.redoing):
+                return WAITING
     return manifest.status
 
 
@@ -295,10 +296,9 @@ def _settings(manifest: Manifest) -> str:
     return " ".join(f"{name}={value}" for name, value in sorted(own.items()))
 
 
-def simulator_of(manifest: Manifest) -> int:
-    """Return the version of the model that simulated the drive; 0: it is real, or it was not kept then."""
-    found = manifest.tool.get("simulator")
-    return found if isinstance(found, int) else 0
+def simulator_of(manifest: Manifest) -> str:
+    """Return the model that simulated the drive, with a profile of the user's; empty: real, or not kept."""
+    return str(manifest.tool.get("simulator") or "")
 
 
 def software_of(manifest: Manifest) -> str:

@@ -183,12 +183,12 @@ def tool() -> dict[str, JsonValue]:
 
 
 def tool_of(drive: DriveInfo, package: str | None = None) -> dict[str, JsonValue]:
-    """Return the same with the simulator's version, of a simulated drive, and the package of a method."""
+    """Return the same with the simulator of a simulated drive, and the package of a method."""
     found = tool()
     if drive.capabilities.made_to_order:
-        from ssdlab.drives.simulated.drive import MODEL_VERSION
+        from ssdlab.drives.simulated.drive import simulator
 
-        found["simulator"] = MODEL_VERSION
+        found["simulator"] = simulator(drive.text)
     return {**found, **({"plugin": package} if package else {})}
 
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.drives.simulated.profiles import check_profile, naming, profile_id, profile_text, profiles
+from ssdlab.drives.simulated.profiles import (
+    check_profile,
+    is_path,
+    naming,
+    profile_id,
+    profile_text,
+    profiles,
+)
 from ssdlab.drives.simulated.state import KeepableState, StateFile
 from ssdlab.drives.simulated.telemetry import Heat, Power, SimulatedTelemetry, samples_of
 from ssdlab.drives.simulated.text import SimulatedText
@@ -433,6 +440,16 @@ def _make(text: SimulatedText) -> _core.SimulatedDrive:
 
     with naming(text.profile, text.settings()):
         return _core.SimulatedDrive(profile_text(text.profile), **text.settings(), seed=text.seed)
+
+
+def simulator(text: str) -> str:
+    """Return what decides a simulated drive's figures beside its text.
+
+    That is the version of the model; of a profile in a file of the user's the digest of that file too.
+    """
+    drive = SimulatedText.parse(text)
+    own = f", profile {drive.identity()['profile'][:12]}" if is_path(drive.profile) else ""
+    return f"{MODEL_VERSION}{own}"
 
 
 def identity_of(text: SimulatedText) -> Identity:

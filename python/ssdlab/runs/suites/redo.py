@@ -15,6 +15,7 @@ from ssdlab.model.errors import Refused, unknown
 from ssdlab.model.printable import quoted
 from ssdlab.model.units import and_listed
 from ssdlab.results.catalogue import enter
+from ssdlab.results.catalogue_row import simulator_of
 from ssdlab.results.journal import now
 from ssdlab.results.lease import RunLock
 from ssdlab.results.remarks import span_of
@@ -22,6 +23,7 @@ from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Replaced
 from ssdlab.results.store import actual_status, add_note, new_run_id, run_words, write_manifest
 from ssdlab.runs.consent_record import Renewal, consented, keeps_nothing
+from ssdlab.runs.provenance import tool_of
 from ssdlab.runs.session_record import SessionRecord, first_session, nothing_left
 from ssdlab.runs.suites import several
 from ssdlab.runs.suites.children import check_version
@@ -237,11 +239,12 @@ class _Redo(SessionOfRuns):
         return {**kept, **concluded(library, made), "sealed": None}
 
     def seal(self) -> None:
-        """Enter the replaced runs as such too: rankings count the new ones alone."""
+        """Enter the runs that were replaced and those in their place: rankings count the new ones alone."""
         super().seal()
         for each in self._record.manifest.replaced:
-            with suppress(Refused):  # a damaged one is none that counts
-                enter(self._library / each.old.run_id)
+            for run_id in (each.old.run_id, each.run_id):
+                with suppress(Refused):  # a damaged one is none that counts
+                    enter(self._library / run_id)
 
 
 def _tell_old(library: Path, suite: Manifest, replaced: Replaced) -> None:
@@ -305,6 +308,17 @@ def _check_finished(folder: Path, manifest: Manifest) -> None:
     )
 
 
+def _check_simulator(run: Manifest) -> None:
+    """Refuse to put beside the runs of a suite one of another simulator, or of a profile that was edited."""
+    before, after = simulator_of(run), tool_of(run.drive).get("simulator", "")
+    if before and before != after:
+        raise Refused(
+            f"{run.run_id} is of another simulator: version {before}; today's is {after}",
+            "run the review again, with --only for some of its parts",
+            run=run.run_id,
+        )
+
+
 def _again(library: Path, suite: Manifest, child: Child) -> Child:
     """Return a part as it is to be done again, under a name of its own."""
     if child.left_out is not None:
@@ -314,6 +328,7 @@ def _again(library: Path, suite: Manifest, child: Child) -> Child:
             run=suite.run_id,
             part=child.part,
         )
+    _check_simulator(read_manifest(library / child.run_id))
     run_id = new_run_id(child.method)
     if not child.standing:
         return child.model_copy(update={"run_id": run_id})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.drives.simulated.drive import MODEL_VERSION
+from ssdlab.drives.simulated.drive import simulator
 from ssdlab.library.index import Index
 from ssdlab.results.catalogue_row import simulator_of
 from ssdlab.results.journal import now
@@ -47,7 +47,7 @@ def standing_parts(
     """
     found: dict[str, RunFolder] = {}
     used_bytes = suite.used_bytes(quick=quick)
-    simulator = MODEL_VERSION if drive.capabilities.made_to_order else 0
+    simulated_by = simulator(drive.text) if drive.capabilities.made_to_order else ""
     for part in parts:
         method, wanted = suite.method(part), params[part.like or part.label]
         asked = with_own(variant, part.variant, drive.id).model_dump(
@@ -57,7 +57,7 @@ def standing_parts(
             manifest = run.manifest
             alike = (
                 manifest.method.version == method.version
-                and simulator_of(manifest) == simulator
+                and simulator_of(manifest) == simulated_by
                 and manifest.quick == quick
                 and _asked(manifest) == asked
                 and span_of(manifest) == span_within(used_bytes, manifest.drive.capacity_bytes)
