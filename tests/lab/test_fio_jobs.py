@@ -298,6 +298,38 @@ def test_on_a_file_o_sync_is_another_load() -> None:
     assert streams(text, Target("/dev/sdx", True, GIB, 512))[0].dsync
 
 
+ETCD = "rw=write\nbs=2300\nfdatasync=1\nsize=230000\nioengine=sync"
+
+
+def test_etcds_rule_is_asked_of_a_file_and_of_nothing_else() -> None:
+    (stream,) = streams(f"[etcd]\n{ETCD}\n", Target("/tmp/wal", False, GIB, 512))
+    assert (stream.direct, stream.flush, stream.flush_every) == (False, "fdatasync", 1)
+    assert [block.bytes for block in stream.block] == [2300]
+    for target in (DRIVE, Target("/dev/sdx", True, GIB, 512)):
+        with pytest.raises(UsageError, match="direct=1"):
+            stages(f"[etcd]\n{ETCD}\n", target)
+
+
+@pytest.mark.parametrize(
+    ("options", "flush"),
+    [
+        ("rw=write\nfsync=4", ("fsync", 4)),
+        ("rw=randrw\nfdatasync=1", ("fdatasync", 1)),
+        ("rw=read\nfsync=1", ("fdatasync", None)),
+        ("rw=write\nfsync=0", ("fdatasync", None)),
+    ],
+)
+def test_a_flush_follows_so_many_writes(options: str, flush: tuple[str, int | None]) -> None:
+    (stream,) = streams(job(f"{options}\nsize=1m"))
+    assert (stream.flush, stream.flush_every) == flush
+
+
+@pytest.mark.parametrize("options", ["fsync=1\nfdatasync=1", "fsync=1\nioengine=io_uring\niodepth=8"])
+def test_flushes_that_fio_does_otherwise_are_refused(options: str) -> None:
+    with pytest.raises(UsageError, match=r"fsync|flushes"):
+        stages(job(f"rw=write\nsize=1m\n{options}"))
+
+
 def test_the_harmless_value_of_a_refused_option_is_let_through() -> None:
     for name, rule in RULES.items():
         if rule.harmless is not None and name != "buffered":

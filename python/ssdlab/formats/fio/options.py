@@ -14,15 +14,13 @@ from typing import Literal
 
 Fate = Literal["honoured", "ignored", "refused"]
 
-BUFFERED = "buffered I/O goes through the page cache, and ssdlab's is direct"
-FLUSHED = "flushes between writes are not done"
-"""Both of them are refused until the engine has them."""
+BUFFERED = "it goes through the page cache, which answers in the drive's place"
 
 TABLE: dict[Fate, dict[str, str]] = {
     "honoured": {
         "the load": "rw bs ba bssplit iodepth iodepth_batch ioengine hipri rwmixread rwmixwrite norandommap "
-        "random_distribution randrepeat randseed rate rate_iops rate_process thinktime sync numjobs loops "
-        "cpus_allowed cpus_allowed_policy buffer_compress_percentage",
+        "random_distribution randrepeat randseed rate rate_iops rate_process thinktime sync fsync fdatasync "
+        "direct buffered numjobs loops cpus_allowed cpus_allowed_policy buffer_compress_percentage",
         "where, how much and how long": "size io_size offset offset_increment number_ios runtime time_based "
         "ramp_time startdelay stonewall wait_for exitall",
         "how the file is read": "name kb_base include",
@@ -53,12 +51,14 @@ TABLE: dict[Fate, dict[str, str]] = {
         "verify_write_sequence verify_header_seed verify_policy experimental_verify verify_mode",
     },
     "refused": {
-        BUFFERED: "direct=1 buffered=0 uncached=0",
-        FLUSHED: "fsync=0 fdatasync=0 sync_file_range end_fsync=0 fsync_on_close=0 end_syncfs=0 "
-        "write_barrier=0",
+        BUFFERED: "uncached=0",
+        "a flush comes after so many writes, and at no other time": "sync_file_range end_fsync=0 "
+        "fsync_on_close=0 end_syncfs=0 write_barrier=0",
         "a flow of one job waits for another's": "flow=0 flow_id flow_watermark flow_sleep",
-        "I/O at random and in order is not mixed in one job": "percentage_random=100 percentage_sequential=0 "
-        "bs_is_seq_rand=0 rw_sequencer=sequential random_sequence_stride rwmixcycle",
+        "another order of writes than of reads is for measure: --write-pattern": "percentage_random=100 "
+        "percentage_sequential=0",
+        "I/O at random and in order is not mixed in one job": "bs_is_seq_rand=0 rw_sequencer=sequential "
+        "random_sequence_stride rwmixcycle",
         "sizes are not drawn from a range": "bsrange bs_unaligned=0",
         "its random pass is another than ssdlab's --precondition one-pass": "sprandom=0 spr_num_regions "
         "spr_op spr_cs",
@@ -69,7 +69,7 @@ TABLE: dict[Fate, dict[str, str]] = {
         "hipri_percentage=100 cmdprio_percentage=0 cmdprio_class cmdprio cmdprio_hint cmdprio_bssplit",
         "no thread burns time between I/Os": "thinktime_spin=0 thinkcycles=0",
         "a rest comes after each I/O": "thinktime_blocks=1 thinktime_blocks_type=complete thinktime_iotime=0",
-        "the load would hang on what was measured": "rate_min=0 rate_iops_min=0 max_latency=0 "
+        "the load would depend on measurements": "rate_min=0 rate_iops_min=0 max_latency=0 "
         "latency_target=0 latency_window latency_percentile latency_run=0 steadystate steadystate_duration "
         "steadystate_ramp_time steadystate_check_interval rate_ignore_thinktime=0 rate_cycle",
         "--on-error says what failed I/O does": "continue_on_error=none ignore_error exitall_on_error=0",

@@ -247,7 +247,7 @@ def _option(line: _Line) -> Given:
     word = word.rstrip()
     if value != value.lstrip():
         line.wrong(
-            f"fio drops the unit of a value behind a blank: {excerpt(line.text)}",
+            f"fio drops the unit of a value after a space: {excerpt(line.text)}",
             f"write {word}={value.lstrip()}",
         )
     name = ALIASES.get(word, word)

@@ -241,6 +241,8 @@ class _Job:
             "polled": self._polled(engine),
             "compressible_pct": self._compressible(),
             "dsync": self._durable(),
+            "direct": self._direct() or "trim" in self.rw,
+            **self._flush(),
         }
 
     # What.
@@ -249,7 +251,7 @@ class _Job:
         text = self.job.text("rw", "read")
         given = self.job.at("rw")
         if ":" in text:
-            given.wrong(f"rw={text} skips or repeats places", "leave out what stands behind the colon")
+            given.wrong(f"rw={text} skips or repeats places", "leave out what follows the colon")
         name = {"readwrite": "rw"}.get(text, text)
         if name == "rw":
             given.wrong(
@@ -262,14 +264,29 @@ class _Job:
             )
         if "trim" in name and not self.target.block_device and self.target.path is not None:
             given.wrong("a file is not trimmed", "name a block device or a simulated drive")
-        if "trim" not in name and not self._direct():
+        on_file = self.target.path is not None and not self.target.block_device
+        if not self._direct() and "trim" not in name and not (on_file and name.endswith("write")):
             self.job.at("buffered", "direct").wrong(
-                f"[{self.job.name}] has no direct=1: {BUFFERED}", "write direct=1 to ask the drive itself"
+                f"[{self.job.name}] has no direct=1: {BUFFERED}",
+                "write direct=1; only writes to a file may be buffered",
             )
         return name
 
     def _direct(self) -> bool:
         return self.job.flag("direct") or not self.job.flag("buffered", default=True)
+
+    def _flush(self) -> dict[str, Any]:
+        asked = {name: every for name in ("fsync", "fdatasync") if (every := self.job.number(name, 0))}
+        if not asked or 1 not in self.directions:
+            return {}
+        (name, every), *others = asked.items()
+        if others:
+            self.job.at(name).wrong("fsync and fdatasync are not done together", "keep one of them")
+        if self._engine()[1] > 1:
+            self.job.at(name).wrong(
+                "in a queue fio flushes beside the writes, ssdlab after them", "write iodepth=1"
+            )
+        return {"flush": name, "flush_every": every}
 
     def _ops(self) -> object:
         if self.rw.removeprefix("rand") != "rw":
@@ -286,7 +303,8 @@ class _Job:
         chosen = {values[min(index, len(values) - 1)].strip() for index in self.directions}
         if len(chosen) > 1:
             given.wrong(
-                f"{given.name}={excerpt(given.text)} differs for reads and writes", "give both the same"
+                f"{given.name}={excerpt(given.text)} differs for reads and writes",
+                "give both the same, or ask for it by measure --write-bs",
             )
         return chosen.pop()
 
@@ -298,7 +316,7 @@ class _Job:
         else:
             blocks = [(4096, 1)]
         given = self.job.at("bssplit", "bs")
-        unit = self.target.logical_block_bytes
+        unit = self.target.logical_block_bytes if self._direct() else 1
         for size, _ in blocks:
             if size == 0 or size % unit:
                 given.wrong(f"a block of {size} is no multiple of {unit}, the logical block", "use another")
@@ -407,7 +425,7 @@ class _Job:
                 self.job.at("time_based").wrong("time_based without a runtime", "write runtime=60")
             return Stop(time_ns=time_ns)
         if ramp_us:
-            what = "fio's amount begins behind the ramp, ours with it"
+            what = "fio's amount starts after the ramp, ours with it"
             self.job.at("ramp_time").wrong(what, "write time_based=1 and a runtime")
         given, loops = self.job.get("io_size"), self.job.number("loops", 1)
         amount = length if given is None else given.bytes_of(length)
