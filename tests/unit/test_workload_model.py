@@ -137,7 +137,7 @@ def test_models_are_frozen() -> None:
         ({"engine": "uring", "polled": True, "ops": "write", "flush_every": 1}, "no flushes", "--poll"),
         ({"engine": "uring", "polled": True, "direct": False}, "cannot be polled", "--poll"),
         ({"ops": "trim", "direct": False}, "does not go through the page cache", "--buffered"),
-        ({"write_block": "8k"}, "only where reads and writes are mixed", "--rw randrw"),
+        ({"write_block": "8k"}, "only in a mix of reads and writes", "--rw randrw"),
         ({"ops": 50, "write_pattern": "sequential", "stop": Stop(span_once=True)}, "", "by time or bytes"),
         ({"compressible_pct": 50}, "nothing is written", "leave out --compressible"),
         ({"pattern": {"kind": "shuffled"}, "block": "4k:1,8k:1"}, "one size", "one block size"),

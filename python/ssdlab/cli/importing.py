@@ -31,9 +31,9 @@ def import_results(
 ) -> None:
     """Make runs of results of fio: JSON, JSON+ or terse output, with the logs that lie beside it.
 
-    Each file becomes a run, marked "imported, state unproven", which show, report, compare, changes and
-    export take. It is ranked with its like alone. All files are read before the first run is written; one
-    that is in the library already is left as it is.
+    Each file becomes a run, marked "imported, state unproven", which show, report, rank, compare, changes
+    and export take; it is ranked among imports only. All files are read before the first run is written.
+    One that is in the library already is left as it is.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def import_results(
     drive
         What their drive is called; by default its path in the jobs.
     name
-        What their job is called: results whose jobs have one name and one load are repeats.
+        Name of their job: results with the same job name and load are repeats.
     tag
         A word for each run to be found by. May be given several times.
     dry_run

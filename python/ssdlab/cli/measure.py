@@ -445,7 +445,7 @@ def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
     by = {getattr(value, "option", ""): str(value) for value in options.values()}
     if "--runtime" in by and not time_based and options.get("bytes") is None:
         raise UsageError(
-            "--runtime without --time_based ends with the size in fio, which measure has not",
+            "in fio --runtime without --time_based ends at the size, which measure lacks",
             "add --time_based, or --bytes; or use --seconds",
         )
     if time_based and options.get("bytes") is not None:
@@ -455,7 +455,7 @@ def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
     order = options.get("rw") or "randread"
     if by.get("--numjobs", "1") != "1" and not order.startswith("rand"):
         raise UsageError(
-            "fio's clones of a sequence all begin at its start; threads have a part each",
+            "fio's sequential clones all begin at the start; threads have a part each",
             "use --threads for parts, or ssdlab job FILE.fio for clones",
         )
     if by.get("--readwrite") == "rw":

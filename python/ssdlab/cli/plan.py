@@ -236,7 +236,7 @@ def _print_fio(drive: str, options: Mapping[str, Any], plans: Mapping[str, Plan]
         if request.workload is None and request.verb != "conditions":
             print_line(f"# {label}: {request.verb}, which is no job of fio")
         elif getattr(request.asked, "until", None) is not None:
-            print_line(f"# {label}: it may end before its time, by a condition that fio has not")
+            print_line(f"# {label}: it may end early, by a condition that fio lacks")
 
 
 def _check_no_probe(probe: bool) -> None:

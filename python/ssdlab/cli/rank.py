@@ -43,7 +43,7 @@ def rank(
 
     Only runs that are alike are ranked together: of one method and version, with the same parameters, engine,
     kind of drive, scale, part of the drive used and departures, all quick or none. A variant of a drive is an
-    entry of its own; more spare area is remarked, and so is other software. Latencies of a depth sweep are
+    entry of its own; another spare area is remarked, and so is other software. Latencies of a depth sweep are
     ranked only at one depth, and no figure that is marked as unfit for it, such as throttled. The others that
     have it are left out, and it is said why.
 

@@ -273,10 +273,10 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     )
     dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
     fsync: int | None = Field(
-        None, ge=1, description="an fsync after so many writes of a thread, with latencies of its own"
+        None, ge=1, description="fsync after every N writes of a thread, with its own latencies"
     )
     fdatasync: int | None = Field(
-        None, ge=1, description="the same with fdatasync, which leaves out a file's times"
+        None, ge=1, description="the same with fdatasync, which skips a file's timestamps"
     )
     buffered: bool = Field(
         False, description="write through the page cache, in blocks of any size; such figures are not ranked"
@@ -404,7 +404,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
             raise UsageError("both --fsync and --fdatasync make writes durable", "give one of them")
         if self.buffered and fixed != 0:
             raise UsageError(
-                f"--buffered is for writes: {self.rw} through the page cache would tell of memory",
+                f"--buffered is for writes: {self.rw} through the page cache would measure memory",
                 "use --rw write or randwrite with --buffered, or leave it out",
             )
         if self.cpus and self.numa is not None:

@@ -416,12 +416,12 @@ class Stream(Frozen):
             return
         if not (self.reads and self.writes):
             raise UsageError(
-                "only where reads and writes are mixed do writes have sizes or places of their own",
+                "writes have their own sizes or places only in a mix of reads and writes",
                 "use --rw randrw or rw, or leave out --write-bs and --write-pattern",
             )
         if self.stop.span_once or (self.write_block is not None and isinstance(self.arrival, Bursts)):
             raise UsageError(
-                "with sizes or places of their own writes go on until a time or bytes, one by one",
+                "writes with their own sizes or places end by time or bytes, without bursts",
                 "stop by time or bytes, and use no bursts",
             )
         for pattern in (self.pattern, self.write_pattern):

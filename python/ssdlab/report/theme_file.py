@@ -81,7 +81,7 @@ class LogoText(Frozen):
 
     file: File = Field(description="PNG, JPEG, WebP or SVG, embedded")
     dark_file: File | None = Field(None, description="in its place on dark paper")
-    alt: Line = Field(description="what it says, for who does not see it")
+    alt: Line = Field(description="alternative text for screen readers")
     link: Link | None = Field(None, description="where it leads to: https://...")
     height: int = Field(40, ge=12, le=240, description="pixels on the page")
 
@@ -94,11 +94,11 @@ class ColoursText(NamedOptions):
     paper: Colour | None = Field(None, description="behind all")
     shade: Colour | None = Field(None, description="behind code, notes and bars")
     text: Colour | None = Field(None, description="words, and rules above headings")
-    muted: Colour | None = Field(None, description="words that say less")
+    muted: Colour | None = Field(None, description="secondary text")
     rule: Colour | None = Field(None, description="frames, axes")
     grid: Colour | None = Field(None, description="lines behind charts and between rows")
     link: Colour | None = Field(None, description="links")
-    alert: Colour | None = Field(None, description="what to mind")
+    alert: Colour | None = Field(None, description="warnings")
     alert_paper: Colour | None = Field(None, description="behind it")
     drives: tuple[Colour, ...] | None = Field(
         None, min_length=1, max_length=COLOURS, description="one to eight; fewer repeat with other markers"

@@ -2,7 +2,7 @@
 
 Each figure is of a run and has what `OF_RUNS` and `OF_FIGURES` name, as the catalogue's columns have it.
 Where two differ in any of it, one is no rank beside the other, and `apart` says in what. Of that,
-`OF_AN_ENTRY` makes a drive another entry, which is ranked beside the others; more spare area is remarked
+`OF_AN_ENTRY` makes a drive another entry, which is ranked beside the others; another spare area is remarked
 there, and so is other software (`software_apart`). What is the matter with a figure itself is no relation of
 two: that is its qualifiers, of which only the codes that forbid a rank count here.
 """

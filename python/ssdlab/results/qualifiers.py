@@ -94,7 +94,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "imported": Kind(
         "imported, state unproven",
-        "Another program measured it: nothing shows the drive's state, and it is ranked among its like.",
+        "Another program measured it: nothing shows the drive's state, and it is ranked only among imports.",
         "measure it with ssdlab: ssdlab methods",
         frozenset({"ratings", "claims"}),
     ),

@@ -411,10 +411,10 @@ def _lacking(job: Job) -> Iterator[str]:
     elif not job.sides:
         yield f"no figures: fio counted no I/O{f', and ended with: {job.error_words}' if job.error else ''}"
     elif job.error:
-        yield f"fio ended with an error ({job.error_words}): its figures are of the time before"
+        yield f"fio ended with an error ({job.error_words}): its figures end there"
     untold = any("clat" in side.times and not side.times["clat"].percentiles for side in job.sides.values())
     if job.threads > 1 and untold:
-        yield f"no percentiles: fio told those of each of {job.threads} threads, and no bins (JSON+)"
+        yield f"no percentiles: fio gave them for each of {job.threads} threads, without bins (JSON+)"
     if job.sides and load_of(job.options).paced:
         yield "no response times: its I/Os were paced, and fio's lat begins when one is submitted"
 

@@ -185,7 +185,7 @@ def _throughput(name: str, sweeps: Sequence[Sweep]) -> Figure:
     cross = " Crosses: the host, not the drive, was the limit." if crossed else ""
     held = [sweep for sweep in sweeps if not sweep.result.moved]
     levels = f" Fine dotted: {sweeps[0].share}, of each." if len(sweeps) > 1 else ""
-    tags = " Upright: what a drive holds at once; more waits in the host." if views[0].uprights else ""
+    tags = " Vertical: I/Os a drive holds at once; more wait in the host." if views[0].uprights else ""
     return Figure(
         id=f"{name}-throughput",
         title="Throughput against queue depth",
