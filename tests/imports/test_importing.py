@@ -73,8 +73,11 @@ def test_the_same_file_again_changes_nothing(tmp_path: Path, capsys: pytest.Capt
     command(library, capsys, "import", one)
     copied = tmp_path / "copy.json"
     copied.write_bytes(one.read_bytes())
-    done = command(library, capsys, "import", copied, other)
-    assert [each["new"] for each in done["imports"]] == [False, True]
+    done = command(library, capsys, "import", copied, other, "--drive", "OTHER")
+    assert [(each["new"], each["drive"] == "OTHER") for each in done["imports"]] == [
+        (False, False),
+        (True, True),
+    ], "what is there already is told as it is"
     assert len(folders(library)) == 2
     assert command(library, capsys, "import", one, copied, status=2)["error"] == "usage"
 
@@ -145,18 +148,40 @@ def test_one_bad_file_and_nothing_is_imported(
     assert not library.exists()
 
 
+@pytest.mark.parametrize("where", ["write_manifest", "close_run"])
 def test_a_library_that_cannot_be_written_holds_nothing_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], where: str
 ) -> None:
     def full(*_: object) -> None:
         raise HostError("the file system is full", "make room")
 
     library = tmp_path / "library"
     (found,) = importing.read_imports([result_file(tmp_path / "a.json")], library)
-    monkeypatch.setattr(importing, "write_manifest", full)
+    monkeypatch.setattr(importing, where, full)
     with pytest.raises(HostError):
         importing.save_import(library, found)
     assert not folders(library)
+    assert command(library, capsys, "runs")["runs"] == []
+
+
+def test_a_log_that_two_results_name_is_of_neither_for_sure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The later of two fio runs in one folder writes over the logs of the earlier."""
+    options = made.OPTIONS | {"write_iops_log": "a", "log_avg_msec": "500"}
+    (tmp_path / "a_iops.1.log").write_text("500, 2000, 0, 4096, 0\n1000, 2000, 0, 4096, 0\n")
+    both = [result_file(tmp_path / f"{name}.json", seed=at, options=options) for at, name in enumerate("ab")]
+    told = command(tmp_path / "library", capsys, "import", *both, status=2)
+    assert "a_iops.1.log" in told["what"]
+
+
+def test_an_import_is_not_redacted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file of fio lies in it as it is, with what it says of the host."""
+    library = tmp_path / "library"
+    command(library, capsys, "import", result_file(tmp_path / "a.json"))
+    archive = tmp_path / "x.tar.gz"
+    assert main(["library", "pack", "last", "--redact", "-o", str(archive), "--library", str(library)]) == 2
+    assert not archive.exists()
 
 
 def test_what_a_result_does_not_have_is_absent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,7 @@ class Redaction:
         Raises
         ------
         Refused
-            The run is not finished, or its tables are not written.
+            The run is not finished, its tables are not written, or it is imported.
         """
         run = RunFolder(folder)
         if run.lacks_tables:
@@ -96,6 +96,12 @@ class Redaction:
             raise Refused(
                 f"run {run.manifest.run_id} is {state}",
                 "only finished, sealed runs are redacted: resume it, or leave --redact out",
+                run=run.manifest.run_id,
+            )
+        if run.manifest.tool.get("imported_from"):
+            raise Refused(
+                f"run {run.manifest.run_id} holds a file of fio, which may name drive and host",
+                "leave the run out, or leave --redact out",
                 run=run.manifest.run_id,
             )
         with HeldFolder(folder) as held:

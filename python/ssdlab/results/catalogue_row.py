@@ -306,6 +306,8 @@ def software_of(manifest: Manifest) -> str:
 
     It makes no run unlike another, and is remarked where runs stand together.
     """
+    if program := manifest.tool.get("imported_from"):
+        return str(program).replace(",", "")
     tool, kernel = dict(manifest.tool), _table(manifest.environment.get("kernel"))
     parts = _table(manifest.environment.get("platform")).get("components")
     system = next(

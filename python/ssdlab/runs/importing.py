@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +30,7 @@ from ssdlab.lab.imported import (
     ImportedResult,
     ImportedSync,
 )
-from ssdlab.model.errors import Refused, UsageError, of_os
+from ssdlab.model.errors import LabError, Refused, UsageError, of_os
 from ssdlab.model.units import and_listed
 from ssdlab.results import tables
 from ssdlab.results.compaction import close_run, write_table
@@ -109,7 +111,13 @@ def read_imports(
     """
     paths = [user_path(each) for each in files]
     read = [_read(path, drive, name) for path in paths if not is_log(path)]
-    used = {log.resolve() for _, logs in read for log in logs}
+    used = Counter(log.resolve() for _, logs in read for log in logs)
+    if twice := next((log for log, times in used.items() if times > 1), None):
+        raise UsageError(
+            f"several of these results name {twice}, which holds the I/Os of the last of them",
+            "give each result a folder with its own logs",
+            path=str(twice),
+        )
     if lost := next((path for path in paths if is_log(path) and path.resolve() not in used), None):
         raise without_result(lost)
     found: dict[str, Import] = {}
@@ -172,7 +180,9 @@ def _placed(found: Import, library: Path) -> Import:
         runs = [each for each in there if (each / MANIFEST).is_file()]
         of_file = [each for each in runs if digest in str(read_manifest(each).result)]
         if of_file:
-            return replace(found, known=of_file[0])
+            stored = read_manifest(of_file[0])
+            result = ImportedResult.model_validate(stored.result)
+            return replace(found, known=of_file[0], manifest=stored, result=result)
         if not there:
             break
     stamp = datetime.fromisoformat(found.manifest.created).strftime("%Y%m%d-%H%M")
@@ -220,6 +230,8 @@ def save_import(library: Path, found: Import, tags: Sequence[str] = ()) -> Path:
         finally:
             lock.release()
     except BaseException:
+        with suppress(LabError):  # the library may not take this either
+            catalogue.remove(library, folder.name)
         with hold_library(library) as place:
             place.remove_tree(folder.name)
         raise

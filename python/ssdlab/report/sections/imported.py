@@ -40,20 +40,21 @@ def section(runs: Sequence[Shown]) -> Section:
             found.setdefault((table.caption, table.head), []).append((shown, table))
     last = sorted(found.values(), key=lambda own: own[0][1].caption == FILES)
     all_tables = tuple(joined(each) if len(kept) > 1 else each[0][1] for each in last)
+    timed = [(shown, point, point.clock) for shown, point in points if point.clock is not None]
     tails = [
         percentiles.Tail(
             shown,
             point.label,
-            point.clock,
+            clock,
             point.direction,
             point.ordinal,
             point.latencies,
             point.latencies,
             clock=_ours(point),
         )
-        for shown, point in points
-        if point.clock is not None
+        for shown, point, clock in timed
     ]
+    curves = [tail for tail, (_, point, _) in zip(tails, timed, strict=True) if _has_buckets(point)]
     steps = {(shown.index, point.ordinal): (shown, point) for shown, point in points}
     watched = [
         over_time.Watched(shown, point.ordinal, point.job, _ours(point)) for shown, point in steps.values()
@@ -65,7 +66,7 @@ def section(runs: Sequence[Shown]) -> Section:
         if drawn
         else None,
         None if marks is None else _of_clocks(marks, tails),
-        percentiles.nines("imported", tails, latency),
+        percentiles.nines("imported", curves, latency),
         over_time.figure("imported", watched, "", tuple(_measures(watched))),
     )
     return Section(
@@ -76,6 +77,11 @@ def section(runs: Sequence[Shown]) -> Section:
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=(Exhibit("What fio told", "Nothing here shows the state of the drive.", all_tables),),
     )
+
+
+def _has_buckets(point: ImportedPoint) -> bool:
+    """Whether there are buckets of the clock that its figures are of: of paced jobs only clat's."""
+    return point.clock == "clat" or point.closed
 
 
 def _ours(point: ImportedPoint) -> str:
