@@ -398,6 +398,36 @@ def test_of_three_the_two_that_are_alike_are_ranked_and_the_third_stands_apart(m
     assert "N1 leads" in text
 
 
+def test_the_runs_that_are_fit_are_ranked_though_more_unfit_ones_are_alike(make_run: Make) -> None:
+    unproven = (Qualifier(code="state-unproven"),)
+    made = []
+    for at in range(5):
+        run = swept(make_run, at, iops=100_000.0 + 9_000 * at)
+        if at < 3:
+            figures = [each.qualified(unproven) for each in run.result.scalars]
+            run = replace(
+                run,
+                manifest=run.manifest.model_copy(update={"quick": True}),
+                result=run.result.model_copy(update={"scalars": tuple(figures)}),
+            )
+        made.append(run)
+    standing = standings(shown(made))[IOPS]
+    assert [each.shown.index for each in standing.ranked] == [4, 3]
+
+
+@pytest.mark.parametrize("odd", [False, True])
+def test_latencies_at_unlike_depths_have_no_rank_whatever_stands_beside_them(
+    make_run: Make, odd: bool
+) -> None:
+    """Each drive of a sweep is reported at a depth of its own."""
+    made = [swept(make_run, at, depth_at=depth) for at, depth in enumerate((2, 2, 2, 4))]
+    if odd:
+        quick = swept(make_run, 9, depth_at=2)
+        made.append(replace(quick, manifest=quick.manifest.model_copy(update={"quick": True})))
+    standing = standings(shown(made))["peak_random_read_mean_ns"]
+    assert standing.ranked == () and "depths" in standing.unlike
+
+
 @pytest.mark.parametrize(("kind", "text"), [("sim", "sim:tiny-test"), ("file", "x.img"), ("block", "/dev/x")])
 def test_drives_of_unlike_kinds_are_not_ranked_together(make_run: Make, kind: str, text: str) -> None:
     other = swept(make_run, 1)

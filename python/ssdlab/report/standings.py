@@ -239,22 +239,26 @@ def _place(runs: Sequence[tuple[Shown, Metric]]) -> Place:
 def _together(places: Sequence[Place]) -> tuple[list[Place], str]:
     """Return places, each with in what it is unlike most of them; or why none can be compared with another.
 
-    Where several were taken alike, and more than in any other way, these are compared.
+    Where several were taken alike, and more of them fit for a rank than in any other way, these are compared.
     """
     kins = [_kin(place.shown, place.figure) for place in places]
     groups: list[list[int]] = []
     for at, own in enumerate(kins):
-        alike = (group for group in groups if not apart(own, kins[group[0]], but=_NO_WALL))
+        alike = (group for group in groups if not apart(own, kins[group[0]], but=(*_NO_WALL, LOAD)))
         if (group := next(alike, None)) is None:
             groups.append([at])
         else:
             group.append(at)
-    first, *others = sorted(groups, key=len, reverse=True)
-    unlike = [apart(kins[group[0]], kins[first[0]], but=_NO_WALL) for group in others]
-    if {each.code for found in unlike for each in found} == {LOAD}:
-        return list(places), taken_apart(own[LOAD] or "" for own in kins)
-    if others and len(first) == len(others[0]):
+
+    def weight(group: Sequence[int]) -> tuple[int, int]:
+        return sum(not places[at].figure.unfit("ranking") for at in group), len(group)
+
+    first, *others = sorted(groups, key=weight, reverse=True)
+    if others and weight(first) == weight(others[0]):
         return list(places), UNLIKE
+    if loads := taken_apart(kins[at][LOAD] or "" for at in first):  # of one load none is ranked by another
+        return list(places), loads
+    unlike = [apart(kins[group[0]], kins[first[0]], but=(*_NO_WALL, LOAD)) for group in others]
     why = {at: _otherwise(found) for group, found in zip(others, unlike, strict=True) for at in group}
     return [replace(place, unlike=why.get(at, "")) for at, place in enumerate(places)], ""
 
