@@ -357,10 +357,20 @@ BLOCKS = st.sampled_from([4096, 8192, 65536])
     place=st.integers(0, 100),
     stop=st.sampled_from([Stop(time_ns="5s"), Stop(bytes=64 * MIB), Stop(bytes=64 * MIB, time_ns="5s")]),
     dsync=st.booleans(),
+    flush=st.sampled_from([None, ("fsync", 1), ("fdatasync", 8)]),
 )
 def test_our_job_files_are_read_as_they_were_meant(
-    ops: object, block: int, pattern: object, workers: int, depth: int, place: int, stop: Stop, dsync: bool
+    ops: object,
+    block: int,
+    pattern: object,
+    workers: int,
+    depth: int,
+    place: int,
+    stop: Stop,
+    dsync: bool,
+    flush: tuple[str, int] | None,
 ) -> None:
+    flushed = None if flush is None or depth > 1 or ops in ("read", "trim") else flush
     stream = Stream.model_validate(
         {
             "ops": ops,
@@ -372,6 +382,7 @@ def test_our_job_files_are_read_as_they_were_meant(
             "engine": "uring" if depth > 1 else "sync",
             "stop": stop,
             "dsync": dsync and ops not in ("read", "trim"),
+            **({} if flushed is None else {"flush": flushed[0], "flush_every": flushed[1]}),
         }
     )
     target = Target("/dev/sdz", True, GIB, 512)
@@ -458,3 +469,11 @@ def test_the_page_of_the_documents_has_every_option() -> None:
     for name, rule in RULES.items():
         (row,) = [line for line in page.splitlines() if f"`{name}`" in line and line.startswith("| ")]
         assert rule.fate in row and rule.why in row
+
+
+def test_a_job_file_is_of_the_whole_drive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.fio").write_text("[a]\nrw=read\ndirect=1\nsize=100%\n")
+    words = ["job", str(tmp_path / "x.fio"), "sim:tiny-test,scale=4", "--library", str(tmp_path / "L")]
+    assert main([*words, "--spare", "40%"]) == 2
+    assert "--spare" in capsys.readouterr().err
+    assert not (tmp_path / "L").exists()

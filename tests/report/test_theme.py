@@ -19,7 +19,6 @@ from report.browser import Browser
 from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.model.errors import LabError
-from ssdlab.model.limits import EMBEDDED_BYTES
 from ssdlab.report import gallery, page, source
 from ssdlab.report.colours import contrast
 from ssdlab.report.edition import Edition
@@ -406,4 +405,3 @@ def test_a_picture_s_own_size_comes_before_the_theme_s(
         assert main([str(word) for word in line + more]) == 0
         svg = (tmp_path / "out" / "peak-random-read-throughput.svg").read_text()
         assert f'width="{size[0]}" height="{size[1]}"' in svg[:200]
-    assert EMBEDDED_BYTES == 2 << 20

@@ -36,7 +36,7 @@ interface Shown {
 function coloured(tracks: Track[], canvas: Canvas): string[] {
   return tracks.map(({ run, dashed }, at) => {
     const before = tracks.slice(0, at).filter((other) => other.run === run && other.dashed === dashed).length;
-    return before === 1 ? canvas.theme.text : colourOf(tinted(runStyle(canvas, run), before, canvas.runs), canvas.theme);
+    return before === 1 ? canvas.theme.text : colourOf(tinted(runStyle(canvas, run), before, canvas.runs, canvas.theme.palette.length), canvas.theme);
   });
 }
 

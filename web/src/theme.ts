@@ -63,7 +63,7 @@ const MARKERS: Shape[] = ["circle", "rect", "triangle", "diamond"];
  * The look of one of several lines of a run: the first is the run's own; of as many as there are colours, no two have one in common, and
  * none has colour and marker of another run of the page.
  */
-export function tinted(run: RunStyle, tint: number, runs: readonly RunStyle[], colours = 8): RunStyle {
+export function tinted(run: RunStyle, tint: number, runs: readonly RunStyle[], colours: number): RunStyle {
   if (tint === 0) return run;
   // A step that meets every colour before the first again.
   const colour = (run.colour + (colours % 3 === 0 ? 1 : 3) * tint) % colours;

@@ -50,12 +50,18 @@ def job(
     from ssdlab.host.documents import read_document, user_path
     from ssdlab.lab.found import find_method
     from ssdlab.lab.job import read_job
+    from ssdlab.model.errors import UsageError
     from ssdlab.runs.session import start
 
     advice = "give the path of a TOML file with a [[step]] table for each step, or of a fio job file"
     path = user_path(file)
     text = read_document(path, "job", advice)
     if path.suffix in _OF_FIO or _GLOBAL.search(text):
+        if given := next((name for name in ("usable", "spare") if options.get(name) is not None), None):
+            raise UsageError(
+                f"a job file of fio is laid out on the whole drive, and --{given} leaves some of it",
+                "give size= in the job, or write the job as TOML",
+            )
         params = _of_fio(text, path, drive, options.get("size"))
     else:
         params = read_job(text, file.name)

@@ -182,6 +182,8 @@ def plan(
     from ssdlab.cli.suites import in_library, one_consent, one_drive, orders, suite_order
     from ssdlab.runs.order import plan_order
 
+    if fio and json:
+        raise UsageError("a job file of fio is no JSON", "leave out --json, or --fio")
     consents = options.pop("destroy", ())
     set = preconditioned(set, precondition)
     if len(drives) > 1 or (

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _AS_TEXT = BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)
 """TOML writes some settings as numbers."""
+_STREAMS = "streams"
 _NOT_IN_STEPS = (
     *("precondition", "spare", "allow_unwritten", "log_ios", "numa", "save", "library", "meter"),
     *("size", "destroy", "wipe_signatures", "endurance_cap"),
@@ -198,7 +199,7 @@ class JobStep(Frozen):
         from ssdlab.model.options import MeasureOptions
 
         options: dict[str, Any] = dict(self.options)
-        if "streams" in options:  # a stage of a fio job file
+        if _STREAMS in options:  # a stage of a fio job file
             return Workload.model_validate(options)
         if wrong := next((name for name in options if name in _NOT_IN_STEPS), None):
             raise UsageError(f"a run step has no {wrong}", "give it to the job, or use a step of its own")
@@ -253,6 +254,11 @@ def read_steps(text: str, name: str) -> tuple[JobStep, ...]:
                 f"step {number} of {name}{lines(number)} does not say what to do", 'add a line: do = "run"'
             )
         options = {key.replace("-", "_"): v for key, v in table.items() if key not in ("do", "label")}
+        if _STREAMS in options:
+            raise UsageError(
+                f"step {number} of {name}{lines(number)} has streams, which job files of fio alone have",
+                "give the options of ssdlab measure, or a job file of fio",
+            )
         try:
             steps.append(JobStep(do=table["do"], label=str(table.get("label", "")), options=options))
         except LabError as error:
@@ -289,7 +295,7 @@ def steps_of_fio(stages: Sequence[Stage], remarks: Sequence[str]) -> JobParams:
         if stage.rest_ns:
             steps.append(JobStep(do="idle", options={"seconds": stage.rest_ns / NS_PER_S}))
         workload = stage.workload.model_dump(mode="json", include=stage.workload.model_fields_set)
-        workload["streams"] = [_asked_of(stream) for stream in stage.workload.streams]
+        workload[_STREAMS] = [_asked_of(stream) for stream in stage.workload.streams]
         steps.append(JobStep(do="run", label=stage.label, options=workload))
     return JobParams(steps=tuple(steps))
 

@@ -488,7 +488,7 @@ def option_text(name: str, value: JsonValue) -> str:
 
 def _typed(name: str, value: JsonValue) -> str | None:
     match value:
-        case list() if name == "bs":
+        case list() if name in ("bs", "write_bs"):
             blocks = [Block.model_validate(each) for each in value]
             weighted = len(blocks) > 1
             return ",".join(
@@ -496,7 +496,7 @@ def _typed(name: str, value: JsonValue) -> str | None:
             )
         case dict() if name == "span":
             return Span.model_validate(value).text
-        case dict() if name == "pattern":
+        case dict() if name in ("pattern", "write_pattern"):
             return _pattern(value)
         case list() | dict():
             return ",".join(map(str, value)) if name == "cpus" else None

@@ -34,7 +34,11 @@ _MIRRORING = dict.fromkeys(map(ord, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 
 
 def unmirrored(text: str) -> str:
-    """Return text without the controls that turn the direction of what stands behind it (UAX 9)."""
+    r"""Return text without the controls that turn the direction of what follows (UAX 9).
+
+    >>> unmirrored("Samsung \u202e883")
+    'Samsung 883'
+    """
     return text.translate(_MIRRORING)
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from ssdlab.formats.fio.results import PLAT_BITS, Bins, Clock, Times, edges_of_index, load_of, percentiles_of
+from ssdlab.formats.fio.sections import US
 from ssdlab.model.errors import UsageError, of_os
 from ssdlab.model.summary import DIRECTIONS, PERCENTILES, Direction
 from ssdlab.model.units import and_listed
@@ -351,14 +352,14 @@ def _ms(options: Mapping[str, str], name: str) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-_TIME = re.compile(r"(\d+)(us|usec|ms|msec|s|m|h|d)?")
-_UNITS_MS = {"us": 0.001, "usec": 0.001, "ms": 1, "msec": 1, "s": 1e3, "m": 6e4, "h": 36e5, "d": 864e5}
+_TIME = re.compile(r"(\d+)([a-z]*)", re.IGNORECASE)
 
 
 def _seconds_ms(text: str) -> float:
     """Return a time of fio, which is in seconds unless it says otherwise."""
     found = _TIME.fullmatch(text)
-    return 0.0 if found is None else int(found[1]) * _UNITS_MS[found[2] or "s"]
+    unit = None if found is None else US.get(found[2].lower() or "s")
+    return 0.0 if found is None or unit is None else int(found[1]) * unit / 1000
 
 
 def _read(paths: Sequence[Path], columns: int, ramp_ms: float) -> _Lines:

@@ -27,8 +27,8 @@ _COMMENT = re.compile(r"[;#].*")
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _KEYWORD = re.compile(r"\$(ncpus|pagesize|mb_memory)\b")
 _NUMBER = re.compile(r"(0x[0-9a-f]+|\d+)([a-z]*)", re.IGNORECASE)
-_US = {"us": 1, "usec": 1, "ms": 1000, "msec": 1000, "s": 10**6, "m": 6 * 10**7}
-_US |= {"h": 3600 * 10**6, "d": 86400 * 10**6}
+US = {"us": 1, "usec": 1, "ms": 1000, "msec": 1000, "s": 10**6, "m": 6 * 10**7}
+US |= {"h": 3600 * 10**6, "d": 86400 * 10**6}
 _UNIT = re.compile(r"([kmgtp])(ib|b)?|b?")
 _POWERS = {letter: power for power, letter in enumerate("kmgtp", start=1)}
 _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
@@ -74,11 +74,11 @@ class Given:
     def us_of(self, plain_us: int) -> int:
         """Return a time in microseconds, where a plain number is of that unit."""
         number, unit = self._parted(self.text)
-        if unit and unit not in _US:
+        if unit and unit not in US:
             self.wrong(
-                f"{self.name}={self.text} has a unit that fio takes for us", f"write one of {', '.join(_US)}"
+                f"{self.name}={self.text} has a unit that fio takes for us", f"write one of {', '.join(US)}"
             )
-        return number * (_US[unit] if unit else plain_us)
+        return number * (US[unit] if unit else plain_us)
 
     @property
     def percent(self) -> int | None:
