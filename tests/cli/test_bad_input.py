@@ -73,7 +73,7 @@ BAD = [
     (f"{MEASURE} --bs 4k,128k", "lack weights", "--bs 4k --write-bs 128k"),
     (f"{MEASURE} --bs 0", "--bs: bytes is 0 B, below 1 B", "a multiple of 512 bytes"),
     (f"{MEASURE} --bs 100", "block of 100 B is not a multiple of 512 B", "--buffered"),
-    (f"{MEASURE} --fsync 0", "--fsync is '0', below 1", "after so many writes"),
+    (f"{MEASURE} --fsync 0", "--fsync is '0', below 1", "fsync after every N writes"),
     (f"{MEASURE} --bs 4k:0", "--bs: weight is 0, below 1", "Relative frequency"),
     (f"{MEASURE} --bs -4k", "--bs: '-4k' is negative", "see `ssdlab measure --help`"),
     (f"{MEASURE} --bytes -4k", "--bytes: '-4k' is negative", "see `ssdlab measure --help`"),
@@ -110,7 +110,7 @@ BAD = [
         "no trims and no flushes",
         "Leave out --poll",
     ),
-    (f"{MEASURE} --write-bs 64k", "only where reads and writes are mixed", "--rw randrw"),
+    (f"{MEASURE} --write-bs 64k", "only in a mix of reads and writes", "--rw randrw"),
     (
         "measure foreign.bin --rw randrw --write-pattern one-pass",
         "pattern 'one-pass' is not known",

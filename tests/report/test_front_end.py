@@ -226,7 +226,7 @@ def test_no_line_of_one_drive_looks_like_another_drive(node) -> None:
             ["circle", "rect", "triangle", "diamond", "circle", "rect", "triangle", "rect"]
         )
     ]
-    of_one = "(run, _, runs) => [0, 1, 2, 3, 4, 5, 6, 7].map((at) => web.theme.tinted(run, at, runs))"
+    of_one = "(run, _, runs) => [0, 1, 2, 3, 4, 5, 6, 7].map((at) => web.theme.tinted(run, at, runs, 8))"
     found = node(f"{json.dumps(runs)}.map({of_one})")
     for own, lines in zip(runs, found, strict=True):
         others = [(each["colour"], each["shape"]) for each in runs if each is not own]
