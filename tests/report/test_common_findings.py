@@ -56,6 +56,18 @@ def test_the_labels_of_a_figure_stay_with_it_and_those_of_all_are_the_headings(l
     assert [row[1] for row in rows(unlike)] == ["1.00 MB/s", f"2.00 MB/s ({labels})"]
 
 
+def test_more_findings_than_runs_stand_below_each_other() -> None:
+    tail = Claim("Tail {figure}", figure=Amount(9, "ms"), columns={"Tail": "{figure}"})
+    found = tabled(section((speed(100), tail), (speed(200, 64),)), placed(2))
+    (table,) = found.common
+    assert table.head == ("Finding", "N0", "N1")
+    assert rows(found) == [
+        ["Reported", "100 MB/s", "200 MB/s"],
+        ["Depth", "QD 32", "QD 64"],
+        ["Tail", "9.00 ms", "—"],
+    ]
+
+
 def test_a_sentence_of_some_stands_behind_their_names_and_of_one_beside_its_own() -> None:
     odd = Claim("It is odd")
     found = tabled(section((REACHED,), (REACHED,), (odd,)), placed(3))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from report.browser import Browser
 from ssdlab.cli import main
@@ -112,3 +115,18 @@ def test_a_drive_that_tells_nothing_of_heat_or_watts_has_no_such_section(tmp_pat
     assert main([*words, "--json"]) == 0
     (folder,) = tmp_path.glob("2*")
     assert drive_section.section(page.shown([source.read_run(folder)])) is None
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 3), st.floats(0, 1e6)), min_size=1, max_size=60),
+    st.floats(0.02, 20),
+)
+def test_joined_rows_keep_the_mean_over_time_and_the_highest(
+    rows: list[tuple[float, float]], width_s: float
+) -> None:
+    lasted_s, values = map(np.array, zip(*rows, strict=True))
+    times_s = np.cumsum(lasted_s)
+    ends_s, iops = drive_section._joined_rows("iops", times_s, values, width_s)
+    assert ends_s[-1] == times_s[-1] and len(ends_s) <= times_s[-1] / width_s + 2
+    assert np.diff(ends_s, prepend=0.0) @ iops == pytest.approx(lasted_s @ values)
+    assert drive_section._joined_rows("p99_ns", times_s, values, width_s)[1].max() == values.max()

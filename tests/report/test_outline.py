@@ -456,12 +456,16 @@ def test_a_review_leads_with_twelve_charts_by_turns_and_closes_the_others() -> N
     def figures(name: str, count: int, **more: Any) -> tuple[Figure, ...]:
         return tuple(Figure(f"{name}{at}", "", "", "", BarsChart(()), (), (), **more) for at in range(count))
 
-    def leading(*sections: tuple[Figure, ...], behind: tuple[Figure, ...] = ()) -> frozenset[str]:
+    def leading(
+        *sections: tuple[Figure, ...], behind: tuple[Figure, ...] = (), named: tuple[str, ...] = ()
+    ) -> frozenset[str]:
         made = [Section(f"s{at}", "", (), (), own) for at, own in enumerate(sections)]
-        return _leading(made, [Section("b", "", (), (), behind)])
+        return _leading(made, [Section("b", "", (), (), behind)], named)
 
     found = leading(figures("a", 9), figures("b", 3), figures("c", 2), behind=figures("d", 1))
     assert found == {*(f"a{at}" for at in range(7)), "b0", "b1", "b2", "c0", "c1"}
+    named = leading(figures("a", 9), figures("b", 9), named=("b8", "b7", "of no section"))
+    assert named == {"b7", "b8", *(f"{name}{at}" for name in "ab" for at in range(5))}
     assert leading(figures("a", 20)) == {f"a{at}" for at in range(20)}, "of one method all"
     assert len(leading(figures("a", 5), figures("b", 5), behind=figures("d", 2))) == 12, "they are few"
     sheets = figures("p", 14, sheets=(Sheet(0, (), (), ()),))

@@ -141,6 +141,13 @@ def test_less_capacity_is_said_of_the_full_size(tmp_path: Path) -> None:
     assert order.drive == on_text(A, Variant(usable="8GB"))
 
 
+def test_more_than_the_whole_of_a_simulated_drive_cannot_be_used() -> None:
+    """The medium has more, but a drive sells less of it."""
+    assert look(on_text("sim:tiny-test", Variant(usable="16GiB"))).identity is not None
+    with pytest.raises(UsageError, match="cannot be used"):
+        on_text("sim:tiny-test", Variant(usable="17GiB"))
+
+
 def test_one_drive_may_be_named_in_two_variants(tmp_path: Path) -> None:
     made = suite(Part("peak-random-read", "written", {"fill": "true"}))
     suites = [

@@ -132,6 +132,7 @@ def outline(
     ranks = standings(runs)
     links = chart_links(found)
     declared = [str(name) for name in review.get("tiles", ())]
+    declared_chapters = review.get("chapters", ())
     chapters = _chapters(found, review)
     titles = {section.id: own[0].run.manifest.method.title for section, own in found}
     links |= {title: ChartLink(section_id) for section_id, title in titles.items()}
@@ -142,7 +143,7 @@ def outline(
         standings=ranks,
         leading=frozenset(each.id for section in (*_of(chapters), *behind) for each in section.figures)
         if full
-        else _leading(_of(chapters), behind),
+        else _leading(_of(chapters), behind, [name for each in declared_chapters for name in each["charts"]]),
     )
     return _measured_once(whole)
 
@@ -151,8 +152,10 @@ def _of(chapters: Sequence[Chapter]) -> list[Section]:
     return [section for chapter in chapters for section in chapter.sections]
 
 
-def _leading(sections: Sequence[Section], behind: Sequence[Section]) -> frozenset[str]:
-    """Return the charts that stand open: of several methods the first of each by turns, until it is enough.
+def _leading(
+    sections: Sequence[Section], behind: Sequence[Section], named: Sequence[str] = ()
+) -> frozenset[str]:
+    """Return the charts that stand open: those that the review names, then the first of each method by turns.
 
     A page of a standard is complete in itself.
     """
@@ -161,8 +164,9 @@ def _leading(sections: Sequence[Section], behind: Sequence[Section]) -> frozense
     if len(every) <= LEADING or len([row for row in rows if row]) < 2:
         return frozenset(every)
     by_turns = [each.id for turn in zip_longest(*rows) for each in turn if each is not None]
+    ordered = list(dict.fromkeys([*(name for name in named if name in by_turns), *by_turns]))
     whole = (each.id for section in sections for each in section.figures if each.sheets)
-    return frozenset((*by_turns[:LEADING], *whole))
+    return frozenset((*ordered[:LEADING], *whole))
 
 
 def _chapters(found: Sequence[tuple[Section, Sequence[Shown]]], review: Document) -> tuple[Chapter, ...]:

@@ -105,6 +105,7 @@ def with_numbers(words: Sequence[str], numbers: Sequence[Sequence[str]], *, each
     return words[0] + "".join(f"{number}{word}" for number, word in zip(texts, words[1:], strict=True))
 
 
+_CAPTION = "What was found"
 _MARKS = "labels"
 """Under which a claim has the labels of its figures."""
 
@@ -149,7 +150,10 @@ def _of_columns(
     runs: Sequence[int],
     placed: Sequence[Shown],
 ) -> Table:
-    """Return a table of cells with their labels; a label that all cells of a column have is its heading's."""
+    """Return a table of cells with their labels; a label that all cells of a column have is its heading's.
+
+    More findings than runs stand below each other, so that the table is as narrow as it can be.
+    """
     head, rows = ["Run"], {run: [of_run(placed[run].label, run)] for run in runs}
     for heading, of in columns.items():
         marks = {mark for own in of.values() for _, mark in own}
@@ -158,4 +162,8 @@ def _of_columns(
         for run in runs:
             texts = [text if shared else labelled(text, mark) for text, mark in of.get(run, ())]
             rows[run].append(cells.words("; ".join(texts) or cells.NOTHING))
-    return Table("What was found", tuple(head), tuple(map(tuple, rows.values())))
+    if len(columns) <= len(runs):
+        return Table(_CAPTION, tuple(head), tuple(map(tuple, rows.values())))
+    across = zip(*(own[1:] for own in rows.values()), strict=True)
+    turned = tuple((cells.words(heading), *own) for heading, own in zip(head[1:], across, strict=True))
+    return Table(_CAPTION, ("Finding", *(placed[run].label for run in runs)), turned)

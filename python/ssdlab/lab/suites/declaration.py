@@ -103,7 +103,7 @@ class ChapterText(Frozen):
     title: Line = Field(description="the heading; parts name it")
     text: Line | None = Field(None, description="a sentence below it")
     charts: tuple[str, ...] = Field(
-        (), description="ids of figures that come first; none: all in their order"
+        (), description="ids of charts that come first and stand open, 12 of a page; none: in turns"
     )
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     Column = npt.NDArray[np.float64]
 
 _FINEST = {"end_s": 0.001, "iops": 0.001, "p99_ns": 1.0, "watts": 0.0001, "temperature_c": 0.01}
+_HIGHEST = frozenset({"p99_ns", "temperature_c"})
+"""Of rows that are joined the highest is kept, of other figures the mean over time."""
 _COUNTERS = {
     "host_read_bytes": "Read by the host",
     "host_written_bytes": "Written by the host",
@@ -54,6 +56,8 @@ _COUNTERS = {
     "slow_commands": "Slow commands",
 }
 """What a counter is called; not every drive has NAND."""
+_MAX_ROWS = 2000
+"""Of a run on the page, and some for each of its steps: more than a line of a screen has points."""
 _JOINED_S = 2.0
 """Between two stretches that are drawn as one: samples are a second apart, and steps a little more."""
 _PANELS = (
@@ -136,6 +140,7 @@ def _figure(shown: Sequence[Shown]) -> Figure | None:
         measured=(
             "Steps in the order in which they were done, with the pauses between them.",
             "The drive is asked once a second; in steps in which it is left alone it is not asked.",
+            f"Above {_MAX_ROWS} rows, neighbours are joined: mean of IOPS and watts, highest p99 and °C.",
         ),
         buttons=(Buttons("view", "Run", tuple(view.label for view in views)),) if len(views) > 1 else (),
         zoom=True,
@@ -184,21 +189,42 @@ def _joined(spells: Sequence[Spell]) -> Iterator[Spell]:
 
 def _joint(shown: Shown, placed: Sequence[Placed]) -> Iterator[Track]:
     """Yield each figure of all steps as one track: lines of a thousand steps would take half a minute."""
-    by_key: dict[str, list[tuple[str, Column, Column]]] = {}
+    by_key: dict[str, list[tuple[str, float, Column, Column]]] = {}
     for each in placed:
         for key, times_s, values in _figures(shown, each):
             if len(values):
-                by_key.setdefault(key, []).append((each.step.label, each.start_s + times_s, values))
+                by_key.setdefault(key, []).append((each.step.label, each.start_s, times_s, values))
     for key, found in by_key.items():
-        begins = np.cumsum([0, *(len(values) for _, _, values in found)]).tolist()
+        lasting_s = sum(float(times_s[-1]) for _, _, times_s, _ in found)
+        steps = [
+            (label, start_s, *_joined_rows(key, times_s, values, lasting_s / _MAX_ROWS))
+            for label, start_s, times_s, values in found
+        ]
+        begins = np.cumsum([0, *(len(values) for *_, values in steps)]).tolist()
         columns = (
             PackedColumn(
-                "end_s", *pack(np.concatenate([times_s for _, times_s, _ in found]), _FINEST["end_s"])
+                "end_s",
+                *pack(
+                    np.concatenate([start_s + times_s for _, start_s, times_s, _ in steps]), _FINEST["end_s"]
+                ),
             ),
-            PackedColumn(key, *pack(np.concatenate([values for _, _, values in found]), _FINEST[key])),
+            PackedColumn(key, *pack(np.concatenate([values for *_, values in steps]), _FINEST[key])),
         )
-        parts = tuple(Part(row, label) for row, (label, _, _) in zip(begins[:-1], found, strict=True))
+        parts = tuple(Part(row, label) for row, (label, *_) in zip(begins[:-1], steps, strict=True))
         yield Track(shown.index, "", False, columns, parts)
+
+
+def _joined_rows(key: str, times_s: Column, values: Column, width_s: float) -> tuple[Column, Column]:
+    """Return rows with those joined that end within the same stretch of `width_s`: at the end of its last."""
+    _, begins = np.unique(np.ceil(times_s / width_s) if width_s > 0 else times_s, return_index=True)
+    if len(begins) == len(values):
+        return times_s, values
+    ends = np.append(begins[1:], len(values)) - 1
+    if key in _HIGHEST:
+        return times_s[ends], np.maximum.reduceat(values, begins)
+    lasted_s = np.maximum(np.diff(times_s, prepend=0.0), 1e-9)
+    weights = np.add.reduceat(lasted_s, begins)
+    return times_s[ends], np.add.reduceat(values * lasted_s, begins) / weights
 
 
 def _figures(shown: Shown, placed: Placed) -> Iterator[tuple[str, Column, Column]]:

@@ -243,14 +243,15 @@ def _spare_of(own: SimulatedText, variant: Variant) -> float | None:
 
     made = check_profile(own.profile, **own.settings())
     # Of the drive in its full size, as it is named: a scaled one has as much less.
-    raw, usable = int(made["raw_bytes"]) * own.scale, variant.usable_bytes
-    if usable >= raw:
-        asked, medium = units.capacity_text(usable), units.capacity_text(raw)
+    raw, capacity = (int(made[name]) * own.scale for name in ("raw_bytes", "capacity_bytes"))
+    usable = variant.usable_bytes
+    if usable > capacity:
+        asked, whole = units.capacity_text(usable), units.capacity_text(capacity)
         raise UsageError(
-            f"{asked} of {own} cannot be used: its medium has {medium} in full size",
+            f"{asked} of {own} cannot be used: it has {whole} in full size",
             "give less --usable",
             asked_bytes=usable,
-            raw_bytes=raw,
+            capacity_bytes=capacity,
         )
     return 1 - usable / raw
 
