@@ -70,7 +70,7 @@ def test_what_the_page_does_not_have_is_named(runs: list[Run], edition: Edition,
 
 def test_a_name_may_have_an_identifier_with_an_equals_sign() -> None:
     assert names_of(["sim:tiny-test,scale=4=Tiny"]) == {"sim:tiny-test,scale=4": "Tiny"}
-    for given in (["x"], ["=x"], ["x="], ["a=1", "a=2"]):
+    for given in (["x"], ["=x"], ["x="], ["a=1", "a=2"], ["a=1", "b=1"]):
         with pytest.raises(UsageError):
             names_of(given)
 

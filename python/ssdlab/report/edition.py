@@ -109,9 +109,14 @@ def names_of(given: Sequence[str]) -> dict[str, str]:
     Raises
     ------
     UsageError
-        One is not written so, or a drive has two names.
+        One is not written so, a drive has two names, or two drives have one.
     """
-    return _pairs(given, "--name", "sim:samsung-983-dct-960gb,scale=64=983 DCT")
+    names = _pairs(given, "--name", "sim:samsung-983-dct-960gb,scale=64=983 DCT")
+    of: dict[str, str] = {}
+    for drive, name in names.items():
+        if (other := of.setdefault(name, drive)) != drive:
+            raise UsageError(f"--name calls both {other} and {drive} {name!r}", "give each a name of its own")
+    return names
 
 
 def texts_of(given: Sequence[str]) -> dict[str, str]:
