@@ -56,8 +56,8 @@ _COUNTERS = {
     "slow_commands": "Slow commands",
 }
 """What a counter is called; not every drive has NAND."""
-_MAX_ROWS = 2000
-"""Of a run on the page, and some for each of its steps: more than a line of a screen has points."""
+_MAX_ROWS = 1000
+"""Of a run on the page, and some for each of its steps: as many as the chart has pixels."""
 _JOINED_S = 2.0
 """Between two stretches that are drawn as one: samples are a second apart, and steps a little more."""
 _PANELS = (
