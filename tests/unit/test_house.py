@@ -145,16 +145,18 @@ def test_no_module_lies_loose() -> None:
 
 def test_every_folder_has_a_floor() -> None:
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert folders <= set(FLOOR_OF) | DATA, "a new folder needs a floor: here, and in DESIGN.md"
+    assert folders <= set(FLOOR_OF) | DATA, "a new folder needs a floor: here, and in ARCHITECTURE.md"
 
 
-def design(section: str) -> str:
-    """A section of the design document."""
-    return (ROOT.parent / "DESIGN.md").read_text().partition(f"\n{section}")[2].partition("\n## ")[0]
+def architecture(section: str) -> str:
+    """A section of ARCHITECTURE.md."""
+    return (
+        (ROOT.parent / "ARCHITECTURE.md").read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    )
 
 
-def test_the_design_document_has_these_floors() -> None:
-    rows = re.findall(r"^\| (\d+) \| (.+) \|$", design("**Floors.**"), re.MULTILINE)
+def test_the_architecture_has_these_floors() -> None:
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", architecture("Floors"), re.MULTILINE)
     written = {
         int(number): set(re.findall(r"`(\w+)`", names.replace("`__init__`", "`ssdlab`")))
         for number, names in rows
@@ -162,8 +164,8 @@ def test_the_design_document_has_these_floors() -> None:
     assert written == {number: set(names) for number, names in enumerate(FLOORS, start=1)}
 
 
-def test_the_design_document_has_every_room_and_folder() -> None:
-    tree = design("## Tree").partition("**Floors.**")[0]
+def test_the_architecture_has_every_room_and_folder() -> None:
+    tree = architecture("Tree")
     rooms = re.findall(r"^  (\w+)/ ", tree, re.MULTILINE)
     folders = {path.parent for path in modules().values()} - {PACKAGE}
     assert set(rooms) == {

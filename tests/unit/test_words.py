@@ -127,9 +127,10 @@ def texts() -> dict[Path, str]:
     patterns = (
         "docs/**/*.md",
         "crates/**/*.rs",
-        "crates/*.md",
+        "crates/**/*.md",
         "web/src/**/*.ts",
         "README.md",
+        "ARCHITECTURE.md",
         "SECURITY.md",
     )
     others = {path: path.read_text() for pattern in patterns for path in sorted(ROOT.glob(pattern))}
@@ -146,18 +147,24 @@ def test_no_text_has_a_quaint_phrase(phrase: str) -> None:
     assert not found
 
 
-def glossary() -> dict[str, str]:
-    """The glossary of the design document: each term with what it means."""
-    section = (ROOT / "DESIGN.md").read_text().partition("\n## Glossary\n")[2].partition("\n## ")[0]
+def glossary(page: str, heading: str) -> dict[str, str]:
+    """A table of terms: each with what it means."""
+    section = (ROOT / page).read_text().partition(heading)[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (.+?) \| (.+?) \|$", section, re.MULTILINE)
-    return {term: meaning for term, meaning in rows if term not in {"term", "---"}}
+    assert rows[0] in {("term", "meaning"), ("name", "meaning")}
+    return dict(rows[1:])
 
 
-def test_the_glossary_is_in_order_and_names_what_exists() -> None:
-    terms = glossary()
-    assert len(terms) >= 30
-    plain = [term.strip("`").lower() for term in terms]
-    assert plain == sorted(plain)
+def test_the_glossaries_are_in_order_and_name_what_exists() -> None:
+    """Words of users are in one, names of the code in the other, and none is in both."""
+    words = glossary("docs/glossary.md", "# Glossary\n")
+    names = glossary("ARCHITECTURE.md", "\n## Names in the code\n")
+    assert len(words) >= 30
+    for terms in (words, names):
+        plain = [term.strip("`").lower() for term in terms]
+        assert plain == sorted(plain)
+    assert not {term.strip("`").lower() for term in words} & {term.strip("`").lower() for term in names}
+    terms = words | names
     known = {name for text in sources().values() for _, name in identifiers(ast.parse(text))}
     modules = {path.stem for path in sources()} | {path.parent.name for path in sources()}
     named = {

@@ -1,4 +1,4 @@
-//! A map of units with greedy collection, written from the words of DESIGN.md: what the flash is asked for when a unit is written.
+//! A map of units with greedy collection, written from the words of MODEL.md: what the flash is asked for when a unit is written.
 //! It takes the simulator's decisions (the lowest number wins a tie), so that both models are asked for the same work; that it
 //! does is tested by the counts of both.
 

@@ -1,6 +1,6 @@
 //! The whole drive against a model that follows every operation through a queue of events, on random small machines.
 //!
-//! The model is written from DESIGN.md, "Timing of the simulated drive", and shares no code with the simulator but the
+//! The model is written from MODEL.md, beside this crate's sources, and shares no code with the simulator but the
 //! specification of a drive. Its map takes the same decisions (the counts of both are compared), so that both are asked for the
 //! same work in the same order, and differences are those of time alone.
 

@@ -34,7 +34,8 @@ fn in_order(every: u64) -> Workload {
     serde_json::from_value(text).unwrap()
 }
 
-/// The closed form of DESIGN.md, of so many units in the open word line on a die whose programs take `factor` times as long.
+/// The closed form of MODEL.md ("Durability"), of so many units in the open word line, on a die whose programs take `factor` times as
+/// long.
 fn flush_ns(spec: &DriveSpec, units: u64, factor: f64) -> f64 {
     let (host, timing, options) = (&spec.host, &spec.timing, &spec.options);
     let command_ns = host.command_ns + host.write_core_ns;
