@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.analysis.shift import Shift
+    from ssdlab.cli.printed import ComparedSide, ComparisonDocument
     from ssdlab.library.comparing import Compared, Comparison, Side
     from ssdlab.results.progress import Observer
     from ssdlab.runs.order import Order
 
-SCHEMA = "ssdlab.compare/1"
+SCHEMA: Final = "ssdlab.compare/1"
 _TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "could have shown")
 _SIGNIFICANT = (
     "*  beyond 1 %, and beyond chance; with fewer than five repeats beyond what they and the figures vary by"
@@ -106,26 +107,27 @@ def print_comparison(found: Comparison, *, markdown: bool = False, json: bool = 
         _print(found)
 
 
-def _as_json(found: Comparison) -> dict[str, object]:
-    sides = {"base": found.base, "new": found.new}
+def _as_json(found: Comparison) -> ComparisonDocument:
     return {
         "schema": SCHEMA,
-        **{
-            name: {
-                "given": side.text,
-                "runs": side.runs,
-                "methods": side.methods,
-                "drives": side.drives,
-                "serials": side.serials,
-                "firmwares": side.firmwares,
-                "software": side.software,
-            }
-            for name, side in sides.items()
-        },
+        "base": _side_as_json(found.base),
+        "new": _side_as_json(found.new),
         "figures": [asdict(each) for each in found.figures],
         "only_on_one_side": found.only,
         "rules": [asdict(each) for each in found.judged],
         "exit_status": found.exit_status,
+    }
+
+
+def _side_as_json(side: Side) -> ComparedSide:
+    return {
+        "given": side.text,
+        "runs": side.runs,
+        "methods": side.methods,
+        "drives": side.drives,
+        "serials": side.serials,
+        "firmwares": side.firmwares,
+        "software": side.software,
     }
 
 
@@ -143,10 +145,9 @@ def _as_junit(found: Comparison) -> bytes:
         )
         for one in found.judged
     ]
-    sides = {"base": found.base, "new": found.new}
     properties = {
         f"{name}.{what}": ", ".join(values)
-        for name, side in sides.items()
+        for name, side in (("base", found.base), ("new", found.new))
         for what, values in {
             "given": (side.text,),
             "runs": side.runs,
