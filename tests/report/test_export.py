@@ -218,9 +218,12 @@ def test_an_older_export_is_replaced_and_nothing_else(tmp_path: Path, kind: str)
     first = file.read_bytes()
     assert export(run, other, "-o", file) == 0
     assert file.read_bytes() != first
-    foreign = {"xlsx": b"PK\x03\x04 a holiday", "csv": b"method,name\n", "parquet": b"PAR1 a holiday PAR1"}[
-        kind
-    ]
+    foreign = {
+        "xlsx": b"PK\x03\x04 a holiday",
+        "csv": b"method,name\n",
+        "parquet": b"PAR1 a holiday PAR1",
+        "jsonl": b'{"schemaVersion": {"major": 2, "minor": 0}}\n',
+    }[kind]
     file.write_bytes(foreign)
     assert export(run, "-o", file) == 2
     assert file.read_bytes() == foreign

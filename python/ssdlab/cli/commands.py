@@ -53,6 +53,7 @@ COMMANDS: dict[str, Command] = {
     "figures": Command("ssdlab.cli.pictures:figures", "the charts of runs as PNG, SVG or PDF files"),
     "theme": Command("ssdlab.cli.theme:theme", "the default house style of pages and pictures, as TOML"),
     "export": Command("ssdlab.cli.export:export", "the numbers of runs as a workbook, CSV or Parquet"),
+    "schema": Command("ssdlab.cli.schema:schema", "the JSON Schema of what ssdlab reads and writes"),
     "sim list": Command("ssdlab.cli.sim:list_profiles", "the profiles of simulated drives"),
     "sim show": Command("ssdlab.cli.sim:show", "a profile, each figure with its source"),
     "sim serve": Command("ssdlab.cli.sim_serve:serve", "a simulated drive in real time, over NBD"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
@@ -23,11 +23,13 @@ from ssdlab.results.kin import measured_with, more_spare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.analysis.shift import Shift
+    from ssdlab.cli.printed import ComparedSide, ComparisonDocument
     from ssdlab.library.comparing import Compared, Comparison, Side
     from ssdlab.results.progress import Observer
     from ssdlab.runs.order import Order
 
-SCHEMA = "ssdlab.compare/1"
+SCHEMA: Final = "ssdlab.compare/1"
 _TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "could have shown")
 _SIGNIFICANT = (
     "*  beyond 1 %, and beyond chance; with fewer than five repeats beyond what they and the figures vary by"
@@ -46,6 +48,7 @@ def compare(
     *,
     fail_if: Rules = (),
     markdown: bool = False,
+    junit: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     library: Path | None = None,
     json: bool = False,
 ) -> int:
@@ -68,6 +71,9 @@ def compare(
         that one figure's name alone has is enough: `ssdlab rank` lists them. May be given several times.
     markdown
         Print tables in Markdown.
+    junit
+        With --fail-if: also write the verdicts here, a test case for each rule, as CI systems read them. An
+        older report is replaced, and nothing else.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
@@ -76,7 +82,17 @@ def compare(
     from ssdlab.library.comparing import compare as compared
     from ssdlab.library.comparing import rule_of
 
-    found = compared(library_of(library), base, new, [rule_of(text) for text in fail_if])
+    rules = [rule_of(text) for text in fail_if]
+    if junit is None:
+        found = compared(library_of(library), base, new, rules)
+    else:
+        if not rules:
+            raise UsageError("--junit has the verdicts of a gate, and there is none", "give it a --fail-if")
+        from ssdlab.formats import junit as reports
+
+        with reports.place(junit) as file:  # before anything is read
+            found = compared(library_of(library), base, new, rules)
+            file.replace(_as_junit(found))
     print_comparison(found, markdown=markdown, json=json)
     return found.exit_status
 
@@ -91,27 +107,76 @@ def print_comparison(found: Comparison, *, markdown: bool = False, json: bool = 
         _print(found)
 
 
-def _as_json(found: Comparison) -> dict[str, object]:
-    sides = {"base": found.base, "new": found.new}
+def _as_json(found: Comparison) -> ComparisonDocument:
     return {
         "schema": SCHEMA,
-        **{
-            name: {
-                "given": side.text,
-                "runs": side.runs,
-                "methods": side.methods,
-                "drives": side.drives,
-                "serials": side.serials,
-                "firmwares": side.firmwares,
-                "software": side.software,
-            }
-            for name, side in sides.items()
-        },
+        "base": _side_as_json(found.base),
+        "new": _side_as_json(found.new),
         "figures": [asdict(each) for each in found.figures],
         "only_on_one_side": found.only,
         "rules": [asdict(each) for each in found.judged],
         "exit_status": found.exit_status,
     }
+
+
+def _side_as_json(side: Side) -> ComparedSide:
+    return {
+        "given": side.text,
+        "runs": side.runs,
+        "methods": side.methods,
+        "drives": side.drives,
+        "serials": side.serials,
+        "firmwares": side.firmwares,
+        "software": side.software,
+    }
+
+
+def _as_junit(found: Comparison) -> bytes:
+    from ssdlab.formats.junit import Case, report
+
+    figures = {each.figure: each for each in found.figures}
+    cases = [
+        Case(
+            of=figures[one.figure].part,
+            name=f"{one.figure} {'>' if one.rule.above else '<'} {change_text(one.rule.share)}",
+            outcome="skipped" if one.outcome == "undecidable" else one.outcome,
+            why=one.why,
+            figures=_moved(figures[one.figure]),
+        )
+        for one in found.judged
+    ]
+    properties = {
+        f"{name}.{what}": ", ".join(values)
+        for name, side in (("base", found.base), ("new", found.new))
+        for what, values in {
+            "given": (side.text,),
+            "runs": side.runs,
+            "drives": side.drives,
+            "serials": side.serials,
+            "firmwares": side.firmwares,
+            "software": side.software,
+        }.items()
+    }
+    return report("ssdlab compare", cases, properties)
+
+
+def _moved(each: Compared) -> list[str]:
+    """Return a line for each side of a figure, and one for the shift between them."""
+    lines = [
+        f"{name}: {figure_text(value, each.unit)}, {counted(runs, 'run')}"
+        for name, value, runs in (("base", each.base, each.n_base), ("new", each.new, each.n_new))
+    ]
+    if each.shift is None:
+        return lines
+    interval = _interval(each.shift)
+    return [*lines, f"shift: {change_text(each.shift.share)}{interval and f' ({interval})'}"]
+
+
+def _interval(shift: Shift) -> str:
+    """Return the interval of a shift; empty where too few runs are on a side for one."""
+    if shift.low is None or shift.high is None:
+        return ""
+    return ends_text(change_text(shift.low), change_text(shift.high))
 
 
 def _print(found: Comparison) -> None:
@@ -289,14 +354,9 @@ def _cells(each: Compared, letters: Letters) -> tuple[object, ...]:
     shift = each.shift
     if shift is None:
         return base, each.n_base, new, each.n_new, "", "", ""
-    interval = (
-        ""
-        if shift.low is None or shift.high is None
-        else ends_text(change_text(shift.low), change_text(shift.high))
-    )
     could = "" if shift.detectable is None else share_text(shift.detectable)
     marked = f"{change_text(shift.share)} {'*' if each.significant else ' '}"
-    return base, each.n_base, new, each.n_new, marked, interval, could
+    return base, each.n_base, new, each.n_new, marked, _interval(shift), could
 
 
 Beside = Annotated[

@@ -1,4 +1,4 @@
-"""`ssdlab export`: the numbers of runs as a workbook, as CSV or as Parquet."""
+"""`ssdlab export`: the numbers of runs as a workbook, CSV or Parquet, or runs as records of OCP."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def export(
 ) -> None:
     """Write the numbers of one or more runs for a spreadsheet or a program.
 
-    A workbook (.xlsx) has a sheet for each table; a .csv or .parquet holds one. Values have full precision
-    and are in base units.
+    A workbook (.xlsx) has a sheet for each table; a .csv or .parquet holds one. A .jsonl has runs as records
+    of OCP Test & Validation. Values have full precision and are in base units.
 
     Parameters
     ----------
     runs
         Run folders, or ids or their beginnings; a suite brings all its runs.
     output
-        The file to write; its end says the format: .xlsx, .csv or .parquet. An older export is replaced,
-        and nothing else.
+        The file to write; its end says the format: .xlsx, .csv, .parquet or .jsonl. An older export is
+        replaced, and nothing else.
     table
         Only this table; by default a workbook has all, another file the figures.
     library
@@ -43,7 +43,8 @@ def export(
         Print path, format, size and tables as JSON, schema ssdlab.export/1.
     """
     from ssdlab.host.state_folder import default_library
-    from ssdlab.report import sheet_files, source
+    from ssdlab.report import ocp, sheet_files, source
+    from ssdlab.report.body import single_runs
     from ssdlab.report.sheets import NAMES, sheets_of
     from ssdlab.results.store import find_run
     from ssdlab.results.verifying import doubting
@@ -51,13 +52,16 @@ def export(
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab export RUN -o drives.xlsx")
     kind = sheet_files.format_of(output)
+    if kind == "jsonl" and table is not None:
+        raise UsageError("a .jsonl holds whole runs, and no table", "leave --table out, or name a .csv")
     with sheet_files.place(output) as file:  # before anything is read
         folders = [find_run(text, library or default_library()) for text in runs]
         with doubting(folders):
             found = [source.read(folder) for folder in folders]
-            whole = NAMES if kind == "xlsx" else NAMES[:1]
+            whole = {"xlsx": NAMES, "jsonl": ()}.get(kind, NAMES[:1])
             sheets = sheets_of(found, whole if table is None else (table,))
-        done = sheet_files.write(sheets, file)
+            records = ocp.records_of(single_runs(found)) if kind == "jsonl" else ""
+        done = sheet_files.write(sheets, file, records)
     cut = [one.manifest.run_id for one in found if source.is_unended(one.manifest)]
     if json:
         tables = [
@@ -67,8 +71,8 @@ def export(
         ids = [one.manifest.run_id for one in found]
         print_json({"schema": SCHEMA, **facts, "tables": tables, "runs": ids, "unfinished": cut})
         return
-    written = (f"{each.name} {counted(each.length, 'row')}" for each in sheets if each not in done.left_out)
-    print_line(f"{output}: {capacity_text(done.size_bytes)}, {', '.join(written)}")
+    written = [f"{each.name} {counted(each.length, 'row')}" for each in sheets if each not in done.left_out]
+    print_line(", ".join([f"{output}: {capacity_text(done.size_bytes)}", *written]))
     for run_id in cut:
         print_line(f"mind: run {run_id} ended before its last step: it has its finished steps and no figures")
     for each in done.left_out:

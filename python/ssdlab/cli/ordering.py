@@ -246,8 +246,7 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False, whole: 
     check_run(run)
     with doubting([folder]):
         if json:
-            shown: dict[str, Any] = as_json(run)
-            print_json(shown)
+            print_json(as_json(run))
         else:
             print_result(run, whole=whole)
     result = read_result(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ssdlab.cli.completers import DriveText, MethodName
 from ssdlab.cli.failures import InDocument
@@ -48,6 +48,7 @@ from ssdlab.runs.suites.session import plan_suite
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ssdlab.cli.printed import DrivesPlanDocument, PlanDocument
     from ssdlab.model.errors import LabError
     from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Plan
@@ -122,7 +123,7 @@ def _totals(plans: Sequence[Planned]) -> tuple[Bounds, Bounds, Bounds]:
     return seconds, real_seconds, sum((planned.bytes_written for _, planned in plans), NOTHING)
 
 
-def _as_json(plans: Sequence[Planned]) -> dict[str, object]:
+def _as_json(plans: Sequence[Planned]) -> DrivesPlanDocument:
     seconds, real_seconds, written = _totals(plans)
     return {
         "schema": PLAN_SCHEMA,
@@ -135,7 +136,7 @@ def _as_json(plans: Sequence[Planned]) -> dict[str, object]:
     }
 
 
-SCHEMA = "ssdlab.plan/1"
+SCHEMA: Final = "ssdlab.plan/1"
 
 
 @takes(DriveOptions, Variant, several=("destroy",))
@@ -290,7 +291,7 @@ def print_plan(planned: Plan) -> None:
     )
 
 
-def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
+def plan_as_json(ordered: Order, planned: Plan) -> PlanDocument:
     """Return a plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]."""
     written = [planned.bytes_written.lower, planned.bytes_written.upper]
     rated = planned.endurance_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import groupby, pairwise, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import print_fields, print_line, print_table, say
@@ -21,6 +21,7 @@ from ssdlab.runs.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ssdlab.cli.printed import PlannedLine, PlannedPart, SuitePlanDocument
     from ssdlab.runs.plan import PlannedStep
     from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder
     from ssdlab.runs.suites.suite_plan import SuitePlan
@@ -130,7 +131,7 @@ class PlanLine:
     seconds: Bounds
     bytes_written: Bounds
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> PlannedLine:
         """Return it as the JSON of a plan has it."""
         return {
             "step": self.number,
@@ -212,7 +213,7 @@ def _line(steps: Sequence[PlannedStep], label: str) -> PlanLine:
     )
 
 
-PLAN_SCHEMA = "ssdlab.plan/1"
+PLAN_SCHEMA: Final = "ssdlab.plan/1"
 
 
 def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
@@ -262,7 +263,7 @@ def print_suite_effects(planned: SuitePlan) -> None:
                 print_line(f"{step.ordinal + 1:>4} {effect}")
 
 
-def suite_plan_as_json(several: SuiteOrder, planned: SuitePlan) -> dict[str, object]:
+def suite_plan_as_json(several: SuiteOrder, planned: SuitePlan) -> SuitePlanDocument:
     """Return a suite's plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]."""
     written, rated = planned.bytes_written, planned.endurance_bytes
     shares = None if rated is None else [written.lower / rated, written.upper / rated]
@@ -286,7 +287,7 @@ def suite_plan_as_json(several: SuiteOrder, planned: SuitePlan) -> dict[str, obj
     }
 
 
-def _part_as_json(each: PlannedChild) -> dict[str, object]:
+def _part_as_json(each: PlannedChild) -> PlannedPart:
     plan = each.plan
     return {
         "part": each.child.part,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
@@ -14,10 +14,11 @@ from ssdlab.cli.output import on_terminal, one_line, print_json, print_line, pri
 from ssdlab.model.units import counted
 
 if TYPE_CHECKING:
+    from ssdlab.cli.printed import RunsDocument, Unreadable
     from ssdlab.library.choosing import Listing
     from ssdlab.library.index import Columns
 
-SCHEMA = "ssdlab.runs/1"
+SCHEMA: Final = "ssdlab.runs/1"
 SHOWN = 40
 _TITLES = ("run", "begun", "status", "method", "drive", "identifier", "tags")
 
@@ -76,16 +77,15 @@ def runs(
     choice = Choice(drive, method, tag, None if since is None else since_of(since), status)
     found = list_runs(folder, choice, limit if json else limit or SHOWN, folded=not (json or parts))
     if json:
-        unreadable = [{"run": name, "why": why} for name, why in found.unreadable]
-        print_json(
-            {
-                "schema": SCHEMA,
-                "library": str(folder),
-                "total": found.total,
-                "runs": found.runs,
-                "unreadable": unreadable,
-            }
-        )
+        unreadable: list[Unreadable] = [{"run": name, "why": why} for name, why in found.unreadable]
+        document: RunsDocument = {
+            "schema": SCHEMA,
+            "library": str(folder),
+            "total": found.total,
+            "runs": found.runs,
+            "unreadable": unreadable,
+        }
+        print_json(document)
         return
     _print(found)
     for line in found.runs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ssdlab.cli.fitting import cut, line_width, print_facts, print_text
 from ssdlab.cli.output import one_line, paint, print_line
@@ -36,11 +36,12 @@ from ssdlab.results.unwritten_tables import NOT_WRITTEN, continue_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ssdlab.cli.printed import ShowDocument, SuiteFacts
     from ssdlab.model.warning_texts import Level
     from ssdlab.results.kind import ResultKind
     from ssdlab.results.schema import Manifest, Note, Replaced, ResultBase, VariantInfo
 
-SCHEMA = "ssdlab.show/1"
+SCHEMA: Final = "ssdlab.show/1"
 _NOTES = 3
 """Of a person, that stand on one screen."""
 _REDOING = "being done again"
@@ -48,7 +49,7 @@ _KINDS: dict[Level, str] = {"alarm": "warning", "note": "note"}
 _ENGINES = {"sync": "threads of one synchronous I/O", "uring": "io_uring", "sim": "simulated"}
 
 
-def as_json(run: RunFolder) -> dict[str, Any]:
+def as_json(run: RunFolder) -> ShowDocument:
     """Return a run as JSON holds it: manifest, finished steps, voided attempts, notes."""
     manifest = run.manifest.model_dump(mode="json", by_alias=True)
     manifest["status"] = actual_status(run.path, run.manifest)
@@ -65,8 +66,13 @@ def as_json(run: RunFolder) -> dict[str, Any]:
         **(_of_suite(run) if run.manifest.children else _of_run(run)),
         "manifest": manifest,
         "steps": [
-            {"ordinal": s.ordinal, "attempt": s.attempt, "verb": s.verb, "label": s.label}
-            | {"result": s.result.model_dump(mode="json")}
+            {
+                "ordinal": s.ordinal,
+                "attempt": s.attempt,
+                "verb": s.verb,
+                "label": s.label,
+                "result": s.result.model_dump(mode="json"),
+            }
             for s in run.steps()
         ],
         "telemetry": {
@@ -83,15 +89,15 @@ def as_json(run: RunFolder) -> dict[str, Any]:
     }
 
 
-def _of_run(run: RunFolder) -> dict[str, object]:
-    return {"rated": [rating_json(each) for each in ratings_of(run)]}
+def _of_run(run: RunFolder) -> SuiteFacts:
+    return {"rated": [dict(rating_json(each)) for each in ratings_of(run)]}
 
 
-def _of_suite(run: RunFolder) -> dict[str, object]:
+def _of_suite(run: RunFolder) -> SuiteFacts:
     """Return what the parts of a suite say that is done."""
     from ssdlab.cli.showing_suite import suite_json
 
-    return dict(suite_json(run)) if run.manifest.result is not None else {"rated": [], "remarks": []}
+    return suite_json(run) if run.manifest.result is not None else {"rated": [], "remarks": []}
 
 
 def torn_bytes(run: RunFolder, status: str) -> int:

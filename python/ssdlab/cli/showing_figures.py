@@ -19,6 +19,7 @@ from ssdlab.results.metric import united
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ssdlab.cli.printed import QualifiedParts, QualifierEntry, RatedFigure
     from ssdlab.lab.kinds import RepeatedFigure, SuiteResult
     from ssdlab.lab.rated_shares import RatedShare
     from ssdlab.results.metric import Metric, Qualifier
@@ -177,7 +178,7 @@ def runs_of(run: RunFolder) -> Iterator[tuple[dict[str, str], RunFolder]]:
             yield {own: name, **whose}, found
 
 
-def qualifiers_json(run: RunFolder) -> dict[str, dict[str, object]]:
+def qualifiers_json(run: RunFolder) -> dict[str, QualifierEntry]:
     """Return by code what the qualifiers of a run's figures mean, and which have it; of a suite of what."""
     figures = [(whose, one) for whose, each in runs_of(run) for one in metrics_of(each)]
     found = united(own for _, figure in figures for own in figure.qualifiers)
@@ -194,7 +195,7 @@ def qualifiers_json(run: RunFolder) -> dict[str, dict[str, object]]:
     }
 
 
-def _having(code: str, figures: Sequence[tuple[dict[str, str], Metric]]) -> dict[str, list[object]]:
+def _having(code: str, figures: Sequence[tuple[dict[str, str], Metric]]) -> QualifiedParts:
     """Return which parts, of which drives, have a qualifier, with the figures; nothing of a single run."""
     found: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for whose, one in figures:
@@ -299,7 +300,7 @@ def rating_text(each: RatedShare | OtherRating) -> str:
     return f"{figure}, {share} of the rated {rated}{each.direction} ({state}, {source})"
 
 
-def rating_json(each: RatedShare | OtherRating) -> dict[str, object]:
+def rating_json(each: RatedShare | OtherRating) -> RatedFigure:
     """Return the same as JSON holds it."""
     return {
         "figure": each.figure.name,

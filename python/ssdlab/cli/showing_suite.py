@@ -37,6 +37,7 @@ from ssdlab.results.store import actual_status, short_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ssdlab.cli.printed import FigureSideBySide, Remark, SuiteFacts
     from ssdlab.lab.kinds import SuiteResult
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Child
@@ -200,18 +201,18 @@ def _scope(whose: Sequence[str], names: Mapping[str, str]) -> str:
     return "; ".join(", ".join((of, *own)) for of, own in parts.items())
 
 
-def suite_json(run: RunFolder) -> dict[str, list[dict[str, object]]]:
+def suite_json(run: RunFolder) -> SuiteFacts:
     """Return ratings and remarks of a suite's parts, and of several drives the figures side by side."""
     parts = parts_of(run)
     rated = [{**whose, **rating_json(share)} for whose, each in runs_of(run) for share in ratings_of(each)]
-    remarks: list[dict[str, object]] = [
+    remarks: list[Remark] = [
         {"kind": kind, "what": text, "parts": whose} for (kind, text), whose in _gathered(parts)
     ]
-    beside = {"side_by_side": _beside_json(parts)} if run.manifest.several_drives else {}
-    return {"rated": rated, "remarks": remarks, **beside}
+    found: SuiteFacts = {"rated": rated, "remarks": remarks}
+    return {**found, "side_by_side": _beside_json(parts)} if run.manifest.several_drives else found
 
 
-def _beside_json(suites: Mapping[str, RunFolder]) -> list[dict[str, object]]:
+def _beside_json(suites: Mapping[str, RunFolder]) -> list[FigureSideBySide]:
     """Return for each figure what every drive has of it: null where it is withheld."""
     found: dict[tuple[str, str], dict[str, Shown]] = {}
     for drive, suite in suites.items():

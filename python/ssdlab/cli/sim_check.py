@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.model.errors import UsageError
@@ -15,7 +18,15 @@ if TYPE_CHECKING:
     from ssdlab.runs.rating_check import Checked
 
 
-def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, json: bool = False) -> int:
+def check(
+    profile: str,
+    /,
+    *,
+    ratings: Path | None = None,
+    quick: bool = False,
+    junit: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    json: bool = False,
+) -> int:
     """Measure each rating of a profile on its simulated drive, in the drive state that the rating speaks of.
 
     Throughput, latency and power are met within 10 %; ratings of random writes are floors, rated maxima of
@@ -30,10 +41,14 @@ def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, 
         File with the ratings, instead of those that ssdlab brings along for a profile of that name.
     quick
         A smaller drive and shorter measurements: a few seconds, for a first look.
+    junit
+        Also write the verdicts here, a test case for each rating, as CI systems read them. An older report is
+        replaced, and nothing else.
     json
         Print JSON, schema ssdlab.sim-check/1.
     """
     from ssdlab.drives.simulated.profiles import is_path
+    from ssdlab.formats import junit as reports
     from ssdlab.runs.rating_check import FULL, QUICK, ratings_of
     from ssdlab.runs.rating_check import check as check_ratings
 
@@ -45,7 +60,12 @@ def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, 
             profile=profile,
         )
     effort = QUICK if quick else FULL
-    checked = check_ratings(profile, ratings_of(profile, ratings), effort, on_rating=None if json else _say)
+    with ExitStack() as held:
+        file = None if junit is None else held.enter_context(reports.place(junit))  # before it is measured
+        known = ratings_of(profile, ratings)
+        checked = check_ratings(profile, known, effort, on_rating=None if json else _say)
+        if file is not None:
+            file.replace(_as_junit(checked))
     if json:
         print_json(_as_dict(checked, effort.seconds, ratings))
     else:
@@ -116,6 +136,26 @@ def _row(checked: Checked, judged: Judged) -> tuple[str, ...]:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _as_junit(checked: Checked) -> bytes:
+    from ssdlab.drives.ratings import METRICS
+    from ssdlab.formats.junit import Case, report
+
+    cases = []
+    for judged in checked.ratings:
+        rating, unit = judged.rating, METRICS[judged.rating.metric].unit
+        model = "not measured" if judged.model is None else f"{_number(judged.model)} {unit}"
+        cases.append(
+            Case(
+                of=rating.state,
+                name=rating.metric,
+                outcome="skipped" if judged.model is None else "failed" if judged.failed else "passed",
+                why=": ".join(filter(None, (judged.verdict, judged.reason))),
+                figures=(f"rated: {_number(rating.value)} {unit}", f"model: {model}"),
+            )
+        )
+    return report("ssdlab sim check", cases, {"profile": checked.profile, "scale": str(checked.scale)})
 
 
 def _as_dict(checked: Checked, seconds: float, ratings: Path | None) -> dict[str, Any]:

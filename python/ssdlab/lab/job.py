@@ -42,6 +42,8 @@ from ssdlab.results.remarks import label_in_job
 from ssdlab.results.schema import JobResult
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from ssdlab.formats.fio.stages import Stage
     from ssdlab.lab.lab import Lab
     from ssdlab.results.run_folder import RunFolder, Step
@@ -215,13 +217,18 @@ class JobStep(Frozen):
         return Workload.of(Stream(**plain), **fields)
 
 
-def step_keys() -> frozenset[str]:
-    """Return every key that a step of some kind may have, beside `do` and `label`."""
+def step_options() -> dict[str, dict[str, FieldInfo]]:
+    """Return the options of each kind of step, by the keys that they have beside `do` and `label`."""
     from ssdlab.model.options import MeasureOptions
 
-    measured = {field.alias or name for name, field in MeasureOptions.model_fields.items()}
-    others = {name for known in _OPTIONS.values() for name in known.model_fields}
-    return frozenset(measured.difference(_NOT_IN_STEPS) | others)
+    measured = {field.alias or name: field for name, field in MeasureOptions.model_fields.items()}
+    own = {name: field for name, field in measured.items() if name not in _NOT_IN_STEPS}
+    return dict.fromkeys(MEASURED, own) | {do: model.model_fields for do, model in _OPTIONS.items()}
+
+
+def step_keys() -> frozenset[str]:
+    """Return every key that a step of some kind may have, beside `do` and `label`."""
+    return frozenset(name for options in step_options().values() for name in options)
 
 
 def read_steps(text: str, name: str) -> tuple[JobStep, ...]:

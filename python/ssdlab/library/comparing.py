@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ssdlab.analysis.shift import Shift
     from ssdlab.results.schema import Child
 
+Outcome = Literal["passed", "failed", "undecidable"]
 TAG = "tag:"
 DRIVE = "drive_name"
 PART = "part"
@@ -143,11 +144,12 @@ class Compared:
 
 @dataclass(frozen=True)
 class Judged:
-    """A rule and what came of it."""
+    """A rule and what came of it; `figure` is the name of the one that it was held against."""
 
     rule: Rule
-    outcome: Literal["passed", "failed", "undecidable"]
+    outcome: Outcome
     why: str
+    figure: str
 
 
 @dataclass(frozen=True)
@@ -223,27 +225,32 @@ def compare(library: Path, base: str, new: str, rules: Sequence[Rule] = ()) -> C
 
 def judge(rule: Rule, found: Compared) -> Judged:
     """Hold a figure against a rule: it fails only if no shift is refuted and the estimate lies beyond it."""
+    outcome, why = _outcome(rule, found)
+    return Judged(rule, outcome, why, found.figure)
+
+
+def _outcome(rule: Rule, found: Compared) -> tuple[Outcome, str]:
     from ssdlab.analysis.shift import REPEATS_MIN, SIGNIFICANCE
 
     fewest = min(found.n_base, found.n_new)
     if found.unlike:
-        return Judged(rule, "undecidable", f"the runs are unlike: {found.unlike}")
+        return "undecidable", f"the runs are unlike: {found.unlike}"
     if found.unfit:
-        return Judged(rule, "undecidable", found.unfit)
+        return "undecidable", found.unfit
     if fewest < REPEATS_MIN:
         why = (
             f"{fewest} repeat{'' if fewest == 1 else 's'} on one side, and at least {REPEATS_MIN} are needed"
         )
-        return Judged(rule, "undecidable", why)
+        return "undecidable", why
     if found.shift is None:
-        return Judged(rule, "undecidable", "a value is not positive")
+        return "undecidable", "a value is not positive"
     p = found.shift.p_higher if rule.above else found.shift.p_lower
     direction = "rise" if rule.above else "fall"
     if p > SIGNIFICANCE:
-        return Judged(rule, "passed", f"no {direction} is shown (p = {p:.2g})")
+        return "passed", f"no {direction} is shown (p = {p:.2g})"
     if not rule.beyond(found.shift.share):
-        return Judged(rule, "passed", f"there is a {direction}, and it is within the bound (p = {p:.2g})")
-    return Judged(rule, "failed", f"the {direction} is beyond the bound (p = {p:.2g})")
+        return "passed", f"there is a {direction}, and it is within the bound (p = {p:.2g})"
+    return "failed", f"the {direction} is beyond the bound (p = {p:.2g})"
 
 
 def side_of(text: str, library: Path) -> Side:

@@ -1,4 +1,4 @@
-"""Tables of runs as files: a workbook (.xlsx) with a sheet for each, or one of them as .csv or .parquet."""
+"""Exports as files: tables as a workbook (.xlsx), or one as .csv or .parquet; records of runs as .jsonl."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from ssdlab.host.output_files import OutputFile
 from ssdlab.model.errors import UsageError
+from ssdlab.report import ocp
 from ssdlab.report.sheets import FIRST
 from ssdlab.results import tables
 
@@ -23,9 +24,14 @@ if TYPE_CHECKING:
 
     from ssdlab.report.sheets import Column, Sheet
 
-Format = Literal["xlsx", "csv", "parquet"]
+Format = Literal["xlsx", "csv", "parquet", "jsonl"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 PACKAGE = "openpyxl"
+_EXTRAS: dict[Format, tuple[str, str, str]] = {
+    "xlsx": (PACKAGE, "xlsx", "a workbook"),
+    "jsonl": (ocp.PACKAGE, "ocp", "a record of OCP Test & Validation"),
+}
+"""Formats that need a package: that, our extra which brings it, and what they are."""
 SHEET_ROWS = 1 << 20
 """Of a sheet, its headings included; and characters of a cell: Excel's own limits, which it cuts off at
 (support.microsoft.com, "Excel specifications and limits")."""
@@ -55,20 +61,21 @@ def format_of(path: Path) -> Format:
     Raises
     ------
     UsageError
-        It asks for none, or for a workbook, and the extra `xlsx` is not installed.
+        It asks for none, or for one whose extra (`xlsx`, `ocp`) is not installed.
     """
     found = next((each for each in FORMATS if path.suffix.lower() == f".{each}"), None)
     if found is None:
         raise UsageError(
             f"the name {path.name} does not say which format is meant",
-            "end it in .xlsx (a workbook), .csv or .parquet (one table)",
+            "end it in .xlsx (a workbook), .csv or .parquet (one table), or .jsonl (OCP)",
             path=str(path),
         )
-    if found == "xlsx" and find_spec(PACKAGE) is None:
+    package, extra, what = _EXTRAS.get(found, ("", "", ""))
+    if package and find_spec(package) is None:
         raise UsageError(
-            "a workbook needs the extra `xlsx`, which is not installed",
-            "install it: pip install 'ssdlab[xlsx]', or name a file that ends in .csv or .parquet",
-            package=PACKAGE,
+            f"{what} needs the extra `{extra}`, which is not installed",
+            f"install it: pip install 'ssdlab[{extra}]', or name a file that ends in .csv or .parquet",
+            package=package,
         )
     return found
 
@@ -98,10 +105,14 @@ def is_export(kind: Format, known: bytes) -> bool:
             return any(known.startswith(_BYTE_ORDER_MARK + head) for head in heads)
         case "parquet":
             return known.startswith(b"PAR1") and _SCHEMA.encode() in known
+        case "jsonl":
+            return ocp.is_record(known)
 
 
-def write(sheets: Sequence[Sheet], file: OutputFile) -> Written:
+def write(sheets: Sequence[Sheet], file: OutputFile, records: str = "") -> Written:
     """Write tables in one piece: into a workbook all of them, into another file the one that there is.
+
+    A .jsonl gets `records` in their place.
 
     Raises
     ------
@@ -113,7 +124,10 @@ def write(sheets: Sequence[Sheet], file: OutputFile) -> Written:
     kind = format_of(file.given)
     left_out = tuple(each for each in sheets if kind == "xlsx" and each.length >= SHEET_ROWS)
     with file.replacing() as descriptor:
-        if kind == "xlsx":
+        if kind == "jsonl":
+            with open(descriptor, "w", encoding="utf-8", closefd=False) as out:
+                out.write(records)
+        elif kind == "xlsx":
             _write_workbook(sheets, left_out, descriptor)
         else:
             (sheet,) = sheets

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +10,14 @@ import numpy as np
 from ssdlab.lab.outcome import read_result, warned_of
 from ssdlab.model.errors import HostError, Refused, raise_shortage
 from ssdlab.results import tables
+from ssdlab.results.records import BeginRecord, EndRecord
 from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, Step, read_manifest, step_logs
 from ssdlab.results.schema import Departure
 from ssdlab.results.store import actual_status, run_words
 from ssdlab.results.unwritten_tables import NOT_WRITTEN, not_written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from ssdlab.lab.kinds import SuiteResult
@@ -67,6 +68,8 @@ class Run:
     notes: tuple[Note, ...]
     voided: tuple[str, ...]
     """Attempts that do not count, each a sentence."""
+    times: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    """When each step began and ended, by its ordinal."""
     review: str = ""
     """Run id of the review or suite that it was read as a part of, the outermost; empty: of none."""
 
@@ -178,7 +181,22 @@ def _run(
         voided=tuple(
             f"step {v.ordinal + 1} ({v.label}), attempt {v.attempt}: {v.why}" for v in found.voided()
         ),
+        times=_times(found),
     )
+
+
+def _times(found: RunFolder) -> dict[int, tuple[str, str]]:
+    """Return when steps began, one in several attempts with the first that counts, and ended."""
+    records = found.journal()
+    begun = {(each.ordinal, each.attempt): each.at for each in records if isinstance(each, BeginRecord)}
+    ended = {(each.ordinal, each.attempt): each.at for each in records if isinstance(each, EndRecord)}
+    return {
+        step.ordinal: (
+            begun[step.ordinal, (*step.result.segments, step.attempt)[0]],
+            ended[step.ordinal, step.attempt],
+        )
+        for step in found.steps()
+    }
 
 
 Reported = Run | SuiteRun | Comparison
