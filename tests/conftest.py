@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(homes.cleanup)
     for kind in ("CONFIG", "DATA", "STATE"):
         os.environ[f"XDG_{kind}_HOME"] = str(Path(homes.name) / kind.lower())
+    os.environ.pop("SSDLAB_LIBRARY", None)
     sharing.watch_programs_here()
     tables_here.install()
     workers_here.install()

@@ -55,6 +55,23 @@ def test_a_day_of_whole_hours_passes(day: RunFolder, tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_written_is_told_as_json(
+    day: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    found = bundled(day.path, tmp_path / "b", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert told == {**found, "folder": str(tmp_path / "b"), "files": told["files"]}
+    assert sorted(told["files"]) == sorted(each.name for each in (tmp_path / "b").iterdir())
+    assert main(["act", "log", str(day.path), "--json"]) == 0
+    log = json.loads(capsys.readouterr().out)["log"]
+    assert f"{log}\n" == (tmp_path / "b" / "act.log").read_text()
+    file = tmp_path / "own.log"
+    assert main(["act", "log", str(day.path), "--output", str(file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["path"] == str(file)
+    assert file.read_text() == f"{log}\n"
+
+
 @pytest.mark.parametrize(
     "shorter", [{"test_duration_sec": "3600"}, {"test_duration_sec": "10", "slice_sec": "5"}]
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -14,8 +16,8 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from ssdlab.cli import main
-from ssdlab.cli.commands import COMMANDS
+from ssdlab.cli import build_app, main
+from ssdlab.cli.commands import COMMANDS, HEADINGS
 from ssdlab.model.options import MeasureOptions
 
 WHAT = ("rw", "read-pct", "bs", "pattern", "span", "compressible", "dsync", "seed")
@@ -57,8 +59,112 @@ def test_the_list_of_commands_has_each_with_its_line(capsys: pytest.CaptureFixtu
             assert f"{name} {command.summary}" in shown
 
 
-def test_the_version_tells_the_build(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_gives_json_and_has_no_negative_form(name: str) -> None:
+    app = whole = build_app()
+    for word in name.split():
+        app = app[word]
+    found = app.assemble_argument_collection(default_parameter=whole.default_parameter, parse_docstring=False)
+    names = {word for each in found for word in each.names}
+    assert "--json" in names
+    assert not {word for word in names if word.startswith(("--no-", "--empty-"))}
+
+
+def test_texts_that_are_printed_are_told_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["theme"]) == main(["theme", "--json"]) == 0
+    text, _, told = capsys.readouterr().out.partition("{\n")
+    assert json.loads("{" + told) == tomllib.loads(text)
+    assert main(["completion", "fish"]) == 0
+    script = capsys.readouterr().out
+    assert main(["completion", "fish", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["script"].strip() == script.strip()
+
+
+def test_each_command_stands_under_one_heading() -> None:
+    listed = " ".join(HEADINGS.values()).split()
+    shown = {name.split()[0] for name in COMMANDS} | {"--help", "--version"}
+    assert sorted(listed) == sorted(shown)
+
+
+@pytest.mark.parametrize("words", [[], ["run"], ["fleet"], ["fleet", "plan"], ["run", "qd1"], ["help"]])
+def test_help_works_as_a_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", *words]) == 0
+    shown = capsys.readouterr().out
+    assert main([*(word for word in words if word != "help"), "--help"]) == 0
+    assert capsys.readouterr().out == shown
+    assert main(["help", "nosuch"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "right"),
+    [
+        ("ls --tag x", "ssdlab runs --tag x"),
+        ("list", "ssdlab runs"),
+        ("delete last", "ssdlab rm last"),
+        ("diff a b", "ssdlab compare a b"),
+        ("qd1 /dev/nvme0n1 --quick", "ssdlab run qd1 /dev/nvme0n1 --quick"),
+        ("quick-look sim:tiny-test", "ssdlab run quick-look sim:tiny-test"),
+        ("trace sim:tiny-test", "ssdlab run trace sim:tiny-test"),
+        ("qd1", "ssdlab run qd1 DRIVE"),
+        ("qd1", "ssdlab methods qd1"),
+    ],
+)
+def test_words_that_people_type_lead_to_the_right_command(
+    typed: str, right: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*typed.split(), "--json"]) == 2
+    assert right in json.loads(capsys.readouterr().out)["advice"]
+
+
+def test_a_proposed_command_is_quoted_as_a_shell_takes_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["qd1", "my drive's; rm", "--json"]) == 2
+    advice = json.loads(capsys.readouterr().out)["advice"]
+    words = ["ssdlab", "run", "qd1", "my drive's; rm", "--json"]
+    assert shlex.split(advice.removeprefix("run it: ")) == words
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "run qd1",
+        "run qd1 sim:tiny-test",
+        "run quick-look",
+        "plan qd1",
+        "measure",
+        "drives",
+        "purge",
+        "purge --dry-run",
+        "conditions show",
+        "demo --on",
+        "job job.toml",
+    ],
+)
+@pytest.mark.parametrize("drive", ["tiny-test", "tiny-test,scale=4"])
+def test_a_profile_without_its_prefix_is_answered_with_it(
+    verb: str,
+    drive: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("job.toml").write_text('[[step]]\ndo = "flush"\n')
+    assert main([*verb.split(), drive, "--json"]) == 2
+    assert f"sim:{drive}" in json.loads(capsys.readouterr().out)["advice"]
+    assert [each.name for each in tmp_path.iterdir()] == ["job.toml"]
+
+
+def test_a_file_that_is_called_as_a_profile_is_that_file(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(scratch)
+    assert main(["measure", "tiny-test", "--size", "1MiB", "--bytes", "64k"]) == 0
+    assert main(["measure", "tiny-test", "--bytes", "64k"]) == 0
+
+
+@pytest.mark.parametrize("word", ["--version", "version"])
+def test_the_version_tells_the_build(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word]) == 0
     assert re.fullmatch(r"\d+\.\d+\.\d+ \((release|debug)\)\n", capsys.readouterr().out)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ssdlab.cli import main
+from ssdlab.cli import flags, main
 from ssdlab.cli.commands import COMMANDS, GROUPS
 
 EVERY = ["", *GROUPS, *COMMANDS]
@@ -60,6 +60,20 @@ def test_options_say_what_they_take(
     assert re.findall(r"--[a-z-]+(?: -\w)? (?:STR|INT|FLOAT)\b", text) == []
     assert "[default: ]" not in text
     assert "`" not in text or name in ("", *GROUPS)
+
+
+@pytest.mark.parametrize("name", ["run", "plan", "measure", "job"])
+def test_every_option_of_a_long_help_stands_under_a_heading(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    headings = re.findall(r"^╭─ (.+?) ─", help_of(name, 120, monkeypatch, capsys), re.MULTILINE)
+    assert "Parameters" not in headings and len(headings) == len(set(headings)) > 3
+    assert headings[1:] == [each for each in flags._HEADINGS if each in headings]
+
+
+def test_an_option_has_one_heading() -> None:
+    words = " ".join(flags._HEADINGS.values()).split()
+    assert len(words) == len(set(words))
 
 
 def test_the_list_of_commands_costs_no_reader_of_markup() -> None:

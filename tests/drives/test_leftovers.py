@@ -9,7 +9,7 @@ import pytest
 
 from machine.killed_settings import MEASURED, killed_at, moments, run_job, setting
 from ssdlab.cli import main
-from ssdlab.host.state_folder import conditions_folder
+from ssdlab.host.user_folders import conditions_folder
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.conditions.ledger import Ledger, ledgers
 from ssdlab.runs.doctor import _left

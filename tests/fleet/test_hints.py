@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -65,6 +66,29 @@ def test_to_cancel_a_plan_says_how_it_is_continued(
     told = ssdlab("fleet", "cancel", "last", "--library", str(library))
     assert "is at work, and no more begin" in told.stderr
     assert ssdlab(*proposed(told.stderr), "--backend", "local").returncode == 0
+
+
+def test_each_command_of_a_plan_gives_one_document_of_json(
+    make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path
+) -> None:
+    plan = read_plan(make_plan(SELECTION, n1=["A1", "A2"]))
+    folder = FleetFolder.make(plan)
+    place = ("--library", str(library), "--json")
+    job = ("fleet", "job", str(folder.path), "0001", "--plan", plan.digest, "--json")
+    checked = ssdlab("fleet", "check", *place)
+    assert checked.returncode == 0
+    assert json.loads(checked.stdout)["faults"] == {}
+    done, again = ssdlab(*job), ssdlab(*job)
+    assert (done.returncode, again.returncode) == (0, 0)
+    told = json.loads(done.stdout)
+    assert (told["schema"], told["run"]) == ("ssdlab.show/1", plan.job("0001").run_id)
+    assert json.loads(again.stdout)["run"] == told["run"]
+    cancelled = json.loads(ssdlab("fleet", "cancel", "last", *place).stdout)
+    assert (cancelled["plan"], cancelled["cancelled"], cancelled["ended"]) == (plan.plan_id, True, 0)
+    stopped = ssdlab(*job[:3], "0002", *job[4:])
+    assert (stopped.returncode, json.loads(stopped.stdout)["error"]) == (130, "interrupted")
+    watched = ssdlab("fleet", "watch", "last", *place)
+    assert json.loads(watched.stdout)["counts"] == {"finished": 1, "cancelled": 1}
 
 
 def test_a_damaged_inventory_names_the_library_to_take_it_into(

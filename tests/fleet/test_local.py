@@ -43,7 +43,7 @@ def test_every_drive_has_its_run_in_the_library(
     path = make_plan(ALL + SHORT, n1=["A1", "A2", "A3"])
     done = ssdlab("fleet", "run", str(path), "--backend", "local", "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout[done.stdout.index("{") :])
+    told = json.loads(done.stdout)
     assert told["counts"] == {"finished": 3}
     for job in told["jobs"]:
         manifest = RunFolder(library / job["run"]).manifest

@@ -78,7 +78,8 @@ def test_tables_hold_exactly_what_the_logs_held(uncompacted: Path) -> None:
     manifest = finish(uncompacted)
     run = RunFolder(uncompacted)
     assert run.manifest == manifest and not (uncompacted / "steps").exists()
-    assert {info.name for info in manifest.tables} == {tables.SERIES, tables.HIST}
+    # A run of more than a second, as on a slow host, has telemetry too.
+    assert {info.name for info in manifest.tables} - {tables.TELEMETRY} == {tables.SERIES, tables.HIST}
     for step in run.steps():
         if step.result.measurement is None:
             continue

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
-from ssdlab.host.state_folder import conditions_folder
+from ssdlab.host.user_folders import conditions_folder
 from ssdlab.lab.lab import Lab
 from ssdlab.lab.method import Method, Params
 from ssdlab.lab.parts.workloads import closed_loop

@@ -9,18 +9,11 @@ import pytest
 
 from lab.synthetic import edited, make_finished_run
 from ssdlab.host import durable
-from ssdlab.host.state_folder import default_library
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.results import store
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Manifest
-
-
-def test_the_library_is_in_the_data_folder() -> None:
-    assert default_library({"XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/x/ssdlab/runs")
-    assert default_library({"HOME": "/h"}) == Path("/h/.local/share/ssdlab/runs")
-    assert default_library({"XDG_DATA_HOME": "relative", "HOME": "/h"}).is_relative_to("/h")
 
 
 def test_ids_tell_time_and_method_and_differ() -> None:

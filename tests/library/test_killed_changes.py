@@ -15,8 +15,8 @@ import pytest
 from library.made import run
 from library.test_packing import packed, suite
 from ssdlab.cli import main
+from ssdlab.host.defaults import CHANGES
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.host.state_folder import CHANGES
 from ssdlab.results import catalogue
 from ssdlab.results.settling import settling, take_up
 from ssdlab.results.store import run_folders

@@ -14,7 +14,7 @@ from conftest import need_root
 from safety import run_folders as made
 from ssdlab.cli import main
 from ssdlab.host.consent import host_key, is_sealed, seal
-from ssdlab.host.state_folder import state_folder
+from ssdlab.host.user_folders import state_folder
 from ssdlab.lab.found import find_method
 from ssdlab.lab.job import read_job
 from ssdlab.lab.suites.suite import Part

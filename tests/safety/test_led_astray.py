@@ -21,7 +21,7 @@ from ssdlab.formats.traces.capture import capture
 from ssdlab.host import consent, plain_files
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.identity import Identity
-from ssdlab.host.state_folder import ledger_paths
+from ssdlab.host.user_folders import ledger_paths
 from ssdlab.model.errors import Refused
 
 MEASURE = ("measure", "sim:tiny-test", "--seconds", "10ms", "--save", "--library", "LINK")

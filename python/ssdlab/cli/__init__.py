@@ -16,9 +16,9 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.commands import COMMANDS, GROUPS
+from ssdlab.cli.commands import COMMANDS, GROUPS, HEADINGS
 from ssdlab.model.errors import UsageError
 from ssdlab.model.limits import WORD_CHARACTERS
 
@@ -59,7 +59,7 @@ def build_app(asked: str = "") -> App:
     asked
         The command that is going to be used: its help is its own docstring, not its line in the list.
     """
-    from cyclopts import App, Parameter
+    from cyclopts import App, Group, Parameter
 
     from ssdlab.cli.commands import version
 
@@ -76,16 +76,27 @@ def build_app(asked: str = "") -> App:
         suppress_keyboard_interrupt=False,  # a signal is reported as any other end, and as JSON where asked
     )
     app["--help"].help, app["--version"].help = "this message", "version and build"
-    groups = {name: App(name=name, help=summary, sort_key=len(COMMANDS)) for name, summary in GROUPS.items()}
-    for order, (name, command) in enumerate(COMMANDS.items()):
-        group, _, word = name.rpartition(" ")
-        home = groups[group] if group else app
-        home.command(
-            command.place, name=word, help=None if name == asked else command.summary, sort_key=order
-        )
-    for group_app in groups.values():
-        app.command(group_app)
+    for place, (heading, names) in enumerate(HEADINGS.items()):
+        panel = Group(heading, sort_key=place)
+        for order, name in enumerate(names.split()):
+            if name.startswith("-"):
+                app[name].group = panel
+            elif name in GROUPS:
+                group = App(name=name, help=GROUPS[name], group=panel, sort_key=order)
+                for number, command in enumerate(COMMANDS):
+                    if command.startswith(f"{name} "):
+                        _add(group, command, asked, sort_key=number)
+                app.command(group)
+            else:
+                _add(app, name, asked, group=panel, sort_key=order)
     return app
+
+
+def _add(home: App, name: str, asked: str, **place: Any) -> None:  # noqa: ANN401 - cyclopts' own
+    """Add a command to the command line or to its group."""
+    command = COMMANDS[name]
+    summary = None if name == asked else command.summary
+    home.command(command.place, name=name.rpartition(" ")[2], help=summary, **place)
 
 
 def _check(words: Sequence[str]) -> None:
@@ -105,6 +116,13 @@ def _check(words: Sequence[str]) -> None:
             ) from error
 
 
+def _as_options(words: list[str]) -> list[str]:
+    """Return `help COMMAND` and `version`, which other programs have as commands, as the options they are."""
+    while words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    return ["--version", *words[1:]] if words[:1] == ["version"] else words
+
+
 def _shown_default(value: object) -> str | None:
     """Return a default as the help tells it; that nothing is set goes without saying."""
     return None if value in (None, False, (), "") else str(value)
@@ -115,6 +133,7 @@ def dispatch(words: list[str]) -> int:
     from ssdlab.cli.leftovers import name_leftovers
 
     _check(words)
+    words = _as_options(words)
     if words[:1] in (["run"], ["plan"]) and not {"--help", "-h"}.isdisjoint(words[2:]):
         from ssdlab.cli.methods import method_help
 

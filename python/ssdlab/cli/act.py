@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from ssdlab.analysis.act import LIMITS
 from ssdlab.cli.completers import RunName
-from ssdlab.cli.flags import RunText, Settings, Times
+from ssdlab.cli.flags import Library, RunText, Settings, Times
 from ssdlab.cli.output import print_json, print_line, say, table
 from ssdlab.formats.act import IndexConfig, StorageConfig, derived, options
 from ssdlab.formats.act_files import act_log, changed, config_of, echo, power_counts, write_config
@@ -73,10 +73,10 @@ def config(
     run: RunText = None,
     index: bool = False,
     load: Times = 1,
-    device: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
+    device: Annotated[tuple[str, ...], Parameter(metavar="DRIVE")] = (),
     set: Settings = (),
     output: Path | None = None,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Write a configuration file for the original ACT: of defaults, of another file, or of a run.
@@ -99,8 +99,6 @@ def config(
         Set an option: --set record-bytes=4096. May be given several times.
     output
         Write it here, not to stdout. A file that exists is not overwritten.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print JSON, schema ssdlab.act-config/1.
     """
@@ -173,8 +171,17 @@ def _print(made: ActConfig, *, json: bool) -> None:
     )
 
 
+LOG_SCHEMA = "ssdlab.act-log/1"
+
+
 def log(
-    run: RunName, /, *, clock: Clock = "service", output: Path | None = None, library: Path | None = None
+    run: RunName,
+    /,
+    *,
+    clock: Clock = "service",
+    output: Path | None = None,
+    library: Library = None,
+    json: bool = False,
 ) -> None:
     """Print what ACT would have printed of a run of act or act-index: act_latency.py reads it.
 
@@ -186,15 +193,19 @@ def log(
         From when an I/O counts: service, when a thread issued it, as in ACT 6; response, when it was due.
     output
         Write it here, not to stdout. A file that exists is not overwritten.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print JSON, schema ssdlab.act-log/1: the `log`, or with --output its `path`.
     """
     folder, result = act_run(run, library)
-    lines = "\n".join(log_lines(folder, result, clock))
-    if output is None:
-        print_line(lines)
+    text = "\n".join(log_lines(folder, result, clock))
+    if output is not None:
+        write_new(output, text + "\n")
+    if json:
+        whole = {"log": text} if output is None else {"path": str(output.absolute())}
+        print_json({"schema": LOG_SCHEMA, "run": folder.manifest.run_id, "clock": clock, **whole})
+    elif output is None:
+        print_line(text)
     else:
-        write_new(output, lines + "\n")
         print_line(f"written: {output}")
 
 
@@ -250,10 +261,11 @@ def bundle(
     /,
     *,
     output: Path,
-    device: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
+    device: Annotated[tuple[str, ...], Parameter(metavar="DRIVE")] = (),
     tester: Annotated[str | None, Parameter(metavar="NAME")] = None,
     redact: bool = False,
-    library: Path | None = None,
+    library: Library = None,
+    json: bool = False,
 ) -> None:
     """Write what is published of a run of act, act-index or act-certify: a folder with ACT's own files.
 
@@ -274,8 +286,8 @@ def bundle(
         Who tested: a name, and whose lab it is; by default `tested_by` of the run's platform.
     redact
         Leave serial numbers and host names out, as `library pack --redact` does.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print what verdicts.json says as JSON, schema ssdlab.act-bundle/2, with folder and files.
     """
     folder, result = act_run(run, library)
     config = changed(config_of_run(result), {}, devices=device)
@@ -302,7 +314,10 @@ def bundle(
     for name, text in files.items():
         write_new(output / name, text)
     tell_of_no_drive(config)
-    print_line(f"written: {output}: {', '.join(files)}")
+    if json:
+        print_json({**loads(files["verdicts.json"]), "folder": str(output.absolute()), "files": list(files)})
+    else:
+        print_line(f"written: {output}: {', '.join(files)}")
 
 
 def _verdicts(folder: RunFolder, result: ActResult, tester: str | None) -> dict[str, Any]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 from ssdlab.cli.fitting import print_text
-from ssdlab.cli.flags import RunText
+from ssdlab.cli.flags import Library, RunText
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.cli.rank import left_out_json, print_left_out
@@ -25,7 +24,7 @@ def changes(
     since: Moment = None,
     tag: Word = None,
     like: RunText = None,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Find where a figure changed in a series of runs of one drive, such as nightly ones.
@@ -49,8 +48,6 @@ def changes(
         Only runs with this tag.
     like
         Take the runs that are like this one; by default those of the largest group.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print series and changes as JSON, schema ssdlab.changes/1.
     """

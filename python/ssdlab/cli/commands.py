@@ -92,7 +92,7 @@ COMMANDS: dict[str, Command] = {
     "library pack": Command("ssdlab.cli.library:pack", "write runs as one archive"),
     "library unpack": Command("ssdlab.cli.library:unpack", "put the runs of an archive into the library"),
 }
-"""Every command, in the order of the help text. Two words make a group."""
+"""Every command. Two words make a group."""
 GROUPS = {
     "act": "configuration files of Aerospike ACT",
     "conditions": "settings of drive and host",
@@ -101,3 +101,12 @@ GROUPS = {
     "sim": "simulated drives",
     "trace": "recorded workloads",
 }
+HEADINGS = {
+    "First steps": "demo doctor drives methods",
+    "Measure": "plan run resume watch measure job purge import",
+    "Results": "show runs last rank compare changes tag note rm library",
+    "Pages and files": "report figures theme export schema",
+    "Drives and workloads": "sim trace conditions meters",
+    "More": "fleet act completion --help --version",
+}
+"""What the list of commands puts together, in its order."""

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
 from ssdlab.cli.fitting import plain_drive, print_facts, print_parted, print_text
+from ssdlab.cli.flags import Library
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import one_line, paint, print_json, print_line, say
@@ -38,7 +39,7 @@ _NAMED = 4
 """Serial numbers of a side that are named."""
 _STYLES = {"passed": "good", "failed": "bad", "undecidable": "warn"}
 
-Rules = Annotated[tuple[str, ...], Parameter(metavar="RULE", negative=())]
+Rules = Annotated[tuple[str, ...], Parameter(metavar="RULE")]
 
 
 def compare(
@@ -49,7 +50,7 @@ def compare(
     fail_if: Rules = (),
     markdown: bool = False,
     junit: Annotated[Path | None, Parameter(metavar="FILE")] = None,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> int:
     """Compare the figures of two sets of runs; with --fail-if, judge them.
@@ -74,8 +75,6 @@ def compare(
     junit
         With --fail-if: also write the verdicts here, a test case for each rule, as CI systems read them. An
         older report is replaced, and nothing else.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print the comparison as JSON, schema ssdlab.compare/1.
     """
@@ -371,7 +370,6 @@ FailIf = Annotated[
     tuple[str, ...],
     Parameter(
         metavar="RULE",
-        negative=(),
         help="With --beside, the gate of `ssdlab compare`: 'p99 > +5%'. May be given several times.",
     ),
 ]

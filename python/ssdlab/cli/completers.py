@@ -5,7 +5,6 @@ A shell asks by `ssdlab __complete WORDS`, which cyclopts answers by what stands
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -43,11 +42,11 @@ def drives(context: CompletionContext) -> list[str]:
 
 def runs(context: CompletionContext) -> list[str]:
     """Offer runs of the library, the newest first, and `last`."""
-    from ssdlab.host.state_folder import default_library
+    from ssdlab.host.defaults import library_folder
     from ssdlab.results.store import run_folders
 
     named = context.get("--library")
-    library = Path(named.raw).expanduser() if named is not None and named.raw else default_library()
+    library = library_folder(named.raw if named is not None and named.raw else None)
     return ["last", *(folder.name for folder in reversed(run_folders(library)[-OFFERED:]))]
 
 

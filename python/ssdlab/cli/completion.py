@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ssdlab.cli.output import print_line
+from ssdlab.cli.output import print_json, print_line
+
+SCHEMA = "ssdlab.completion/1"
 
 _ANY_WORD = """if [[ " $all_commands " =~ " $word " ]]; then"""
 _BEGINS = '"${cur}"*'
@@ -12,7 +14,7 @@ _BEGINS_AFTER_COLON = '"${cur#:}"*'
 _WORD_IN_ITS_PLACE = """if [[ " $all_commands " =~ " $word " && {place} ]]; then"""
 
 
-def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
+def completion(shell: Literal["bash", "zsh", "fish"], /, *, json: bool = False) -> None:
     """Print a completion script for a shell, of this version's commands and options.
 
     Names of methods, simulated drives and runs are asked for as they are then.
@@ -27,11 +29,17 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
     ----------
     shell
         The shell.
+    json
+        Print the script within JSON, schema ssdlab.completion/1.
     """
     from ssdlab.cli import build_app
 
     script = build_app().generate_completion(shell=shell)
-    print_line(mended(script) if shell == "bash" else script)
+    script = mended(script) if shell == "bash" else script
+    if json:
+        print_json({"schema": SCHEMA, "shell": shell, "script": script})
+    else:
+        print_line(script)
 
 
 def mended(script: str) -> str:

@@ -10,11 +10,12 @@ from typing import Annotated, NamedTuple
 
 from cyclopts import Parameter
 
-from ssdlab.cli.flags import DriveText, Identifier
+from ssdlab.cli.flags import DriveText, Identifier, Library
 from ssdlab.cli.ordering import library_of, order
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
 from ssdlab.drives import look
+from ssdlab.drives.opening import check_no_profile
 from ssdlab.model import units
 from ssdlab.model.capabilities import SIMULATED_PREFIX as PREFIX
 from ssdlab.model.errors import HostError, Interrupted
@@ -54,7 +55,7 @@ def demo(
     on: DriveText = None,
     destroy: Identifier = None,
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("ssdlab-demo.html"),
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Run a whole quick review and write its report.
@@ -73,8 +74,6 @@ def demo(
         Identifier of the drive whose data may be lost (see `ssdlab drives`).
     output
         The report to write. An older page of ssdlab is replaced, and nothing else.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print where report and runs are as JSON, schema ssdlab.demo/1.
     """
@@ -87,6 +86,7 @@ def demo(
     with contextlib.ExitStack() as cleanup:
         scratch = not target.startswith(PREFIX) and not Path(target).exists()
         if scratch:
+            check_no_profile(target)
             _prepare_scratch(Path(target), cleanup)
         with _stopped_for_good(scratch):
             folders = _review(target, destroy, runs, scratch=scratch)

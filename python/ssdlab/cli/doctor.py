@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cli.flags import Rig
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import paint, print_fields, print_json, print_line
 from ssdlab.cli.parser_errors import in_own_words
@@ -20,21 +20,20 @@ if TYPE_CHECKING:
 _STYLES = {"ok": "good", "limited": "warn", "missing": "bad"}
 
 
-def doctor(*, rig: Path | None = None, json: bool = False) -> None:
+def doctor(*, rig: Rig = None, json: bool = False) -> None:
     """Tell what this host can and cannot measure, and what the tool itself costs here. No drive is touched.
 
     Parameters
     ----------
-    rig
-        File that describes the test platform; by default ssdlab/rig.toml in the XDG config folder.
     json
         Print JSON, schema ssdlab.doctor/1.
     """
     from ssdlab.host.platform import read_platform
     from ssdlab.runs.doctor import examine, gather
 
-    platform = read_platform(rig=rig)
     facts = gather()
+    # What is wrong with the file that names the rig is one of the checks.
+    platform = None if rig is None and facts.config_fault is not None else read_platform(rig=rig)
     checks = [replace(check, advice=in_own_words(["doctor"], check.advice)) for check in examine(facts)]
     if json:
         print_json(
@@ -44,7 +43,7 @@ def doctor(*, rig: Path | None = None, json: bool = False) -> None:
                 "calibration": facts.calibration,
                 "capabilities": facts.capabilities,
                 "environment": facts.environment.as_dict(),
-                "platform": platform.as_dict(),
+                "platform": None if platform is None else platform.as_dict(),
                 "left_set": left_set(),
             }
         )
@@ -54,6 +53,8 @@ def doctor(*, rig: Path | None = None, json: bool = False) -> None:
     print_line()
     print_line("what the tool itself costs here, with no drive in the way")
     print_fields(_calibration_fields(facts.calibration), indent=2)
+    if platform is None:
+        return
     print_line()
     print_line(f"test platform{f' ({platform.name})' if platform.name else ''}")
     print_fields(_platform_fields(platform), indent=2)

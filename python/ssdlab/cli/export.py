@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
+from ssdlab.cli.flags import Library
+from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text, counted
@@ -20,7 +22,7 @@ def export(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     table: Literal["figures", "runs", "qualifiers", "steps", "series", "histograms", "power", "telemetry"]
     | None = None,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Write the numbers of one or more runs for a spreadsheet or a program.
@@ -37,12 +39,9 @@ def export(
         replaced, and nothing else.
     table
         Only this table; by default a workbook has all, another file the figures.
-    library
-        Folder of runs in which ids are looked up; by default ssdlab/runs in the XDG data folder.
     json
         Print path, format, size and tables as JSON, schema ssdlab.export/1.
     """
-    from ssdlab.host.state_folder import default_library
     from ssdlab.report import ocp, sheet_files, source
     from ssdlab.report.body import single_runs
     from ssdlab.report.sheets import NAMES, sheets_of
@@ -55,7 +54,7 @@ def export(
     if kind == "jsonl" and table is not None:
         raise UsageError("a .jsonl holds whole runs, and no table", "leave --table out, or name a .csv")
     with sheet_files.place(output) as file:  # before anything is read
-        folders = [find_run(text, library or default_library()) for text in runs]
+        folders = [find_run(text, library_of(library)) for text in runs]
         with doubting(folders):
             found = [source.read(folder) for folder in folders]
             whole = {"xlsx": NAMES, "jsonl": ()}.get(kind, NAMES[:1])

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from ssdlab.model.errors import UsageError, excerpt
 from ssdlab.model.frozen import FioName, Metavar, marks
@@ -114,13 +114,44 @@ Time = Annotated[str | None, Parameter(metavar="TIME")]
 DriveText = Annotated[str | None, Parameter(metavar="DRIVE")]
 RunText = Annotated[str | None, Parameter(metavar="RUN")]
 Identifier = Annotated[str | None, Parameter(metavar="ID")]
-Serials = Annotated[tuple[str, ...], Parameter(metavar="SERIAL", negative=())]
-Identifiers = Annotated[tuple[str, ...], Parameter(metavar="ID", negative=())]
+Serials = Annotated[tuple[str, ...], Parameter(metavar="SERIAL")]
+Identifiers = Annotated[tuple[str, ...], Parameter(metavar="ID")]
 Rack = Annotated[str, Parameter(metavar="RACK")]
 Host = Annotated[str | None, Parameter(metavar="HOST")]
-DriveTexts = Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())]
+DriveTexts = Annotated[tuple[str, ...], Parameter(metavar="DRIVE")]
 Name = Annotated[str, Parameter(metavar="NAME")]
-Settings = Annotated[tuple[str, ...], Parameter(name="--set", metavar="NAME=VALUE", negative=())]
+Settings = Annotated[tuple[str, ...], Parameter(name="--set", metavar="NAME=VALUE")]
+Library = Annotated[
+    Path | None,
+    Parameter(
+        metavar="FOLDER",
+        help="Folder of runs. [default: SSDLAB_LIBRARY, that of config.toml, or ssdlab/runs in the data "
+        "folder]",
+    ),
+]
+Rig = Annotated[
+    Path | None,
+    Parameter(
+        metavar="FILE",
+        help="File that describes the test platform. [default: that of config.toml, or rig.toml beside it]",
+    ),
+]
+
+_HEADINGS = {
+    "Method": "set only quick repeat beside fail_if require_steady probe",
+    "I/O": "rw read_pct bs pattern write_bs write_pattern span compressible dsync fsync fdatasync buffered",
+    "Load": "threads depth engine batch arrival rate backlog think poll cpus numa",
+    "Time": "seconds time_based bytes ramp interval",
+    "Drive": "size precondition spare usable power_limit write_cache lba_format allow_unwritten",
+    "Safety": "destroy wipe_signatures endurance_cap on_error dry_run",
+    "Record and output": "library save run_id seed rig meter log_ios fio json",
+}
+"""What the help of long commands puts together, in its order; what is nowhere stands behind it."""
+_GROUPS = {
+    word: Group(heading, sort_key=place)
+    for place, (heading, words) in enumerate(_HEADINGS.items())
+    for word in words.split()
+}
 
 
 _Model = TypeVar("_Model", bound="Frozen")
@@ -131,14 +162,18 @@ def takes(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command one flag for each field of `models`, in place of its ``**options``.
 
-    Flags are handed over as the user wrote them: the model reads text with units, checks it and says what
-    is wrong. A flag that was not given is not handed over. Those named in `several` may be given several
-    times, and come as a tuple.
+    Its help has them and its own under headings. Flags are handed over as the user wrote them: the model
+    reads text with units, checks it and says what is wrong. A flag that was not given is not handed over.
+    Those named in `several` may be given several times, and come as a tuple.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(command, eval_str=True)
-        kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        kept = [
+            _under_heading(each)
+            for each in own.parameters.values()
+            if each.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
         flags = [_flag(name, field, name in several) for model in models for name, field in own_first(model)]
 
         def with_flags(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - the command's own
@@ -188,6 +223,13 @@ def _ordered(kept: list[inspect.Parameter], flags: list[inspect.Parameter]) -> l
     return positional + flags + [each for each in kept if each.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
+def _under_heading(option: inspect.Parameter) -> inspect.Parameter:
+    """Return an option of the command itself under its heading."""
+    if option.name not in _GROUPS or option.kind is not inspect.Parameter.KEYWORD_ONLY:
+        return option
+    return option.replace(annotation=Annotated[option.annotation, Parameter(group=_GROUPS[option.name])])
+
+
 def _flag(name: str, field: FieldInfo, several: bool = False) -> inspect.Parameter:
     word = field.alias or name
     switch = field.annotation is bool
@@ -208,7 +250,7 @@ def _flag(name: str, field: FieldInfo, several: bool = False) -> inspect.Paramet
                 help=_sentence(_help(field)),
                 show_default=False,
                 accepts_keys=False,
-                negative=() if several else None,
+                group=_GROUPS.get(word),
             ),
         ],
     )

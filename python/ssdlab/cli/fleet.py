@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ssdlab.cli.flags import Amount, DriveTexts, Serials
+from ssdlab.cli.flags import Amount, DriveTexts, Library, Serials
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import on_terminal, print_fields, print_json, print_line, print_table, say
 from ssdlab.cli.progress import bytes_text, display, range_text, status_lines
@@ -34,7 +34,7 @@ def plan(
     *,
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
     simulated: DriveTexts = (),
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Work out what a fleet is to do: every serial, host, hour and byte. Touches no drive.
@@ -51,8 +51,6 @@ def plan(
         File to write the plan to [default: its name with .json, here].
     simulated
         A simulated drive that counts as one of this host; its text says serial=. May be given several times.
-    library
-        The library that all hosts share; by default ssdlab/runs in the XDG data folder.
     json
         Print the plan as JSON, schema ssdlab.fleet-plan/2.
     """
@@ -108,7 +106,8 @@ def run(
     from ssdlab.fleet.fleet_plan import read_plan
 
     planned = read_plan(plan)
-    print_destroyed(planned)
+    if not json:
+        print_destroyed(planned)
     folder = begin(planned, destroy_all=destroy_all, backend=backend, wipe_signatures=wipe_signatures)
     return _ended(folder, json=json)
 
@@ -120,7 +119,7 @@ def resume(
     destroy_all: Amount = None,
     wipe_signatures: bool = False,
     backend: BackendOption = None,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> int:
     """Continue a plan: jobs that were cut short are resumed, those not begun are begun.
@@ -138,8 +137,6 @@ def resume(
         Let that cover the file systems, partition tables and array members on these drives.
     backend
         Who runs the jobs [default: who ran them before].
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """
@@ -153,15 +150,18 @@ def resume(
     return _ended(folder, json=json)
 
 
-def cancel(plan: str, /, *, library: Path | None = None) -> None:
+CANCEL_SCHEMA = "ssdlab.fleet-cancel/1"
+
+
+def cancel(plan: str, /, *, library: Library = None, json: bool = False) -> None:
     """End the jobs of a plan as Ctrl-C would, and begin no more. `ssdlab fleet resume` continues it.
 
     Parameters
     ----------
     plan
         The plan: its file, its id or the beginning of it, or `last`.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print JSON, schema ssdlab.fleet-cancel/1: `ended` counts jobs that were at work; null, all had ended.
     """
     from ssdlab.fleet.carrying_out import cancel as end
     from ssdlab.fleet.fleet_folder import find_fleet
@@ -169,6 +169,9 @@ def cancel(plan: str, /, *, library: Path | None = None) -> None:
     folder = find_fleet(plan, library_of(library))
     count = end(folder)
     name = folder.plan.plan_id
+    if json:
+        place = {"plan": name, "library": str(folder.library)}
+        print_json({"schema": CANCEL_SCHEMA, **place, "cancelled": folder.cancelled, "ended": count})
     if count is None:
         say(f"all jobs of {name} have ended well: nothing is left to cancel")
         return
@@ -254,15 +257,13 @@ looks less often."""
 _LIVE_LINES = 12
 
 
-def status(plan: str = "last", /, *, library: Path | None = None, json: bool = False) -> None:
+def status(plan: str = "last", /, *, library: Library = None, json: bool = False) -> None:
     """Show where each job of a plan is: drive, host, progress, attempts, and why it waits or was refused.
 
     Parameters
     ----------
     plan
         The plan: its file, its id or the beginning of it, or `last`.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print it as JSON, schema ssdlab.fleet-status/1.
     """
@@ -274,15 +275,15 @@ def status(plan: str = "last", /, *, library: Path | None = None, json: bool = F
     show(folder, found, json=json)
 
 
-def watch(plan: str = "last", /, *, library: Path | None = None) -> None:
+def watch(plan: str = "last", /, *, library: Library = None, json: bool = False) -> None:
     """Follow a plan until all its jobs have ended. Changes nothing, and may be ended at any time.
 
     Parameters
     ----------
     plan
         The plan: its file, its id or the beginning of it, or `last`.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """
     from ssdlab.fleet.fleet_folder import find_fleet
     from ssdlab.fleet.status import status_of
@@ -302,7 +303,7 @@ def watch(plan: str = "last", /, *, library: Path | None = None) -> None:
             time.sleep(max(_LOOK_EVERY_S, (time.process_time() - before) / _LOOK_SHARE))
     finally:
         shown.close()
-    print_status(folder, found)
+    show(folder, found, json=json)
 
 
 def show(folder: FleetFolder, found: Sequence[JobStatus], *, json: bool) -> None:
@@ -374,7 +375,7 @@ def report(
     since: Moment = None,
     tag: Word = None,
     series: Serials = (),
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Write a page of all drives of one model: their spread, which are unlike the rest, and the likely why.
@@ -396,8 +397,6 @@ def report(
         Only runs with this tag.
     series
         Serial of a drive, as the inventories have it, whose interval rows are drawn too. May be repeated.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print the drives that are unlike the rest as JSON, schema ssdlab.fleet-report/1.
     """

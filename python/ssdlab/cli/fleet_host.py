@@ -6,13 +6,15 @@ import os
 import time
 from pathlib import Path
 
-from ssdlab.cli.flags import DriveTexts, Host, Identifier, Name, Rack
-from ssdlab.cli.ordering import library_of
+from ssdlab.cli.flags import DriveTexts, Host, Identifier, Library, Name, Rack
+from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.model.units import capacity_text, counted
 
+CHECK_SCHEMA = "ssdlab.fleet-check/1"
 
-def check(*, host: Host = None, job: Name | None = None, library: Path | None = None) -> int:
+
+def check(*, host: Host = None, job: Name | None = None, library: Library = None, json: bool = False) -> int:
     """Look whether this host's drives are as its inventory says: none mounted, missing or in another slot.
 
     Ends with 3 if one is not. What was found is kept for `ssdlab fleet status`. Touches no drive.
@@ -23,8 +25,8 @@ def check(*, host: Host = None, job: Name | None = None, library: Path | None = 
         What the host is called [default: the name of its Slurm node, else its own].
     job
         A job of Slurm that is to be ended if it is one of its drives; for the prolog.
-    library
-        The library that all hosts share; by default ssdlab/runs in the XDG data folder.
+    json
+        Print JSON, schema ssdlab.fleet-check/1: `faults` by serial, and why the job was `ended`.
     """
     from ssdlab.fleet.drive_faults import host_faults, note_health
     from ssdlab.fleet.slurm_files import end_job
@@ -33,12 +35,15 @@ def check(*, host: Host = None, job: Name | None = None, library: Path | None = 
 
     shared, name = library_of(library), host or host_name()
     faults = host_faults(shared, name)
-    for what in faults.values():
-        print_line(what, "warn")
+    if not json:
+        for what in faults.values():
+            print_line(what, "warn")
     ended = "" if job is None else end_job(shared, job, faults)
     if ended:
         say(f"job {job} was ended: {ended}")
     note_health(shared, name, faults)
+    if json:
+        print_json({"schema": CHECK_SCHEMA, "host": name, "faults": faults, "ended": ended or None})
     if not faults:
         say(f"{name}: its drives are as its inventory says")
     return HostError.exit_status if faults else 0
@@ -51,7 +56,7 @@ def inventory(
     rack: Rack = "",
     slurm: bool = False,
     scripts: Path | None = None,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Write what drives this host has into the shared library; run it on each host of a fleet.
@@ -68,8 +73,6 @@ def inventory(
         Print the lines for gres.conf and slurm.conf; drives that the guard keeps from writing are left out.
     scripts
         Folder to write Slurm's health check, prolog and epilog to; prints their lines for slurm.conf.
-    library
-        The library that all hosts share; by default ssdlab/runs in the XDG data folder.
     json
         Print the inventory as JSON, schema ssdlab.inventory/1.
     """
@@ -101,7 +104,14 @@ def inventory(
 
 
 def job(
-    folder: Path, name: str, /, *, plan: Name, destroy: Identifier = None, wipe_signatures: bool = False
+    folder: Path,
+    name: str,
+    /,
+    *,
+    plan: Name,
+    destroy: Identifier = None,
+    wipe_signatures: bool = False,
+    json: bool = False,
 ) -> int:
     """Do one job of a plan on this host: see that all is as planned, then run or resume. For back ends.
 
@@ -117,12 +127,15 @@ def job(
         Consent: the serial of the drive whose data will be lost. No file gives it.
     wipe_signatures
         Let that cover a file system, partition table or array member on the drive.
+    json
+        Print the result as JSON, schema ssdlab.show/1.
     """
     from ssdlab.cli import dispatch
     from ssdlab.cli.failures import as_lab_error
     from ssdlab.fleet.attendance import attend, command_of, consent_words
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
     from ssdlab.host.documents import user_path
+    from ssdlab.model.errors import Interrupted
     from ssdlab.results.lease import host_name
 
     os.umask(os.umask(0) | 0o022)  # runs that it begins are resumed only if nobody else can change them
@@ -143,11 +156,17 @@ def job(
     status, sentence = 70, ""
     try:
         if fleet.cancelled:
-            status, sentence = 130, "the plan was cancelled before it began"
-            return status
+            raise Interrupted(  # noqa: TRY301 - noted as any other end
+                "the plan was cancelled before this job began", f"continue it with: {fleet.command('resume')}"
+            )
         command = command_of(fleet, planned, attend(fleet, planned), consent)
         say(f"job {name} on {attempt.host}: ssdlab {' '.join(command.words) or '(its run is finished)'}")
-        status = dispatch(list(command.words)) if command.words else 0
+        if command.words:
+            status = dispatch([*command.words, *(["--json"] if json else ())])
+        else:
+            status = 0
+            if json:
+                print_run(fleet.library / planned.run_id, json=True)
     except BaseException as error:
         failure = as_lab_error(error)
         if failure is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from ssdlab.cli.flags import DriveText
+from ssdlab.cli.flags import DriveText, Library
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.cli.tag import Words
@@ -26,7 +26,7 @@ def import_results(
     name: Annotated[str | None, Parameter(metavar="TEXT")] = None,
     tag: Words = (),
     dry_run: bool = False,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Make runs of results of fio: JSON, JSON+ or terse output, with the logs that lie beside it.
@@ -47,8 +47,6 @@ def import_results(
         A word for each run to be found by. May be given several times.
     dry_run
         Read the files, say what would become of them, and write nothing.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print file, run and headline figures of each as JSON, schema ssdlab.import/1.
     """

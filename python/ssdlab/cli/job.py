@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.flags import chosen, takes
+from ssdlab.cli.flags import Library, Rig, chosen, takes
 from ssdlab.cli.ordering import OrderOptions, library_of, of_order, ordered_with, print_run, target_of
 from ssdlab.cli.output import say
 from ssdlab.cli.plan import dry_run as show_effects
@@ -27,6 +27,8 @@ def job(
     drive: str,
     /,
     *,
+    rig: Rig = None,
+    library: Library = None,
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> None:
@@ -66,12 +68,12 @@ def job(
     else:
         params = read_job(text, file.name)
     asked = chosen(OrderOptions, options)
-    ordered = ordered_with(find_method("job"), params, drive, **of_order(options))
+    ordered = ordered_with(find_method("job"), params, drive, **of_order(options, rig))
     if asked.dry_run:
         show_effects(ordered, json=json)
         return
     with RunProgress() as progress:
-        folder = start(ordered, library_of(asked.library), [progress])
+        folder = start(ordered, library_of(library), [progress])
     print_run(folder, json=json)
 
 

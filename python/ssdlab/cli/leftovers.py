@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.host.state_folder import ledger_paths
+from ssdlab.host.user_folders import ledger_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

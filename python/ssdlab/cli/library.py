@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
+from ssdlab.cli.flags import Library
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, warn
 from ssdlab.model.errors import Refused, UsageError
@@ -23,13 +24,11 @@ DAMAGED = Refused.exit_status
 """What `verify` exits with if a run is damaged: what `show` of it would."""
 
 
-def rebuild(*, library: Path | None = None, json: bool = False) -> None:
+def rebuild(*, library: Library = None, json: bool = False) -> None:
     """Make the library's catalogue anew from the runs in it.
 
     Parameters
     ----------
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print what was found as JSON, schema ssdlab.library/1.
     """
@@ -53,7 +52,7 @@ def rebuild(*, library: Path | None = None, json: bool = False) -> None:
         warn(f"{name} cannot be read and is left out", f"see why with ssdlab show {name}")
 
 
-def verify(*, library: Path | None = None, json: bool = False) -> int:
+def verify(*, library: Library = None, json: bool = False) -> int:
     """Read every run of the library whole, and hold each file against its seal.
 
     A seal tells damage and careless edits. It is no signature: whoever edits on purpose can seal anew.
@@ -61,8 +60,6 @@ def verify(*, library: Path | None = None, json: bool = False) -> int:
 
     Parameters
     ----------
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print what was found as JSON, schema ssdlab.verify/1: of each run its seal ("sealed", "unfinished",
         "not sealed"; null if it is damaged), the damage, the bytes of a torn last record, names that
@@ -98,7 +95,7 @@ def pack(
     *runs: RunName,
     output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FILE")],
     redact: bool = False,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Write runs as one archive, a gzipped tar of their folders; a suite goes with its runs.
@@ -112,8 +109,6 @@ def pack(
     redact
         Replace serial numbers and host names by words that nobody can look up. The runs are sealed anew, and
         a note says so. Other paths and notes of yours stay.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print what was packed as JSON, schema ssdlab.pack/1.
     """
@@ -138,7 +133,7 @@ def pack(
     print_line(f"{path}: runs: {len(names)}{', redacted and sealed anew' if redact else ''}")
 
 
-def unpack(archive: Path, /, *, library: Path | None = None, json: bool = False) -> None:
+def unpack(archive: Path, /, *, library: Library = None, json: bool = False) -> None:
     """Put the runs of an archive into the library: all of them, or none.
 
     An archive with links, or with names that lead out of its folders, is refused whole, as is one with a
@@ -148,8 +143,6 @@ def unpack(archive: Path, /, *, library: Path | None = None, json: bool = False)
     ----------
     archive
         A file that `ssdlab library pack` wrote.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print what was unpacked as JSON, schema ssdlab.unpack/1.
     """
@@ -195,7 +188,7 @@ def _existing(library: Path | None) -> Path:
 TRASH_SCHEMA = "ssdlab.rm/1"
 
 
-def rm(*runs: RunName, restore: bool = False, library: Path | None = None, json: bool = False) -> None:
+def rm(*runs: RunName, restore: bool = False, library: Library = None, json: bool = False) -> None:
     """Move runs to the trash of the library, a suite with its runs, or bring them back.
 
     Nothing is deleted: the trash is the folder `.trash` in the library, and is emptied by hand.
@@ -206,8 +199,6 @@ def rm(*runs: RunName, restore: bool = False, library: Path | None = None, json:
         Each a folder, an id, the beginning of an id or of its last letters, or `last`.
     restore
         Bring them back from the trash.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print what was moved as JSON, schema ssdlab.rm/1.
     """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ssdlab.cli.flags import Rig
 from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import fixed_share_text, significant
@@ -20,28 +20,27 @@ if TYPE_CHECKING:
 
 def meters(
     *meter: Annotated[str, Parameter(metavar="METER")],
-    rig: Path | None = None,
+    rig: Rig = None,
     json: bool = False,
 ) -> int:
-    """List power meters and show what each says now: those found here, that of the rig file, those named.
+    """List power meters and show what each says now: those found here, the usual one, those named.
 
-    One that was named, here or in the rig file, and cannot be had makes an exit status of 2 or 3.
+    The usual one is that of the rig file or of config.toml. One that was named, here or there, and cannot be
+    had makes an exit status of 2 or 3.
 
     Parameters
     ----------
     meter
         Meters to try, as for --meter: quarch:192.168.1.5:9722, scpi:10.0.0.7:5025.
-    rig
-        File that describes the test platform; by default ssdlab/rig.toml in the XDG config folder.
     json
         Print JSON, schema ssdlab.meters/1.
     """
-    from ssdlab.host.platform import read_rig
     from ssdlab.model.meter_text import MeterText
     from ssdlab.power.kinds import described_kinds, found_here
+    from ssdlab.runs.meters import usual_meter
 
     texts = [MeterText.parse(each) for each in meter]
-    noted = read_rig(rig).meter
+    noted = usual_meter(rig)
     texts = [each for each in (*texts, *([] if noted is None else [noted])) if each.kind != "none"]
     named = {each.use for each in texts}
     texts += [MeterText.parse(each) for each in found_here() if each not in named]

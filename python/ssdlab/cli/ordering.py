@@ -34,10 +34,6 @@ class OrderOptions(MeterOptions, ErrorOptions):
     dry_run: bool = Field(
         False, description="show every command and write that would reach the drive, and do nothing"
     )
-    rig: Annotated[Path, Metavar("FILE")] | None = Field(
-        None,
-        description="file that describes the test platform [default: ssdlab/rig.toml in the config folder]",
-    )
     seed: int | None = Field(
         None, ge=0, lt=2**64, description="seed of all random draws [default: one is drawn and recorded]"
     )
@@ -46,9 +42,6 @@ class OrderOptions(MeterOptions, ErrorOptions):
         description="id that the run is to have, for programs that start one and look for it later "
         "[default: made of time, method and chance]",
     )
-    library: Annotated[Path, Metavar("FOLDER")] | None = Field(
-        None, description="folder of runs [default: ssdlab/runs in the data folder]"
-    )
 
 
 Set = Annotated[
@@ -56,7 +49,6 @@ Set = Annotated[
     Parameter(
         name="--set",
         metavar="NAME=VALUE",
-        negative=(),
         help="Set a parameter of the method: --set seconds=30; of a suite, of every part that has it, or of "
         "one: --set qd1.seconds=30. May be given several times.",
     ),
@@ -76,7 +68,6 @@ Only = Annotated[
     tuple[str, ...],
     Parameter(
         metavar="PART,...",
-        negative=(),
         help="Do these parts of a suite or review alone, each from its own drive state (see `ssdlab methods "
         "NAME`): --only qd1,mixed-random. What is left out is a departure.",
     ),
@@ -168,7 +159,7 @@ def ordered_with(
     return Order(method, params, on_text(drive, variant), variant=variant, **options)
 
 
-def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
+def of_order(options: Mapping[str, Any], rig: Path | None = None) -> dict[str, Any]:
     """Return the fields of an `Order` that the options of `run`, `plan` and `job` mean.
 
     Raises
@@ -187,7 +178,7 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
         run_id = None if asked.run_id is None else check_run_id(asked.run_id)
     of_run = {
         "seed": asked.seed,
-        "rig": asked.rig,
+        "rig": rig,
         "meter": asked.meter,
         "run_id": run_id,
         "on_error": asked.on_error,
@@ -219,10 +210,9 @@ def target_of(drive: str, size: str | None) -> Target:
 
 def library_of(library: Path | None) -> Path:
     """Return the library in use, with what killed commands left of a change brought to its end."""
-    from ssdlab.host.documents import user_path
-    from ssdlab.host.state_folder import CHANGES, default_library
+    from ssdlab.host.defaults import CHANGES, library_folder
 
-    place = default_library() if library is None else user_path(library).absolute()
+    place = library_folder(library)
     if any((place / CHANGES).glob("*")):
         from ssdlab.results.settling import take_up
 

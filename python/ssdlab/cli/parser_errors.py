@@ -15,7 +15,9 @@ import cyclopts
 from cyclopts import exceptions
 
 from ssdlab.cli.commands import COMMANDS
+from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError, excerpt, nearest, unknown
+from ssdlab.model.printable import shell_word
 from ssdlab.model.units import and_listed
 
 if TYPE_CHECKING:
@@ -222,8 +224,10 @@ def _options_of(names: Sequence[str], who: str) -> str:
     return f"{and_listed(names)} {are} of {who}"
 
 
+_OTHER_WORDS = {"ls": "runs", "list": "runs", "delete": "rm", "remove": "rm", "diff": "compare"}
+"""Commands of other programs, and ours that does it."""
 _NEVER_GUESSED = ("-destroy", "-wipe-signatures")
-"""Ends of options, negative forms among them: who meant another must not be led to the loss of data."""
+"""Ends of options: who meant another must not be led to the loss of data."""
 _NEARLY = 0.7
 """Of `nearest`: one letter in three may be another. At one half fio's --numjobs is like --numa."""
 _KINDS: dict[Any, str] = {int: "whole number", float: "number", bool: "yes or no"}
@@ -259,9 +263,35 @@ def _unknown_command(error: exceptions.UnknownCommandError, chain: list[str], se
     word = next(iter(error.unused_tokens or ()), "")
     if word.startswith("-"):
         return UsageError(f"there is no option {excerpt(word)}", see, given=word, nearest=None)
+    if (meant := _meant(chain, list(error.unused_tokens or ()))) is not None:
+        return UsageError(f"there is no command {excerpt(word)!r}", meant, given=word, nearest=None)
     group = "".join(f"{name} " for name in chain)
     known = [name.removeprefix(group) for name in COMMANDS if name.startswith(group)]
     return unknown("command", word, dict.fromkeys(name.split()[0] for name in known), elsewhere=see)
+
+
+def _meant(chain: list[str], words: list[str]) -> str | None:
+    """Return what to type for another program's word, or for a method that stands where a command does."""
+    from ssdlab.lab.folders import REGISTRY
+    from ssdlab.lab.found import SUITES, methods_of_others
+
+    word, *rest = words or [""]
+    if not chain and word in _OTHER_WORDS:
+        return f"use {_line(_OTHER_WORDS[word], *rest)}"
+    # A method may be called as a group is: `ssdlab act /dev/nvme0n1`.
+    name, drives = (word, rest) if not chain else (chain[0], words)
+    if chain and not word.startswith(("/dev/", SIMULATED_PREFIX)):
+        return None
+    if name in {**REGISTRY, **SUITES, **methods_of_others().methods}:
+        if any(not each.startswith("-") for each in drives):
+            return f"run it: {_line('run', name, *drives)}"
+        return f"run it: {_line('run', name, 'DRIVE', *drives)}; or read of it: ssdlab methods {name}"
+    return None
+
+
+def _line(*words: str) -> str:
+    """Return a command to type."""
+    return " ".join(["ssdlab", *map(shell_word, words)])
 
 
 def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see: str) -> UsageError:

@@ -8,8 +8,10 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
+from ssdlab.cli.flags import Library
+from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
-from ssdlab.cli.theme import themed
+from ssdlab.cli.theme import ThemeFile, themed
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text
 
@@ -19,13 +21,13 @@ SCHEMA = "ssdlab.figures/1"
 def figures(
     *runs: RunName,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    chart: Annotated[tuple[str, ...], Parameter(metavar="NAME", negative=())] = (),
+    chart: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
     format: Literal["png", "svg", "pdf"] = "png",
     size: Annotated[str | None, Parameter(metavar="WxH")] = None,
     every_view: bool = False,
-    name: Annotated[tuple[str, ...], Parameter(metavar="ID=TEXT", negative=())] = (),
-    theme: Annotated[Path | None, Parameter(metavar="FILE")] = None,
-    library: Path | None = None,
+    name: Annotated[tuple[str, ...], Parameter(metavar="ID=TEXT")] = (),
+    theme: ThemeFile = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Write the charts of one or more runs as pictures that are complete in themselves.
@@ -50,14 +52,9 @@ def figures(
         Write every view that the page has a button for, not only the first.
     name
         What a drive is called, by its identifier as the page has it. May be given several times.
-    theme
-        House style, a TOML, as `report` takes it.
-    library
-        Folder of runs in which ids are looked up; by default ssdlab/runs in the XDG data folder.
     json
         Print the pictures as JSON, schema ssdlab.figures/1.
     """
-    from ssdlab.host.state_folder import default_library
     from ssdlab.report import gallery, source
     from ssdlab.report.edition import names_of
     from ssdlab.results.store import find_run
@@ -67,7 +64,7 @@ def figures(
         raise UsageError("no run is named", "name one or more: ssdlab figures RUN -o pictures")
     pixels = None if size is None else gallery.parse_size(size)
     look = themed(theme)
-    folders = [find_run(text, library or default_library()) for text in runs]
+    folders = [find_run(text, library_of(library)) for text in runs]
     with doubting(folders):
         found = [source.read(folder) for folder in folders]
         kept = []

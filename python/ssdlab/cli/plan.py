@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ssdlab.cli.completers import DriveText, MethodName
 from ssdlab.cli.failures import InDocument
-from ssdlab.cli.flags import takes
+from ssdlab.cli.flags import Library, takes
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.ordering import (
     Only,
@@ -151,7 +151,7 @@ def plan(
     repeat: Repeat = 1,
     probe: bool = False,
     fio: bool = False,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> None:
@@ -174,8 +174,6 @@ def plan(
         lost. Of a method, not of a suite.
     fio
         Print the steps that read, write or trim as a job file of fio instead, of one drive.
-    library
-        Folder of runs whose speeds count [default: ssdlab/runs in the data folder].
     json
         Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]: `seconds` of the
         drive's time, `real_seconds` of the host's. They differ for a simulated drive.

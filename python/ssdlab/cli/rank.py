@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.fitting import fitted, line_width, plain_drive, print_text, short_drive
-from ssdlab.cli.flags import Count, RunText
+from ssdlab.cli.flags import Count, Library, RunText
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import one_line, print_json, print_line, print_table, say
@@ -36,7 +36,7 @@ def rank(
     tag: Word = None,
     like: RunText = None,
     limit: Count | None = None,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Rank drives by a headline figure, best first; a drive's is the median of its runs.
@@ -64,8 +64,6 @@ def rank(
         Rank the runs that are like this one; by default the largest group is ranked.
     limit
         So many drives; by default 40 in words, and all as JSON.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print the ranking, or the names, as JSON, schema ssdlab.rank/1.
     """

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
+from ssdlab.cli.flags import Library
+from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
-from ssdlab.cli.theme import themed
+from ssdlab.cli.theme import ThemeFile, themed
 from ssdlab.model.errors import UsageError
 from ssdlab.model.printable import unmirrored
 from ssdlab.model.units import capacity_text, counted
@@ -30,15 +32,15 @@ def report(
     *runs: RunName,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     title: Annotated[str, Parameter(metavar="TEXT")] = "",
-    name: Annotated[tuple[str, ...], Parameter(metavar="ID=TEXT", negative=())] = (),
-    text: Annotated[tuple[str, ...], Parameter(metavar="PART=FILE", negative=())] = (),
+    name: Annotated[tuple[str, ...], Parameter(metavar="ID=TEXT")] = (),
+    text: Annotated[tuple[str, ...], Parameter(metavar="PART=FILE")] = (),
     declaration: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     claims: Annotated[Path | None, Parameter(metavar="FILE")] = None,
-    theme: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    theme: ThemeFile = None,
     pdf: bool = False,
     full: bool = False,
     overview: bool = False,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> int:
     """Write the report page of one or more runs: one HTML file that holds everything and loads nothing.
@@ -63,8 +65,6 @@ def report(
     claims
         A file of your own sentences, with figure and bound: marked true, false or not measured, here and
         on the page. The exit status is 1 if one is false.
-    theme
-        House style, a TOML: fonts, logo, colours, sizes. `ssdlab theme` prints one to begin with.
     pdf
         Print it instead: a PDF of what stands open, each chart in one unit. Needs Chromium and the extra
         `figures`.
@@ -72,12 +72,9 @@ def report(
         Open every chart; in a PDF also every view, tables, headers and how each run was measured.
     overview
         Of many drives: a page of their headline figures, and beside it a folder with a page for each drive.
-    library
-        Folder of runs in which ids are looked up; by default ssdlab/runs in the XDG data folder.
     json
         Print path, size and runs of the page as JSON.
     """
-    from ssdlab.host.state_folder import default_library
     from ssdlab.report import engine
 
     if not runs:
@@ -96,7 +93,7 @@ def report(
             "an overview is a page that leads to others, and no PDF", "leave out --pdf or --overview"
         )
     if output is None:
-        first = find_run(runs[0], library or default_library())
+        first = find_run(runs[0], library_of(library))
         output = Path(f"{first.resolve().name}{'.pdf' if pdf else '.html'}")
     _check_name(output, pdf=pdf)
     place, write = page.place, page.write
@@ -106,7 +103,7 @@ def report(
         paper.browser()
         place, write = paper.place, paper.write_pdf
     place(output).close()  # before anything is read
-    folders = [find_run(one, library or default_library()) for one in runs]
+    folders = [find_run(one, library_of(library)) for one in runs]
     if overview:
         _overview(folders, output, edition.theme, json)
         return 0

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
-from ssdlab.cli.flags import Identifier, Share
+from ssdlab.cli.flags import Identifier, Library, Share
 from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.output import warn
 from ssdlab.cli.progress import RunProgress
 from ssdlab.model.errors import UsageError
 
-Redo = Annotated[tuple[str, ...], Parameter(metavar="PART", negative=())]
+Redo = Annotated[tuple[str, ...], Parameter(metavar="PART")]
 
 
 def resume(
@@ -26,7 +25,7 @@ def resume(
     wipe_signatures: bool = False,
     endurance_cap: Share = None,
     require_steady: bool = False,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> int:
     """Resume a run that was interrupted, where it stopped; or do parts of a finished review again.
@@ -50,8 +49,6 @@ def resume(
         Share of its rated endurance, or bytes, that may be written, where consent is given again: 50%.
     require_steady
         Exit with status 1 where steady state was asked for and not shown; by default that is a result.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 from ssdlab.cli.compare import Beside, FailIf, check_beside, run_beside
 from ssdlab.cli.completers import DriveText, MethodName
-from ssdlab.cli.flags import chosen, takes
+from ssdlab.cli.flags import Library, Rig, chosen, takes
 from ssdlab.cli.ordering import (
     Only,
     OrderOptions,
@@ -40,6 +40,8 @@ def run(
     beside: Beside = None,
     fail_if: FailIf = (),
     require_steady: bool = False,
+    rig: Rig = None,
+    library: Library = None,
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> int:
@@ -71,7 +73,7 @@ def run(
     consents = options.pop("destroy", ())
     asked = chosen(OrderOptions, options)
     set = preconditioned(set, precondition)
-    library = library_of(asked.library)
+    library = library_of(library)
     if len(drives) > 1 or (len(drives) == 1 and in_library(drives[0], library, options.get("size"))):
         check_beside(beside, fail_if, dry_run=False, suite=True)
         return _run_several(
@@ -79,7 +81,7 @@ def run(
             drives,
             set,
             library,
-            {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents, "only": only},
+            {**of_order(options, rig), "quick": quick, "repeat": repeat, "destroy": consents, "only": only},
             dry_run=asked.dry_run,
             json=json,
             require_steady=require_steady,
@@ -87,7 +89,13 @@ def run(
     drive = one_drive(drives)
     options["destroy"] = one_consent(consents)
     several = suite_order(
-        name, drive, set, quick=quick, repeat=repeat if beside is None else 1, only=only, **of_order(options)
+        name,
+        drive,
+        set,
+        quick=quick,
+        repeat=repeat if beside is None else 1,
+        only=only,
+        **of_order(options, rig),
     )
     check_beside(beside, fail_if, dry_run=asked.dry_run, suite=several is not None)
     if several is not None:
@@ -99,7 +107,7 @@ def run(
         with SuiteProgress() as shown:
             folder = start_suite(several, library, shown)
         return print_run(folder, json=json, require_steady=require_steady)
-    ordered = order(name, drive, set, quick=quick, **of_order(options))
+    ordered = order(name, drive, set, quick=quick, **of_order(options, rig))
     if asked.dry_run:
         dry_run(ordered, json=json)
         return 0

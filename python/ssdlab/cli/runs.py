@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
-from ssdlab.cli.flags import Count
+from ssdlab.cli.flags import Count, Library
 from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.output import on_terminal, one_line, print_json, print_line, print_table, say, warn
 from ssdlab.model.units import counted
@@ -38,8 +37,8 @@ def runs(
     ]
     | None = None,
     limit: Count | None = None,
-    parts: Annotated[bool, Parameter(negative=())] = False,
-    library: Path | None = None,
+    parts: bool = False,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """List the runs of the library, newest first; a review is one line, which counts its parts.
@@ -65,8 +64,6 @@ def runs(
         So many; by default 40 in words, and all as JSON.
     parts
         List the parts of reviews too.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print them as JSON, schema ssdlab.runs/1: parts too, each with the run_id of its review as `suite`.
     """
@@ -145,15 +142,13 @@ def _cells(line: Columns, drives: int, parts: int) -> tuple[str, ...]:
 LAST_SCHEMA = "ssdlab.last/1"
 
 
-def last(*, library: Path | None = None, json: bool = False) -> None:
+def last(*, library: Library = None, json: bool = False) -> None:
     """Print the folder of the run that was begun last; of a suite that of the suite.
 
     The word `last` means the same wherever a run is named: `ssdlab show last`.
 
     Parameters
     ----------
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print what it is as JSON, schema ssdlab.last/1.
     """
@@ -182,8 +177,8 @@ def show(
     run: RunName,
     /,
     *,
-    all: Annotated[bool, Parameter(negative=())] = False,
-    library: Path | None = None,
+    all: bool = False,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Show on one screen what a run came to, or how far it came: at most six figures, of a review its tiles.
@@ -194,8 +189,6 @@ def show(
         The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
     all
         Show everything: parts, points, all figures, ratings, departures, notes.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print it as JSON, schema ssdlab.show/1: the manifest with the typed result, steps, voided attempts,
         notes.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
-from ssdlab.cli.flags import RunText
+from ssdlab.cli.flags import Library, RunText
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.errors import UsageError, excerpt, unknown
@@ -18,11 +17,11 @@ SCHEMA = "ssdlab.tag/1"
 
 Title = Annotated[str | None, Parameter(metavar="TITLE")]
 Day = Annotated[str | None, Parameter(metavar="DATE")]
-Words = Annotated[tuple[str, ...], Parameter(metavar="WORD", negative=())]
+Words = Annotated[tuple[str, ...], Parameter(metavar="WORD")]
 
 
 def tag(
-    run: RunName, /, *words: str, remove: Words = (), library: Path | None = None, json: bool = False
+    run: RunName, /, *words: str, remove: Words = (), library: Library = None, json: bool = False
 ) -> None:
     """Give a run words to be found by; the run itself is not changed.
 
@@ -36,8 +35,6 @@ def tag(
         Letters and digits, with . + @ : / - _ within. Without any its tags are shown.
     remove
         A word that it is to have no longer. May be given several times.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print the run's tags as JSON, schema ssdlab.tag/1.
     """
@@ -79,7 +76,7 @@ def note(
     chapter: Title = None,
     date: Day = None,
     run: RunText = None,
-    library: Path | None = None,
+    library: Library = None,
     json: bool = False,
 ) -> None:
     """Put a dated note beside a run: a correction, "superseded by". The run itself is not changed.
@@ -98,8 +95,6 @@ def note(
         Day that it is of, such as 2026-05-20 [default: now].
     run
         A run that it leads to, such as a new one of the same drive.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print the note as JSON, schema ssdlab.note/1.
     """

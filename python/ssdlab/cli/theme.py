@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from ssdlab.cli.output import warn
+from cyclopts import Parameter
+
+from ssdlab.cli.output import print_json, warn
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ssdlab.report.theme import Theme
 
+ThemeFile = Annotated[
+    Path | None,
+    Parameter(
+        metavar="FILE",
+        help="House style, a TOML: fonts, logo, colours, sizes. `ssdlab theme` prints one to begin with. "
+        "[default: that of config.toml, or ours]",
+    ),
+]
 
-def theme() -> None:
+
+def theme(*, json: bool = False) -> None:
     """Print the default house style as TOML, to copy and change.
 
     A style of your own begins with it: ssdlab theme > house.toml. Pages and pictures take it by --theme.
+
+    Parameters
+    ----------
+    json
+        Print it as JSON, schema ssdlab.theme/1.
     """
+    from ssdlab.host.documents import parse_toml
     from ssdlab.report.theme_file import default_text
 
-    print(default_text(), end="")
+    if json:
+        print_json(parse_toml(default_text(), "theme"))
+    else:
+        print(default_text(), end="")
 
 
 def themed(file: Path | None) -> Theme | None:
-    """Return the house style that a file has, and warn of what its maker should know."""
+    """Return the house style that a file has, by default that of `config.toml`, and tell its remarks."""
+    from ssdlab.host.defaults import read_defaults
     from ssdlab.host.documents import user_path
     from ssdlab.report.theme_file import read_theme
 
-    if file is None:
+    path = read_defaults().theme if file is None else user_path(file)
+    if path is None:
         return None
-    found = read_theme(user_path(file))
+    found = read_theme(path)
     for remark in found.remarks:
         warn(remark)
     return found

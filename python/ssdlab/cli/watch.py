@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.completers import RunName
 from ssdlab.cli.fitting import plain_drive
+from ssdlab.cli.flags import Library
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.cli.progress import display, status_lines
@@ -24,15 +25,13 @@ SCHEMA = "ssdlab.watch/1"
 _LOOK_EVERY_S = 0.5
 
 
-def watch(run: RunName, /, *, library: Path | None = None, json: bool = False) -> None:
+def watch(run: RunName, /, *, library: Library = None, json: bool = False) -> None:
     """Show how far a run is until it ends. Changes nothing, and may be ended at any time.
 
     Parameters
     ----------
     run
         The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
-    library
-        Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print the present state once, as JSON, schema ssdlab.watch/1.
     """

@@ -14,7 +14,6 @@ model, and whose serial number if it names one, it bears; the one with a serial 
 
 from __future__ import annotations
 
-import os
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -22,6 +21,7 @@ from typing import Literal
 from pydantic import Field
 
 from ssdlab.host.documents import read_toml, with_name
+from ssdlab.host.user_folders import config_folder
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes, Frozen
 
@@ -96,8 +96,7 @@ class DriveRecord(Frozen):
 
 def records_folder() -> Path:
     """Return where the records of this user lie."""
-    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(home) / "ssdlab" / "drives"
+    return config_folder() / "drives"
 
 
 def find_record(model: str | None, serial: str | None, folder: Path | None = None) -> DriveRecord | None:

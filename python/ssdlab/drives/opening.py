@@ -120,7 +120,7 @@ def open_drive(
             raise refusal.error(str(text))
         return SimulatedDrive(given, writing=writing, allow_unwritten=allow_unwritten, on_tick=on_tick)
     intent = Intent(writing, destroy, wipe_signatures, formats)
-    with _resolve(text) as place:
+    with _resolve(text, size) as place:
         if place.device is None:
             from ssdlab.drives.file.drive import FileDrive
 
@@ -172,7 +172,7 @@ def look(
         refusal = _of_another(given, destroy)
         return Look(identity_of(given), exists=True, reading=refusal, writing=refusal)
     files = files or HostFiles()
-    with _resolve(text) as place:
+    with _resolve(text, size) as place:
         path = place.path
         node = None if place.device is None else files.node(_number(place.device))
         if node is not None:
@@ -277,6 +277,25 @@ def _simulated(text: str | os.PathLike[str]) -> SimulatedText | None:
     return SimulatedText.parse(given)
 
 
+def check_no_profile(given: str) -> None:
+    """Refuse the name of a profile where no file is called so: a simulated drive is named with its prefix.
+
+    Raises
+    ------
+    UsageError
+        With the name that is meant.
+    """
+    if "/" in given or os.path.lexists(given):
+        return
+    from ssdlab.drives.simulated.profiles import is_shipped
+
+    if is_shipped(given.partition(",")[0]):
+        meant = f"{SIMULATED_PREFIX}{given}"
+        raise UsageError(
+            f"there is no file {quoted(given)} here", f"name the simulated drive: {meant}", nearest=meant
+        )
+
+
 def _of_another(given: SimulatedText, destroy: str | None) -> Refusal | None:
     """Return that the consent is for another drive: none is needed here, but a wrong one is a mistake."""
     try:
@@ -307,11 +326,16 @@ def resolved(text: str | os.PathLike[str]) -> str:
         return str(place.path)
 
 
-def _resolve(text: str | os.PathLike[str]) -> Place:
-    """Follow a text to what it means: a link to a device is followed, a link to a file is not."""
+def _resolve(text: str | os.PathLike[str], size: int | None = None) -> Place:
+    """Follow a text to what it means: a link to a device is followed, a link to a file is not.
+
+    With a size, it may be a file that is yet to be made.
+    """
     given = os.fspath(text)
     if not given.strip():
         raise UsageError("no drive was named", "name a block device such as /dev/nvme0n1, or a file")
+    if size is None:
+        check_no_profile(given)
     # Of os.path, as it never raises: an unknown user is left for the guard to find.
     place = find(Path(os.path.expanduser(given)))  # noqa: PTH111
     path = place.path

@@ -26,10 +26,10 @@ from ssdlab.fleet.fields import BackendName, JobName, Line
 from ssdlab.fleet.fleet_plan import FleetPlan, parse_plan, read_plan
 from ssdlab.fleet.inventory import FLEET
 from ssdlab.fleet.private import private_folder, read_private
+from ssdlab.host.defaults import library_words
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.programs import own_module
-from ssdlab.host.state_folder import library_words
 from ssdlab.model.errors import Refused, UsageError, of_os, unknown
 from ssdlab.model.frozen import Stored
 from ssdlab.results.store import LAST, newest_first

@@ -36,7 +36,7 @@ from ssdlab.fleet.fields import (
 from ssdlab.fleet.private import private_folder, read_private
 from ssdlab.host.consent import is_sealed, seal
 from ssdlab.host.documents import user_path
-from ssdlab.host.state_folder import state_folder
+from ssdlab.host.user_folders import state_folder
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError, check_schema, excerpt, of_os
 from ssdlab.model.failed_ios import OnError
 from ssdlab.model.frozen import Metavar, Stored

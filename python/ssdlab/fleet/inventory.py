@@ -20,13 +20,13 @@ from ssdlab.drives import list_drives, look
 from ssdlab.fleet.fields import DriveText, HostName, Line, Serial, misfit_text
 from ssdlab.fleet.private import private_folder, read_private
 from ssdlab.host.consent import has_own_name
+from ssdlab.host.defaults import library_words
 from ssdlab.host.durable import library_errors
 from ssdlab.host.environment import tool_facts
 from ssdlab.host.fillers import is_filler
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.identity import Identity
 from ssdlab.host.platform import pci_device_of
-from ssdlab.host.state_folder import library_words
 from ssdlab.host.sysfs import there
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import Refused, UsageError, check_schema, excerpt

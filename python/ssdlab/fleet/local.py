@@ -20,7 +20,7 @@ from ssdlab.fleet.backend import Queued
 from ssdlab.fleet.fleet_folder import LOGS
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
-from ssdlab.host.state_folder import state_folder
+from ssdlab.host.user_folders import state_folder
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import Interrupted, Refused
 from ssdlab.results.lease import host_name, is_running

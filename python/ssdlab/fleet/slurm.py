@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.fleet.backend import Queued
 from ssdlab.fleet.fleet_folder import LOGS
+from ssdlab.host.defaults import library_words
 from ssdlab.host.programs import find_program, fixed_environment
-from ssdlab.host.state_folder import library_words
 from ssdlab.model.errors import HostError, Refused
 
 if TYPE_CHECKING:

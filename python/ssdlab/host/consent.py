@@ -24,8 +24,8 @@ from pathlib import Path
 from ssdlab.host.attributes import disk_of, namespace_siblings, own_wwid_of, serial_of
 from ssdlab.host.fillers import is_filler
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.host.state_folder import state_folder
 from ssdlab.host.sysfs import HostFiles, names, number, text, there
+from ssdlab.host.user_folders import state_folder
 from ssdlab.model.errors import Refused
 
 _PART = re.compile(r"-part\d+$")

@@ -6,8 +6,6 @@ file. A component that neither names is in the table all the same, as unknown. S
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -18,11 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from ssdlab.host.attributes import controller_of, disk_of, model_of
+from ssdlab.host.defaults import config_path, read_defaults, read_own_toml
 from ssdlab.host.documents import read_toml, user_path, with_name
 from ssdlab.host.fillers import known
 from ssdlab.host.identity import SECTOR_BYTES
 from ssdlab.host.mounts import devices_of, mounts
 from ssdlab.host.sysfs import HostFiles, names, number, raw_bytes, text, there
+from ssdlab.host.user_folders import config_folder
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Frozen
 from ssdlab.model.meter_text import AnyMeter
@@ -178,8 +178,8 @@ def _structures(table: bytes) -> Iterator[_Structure]:
 
 # The rig file: what a machine does not report about itself, written down once by its builder.
 #
-# A TOML file, `ssdlab/rig.toml` in the XDG configuration folder or named by ``--rig``. Each component is a
-# text, or a table with a link and a price::
+# A TOML file, `ssdlab/rig.toml` in the XDG configuration folder or named by ``--rig`` or `config.toml`. Each
+# component is a text, or a table with a link and a price::
 #
 #     name = "Rig A"
 #     tested_by = "J. Doe, Example Lab"
@@ -253,33 +253,28 @@ class Rig(Frozen):
     other: tuple[OtherPart, ...] = Field((), description="components beyond these, each with its part")
 
 
-def rig_path() -> Path:
-    """Return where the rig file of this user lies."""
-    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(home) / "ssdlab" / "rig.toml"
-
-
 def read_rig(path: Path | None = None) -> Rig:
     """Read a rig file.
 
     Parameters
     ----------
     path
-        The file; None takes the user's own, which need not be there.
+        The file; None takes the one that `config.toml` names, else the user's own, which need not be there.
 
     Raises
     ------
     UsageError, HostError
         It is not there, cannot be read, or says what it must not; the error names the file.
     """
-    source = rig_path() if path is None else user_path(path)
-    try:
+    if path is not None:
+        source = user_path(path)
         content = read_toml(source, "rig file", "name one that can be read, or leave --rig out")
-    except UsageError as error:
-        # Nobody need have one, and a configuration folder may not be this user's.
-        if path is None and error.facts.get("errno") in (errno.ENOENT, errno.ENOTDIR, errno.EACCES):
-            return Rig()
-        raise
+    elif (usual := read_defaults().rig) is not None:
+        source = usual
+        content = read_toml(source, "rig file", f"name one that can be read in {config_path()}")
+    else:
+        source = config_folder() / "rig.toml"
+        content = read_own_toml(source, "rig file")
     try:
         return Rig.model_validate(content)
     except UsageError as error:

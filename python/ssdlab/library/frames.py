@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab.host.documents import user_path
-from ssdlab.host.state_folder import default_library
+from ssdlab.host.defaults import library_folder
 from ssdlab.library.index import RUN_COLUMNS, Index
 from ssdlab.model.errors import HostError, UsageError
 from ssdlab.results.catalogue_row import FIGURE_COLUMNS
@@ -34,7 +33,7 @@ class Library:
     Parameters
     ----------
     path
-        The folder of runs; by default ssdlab/runs in the XDG data folder.
+        The folder of runs; by default the one that commands use (`SSDLAB_LIBRARY`, `config.toml`).
     form
         What tables come as; by default the first of pandas, polars and Arrow that is installed, else numpy
         columns by their names.
@@ -48,7 +47,7 @@ class Library:
     """
 
     def __init__(self, path: str | Path | None = None, form: Form | None = None) -> None:
-        self.path = default_library() if path is None else user_path(path).absolute()
+        self.path = library_folder(path)
         self.form = _form(form)
         # The default one is there from the first run on; a folder that is named is there, or misspelt.
         if path is not None and not self.path.is_dir():

@@ -149,5 +149,6 @@ class MeterOptions(NamedOptions):
 
     meter: AnyMeter | None = Field(
         None,
-        description="power meter on the drive: hwmon:ina226 (see ssdlab meters), or none [default: rig file]",
+        description="power meter on the drive: hwmon:ina226 (see ssdlab meters), or none [default: that of "
+        "the rig file, or of config.toml]",
     )

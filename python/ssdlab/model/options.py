@@ -292,7 +292,9 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     log_ios: Path | None = Field(None, description="file that gets a record of every single I/O")
     save: bool = Field(False, description="keep the result in the library, as a run")
     library: Annotated[Path, Metavar("FOLDER")] | None = Field(
-        None, description="folder of runs for --save [default: ssdlab/runs in the data folder]"
+        None,
+        description="folder of runs for --save [default: SSDLAB_LIBRARY, that of config.toml, or ssdlab/runs "
+        "in the data folder]",
     )
 
     @property

@@ -254,7 +254,7 @@ def _together(places: Sequence[Place]) -> tuple[list[Place], str]:
         return sum(not places[at].figure.unfit("ranking") for at in group), len(group)
 
     first, *others = sorted(groups, key=weight, reverse=True)
-    if others and weight(first) == weight(others[0]):
+    if others and (len(first) == 1 or weight(first) == weight(others[0])):
         return list(places), UNLIKE
     if loads := taken_apart(kins[at][LOAD] or "" for at in first):  # of one load none is ranked by another
         return list(places), loads

@@ -17,9 +17,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ssdlab.host.defaults import CHANGES
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.host.state_folder import CHANGES
 from ssdlab.model.errors import HostError, LabError, Refused, raise_shortage
 from ssdlab.results import catalogue
 from ssdlab.results.run_folder import MANIFEST

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.host.state_folder import default_library
+from ssdlab.host.defaults import is_default_library
 from ssdlab.model.errors import Refused
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def short_id(run_id: str) -> str:
 
 def run_words(folder: Path) -> str:
     """Return how to name a run in a command: its letters in the default library, else its path."""
-    return short_id(folder.name) if folder.parent == default_library() else str(folder)
+    return short_id(folder.name) if is_default_library(folder.parent) else str(folder)
 
 
 STEPS = "steps"

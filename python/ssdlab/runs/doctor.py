@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.host.programs import find_program
 from ssdlab.host.sysfs import there
+from ssdlab.model.errors import LabError
 from ssdlab.model.units import capacity_text, latency_text
 
 if TYPE_CHECKING:
@@ -74,13 +75,18 @@ class Facts:
     attributes
         Whether files can carry the mark that ssdlab made them.
     library, library_free_bytes
-        Where results go, and the space there; None when it cannot be written.
+        Where results go, None where what says so is wrong; and the space there, None when it cannot be
+        written.
     missing_tools
         Those of `TOOLS` that are not installed.
     left
         What runs that died have left set, each with what puts it back: ``(what, advice)``.
     traces
         Tracing that dead processes of ours had left on, and that was removed just now.
+    config
+        This user's configuration file and what it names; empty where there is none.
+    config_fault
+        What is wrong with it, or with the variable that goes before it.
     """
 
     environment: Environment
@@ -89,11 +95,13 @@ class Facts:
     schedulers: Mapping[str, str]
     root: bool
     attributes: bool
-    library: Path
+    library: Path | None
     library_free_bytes: int | None
     missing_tools: tuple[Tool, ...]
     left: tuple[tuple[str, str], ...] = ()
     traces: tuple[str, ...] = ()
+    config: str = ""
+    config_fault: LabError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +117,17 @@ class Check:
 def gather() -> Facts:
     """Look at this host; takes `CALIBRATION_S` seconds and touches no drive."""
     import ssdlab._core as _core
+    from ssdlab.host.defaults import config_path, default_library, read_defaults
     from ssdlab.host.environment import read_environment
-    from ssdlab.host.state_folder import default_library
     from ssdlab.host.tracefs import remove_dead
 
-    library = default_library()
+    library, config, fault = None, "", None
+    try:
+        library = default_library()
+        if named := read_defaults().model_fields_set:
+            config = f"{config_path()} names {', '.join(sorted(named))}"
+    except LabError as error:
+        fault = error
     return Facts(
         environment=read_environment(),
         capabilities=_core.capabilities(),
@@ -122,10 +136,12 @@ def gather() -> Facts:
         root=os.geteuid() == 0,
         attributes=_takes_attributes(),
         library=library,
-        library_free_bytes=_free_bytes(library),
+        library_free_bytes=None if library is None else _free_bytes(library),
         missing_tools=tuple(tool for tool in TOOLS if find_program(tool.name) is None),
         left=_left(),
         traces=remove_dead(),
+        config=config,
+        config_fault=fault,
     )
 
 
@@ -278,8 +294,14 @@ def _storage(facts: Facts) -> Iterator[Check]:
         yield Check(
             "file marks", "limited", "the file system of temporary files has no extended attributes", advice
         )
-    if facts.library_free_bytes is None:
-        advice = "name another folder with --library, or set XDG_DATA_HOME"
+    if facts.config_fault is not None:
+        yield Check("configuration", "missing", facts.config_fault.what, facts.config_fault.advice)
+    else:
+        yield Check("configuration", "ok", facts.config or "no config.toml that names anything")
+    if facts.library is None:
+        yield Check("library", "missing", "not known, as what names it is wrong", "correct that first")
+    elif facts.library_free_bytes is None:
+        advice = "name another folder with --library, SSDLAB_LIBRARY or in config.toml"
         yield Check("library", "missing", f"{facts.library} cannot be written", advice)
     else:
         free = capacity_text(facts.library_free_bytes)

@@ -24,6 +24,7 @@ from ssdlab.runs.observe import Silent, Watcher
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.model.measurement import Measurement
+    from ssdlab.model.meter_text import MeterText
     from ssdlab.model.summary import Pause
     from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.runs.metering import Metering
@@ -111,6 +112,8 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
         from ssdlab.runs.preparing import refuse_unprepared
 
         refuse_unprepared(os.fspath(drive), options.precondition)
+    # Before a file is made: what is wrong with a rig file must not cost its layout, nor a fill.
+    meter = _meter(options, simulated=os.fspath(drive).startswith(SIMULATED_PREFIX))
     with _log(options) as log, _opened(drive, options, watcher) as held:
         # Before anything is written: what does not fit this drive must not cost it a fill.
         workload.resolve(held.capacity_bytes, held.logical_block_bytes)
@@ -126,7 +129,7 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
         prepared = _prepared(held, workload, options, watcher)
         if failed:
             prepared["failed"] = failed
-        with _metering(options, held) as metering:
+        with _metering(meter, options, held) as metering:
             measurement = _measured(held, workload, options, watcher, log, prepared, metering)
         if not options.save:
             from ssdlab.drives.environment import environment_facts
@@ -223,10 +226,11 @@ def _log(options: MeasureOptions) -> Iterator[_Log | None]:
 @contextmanager
 def _log_to_save(options: MeasureOptions, single: OutputFile | None) -> Iterator[_Log]:
     """Give a place in the library."""
+    from ssdlab.host.defaults import library_folder
     from ssdlab.host.durable import library_errors
     from ssdlab.results.store import hold_library
 
-    library = _library(options)
+    library = library_folder(options.library)
     with library_errors(library):
         place = hold_library(library)
         name = f".measure-{secrets.token_hex(6)}"
@@ -236,13 +240,6 @@ def _log_to_save(options: MeasureOptions, single: OutputFile | None) -> Iterator
             yield _Log(folder.new_path(_LOG), folder, single)
         finally:
             place.remove_tree(name)
-
-
-def _library(options: MeasureOptions) -> Path:
-    from ssdlab.host.documents import user_path
-    from ssdlab.host.state_folder import default_library
-
-    return default_library() if options.library is None else user_path(options.library).absolute()
 
 
 @contextmanager
@@ -332,21 +329,29 @@ def _left_of(options: MeasureOptions) -> str:
     return f"what was measured until then is told; {saved}"
 
 
-def _metering(options: MeasureOptions, held: Drive) -> AbstractContextManager[Metering]:
-    """Meter what is measured, where a meter is named or the rig file has one."""
+def _meter(options: MeasureOptions, *, simulated: bool) -> MeterText | None:
+    """Return the meter that is named, or that is usual on this host."""
     from ssdlab.power.kinds import RECORDED
-    from ssdlab.runs.metering import Metering
-    from ssdlab.runs.meters import chosen_meter, open_metering
+    from ssdlab.runs.meters import chosen_meter
 
-    simulated = held.capabilities.virtual_time
     meter = chosen_meter(options.meter, None, simulated=simulated)
     if meter is not None and meter.kind in RECORDED:
         raise Refused(
             f"{meter.use} is a recording, and one measurement has no marks to find its clock by",
             "use a meter that is read meanwhile, or a job with one run step",
         )
+    return meter
+
+
+def _metering(
+    meter: MeterText | None, options: MeasureOptions, held: Drive
+) -> AbstractContextManager[Metering]:
+    """Begin to meter what is measured."""
+    from ssdlab.runs.metering import Metering
+    from ssdlab.runs.meters import open_metering
+
     # A simulated drive's own account is in the summary; its samples are for a run to keep.
-    own_account = simulated and meter is None and not options.save
+    own_account = held.capabilities.virtual_time and meter is None and not options.save
     return Metering() if own_account else open_metering(meter, held)
 
 
@@ -421,7 +426,7 @@ def _saved(
             shutil.copyfileobj(rows, out)
     params = options.model_dump(mode="json", by_alias=True, exclude_unset=True)
     folder = save_measurement(
-        _library(options),
+        logs.path.parent,  # as it was found before the measurement
         held,
         text,
         workload,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.model.meter_text import MeterText
 from ssdlab.runs.metering import LiveMetering, MeterGone, Metering, ModelMetering, NoMetering
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def chosen_meter(
     given: MeterText | None, rig: Path | None, *, simulated: bool, in_suite: bool = False
 ) -> MeterText | None:
-    """Return the meter that a run is to use: the one given, else that of the rig file.
+    """Return the meter that a run is to use: the one given, else the usual one.
 
     That a simulated drive is not to use its own is kept as it was given.
 
@@ -28,12 +28,10 @@ def chosen_meter(
     Refused
         A meter that is read meanwhile is given for a simulated drive, or a recording for several runs.
     UsageError, HostError
-        The rig file is wrong.
+        The rig file or `config.toml` is wrong.
     """
     if given is None and not simulated:
-        from ssdlab.host.platform import read_rig
-
-        given = read_rig(rig).meter
+        given = usual_meter(rig)
     if given is not None and given.kind == "none":
         return given if simulated else None
     if given is not None:
@@ -58,6 +56,30 @@ def chosen_meter(
             path = user_path(given.place).absolute()
             given = given.model_copy(update={"use": f"{given.kind}:{path}"})
     return given
+
+
+def usual_meter(rig: Path | None) -> MeterText | None:
+    """Return the meter that hangs on drives here: that of the rig file, else that of `config.toml`.
+
+    Raises
+    ------
+    UsageError, HostError
+        Either file is wrong.
+    """
+    from ssdlab.host.defaults import config_path, read_defaults
+    from ssdlab.host.platform import read_rig
+    from ssdlab.power.kinds import RECORDED
+
+    if (noted := read_rig(rig).meter) is not None:
+        return noted
+    found = read_defaults().meter
+    if found is not None and found.kind in RECORDED:
+        raise UsageError(
+            f"{config_path()}: meter is {found.use}, and a recording is of one run",
+            "take it out there, and name it at its run: --meter",
+            meter=str(found),
+        )
+    return found
 
 
 def kept_meter(manifest: Manifest) -> MeterText | None:

@@ -189,7 +189,7 @@ class Observation:
 
 def _left_on(drive: Drive, conditions: Conditions | None) -> tuple[tuple[str, str], ...]:
     """Return what runs that died have left set on the disk of a real drive, or beneath a file."""
-    from ssdlab.host.state_folder import ledger_paths
+    from ssdlab.host.user_folders import ledger_paths
 
     if conditions is None or not ledger_paths():
         return ()

@@ -29,8 +29,8 @@ from typing import Literal
 
 from ssdlab.host.extents import gaps
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, file_details
-from ssdlab.host.state_folder import state_folder
 from ssdlab.host.sysfs import device_number
+from ssdlab.host.user_folders import state_folder
 from ssdlab.model.errors import Refused
 
 ATTRIBUTE = "user.ssdlab.made"

@@ -19,7 +19,7 @@ from ssdlab.drives.trim.medium import Medium, kinds_of, pattern, places, read_al
 from ssdlab.host import durable
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.host.identity import Identity
-from ssdlab.host.state_folder import state_folder
+from ssdlab.host.user_folders import state_folder
 from ssdlab.model.errors import LabError, Refused
 
 

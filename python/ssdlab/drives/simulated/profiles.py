@@ -78,6 +78,12 @@ def profile_id(name: str) -> str:
     return by_alias[name]
 
 
+def is_shipped(name: str) -> bool:
+    """Say whether a profile that ssdlab brings along is called so, or has that alias."""
+    known = profiles()
+    return name in known or name in _aliases(known)
+
+
 def check_profile(name: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401 - those of the native side
     """Return what a profile says, with a drive's settings applied.
 

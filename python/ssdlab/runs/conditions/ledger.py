@@ -16,7 +16,7 @@ from pydantic import Field
 
 from ssdlab.host.durable import library_errors, replace
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
-from ssdlab.host.state_folder import conditions_folder, ledger_paths
+from ssdlab.host.user_folders import conditions_folder, ledger_paths
 from ssdlab.model.errors import Refused
 from ssdlab.model.frozen import Stored
 from ssdlab.results.journal import boot_id, now
