@@ -27,7 +27,7 @@ BUILD = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=scripts $(INTERPRETER) -c 'imp
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo articles profiles test test-all test-slow check bench wheel sdist format clean prerequisites
+.PHONY: help setup build demo articles profiles reference test test-all test-slow check bench wheel sdist format clean prerequisites
 
 help: ## what each verb does
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -45,6 +45,9 @@ articles: setup ## the five reviews on simulated drives, resumable, into article
 
 profiles: setup ## docs/profiles.md: what each simulated drive does beside what it is rated for, some minutes; ARGS=--quick
 	$(INTERPRETER) scripts/profiles_page.py $(ARGS)
+
+reference: setup ## docs/reference: a page for each method and command, from the code; after a change of its texts
+	$(INTERPRETER) scripts/reference_pages.py
 
 test: setup ## before every commit: all that a built tree is enough for, in some minutes; ARGS="-k until" for some
 	scripts/test quick $(ARGS)

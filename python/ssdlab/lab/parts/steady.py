@@ -81,32 +81,32 @@ class SteadyParams(Params):
 
     overwrites: float = param(
         2.0,
-        "spans to be written at least before steady state may be declared, after the fill",
+        "minimum spans written before steady state can be declared, after the fill",
         unit="spans",
         quick=0.0,
         ge=0,
         le=20,
     )
     least_seconds: Seconds = param(
-        3600.0, "to be written at least: the reviews write for hours", unit="s", quick=2.0, ge=0
+        3600.0, "minimum writing time; the published reviews write for hours", unit="s", quick=2.0, ge=0
     )
     most_seconds: Seconds = param(
         86_400.0,
-        "after which the writing ends, steady or not; the result then says that it is not",
+        "maximum writing time, steady or not; the result then says that it is not",
         unit="s",
         quick=8.0,
         gt=0,
     )
     round_seconds: Seconds = param(
         300.0,
-        f"of one value of SNIA's rule, which judges {WINDOW} in a row: longer than a saw tooth of collection",
+        f"length of a round; SNIA's rule judges {WINDOW} in a row; longer than a wave of garbage collection",
         unit="s",
         quick=0.5,
         gt=0,
         le=3600,
     )
     precondition_depth: int = param(
-        32, "I/Os in flight while writing to steady state, as threads of one", unit="I/Os", ge=1, le=512
+        32, "I/Os in flight while preconditioning, as threads with one I/O each", unit="I/Os", ge=1, le=512
     )
 
 

@@ -1,20 +1,22 @@
-"""A certificate of ACT from nothing known: the highest load, a day at it, and a day at twice of it.
+"""An ACT certificate from scratch: the highest load, a day at it, and a day at twice that load.
 
 Question
     The highest load N of Nx for which a drive can be certified, and whether it is.
 
 Procedure
-    First the search of `act-search`, in tries of an hour. Then the drive is prepared again as act_prep does,
-    and the load that the search found runs for 24 h: it has to pass every limit, and 99.5 % of it has to be
-    delivered in every hour. If it does, twice the load runs for 24 h, which only has to reach its end. A day
-    that fails is the last one, and where no load held in the search there is none.
+    1. Search, as in `act-search`, in tries of an hour.
+    2. Prepare again, then run the load that was found for 24 h. It must pass every limit, and every hour
+       must complete 99.5 % of it.
+    3. If it passed, run twice the load for 24 h, which only has to reach its end.
+
+    After a failed day there is no other. If no load held in the search, there are no days.
 
 Source
     Aerospike ACT 6.6 (act_storage, README: certification); the search is that of `act-search`.
 
 What it cannot show
-    Whether a lower load would have passed the day, where that of the search did not: give `act` with
-    `certify` a lower one. ACT's tests over all drives of a host.
+    Whether a lower load would have passed the day, if the load of the search did not: run `act` with
+    `certify` at a lower one. ACT's tests over all drives of a host.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 class ActCertifyParams(ActSearchParams):
     """Of the search, and of the days after it."""
 
-    day_sec: int = param(86_400, "of each of the two tests after the search", unit="s", quick=4, ge=1)
+    day_sec: int = param(86_400, "length of each of the two tests after the search", unit="s", quick=4, ge=1)
 
 
 def procedure(lab: Lab, p: ActCertifyParams) -> None:

@@ -1,24 +1,28 @@
-"""Aerospike's certification test of a drive that holds a primary index: lookups beside its updates.
+"""Aerospike's certification test for an index drive: lookups during index updates.
 
 Question
-    Whether a drive that holds a database's index ("All Flash") gives its lookups in time, at a load of N
-    times 2000 reads and 1000 writes a second.
+    Whether a drive that holds a database's primary index ("All Flash") serves lookups in time. The load is
+    N times 2000 reads and 1000 writes per second.
 
 Procedure
-    The drive is prepared as for `act`. All I/Os are of 4 KiB at random places. Service threads do one read
-    for each client read and for each copy of each client write. Eight cache threads do the rest: for each
-    client write and what collection adds to it, a read and a write, in bundles of 100 by each thread, all
-    threads at once, each bundle as fast as it goes. The test ends after its time, or as soon as a thread
-    is 10 s behind. Slices and limits are those of `act`: by the rule of 6.x they count all reads from their
-    issue, by that of 2019 the lookups from when they were due. The original does a bundle's reads and
-    writes in turn, here they come in chance order; with arrivals even and poisson there are no bundles.
+    The drive is prepared as for `act`. All I/Os are of 4 KiB at random places.
+
+    - Service threads do one read for each client read, and one for each copy of each client write.
+    - Eight cache threads do the rest: one read and one write for each client write, and for what
+      defragmentation adds to it. Each thread works in bundles of 100 I/Os; all threads start together, and
+      each bundle runs as fast as it can.
+
+    The test ends after its time, or as soon as a thread is 10 s behind. Slices and limits are those of
+    `act`. The rule of 6.x counts all reads from their issue; the rule of 2019 counts the lookups from when
+    they were due. In the original, the reads and writes of a bundle alternate; here their order is random.
+    Arrivals even and poisson have no bundles.
 
 Source
     Aerospike ACT 6.6 (act_index). Its rate of cache I/Os is that of one device: with several, the original
     gives each less than it says.
 
 What it cannot show
-    What holds for a drive of records, for which there is `act`. How much memory would save of this load.
+    Drives that hold records: see `act`. How much of this load more memory would save.
 """
 
 from __future__ import annotations

@@ -50,30 +50,32 @@ class LoadParams(Params):
     )
     arrivals: Arrivals = param(
         "act6",
-        "of small I/Os: act6 as ACT 6 (all threads tick together), act2019 as ACT before it (one even "
-        "generator, 8 queues of 8 threads, latency from the queue), even, poisson",
+        "arrivals of small I/Os. act6: as ACT 6, all threads tick together; act2019: as ACT before "
+        "it, one even generator, 8 queues of 8 threads, latency from the queue; even; poisson",
     )
     config: Annotated[str, Metavar("FILE")] = param(
-        "", "file of ACT that the options come from; what is set goes before it"
+        "", "ACT configuration file with the options; what is set by name takes precedence"
     )
-    test_duration_sec: int = param(86_400, "of the test", unit="s", quick=10, ge=1, le=31_536_000)
+    test_duration_sec: int = param(86_400, "length of the test", unit="s", quick=10, ge=1, le=31_536_000)
     slice_sec: int = param(
-        3600, "of one slice: each has to pass by itself", unit="s", quick=5, ge=1, le=86_400
+        3600, "length of a slice; each has to pass by itself", unit="s", quick=5, ge=1, le=86_400
     )
-    prepare: bool = param(True, "write the drive twice first, with zeroes and then with salt, as act_prep")
+    prepare: bool = param(
+        True, "write the drive twice first, with zeroes and then with salt, as act_prep does"
+    )
     read_reqs_per_sec: int = param(READS_1X, "client reads at 1x", unit="1/s", ge=0, le=100_000_000)
     write_reqs_per_sec: int = param(WRITES_1X, "client writes at 1x", unit="1/s", ge=0, le=100_000_000)
     service_threads: int = param(
         80,
-        "that do the small I/Os; the original takes 5 for each CPU, so that its bursts depend on the host: "
-        "this is what it takes with 16",
+        "threads of the small I/Os. The original takes 5 per CPU, so its bursts depend on the host; "
+        "80 are those of 16 CPUs",
         ge=1,
         le=4096,
     )
     replication_factor: int = param(1, "copies of each write")
-    defrag_lwm_pct: int = param(50, "fill at which a block is collected", unit="%")
+    defrag_lwm_pct: int = param(50, "fill level at which a block is defragmented", unit="%")
     disable_odsync: bool = param(False, "writes need not be durable when they complete")
-    max_lag_sec: int = param(10, "behind the load at which the test ends; 0: never", unit="s")
+    max_lag_sec: int = param(10, "lag behind the load at which the test ends; 0: never", unit="s")
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Self:
@@ -171,12 +173,16 @@ def _of_one_drive(config: ActConfig) -> ActConfig:
 class StorageParams(LoadParams):
     """Those of act_storage."""
 
-    record_bytes: int = param(1536, "record, rounded up to 16 B and to whole blocks of the drive", unit="B")
-    record_bytes_range_max: int = param(0, "greatest record, sizes even between; 0: one size", unit="B")
-    large_block_op_kbytes: int = param(128, "large I/O", unit="KiB")
-    update_pct: int = param(0, "writes that read first", unit="%")
-    no_defrag_reads: bool = param(False, "collection does not read")
-    compress_pct: int = param(100, "what data compresses to; 100: not at all", unit="%")
+    record_bytes: int = param(
+        1536, "record size, rounded up to 16 B and to whole blocks of the drive", unit="B"
+    )
+    record_bytes_range_max: int = param(
+        0, "largest record, sizes evenly distributed between; 0: one size", unit="B"
+    )
+    large_block_op_kbytes: int = param(128, "size of a large-block I/O", unit="KiB")
+    update_pct: int = param(0, "share of writes that read their record first", unit="%")
+    no_defrag_reads: bool = param(False, "defragmentation does not read")
+    compress_pct: int = param(100, "compressed size of the data; 100: incompressible", unit="%")
     commit_to_device: bool = param(False, "each write goes to the drive at once, as a small one")
     tomb_raider: bool = param(False, "a thread reads the whole drive again and again")
     tomb_raider_sleep_usec: int = param(0, "pause between two of its reads", unit="us")
@@ -200,7 +206,7 @@ class IndexParams(LoadParams):
     program: ClassVar[type[StorageConfig] | type[IndexConfig]] = IndexConfig
     judged: ClassVar[Mapping[Rule, tuple[str, ...]]] = {"2019": (SERVICE,), "6.x": (SERVICE, CACHE)}
 
-    cache_threads: int = param(8, "that do all writes, and the reads of collection")
+    cache_threads: int = param(8, "threads that do all writes, and the reads of defragmentation")
 
     def workload(self, load: float, logical_block_bytes: int) -> Workload:
         """Return the streams of act_index at a load."""

@@ -1,25 +1,28 @@
-"""The highest load of ACT at which a drive keeps the limits.
+"""The highest ACT load that a drive passes.
 
 Question
-    How many times 2000 reads and 1000 writes a second a drive can be given before too many reads are slow:
+    How many times 2000 reads and 1000 writes per second a drive can serve before too many reads are slow:
     its score, N of Nx.
 
 Procedure
-    The drive is prepared once as act_prep does. From a load that is too high, down by the coarse step: each
-    load is run for an hour, or until the drive falls behind by more than ACT allows (100,000 queued reads,
-    or a large block 10 s late), or until so many of its reads were slow that the slice fails even if all
-    others are fast. A load holds that passes every limit and of which, in every slice, 99.5 % was done; the
-    search goes down until one does, then by the fine step between it and the lowest that did not. If the
-    first load holds already, loads go up. `begin=below` comes from the other side. Between two tries the
-    drive goes on in the state that the last one left, rests, or is prepared again.
+    1. Prepare once, as in `act`.
+    2. Coarse: from a load that is too high, loads go down by the coarse step until one holds. If the first
+       load holds already, they go up.
+    3. Fine: by the fine step, between that load and the lowest that did not hold.
+
+    Each load runs for an hour. It ends early if the drive falls further behind than ACT allows: 100,000
+    queued reads, or a large block 10 s late. It also ends early once too many reads were slow for the slice
+    to pass, however fast the others are. A load holds if it passes every limit and if every slice completes
+    99.5 % of it. `begin=below` starts from the other side. Between two tries the drive continues in the
+    state that the last one left, rests, or is prepared again.
 
 Source
-    The search of an enterprise review with ACT of 2019 (from 150x down in steps of 5x, then 1x); the load and
-    the limits are ACT's, see `act`.
+    The search of an enterprise review with ACT of 2019 (from 150x down in steps of 5x, then 1x). Load and
+    limits are ACT's: see `act`.
 
 What it cannot show
-    A certificate, for which a day at the load is needed: `act`, with `certify`. A drive whose verdict does
-    not fall with the load has no one score; the trail shows that.
+    A certificate, which takes a day at the load: see `act`, with `certify`. A drive that passes a load and
+    fails a lower one has no single score; the list of tries shows that.
 """
 
 from __future__ import annotations
@@ -61,18 +64,18 @@ BETWEEN = {
 class ActSearchParams(StorageParams):
     """Of the search."""
 
-    arrivals: Arrivals = param("act2019", "of small I/Os; see act")
+    arrivals: Arrivals = param("act2019", "arrivals of small I/Os: see `act`")
     load: int = param(150, "N of Nx to begin with", quick=40, ge=1, le=10_000)
     coarse: int = param(5, "step between loads until one passes", unit="x", quick=10, ge=1, le=1000)
     fine: int = param(1, "step of the last loads", unit="x", quick=5, ge=1, le=1000)
     most: int = param(300, "highest load tried", unit="x", ge=1, le=10_000)
     begin: Literal["above", "below"] = param("above", "side from which the limit is approached")
     between: Literal["nothing", "rest", "prepare"] = param(
-        "nothing", "before each further try: nothing, a pause, or zeroes and salt again"
+        "nothing", "before each further try: nothing, a rest, or zeroes and salt again"
     )
-    rest_seconds: Seconds = param(600.0, "length of that pause", unit="s", quick=1.0, ge=0.1)
-    test_duration_sec: int = param(3600, "of each try", unit="s", quick=2, ge=1, le=31_536_000)
-    slice_sec: int = param(3600, "of one slice", unit="s", quick=2, ge=1, le=86_400)
+    rest_seconds: Seconds = param(600.0, "length of that rest", unit="s", quick=1.0, ge=0.1)
+    test_duration_sec: int = param(3600, "length of each try", unit="s", quick=2, ge=1, le=31_536_000)
+    slice_sec: int = param(3600, "length of a slice", unit="s", quick=2, ge=1, le=86_400)
 
 
 def procedure(lab: Lab, p: ActSearchParams) -> None:
@@ -165,7 +168,7 @@ def _scalars(result: ActSearchResult, p: ActSearchParams) -> Iterator[Metric]:
             "steps": steps,
             "qualifiers": _qualifiers(result, steps, ceiling=result.lowest_failed is None),
         }
-        per_w, watts = f"ACT score for each watt{of}", f"power at the ACT score{of}"
+        per_w, watts = f"ACT score per watt{of}", f"power at the ACT score{of}"
         yield Metric.more("act_score_per_w", per_w, result.score_per_w, "x/W", **evidence)
         yield Metric.less("act_score_w", watts, result.score_w, "W", **evidence)
 

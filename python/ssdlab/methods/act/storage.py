@@ -1,27 +1,31 @@
-"""Aerospike's certification test of a drive: a fixed load for a day, and limits on how many reads are slow.
+"""Aerospike's certification test: a fixed load for a day, with limits on slow reads.
 
 Question
-    Whether a drive gives a database its reads in time while it is being written, at a load of N times 2000
-    reads and 1000 writes a second.
+    Whether a drive serves a database's reads in time while it is being written. The load is N times 2000
+    reads and 1000 writes per second.
 
 Procedure
-    The drive is written twice over, with zeroes and with salt (act_prep). Then, all at once and at fixed
-    rates: small reads of one record each at random places; large-block reads and writes, as many as the
-    writes of records and their collection make; with commit-to-device small writes too. Arrivals do not
-    wait for the drive. The test ends after its time, or as soon as a thread is 10 s behind (before ACT 6:
-    when 100,000 small I/Os wait). Each slice of an hour is judged: fewer than 5 % of its reads may take 1
-    ms or longer, fewer than 1 % 8 ms, fewer than 0.1 % 64 ms. Both counts are kept: from when a read was
-    due (the rule of 2019), and from when a thread issued it (6.x); ratings by the two are not comparable.
-    Beside these rules stands a test of our own: of each stream 99.5 % of what was asked must have been done
-    in every slice. To certify, a second test at twice the load follows if the first has passed, of the same
-    length, which only has to reach its end.
+    1. Prepare: the drive is written twice, with zeroes and then with salt, as act_prep does.
+    2. Load, all at once and at fixed rates: small reads of one record each at random places; large-block
+       reads and writes, as many as record writes and their defragmentation need; with commit-to-device also
+       small writes. Arrivals do not wait for the drive.
+    3. End: after its time, or as soon as a thread is 10 s behind (before ACT 6: when 100,000 small I/Os
+       wait).
+    4. Judge each slice of an hour: fewer than 5 % of its reads may take 1 ms or longer, fewer than 1 % 8
+       ms, fewer than 0.1 % 64 ms.
+    5. Certify, with `--set certify=true` and if the test passed: a second test of the same length at twice
+       the load. It only has to reach its end.
+
+    Slow reads are counted twice: from when a read was due (rule of 2019), and from when a thread issued it
+    (rule of 6.x). Ratings by the two rules are not comparable. ssdlab adds a test of its own: each stream
+    must complete 99.5 % of its load in every slice.
 
 Source
     Aerospike ACT 6.6 (act_storage, act_prep, act_latency.py); for act2019, ACT 5.2.
 
 What it cannot show
-    A drive's limit: for that there is `act-search`. Loads that are not a database's. Under 24 h it certifies
-    nothing: drives are known that fall off after 12 h of mixed load.
+    A drive's limit: see `act-search`. Loads that are not a database's. A test under 24 h certifies nothing:
+    some drives slow down after 12 h of mixed load.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ class CertificationParams(LoadParams):
     """Of a test at one load."""
 
     certify: bool = param(
-        False, "if it passes, a second test at twice the load follows, which only has to finish"
+        False, "if the test passes, run a second one at twice the load, which only has to finish"
     )
 
 

@@ -19,7 +19,7 @@ DECLARED = (
         "consistency",
         "procedure",
         True,
-        "How evenly a drive writes, second by second, and what more spare area changes.",
+        "IOPS in every second of a long 4 KiB random write, with stock and with more spare area.",
         (
             *figure_names("consistency_stock", "iops", *POWER),
             *figure_names("consistency_spare_*", "iops", *POWER),

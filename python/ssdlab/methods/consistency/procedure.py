@@ -1,28 +1,32 @@
-"""How evenly a drive writes, second by second, and what more spare area changes.
+"""IOPS in every second of a long 4 KiB random write, with stock and with more spare area.
 
 Question
-    IOPS of each second of a long 4 KiB random write, from the fresh drive on: how deep the slowest seconds
-    are, and how wide they spread; with the stock amount of spare area and with a quarter more.
+    How slow the slowest seconds are, and how widely seconds spread, from the fresh drive on. With the stock
+    spare area, and with 25 % of the raw flash as spare.
 
 Procedure
-    The drive is purged, where it can be, and filled sequentially. Then 4 KiB random writes over everything
-    that was filled, 32 in flight, with data that does not compress, for 2000 s without a pause; one row a
-    second. The same is done again after another purge with a part of the drive left unwritten from then on,
-    so that a quarter of the raw flash is spare: the drive uses it as spare area. Where neither drive record
-    nor profile gives the raw flash, it is a quarter of the user capacity, and a departure. Figures are of the
-    whole run, from 1400 s on, from where SNIA's steady-state rule holds, and of the last 400 s (of a run that
-    is shorter, or steady late, from where it was steady).
+    For each amount of spare area:
+
+    1. Purge, if the drive can be purged, and fill sequentially what will be used. With 25 % spare, the rest
+       of the drive stays unwritten from the purge on, and the drive uses it as spare area.
+    2. 4 KiB random writes over all that was filled, 32 in flight, with incompressible data, for 2000 s
+       without a pause; one row per second.
+
+    If neither drive record nor profile gives the raw flash, spare is 25 % of the user capacity, which is a
+    departure. Figures cover four periods: the whole run, the time from 1400 s on, the time from where
+    SNIA's steady-state rule holds, and the last 400 s. In a run that is shorter, or steady later, the last
+    period starts where it was steady.
 
 Source
-    AnandTech, review of the Samsung XP941 (2014), "Performance Consistency": procedure, one dot a second,
-    the views from 1400 s. That 25 % are of the raw flash (192 of 256 GiB), and the 2000 s, are recalled from
-    its sibling reviews; the last 400 s and the mean divided by the deviation are of the suite of 2015/16.
+    AnandTech, review of the Samsung XP941 (2014), "Performance Consistency": procedure, one dot per second,
+    views from 1400 s. The 2000 s, and that 25 % are of the raw flash (192 of 256 GiB), are recalled from
+    its sibling reviews. The last 400 s, and the mean divided by the deviation, are of the suite of 2015/16.
 
 What it cannot show
-    What reads see, or how the drive recovers after a rest. A drive that throttles for heat meanwhile is not
-    called steady; the amounts of spare are measured one after another, and where one began at another
-    temperature than the first, the result says so. Where the drive was not purged, the result says
-    so: its first minutes are then not those of a fresh one.
+    What reads see, or how the drive recovers after a rest. A drive that throttles for heat is not called
+    steady. The amounts of spare are measured one after another: the result says if one started at another
+    temperature than the first. It also says if the drive was not purged: its first minutes are then not
+    those of a fresh drive.
 """
 
 from __future__ import annotations
@@ -69,16 +73,17 @@ class ConsistencyParams(Params):
 
     spares: Annotated[tuple[SparePct, ...], AfterValidator(rising)] = param(
         (0, 25),
-        "share of the raw flash that is spare; of the user capacity where nothing says how much flash there "
-        "is; 0 is the stock drive",
+        "spare share of the raw flash; of the user capacity if the raw flash is not known; 0: stock drive",
         unit="%",
         points="each",
         min_length=1,
     )
-    seconds: Seconds = param(2000.0, "of random writes: half an hour and more", unit="s", quick=10.0, gt=0)
-    depth: int = param(32, "I/Os in flight, as threads of one", unit="I/Os", ge=1, le=512)
+    seconds: Seconds = param(
+        2000.0, "duration of the random writes: over half an hour", unit="s", quick=10.0, gt=0
+    )
+    depth: int = param(32, "I/Os in flight, as threads with one I/O each", unit="I/Os", ge=1, le=512)
     round_seconds: Seconds = param(
-        60.0, "of one value of the steady-state rule", unit="s", quick=1.0, ge=1, le=3600
+        60.0, "length of a round of the steady-state rule", unit="s", quick=1.0, ge=1, le=3600
     )
 
 

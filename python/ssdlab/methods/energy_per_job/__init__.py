@@ -18,7 +18,7 @@ DECLARED = (
         "energy-per-job",
         "procedure",
         True,
-        "How much energy a drive takes for a fixed amount of work.",
+        "The energy that a drive takes for a fixed amount of work.",
         tuple(
             name
             for job in ("steady_random_writes", "steady_sequential_writes", "fill", "reads", "trace")

@@ -1,24 +1,25 @@
-"""How much energy a drive takes for a fixed amount of work.
+"""The energy that a drive takes for a fixed amount of work.
 
 Question
-    Joules for a job: the whole drive written once, so many bytes written at random or in order in steady
-    state, so many read, or a recorded workload with its idle gaps.
+    Joules for a job: the whole drive written once; an amount of random or sequential writes in steady
+    state, or of random reads; or a recorded workload with its idle gaps.
 
 Procedure
-    The drive is brought into the state that the job asks for: purged for `fill`; filled and written to
-    steady state, proven as in `steady-random-write`, for the steady writes; filled for `reads` and `trace`.
-    Then the job is done once, and the drive is metered from its first I/O to the end of its last: 32 in
-    flight, random I/O of 4 KiB, sequential of 128 KiB, a trace as `trace` replays it. The energy is that of
-    the meter over that time; a job that is not done within the time limit has no figure.
+    1. Prepare, by job: purge for `fill`; fill and write to steady state, proven as in
+       `steady-random-write`, for the steady writes; fill for `reads` and `trace`.
+    2. Do the job once, metered from its first I/O to the end of its last: 4 KiB random or 128 KiB
+       sequential, 32 in flight; a trace as in `trace`.
+
+    A job that is not done within the time limit has no figure.
 
 Source
     AnandTech, Storage Bench 2013 ("The Destroyer") and its successors, later with the energy of the whole
-    job; idle gaps cut to 25 ms. A fixed amount of work in place of a fixed time: a drive that is twice as
-    fast at twice the power takes the same energy. The other jobs and all amounts are ours.
+    job; idle gaps cut to 25 ms. Work is fixed instead of time: a drive that is twice as fast at twice the
+    power takes the same energy. The other jobs and all amounts are ssdlab's.
 
 What it cannot show
-    What the drive does for itself afterwards, such as emptying a cache: that is a rest, and `idle-power`
-    meters those. Anything without a meter, beside the time that the job took.
+    Background work after the job, such as emptying a cache: `idle-power` measures that. Without a meter,
+    anything but the time of the job.
 """
 
 from __future__ import annotations
@@ -67,20 +68,20 @@ _ORDERS: dict[str, tuple[Order, ReadOrWrite, int]] = {
 class EnergyPerJobParams(RandomSteadyParams):
     """Of the job, and of the state that it begins in."""
 
-    job: Job = param("steady-random-writes", "what is done")
+    job: Job = param("steady-random-writes", "the work that is done")
     amount: Bytes = param(
         100_000_000_000,
-        "bytes of it; `fill` and `trace` have their own",
+        "bytes of work; `fill` and `trace` have their own",
         unit="B",
         quick=64 << 20,
         ge=1 << 20,
     )
-    limit_seconds: Seconds = param(86_400.0, "after which it is given up", unit="s", quick=60.0, gt=0)
-    file: TraceFile = param(
-        example.NAME, "of `trace`: a path, .gz as it is; example stands for a made-up one"
+    limit_seconds: Seconds = param(
+        86_400.0, "maximum time, after which the job is given up", unit="s", quick=60.0, gt=0
     )
+    file: TraceFile = param(example.NAME, "trace file of `trace`, plain or .gz; example: a synthetic trace")
     gap_most: Seconds = param(
-        0.025, "of `trace`: longer gaps are cut to this, as AnandTech has it; 0: none", unit="s", ge=0, le=1e6
+        0.025, "of `trace`: longer gaps are cut to this, as AnandTech does; 0: none", unit="s", ge=0, le=1e6
     )
 
 

@@ -118,7 +118,7 @@ class EnergyJobResult(ResultBase):
         name = self.job.replace("-", "_")
         if self.energy_j is not None:
             yield Metric.less(f"{name}_j", f"{self.words}, energy", self.energy_j, "J")
-            yield Metric.less(f"{name}_j_per_gb", f"{self.words}, energy a GB", self.j_per_gb, "J/GB")
+            yield Metric.less(f"{name}_j_per_gb", f"{self.words}, energy per GB", self.j_per_gb, "J/GB")
             yield Metric.less(f"{name}_w", f"{self.words}, power", self.mean_w, "W")
         yield Metric.less(f"{name}_s", f"{self.words}, time", self.seconds, "s")
 

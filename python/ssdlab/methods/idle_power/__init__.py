@@ -19,7 +19,7 @@ DECLARED = (
         "idle-power",
         "procedure",
         False,
-        "What a drive draws at rest in each of its power states, and how long it takes to wake from each.",
+        "Idle power in each power state, and the time to wake up from it.",
         ("idle_w", "least_idle_w", "wake_up_us"),
         rated={"idle_w": (RatedAs("idle_w"),)},
     ),

@@ -1,25 +1,27 @@
-"""What a drive draws at rest in each of its power states, and how long it takes to wake from each.
+"""Idle power in each power state, and the time to wake up from it.
 
 Question
-    Watts of the drive left alone, and the time of the first read that ends the rest: awake, in each power
-    state that it can be sent into, and with the saving of power on (APST of NVMe, link power management of
-    SATA) as it goes by itself.
+    Watts of an idle drive, and the time of the first read that wakes it: awake, in each power state that it
+    can be put into, and with power saving on (APST for NVMe, link power management for SATA).
 
 Procedure
-    The drive is asked for its power states. Then, for each way to rest: the saving of power is set, an NVMe
-    drive is sent into the state, and after a time to settle it is metered for as long as it is left alone;
-    nothing is sent to it meanwhile. One 4 KiB read at a random block wakes it, and a second right behind it
-    shows what a read takes of a drive that is awake. That is done several times, with shorter rests; the
-    wake-up is the median of the first reads less that of the second ones. What was set is put back.
+    1. The drive reports its power states.
+    2. For each kind of idle: power saving is set, and an NVMe drive is put into the state. After 60 s its
+       power is measured for 60 s. Nothing is sent to the drive meanwhile.
+    3. A 4 KiB read at a random block wakes it, and a second read right after shows the latency of an awake
+       drive. This is repeated after shorter rests, nine times in all. The wake-up time is the median of the
+       first reads minus that of the second.
+
+    At the end the settings are restored.
 
 Source
-    The page "Power Management" of AnandTech's consumer reviews (2017 on): tables of power features and of
-    states, idle power with and without saving, wake-up latency. States and their times: NVM Express Base
-    Specification 2.0c, section 8.15. Durations and the number of reads are ours.
+    AnandTech, consumer reviews (2017 on), page "Power Management": tables of power features and states,
+    idle power with and without saving, wake-up latency. NVM Express Base Specification 2.0c, section 8.15:
+    states and their times. Durations and the number of reads are ssdlab's.
 
 What it cannot show
-    Watts without a meter, or of the host's end of the link. Which state a drive goes into by itself: it does
-    not say. A state that the host's firmware keeps from it, such as link states of PCIe (ASPM).
+    Watts without a meter, or of the host's end of the link. Which state a drive enters by itself, because
+    it does not report that. States that the host's firmware withholds, such as link states of PCIe (ASPM).
 """
 
 from __future__ import annotations
@@ -53,14 +55,19 @@ class IdlePowerParams(Params):
     """Of the rests."""
 
     settle_seconds: Seconds = param(
-        60.0, "at rest before it is metered: what a drive does for itself is done", unit="s", quick=3.0, ge=0
+        60.0, "idle time before power is measured: background work is done by then", unit="s", quick=3.0, ge=0
     )
-    seconds: Seconds = param(60.0, "metered in each way to rest", unit="s", quick=2.0, gt=0)
+    seconds: Seconds = param(60.0, "measured time per kind of idle", unit="s", quick=2.0, gt=0)
     again_seconds: Seconds = param(
-        15.0, "of each further rest: longer than drives take to go to sleep", unit="s", quick=3.0, gt=0
+        15.0, "length of each further rest: longer than drives take to go to sleep", unit="s", quick=3.0, gt=0
     )
     reads: int = param(
-        9, "that wake it in each way: their median counts", unit="reads", quick=5, ge=1, le=1000
+        9,
+        "reads that wake the drive, per kind of idle: their median counts",
+        unit="reads",
+        quick=5,
+        ge=1,
+        le=1000,
     )
     block: Bytes = param(4096, "block size of a read", unit="B", ge=512, le=1 << 20)
     fill: bool = param(

@@ -139,7 +139,7 @@ class IdlePowerResult(ResultBase):
             for name, label, rest, value, unit in (
                 (
                     "least_idle_w",
-                    "at rest, the least",
+                    "at rest, lowest",
                     lowest,
                     None if lowest is None else lowest.mean_w,
                     "W",

@@ -9,7 +9,7 @@ DECLARED = (
         "low-depths",
         "procedure",
         True,
-        "What a drive sustains with one, two and four I/Os in flight, where client software works.",
+        "Sustained I/O at queue depths 1, 2 and 4, where client software works.",
         (
             *figure_names("low_depths_random_read", "mb_s", *POWER),
             *figure_names("low_depths_random_write", "mb_s", *POWER),

@@ -1,26 +1,27 @@
-"""What a drive sustains with one, two and four I/Os in flight, where client software works.
+"""Sustained I/O at queue depths 1, 2 and 4, where client software works.
 
 Question
-    Throughput at depth 1, 2 and 4 of random and sequential reads and writes, each with the mean of the three
-    depths as its score.
+    Throughput of random and sequential reads and writes at depths 1, 2 and 4. The score of each kind is the
+    mean over the three depths.
 
 Procedure
-    The span is written first, from end to end, unless it is known to be. Within the first 64 GB: 4 KiB random
-    read by 1, 2 and 4 threads of one synchronous I/O, 128 KiB sequential read by one io_uring thread of that
-    depth; then 4 KiB random write and 128 KiB sequential write likewise, so that no read meets what the
-    writes left. Each lasts a minute or 32 GB, whichever ends first, and is followed by a rest. Where writes
-    fell by over a fifth with rising depth, and not for the host, the first depth and the one that they fell
-    from are taken again before the next kind: if they do not come back that kind has no score. The scheduler
-    is none.
+    1. Fill: the span is written once sequentially, unless it is known to be written.
+    2. Reads, within the first 64 GB: 4 KiB random by 1, 2 and 4 threads with one synchronous I/O each, then
+       128 KiB sequential by one io_uring thread of that depth.
+    3. Writes in the same two ways, after the reads, so that no write affects a read.
+
+    Each point lasts a minute or 32 GB, whichever ends first, and is followed by a rest of a minute. If
+    writes fell by over 20 % with rising depth, two depths are measured again before the next kind: the
+    first, and the one that writes fell from. If either result does not repeat, that kind has no score. A
+    fall for which the host was the limit does not count.
 
 Source
     AnandTech, client suites from 2017 on, sustained I/O: 64 GB span, a minute or 32 GB, rests of up to a
-    minute, the mean of depths 1, 2 and 4. That reads come before writes, and the check of the drive's state,
-    are ours.
+    minute, the mean of depths 1, 2 and 4. Reads before writes, and the check, are ssdlab's.
 
 What it cannot show
-    Bursts shorter than a cache takes, and steady state: 64 GB are written a few times at most, and the rests
-    let a drive empty its cache.
+    Short bursts into a cache, or steady state: the 64 GB are written a few times at most, and the rests let
+    a drive empty its cache.
 """
 
 from __future__ import annotations
@@ -74,17 +75,17 @@ class LowDepthsParams(Params):
 
     depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
         (1, 2, 4),
-        "I/Os in flight, rising; the score is the mean over them",
+        "queue depths, rising; the score is the mean over them",
         unit="I/Os",
         points="all",
         min_length=1,
     )
-    seconds: Seconds = param(60.0, "at each point at most", unit="s", quick=1.0, gt=0, le=86_400)
-    most_bytes: Bytes = param(32 * GB, "at each point at most", unit="B", ge=1 << 20)
+    seconds: Seconds = param(60.0, "maximum time per point", unit="s", quick=1.0, gt=0, le=86_400)
+    most_bytes: Bytes = param(32 * GB, "maximum bytes per point", unit="B", ge=1 << 20)
     span_bytes: Bytes = param(
         64 * GB, "part of the drive that is used, from its start on", unit="B", ge=1 << 20
     )
-    rest_seconds: Seconds = param(60.0, "after each point", unit="s", quick=0.5, ge=0, le=3600)
+    rest_seconds: Seconds = param(60.0, "rest after each point", unit="s", quick=0.5, ge=0, le=3600)
 
 
 def procedure(lab: Lab, p: LowDepthsParams) -> None:

@@ -19,7 +19,7 @@ DECLARED = (
         "mixed-random",
         "procedure",
         True,
-        "How a drive stands reads and writes at once, over every share of reads.",
+        "Mixed 4 KiB random reads and writes, from all reads to all writes.",
         figure_names("mixed_random_qd*", "mb_s", *POWER),
         rated={"mixed_random_qd32_mb_s": (RatedAs("mixed_70_30_iops", IOPS_OF_MB_S, "steady"),)},
         top=(4, "mixed_random_qd32_mb_s"),

@@ -1,25 +1,26 @@
-"""How a drive stands reads and writes at once, over every share of reads.
+"""Mixed 4 KiB random reads and writes, from all reads to all writes.
 
 Question
-    Throughput and efficiency of mixed 4 KiB random I/O at depth 32 and 128, from all reads to all writes;
-    comparisons use the mix of 70 % reads.
+    Throughput and efficiency of mixed 4 KiB random I/O at depths 32 and 128, for every share of reads.
+    Comparisons use the mix of 70 % reads.
 
 Procedure
-    The drive is filled and overwritten at random to steady state, proven as in `steady-random-write`. From
-    there, without a rest, at depth 32 and then 128: 100, 90 ... 0 % reads, each for two minutes by as many
-    threads as the depth, each with one synchronous 4 KiB I/O in flight at a uniformly random block of the
-    whole span. The mixes go from reads to writes, so that each finds what more writing than its own has
-    left. Where a mix fell by over a fifth from a depth to a greater one, and not for the host, it is taken
-    again at the end: if it does not come back there is no headline figure. The scheduler is none.
+    1. Fill, then precondition with random writes to steady state, as in `steady-random-write`.
+    2. Without a rest, at depth 32 and then at 128: 100, 90 ... 0 % reads, two minutes each. A depth of n is
+       n threads, each with one synchronous 4 KiB I/O in flight at a uniformly random block of the whole
+       span.
+    3. Check: if mixes were over 20 % slower at the greater depth, the one that fell most is measured again
+       at the lower depth. If the result does not repeat, there is no headline figure. A fall for which the
+       host was the limit does not count.
 
 Source
     AnandTech, review of the Memblaze PBlaze5 C916 (2019), "Mixed I/O Performance": depths, block, threads,
-    the 70/30 headline, throughput in MB/s and MB/s/W. Steps of ten per cent are those of its sibling
-    reviews. Durations and the state before are ours; the review states none.
+    the 70/30 headline, throughput in MB/s and MB/s/W. Steps of 10 % are those of its sibling reviews.
+    Durations and the state before are ssdlab's; the review gives none.
 
 What it cannot show
-    Latency: at these depths the drive always has more to do than it needs, so a wait in the queue would
-    mostly tell the depth. None is given. A drive limited to less power is another entry, not another mix.
+    Latency, which is left out: at these depths I/Os always wait in a queue, and the wait mainly reflects
+    the depth. A drive with a lower power limit is a separate entry, not another mix.
 """
 
 from __future__ import annotations
@@ -66,21 +67,26 @@ class MixedRandomParams(RandomSteadyParams):
 
     depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
         (32, 128),
-        "I/Os in flight, as threads of one; the reviews' two",
+        "queue depths, as threads with one I/O each; the reviews' two",
         unit="I/Os",
         points="each",
         min_length=1,
     )
     seconds: Seconds = param(
         120.0,
-        "at each mix: several waves of collection, and 22 mixes within an hour",
+        "measured time per mix: several waves of garbage collection, and 22 mixes within an hour",
         unit="s",
         quick=0.5,
         gt=0,
         le=86_400,
     )
     ramp_seconds: Seconds = param(
-        5.0, "before each, not counted: what the mix before left", unit="s", quick=0.1, ge=0, le=3600
+        5.0,
+        "before each mix, not counted: the effect of the previous mix fades",
+        unit="s",
+        quick=0.1,
+        ge=0,
+        le=3600,
     )
 
 

@@ -19,7 +19,7 @@ DECLARED = (
         "paced-burst",
         "procedure",
         True,
-        "How a drive stands writes that come in bursts beside large reads, as on a desktop.",
+        "Write bursts during large reads, as on a desktop.",
         figure_names(
             "paced",
             "load_s",

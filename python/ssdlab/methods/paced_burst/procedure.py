@@ -1,34 +1,37 @@
-"""How a drive stands writes that come in bursts beside large reads, as on a desktop.
+"""Write bursts during large reads, as on a desktop.
 
 Question
-    Throughput and latency of reads and writes inside bursts; how long large reads take beside the writes;
-    how much of that is left without pauses; and what rate of writing the drive sustains without a change.
+    Throughput and latency of reads and writes in bursts; how long large reads take during the writes; how
+    much of that is left without pauses; and which write rate the drive sustains.
 
 Procedure
-    The drive rests and is filled sequentially, and its first 8 GB are overwritten at random. Then for 60 s:
-    40 MB of 4 KiB writes at random places inside these 8 GB, due every 2 s; and beside them ten reads of 200
-    MB, one every 6 s, each of a part of the rest that no other one reads, 64 KiB sequential. Reads and writes
-    have at most 4 I/Os in flight together, 2 each, by one io_uring thread. Every I/O is logged. The same is
-    done for as long without pauses. Then the writes alone, 4 in flight, in the same bursts that follow more
-    and more closely: the rate is doubled until their p99 is over twice that of the lowest rate, or they are
-    not done in time; then the interval is halved. Where the speed of the fill fell for good, as at the end of
-    a cache, the writes are then done over a span of twice what was filled by then until as much was due, at
-    the rate that held and by halves below it, until one holds there too. Before each load the drive rests,
-    and a simulated one goes back to the state after the overwriting.
+    1. Fill: the drive rests and is filled sequentially; its first 8 GB are then overwritten at random.
+    2. Paced, for 60 s: every 2 s a burst of 40 MB of 4 KiB random writes within these 8 GB. Meanwhile ten
+       reads of 200 MB, one every 6 s, 64 KiB sequential, each in its own part of the rest. At most 4 I/Os
+       are in flight, 2 of reads and 2 of writes, by one io_uring thread. Every I/O is logged.
+    3. Saturated: the same for as long without pauses.
+    4. Sustained rate: the writes alone, 4 in flight, in the same bursts at ever shorter intervals. The rate
+       doubles until p99 is over twice that of the lowest rate, or writes are not done in time; then the
+       interval between the two rates is halved.
+    5. Beyond the cache, if the speed of the fill fell for good: the writes cover twice what was filled by
+       then, until as much was due. They start at the rate that held, which is halved until one holds here
+       too.
+
+    Before each load the drive rests, and a simulated drive returns to its state after the overwriting.
 
 Source
-    PC Perspective, review of the Intel SSD 600p (2016): fill, span, background of 40 MB every 2 s, ten reads
-    of 200 MB, depth of at most 4, throughput inside bursts, load time, latency percentiles, paced against
-    saturated. It gives neither the block of the writes nor the period of the reads, nor does it say that the
-    depth of 4 is that of both together: these are inferred. It divides bytes by service time, and its load
-    time is a sum of service times: beside these stand ours, by the time with an I/O in flight. Rests, the
-    search for the sustained rate, and that it goes beyond the cache are ours.
+    PC Perspective, review of the Intel SSD 600p (2016): fill, span, background of 40 MB every 2 s, ten
+    reads of 200 MB, depth of at most 4. Also its figures: throughput inside bursts, load time, latency
+    percentiles, paced against saturated. Inferred are the block size of the writes, the interval of the
+    reads, and that the depth of 4 is of both together. The review divides bytes by service time, and its
+    load time is a sum of service times. Next to these figures ssdlab gives those over the time with an I/O
+    in flight. Rests, the search for the sustained rate, and the writes beyond the cache are ssdlab's.
 
 What it cannot show
-    More than the span holds: a drive that writes more than this a day wears its cache otherwise. A rate
-    counts as sustained when it is kept up for the time of a try; where the speed of the fill did not fall, or
-    twice as much does not fit on the drive, that may be a cache's rate. Why it fell a fill does not tell. On
-    a simulated drive that is scaled down the bursts are too large for its cache.
+    Writes over more than the span, which use a cache differently. A rate counts as sustained if it holds
+    for the time of one try. That may be the rate of a cache, if the speed of the fill did not fall or the
+    drive has no room for step 5. A fill does not show why its speed fell. On a scaled-down simulated drive
+    the bursts are too large for its cache.
 """
 
 from __future__ import annotations
@@ -79,24 +82,33 @@ class PacedBurstParams(Params):
     """Of the load in bursts, and of the search for the sustained rate."""
 
     span: Bytes = param(
-        SPAN_BYTES, "first bytes of the drive: the writes stay in them", unit="B", quick=4 * 10**6, ge=1 << 20
+        SPAN_BYTES,
+        "first bytes of the drive, which the writes stay in",
+        unit="B",
+        quick=4 * 10**6,
+        ge=1 << 20,
     )
     block: Bytes = param(
         4096,
-        "of the writes; inferred: the review says small ones, 64 KiB at most",
+        "block size of the writes; inferred: the review says small writes, 64 KiB at most",
         unit="B",
         ge=512,
         le=MAX_BLOCK_BYTES,
         multiple_of=512,
     )
     burst: Bytes = param(
-        BURST_BYTES, "written at once: 20 MB/s, a download", unit="B", quick=400_000, ge=512, le=10**12
+        BURST_BYTES,
+        "bytes written per burst: with the default interval 20 MB/s, a download",
+        unit="B",
+        quick=400_000,
+        ge=512,
+        le=10**12,
     )
     every_seconds: Seconds = param(
         2.0, "from one burst to the next", unit="s", quick=0.2, ge=0.001, le=MAX_EVERY_S
     )
-    read: Bytes = param(200 * 10**6, "each read", unit="B", quick=10**6, ge=READ_BLOCK_BYTES, le=10**12)
-    reads: int = param(10, "how many", ge=1, le=1000)
+    read: Bytes = param(200 * 10**6, "bytes per read", unit="B", quick=10**6, ge=READ_BLOCK_BYTES, le=10**12)
+    reads: int = param(10, "number of reads", ge=1, le=1000)
     read_every_seconds: Seconds = param(
         6.0,
         "from one read to the next; inferred: ten within the minute",
@@ -112,17 +124,17 @@ class PacedBurstParams(Params):
         "both", "both: reads and writes share the depth, half each; each: either has all of it; inferred"
     )
     rest_seconds: Seconds = param(
-        30.0, "before each load: a cache is emptied in it", unit="s", quick=0.1, ge=0, le=86_400
+        30.0, "rest before each load, in which a cache is emptied", unit="s", quick=0.1, ge=0, le=86_400
     )
-    first: int = param(5, "rate to begin with: an unloaded drive", unit="MB/s", quick=16, ge=1, le=100_000)
-    most: int = param(4000, "rate to end with", unit="MB/s", quick=1000, ge=1, le=100_000)
+    first: int = param(5, "lowest rate tried: an unloaded drive", unit="MB/s", quick=16, ge=1, le=100_000)
+    most: int = param(4000, "highest rate tried", unit="MB/s", quick=1000, ge=1, le=100_000)
     resolution: float = param(
-        0.1, "of the rate: so far the search halves", unit="share", quick=0.25, ge=0.01, le=0.5
+        0.1, "resolution of the search, as a share of the rate", unit="share", quick=0.25, ge=0.01, le=0.5
     )
-    rate_seconds: Seconds = param(60.0, "at each rate", unit="s", quick=0.5, gt=0, le=86_400)
+    rate_seconds: Seconds = param(60.0, "time per rate", unit="s", quick=0.5, gt=0, le=86_400)
     beyond_seconds: Seconds = param(
         3600.0,
-        "at most at each rate while twice the cache is written; 0: nothing is written beyond the cache",
+        "maximum time per rate while twice the cache is written; 0: no writes beyond the cache",
         unit="s",
         quick=0.0,
         ge=0,

@@ -1,23 +1,25 @@
-"""SNIA's composite block-size workload: twelve sizes at once, most of them in a small part of the drive.
+"""SNIA's composite workload: twelve block sizes at once, mostly in a small part of the drive.
 
 Question
-    How IOPS and response time go with the number of I/Os in flight under a load like that of many programs.
+    IOPS and response time over the number of I/Os in flight, under a load like that of many programs.
 
 Procedure
-    As `pts-demand-intensity`, with sizes and places of their own: 0.5 KiB 4 %, 1 to 3.5 KiB in steps of half
-    a KiB 1 % each, 4 KiB 67 %, 8 KiB 10 %, 16 KiB 7 %, 32 KiB 3 % and 64 KiB 3 % of the I/Os; half of all
-    I/Os in the first 5 % of the LBAs, 30 % in the next 15 %, 20 % in the rest. Each I/O lies at a multiple of
-    its own size. The mix of the rounds and the histograms is 40/60; preconditioning and pre-writes have the
-    same sizes and places, and no reads.
+    As `pts-demand-intensity`, with these sizes and places:
+
+    - Block sizes, by share of the I/Os: 0.5 KiB 4 %; 1, 1.5, 2, 2.5, 3 and 3.5 KiB 1 % each; 4 KiB 67 %; 8
+      KiB 10 %; 16 KiB 7 %; 32 KiB 3 %; 64 KiB 3 %.
+    - Places, by share of the I/Os: 50 % in the first 5 % of the LBAs, 30 % in the next 15 %, 20 % in the
+      rest. Each I/O is aligned to its own size.
+    - Mix of the rounds and the histograms: R/W 40/60. Preconditioning and pre-writes have the same sizes
+      and places, and no reads.
 
 Source
     SNIA SSS PTS 2.0.1 (CBW; called ECW in PTS-E 1.1), by an open implementation of it: the text itself was
     not at hand. Sizes and places are also those of JEDEC JESD219.
 
 What it cannot show
-    What one size does: the figures are those of all together. On sectors of 4 KiB the smaller sizes, a tenth
-    of the I/Os, cannot be asked for: they are left out, the others keep their proportions, and the run says
-    so.
+    Figures of one block size: they are those of all together. On sectors of 4 KiB the smaller sizes, 10 %
+    of the I/Os, cannot be used. They are left out, the others keep their proportions, and the run says so.
 """
 
 from __future__ import annotations

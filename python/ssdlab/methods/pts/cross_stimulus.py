@@ -1,23 +1,24 @@
-"""SNIA's cross stimulus recovery test: sequential writes, random ones, and sequential ones again.
+"""SNIA's cross stimulus recovery test: sequential, then random, then sequential writes again.
 
 Question
-    How fast a drive gets back to its sequential speed after it has been written at random for hours.
+    How fast a drive returns to its sequential speed after hours of random writes.
 
 Procedure
-    The write cache is set as the setting says and the drive is purged; it is not written before. Then,
-    without pauses between them: 8 hours of sequential writes of 1024 KiB, 6 hours of random writes of 8 KiB,
-    and 8 hours of sequential writes again; one thread with 32 I/Os in flight, a record each minute. Nothing
-    waits for steady state. Of each load its last record is reported, its mean, and the largest mean and
-    maximum response time of its records; of the third, when a record of it first reached the mean of the
-    first.
+    1. Set the write cache as the setting says, and purge. The drive is not written before the test.
+    2. Without pauses: 8 hours of 1024 KiB sequential writes, 6 hours of 8 KiB random writes, and 8 hours of
+       1024 KiB sequential writes again; one thread with 32 I/Os in flight, a record per minute. Nothing
+       waits for steady state.
+
+    Reported of each load are its last record, its mean, and the largest mean and maximum response time of
+    its records. Of the third load also the time at which a record first reached the mean of the first load.
 
 Source
     SNIA SSS PTS 2.0.2, cross stimulus recovery; times and shape as open implementations of 2.0 have them.
 
 What it cannot show
-    The first load begins on a purged drive, and its mean holds that time too: what is to be reached again
-    lies above what the drive sustains, where the drive is faster while it is fresh. On a real drive a
-    fraction of a second passes from the last I/O of one load to the first of the next.
+    Recovery to the sustained speed: the first load starts on a purged drive, and its mean includes that
+    time. A drive that is faster while fresh has to reach more than it sustains. On a real drive a fraction
+    of a second passes from the last I/O of one load to the first of the next.
 """
 
 from __future__ import annotations
@@ -46,12 +47,14 @@ class PtsCrossStimulusParams(PtsParams):
     )
 
     threads: int = param(1, "thread count (TC)", unit="threads", ge=1, le=512)
-    depth: int = param(32, "I/Os in flight of each thread (QD)", ge=1, le=4096)
-    seconds: Seconds = param(60.0, "of a record", unit="s", quick=0.1, ge=0.05, le=3600)
+    depth: int = param(32, "I/Os in flight per thread (QD)", ge=1, le=4096)
+    seconds: Seconds = param(60.0, "length of a record", unit="s", quick=0.1, ge=0.05, le=3600)
     sequential_seconds: Seconds = param(
-        28_800.0, "of each of the two sequential loads", unit="s", quick=2.0, gt=0
+        28_800.0, "duration of each of the two sequential loads", unit="s", quick=2.0, gt=0
     )
-    random_seconds: Seconds = param(21_600.0, "of the random load between them", unit="s", quick=2.0, gt=0)
+    random_seconds: Seconds = param(
+        21_600.0, "duration of the random load between them", unit="s", quick=2.0, gt=0
+    )
 
     @property
     def recommended(self) -> tuple[int, int]:

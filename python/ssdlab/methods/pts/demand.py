@@ -86,28 +86,33 @@ class DemandParams(LoopParams):
 
     threads: int = param(
         32,
-        "thread count (TC) of preconditioning and of the writes before rounds",
+        "thread count (TC) of preconditioning and pre-writes",
         unit="threads",
         ge=1,
         le=512,
     )
-    depth: int = param(32, "I/Os in flight of each of those threads (QD)", ge=1, le=4096)
+    depth: int = param(32, "I/Os in flight per thread (QD) of preconditioning and pre-writes", ge=1, le=4096)
     thread_counts: Counts = param(
         COUNTS,
-        "TC of the grid, rising; done from the greatest down",
+        "thread counts (TC) of the grid, rising; measured from the greatest down",
         unit="threads",
         quick=(1, 8, 32),
         min_length=1,
     )
     depths: Counts = param(
         COUNTS,
-        "QD of the grid, rising; done from the greatest down",
+        "queue depths (QD) of the grid, rising; measured from the greatest down",
         unit="I/Os",
         quick=(1, 8, 32),
         min_length=1,
     )
     seconds: Seconds = param(
-        60.0, "of a cell, or of a record of the preconditioning", unit="s", quick=0.2, ge=0.01, le=3600
+        60.0,
+        "length of a cell, and of a record of the preconditioning",
+        unit="s",
+        quick=0.2,
+        ge=0.01,
+        le=3600,
     )
     cycle: int = param(
         30,
@@ -118,18 +123,29 @@ class DemandParams(LoopParams):
         le=1440,
     )
     most_samples: int = param(
-        25, "of the preconditioning, after which the rounds begin, steady or not", quick=5, ge=5, le=1000
+        25,
+        "maximum samples of the preconditioning; the rounds then begin, steady or not",
+        quick=5,
+        ge=5,
+        le=1000,
     )
     pre_write_seconds: Seconds = param(
-        300.0, "of writes before each round", unit="s", quick=0.5, ge=0.01, le=86_400
+        300.0, "duration of the writes before each round", unit="s", quick=0.5, ge=0.01, le=86_400
     )
     settle_seconds: Seconds = param(
-        3600.0, "of writes before each of the three histograms", unit="s", quick=0.5, ge=0.01, le=86_400
+        3600.0,
+        "duration of the writes before each of the three histograms",
+        unit="s",
+        quick=0.5,
+        ge=0.01,
+        le=86_400,
     )
-    histogram_seconds: Seconds = param(600.0, "of each histogram", unit="s", quick=1.0, ge=0.01, le=86_400)
+    histogram_seconds: Seconds = param(
+        600.0, "duration of each histogram", unit="s", quick=1.0, ge=0.01, le=86_400
+    )
     art_limit: float = param(
         ART_LIMIT_MS,
-        "that the mean response times (ART) of MaxIOPS and MidIOPS stay below; 5 is read from one "
+        "limit of the mean response time (ART) of MaxIOPS and MidIOPS; 5 is read from one "
         "implementation, not from the text",
         unit="ms",
         gt=0,

@@ -1,27 +1,30 @@
-"""SNIA's demand intensity test: what a drive gives under more and more demand, and how long each I/O takes.
+"""SNIA's demand intensity test: IOPS and response time under rising demand.
 
 Question
-    How IOPS and response time go with the number of I/Os in flight, and how response times are spread where
-    the drive does most, at the fewest in flight, and half-way between.
+    IOPS and response time over the number of I/Os in flight, and the distribution of response times at
+    three points: the highest rate, one I/O in flight, and half-way between.
 
 Procedure
-    The write cache is set as the setting says and the drive is purged; it is not written before. It is
-    preconditioned by random writes of the chosen block from 32 threads of 32 I/Os in flight, until five
-    minutes of them, half an hour apart, are steady, or 25. Then rounds: 5 minutes of those writes, then the
-    chosen mix for a minute at each demand: 32, 16, 8, 6, 4, 2 and 1 threads (outer) of 32, 16, 8, 6, 4, 2 and
-    1 I/Os in flight (inner). Steady state is judged by the IOPS of 32 threads of 32; after five steady
-    rounds, or 25, three demands are chosen by the means of that window: MaxIOPS, the highest IOPS with a mean
-    response time below 5 ms; MinIOPS, one I/O in flight; MidIOPS, whose IOPS are nearest to half-way between,
-    again below 5 ms. At each of them an hour of writes, then 10 minutes of the mix, all response times of
-    which are in a histogram.
+    1. Set the write cache as the setting says, and purge. The drive is not written before the test.
+    2. Precondition: random writes of the chosen block from 32 threads with 32 I/Os in flight each. One
+       minute in each half hour is a sample. They end when five samples in a row are steady, or after 25.
+    3. Rounds: 5 minutes of those writes, then a minute of the chosen mix at each demand. Outer loop: 32,
+       16, 8, 6, 4, 2 and 1 threads. Inner loop: 32, 16, 8, 6, 4, 2 and 1 I/Os in flight per thread. They
+       end when the IOPS of 32 threads of 32 are steady over five rounds, or after 25.
+    4. Three demands are chosen by the means over these five rounds. MaxIOPS: the highest IOPS with a mean
+       response time below 5 ms. MinIOPS: one I/O in flight. MidIOPS: the IOPS nearest to half-way between,
+       again below 5 ms.
+    5. At each of them: an hour of writes, then 10 minutes of the mix, with every response time in a
+       histogram.
 
 Source
-    SNIA SSS PTS 2.0.1, section 14 (DIRTH), by an open implementation of it: the text itself was not at hand.
-    Block and mix are the operator's; 8 KiB and 65/35 are those of that implementation, as are the 5 ms.
+    SNIA SSS PTS 2.0.1, section 14 (DIRTH), by an open implementation of it: the text itself was not at
+    hand. Block and mix are the operator's; 8 KiB and 65/35 are those of that implementation, as are the 5
+    ms.
 
 What it cannot show
-    Where the host is the limit: the CPU's share is shown for that. On a simulated drive there is no host.
-    Random writes leave gaps, and reads of those touch no flash: where they are many the run says so.
+    What limits the rate: it may be the host, and the CPU share is shown for that. A simulated drive has no
+    host. Random writes leave gaps, and reads of those touch no flash: if there are many, the run says so.
 """
 
 from __future__ import annotations

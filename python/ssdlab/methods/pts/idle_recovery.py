@@ -1,23 +1,27 @@
-"""SNIA's host idle recovery test: what a drive gains while the host leaves it alone.
+"""SNIA's host idle recovery test: how much faster writes are after the host was idle.
 
 Question
-    How much faster random writes are after rests of the host than without any, and for how long.
+    How much faster random writes are after idle times of the host than without any, and for how long.
 
 Procedure
-    The write cache is set as the setting says and the drive is purged; it is not written before. 4 KiB random
-    writes continue without a pause in rounds of 30 minutes until the last minute of five rounds in a row is
-    steady, or for 25 rounds: the mean of that window is the baseline. Then for rests of 5, 10, 15, 25 and
-    50 s: 360 times a burst of 5 s of the same writes and a rest, and after them 30 minutes of writes without
-    rests, which bring the drive back to its baseline. Reported is each burst, the mean of all bursts that
-    follow a rest of one length, and that against the baseline: the first of each 360 follows none.
+    1. Set the write cache as the setting says, and purge. The drive is not written before the test.
+    2. Baseline: 4 KiB random writes without a pause, in rounds of 30 minutes. They end when the last
+       minutes of five rounds in a row are steady, or after 25 rounds. The baseline is the mean of these
+       five minutes.
+    3. For idle times (wait states) of 5, 10, 15, 25 and 50 s: 360 bursts of 5 s of the same writes, with
+       the idle time between them. Then 30 minutes of writes without idle times, which bring the drive back
+       to its baseline.
+
+    Reported are each burst, the mean of all bursts that follow an idle time of one length, and that mean
+    against the baseline. The first of each 360 bursts follows none and is not in the mean.
 
 Source
     SNIA SSS PTS 2.0.2, host idle recovery; times as open implementations of 2.0 have them.
 
 What it cannot show
-    Rests longer than those asked for, and what the drive does in them: a gain may be collected garbage, or a
-    cache that was emptied. A burst is counted by the I/Os that are done in its 5 s; the few in flight at its
-    end are done while the drive rests.
+    Longer idle times, and what the drive does in them: the gain may come from garbage collection or from an
+    emptied cache. A burst counts the I/Os that are completed in its 5 s; the few in flight at its end are
+    completed in the idle time.
 """
 
 from __future__ import annotations
@@ -69,33 +73,40 @@ class PtsIdleRecoveryParams(PtsParams):
     absolute: ClassVar[frozenset[str]] = frozenset({"burst_seconds"})
 
     seconds: Seconds = param(
-        60.0, "of a record of the preconditioning, and of a sample", unit="s", quick=0.1, ge=0.05, le=3600
+        60.0,
+        "length of a record of the preconditioning, and of a sample",
+        unit="s",
+        quick=0.1,
+        ge=0.05,
+        le=3600,
     )
     cycle: int = param(
         30,
-        "records of a round of the preconditioning, one of which is the sample",
+        "records in a round of the preconditioning, one of which is the sample",
         unit="records",
         quick=5,
         ge=1,
         le=1440,
     )
     sample: Literal["last", "first"] = param(
-        "last", "record of a round that is the sample: the text leaves it open, implementations take the last"
+        "last", "record of a round that is the sample; the text leaves it open, implementations take the last"
     )
-    most_rounds: int = param(25, "after which it goes on, steady or not", quick=5, ge=5, le=1000)
-    burst_seconds: Seconds = param(5.0, "of a burst", unit="s", quick=0.1, ge=0.05, le=3600)
+    most_rounds: int = param(
+        25, "maximum rounds of the preconditioning, steady or not", quick=5, ge=5, le=1000
+    )
+    burst_seconds: Seconds = param(5.0, "length of a burst", unit="s", quick=0.1, ge=0.05, le=3600)
     rests: Annotated[tuple[Rest, ...], AfterValidator(rising)] = param(
-        (1, 2, 3, 5, 10), "length of the rests (wait states)", unit="bursts", min_length=1
+        (1, 2, 3, 5, 10), "idle times (wait states), in lengths of a burst", unit="bursts", min_length=1
     )
     bursts: int = param(
         360,
-        "bursts for each length of rest; the first follows no rest and is in no mean",
+        "bursts per idle time; the first follows none and is not in the mean",
         quick=4,
         ge=2,
         le=100_000,
     )
     return_seconds: Seconds = param(
-        1800.0, "of writes without rests after them", unit="s", quick=0.5, gt=0, le=86_400
+        1800.0, "writes without idle times after each set of bursts", unit="s", quick=0.5, gt=0, le=86_400
     )
 
     @property

@@ -1,24 +1,27 @@
-"""SNIA's IOPS test: random I/O of eight sizes and seven mixes, round after round until steady.
+"""SNIA's IOPS test: random I/O of eight block sizes and seven mixes, in rounds until steady.
 
 Question
-    How many I/Os a second a drive does in steady state, for every block size and share of reads.
+    IOPS in steady state for every block size and share of reads.
 
 Procedure
-    The write cache is set as the setting says; the drive is purged, and written twice over in 128 KiB
-    sequentially. Then rounds: for R/W 100/0, 95/5, 65/35, 50/50, 35/65, 5/95 and 0/100 (outer), for blocks of
-    1024, 128, 64, 32, 16, 8, 4 and 0.5 KiB (inner), a minute of random I/O each. Steady state is judged after
-    each round by three variables at once: 4 KiB 0/100, 64 KiB 65/35 and 1024 KiB 100/0. It ends when all are
-    steady in the same five rounds, or after 25. Reported is each cell's mean over the window. Under the rule
-    of 1.1 only 4 KiB 0/100 is tracked. The named practices are a published review's: 25 rounds in any case,
-    the mean of the four rounds after the window, 32 I/Os in flight.
+    1. Set the write cache as the setting says, purge, and write the user capacity twice in 128 KiB
+       sequential blocks.
+    2. Rounds of random I/O, a minute per cell. Outer loop: R/W 100/0, 95/5, 65/35, 50/50, 35/65, 5/95 and
+       0/100. Inner loop: blocks of 1024, 128, 64, 32, 16, 8, 4 and 0.5 KiB.
+    3. After each round, steady state is judged by three variables at once: 4 KiB 0/100, 64 KiB 65/35 and
+       1024 KiB 100/0. The test ends when all three are steady in the same five rounds, or after 25.
+
+    Each cell reports its mean over these five rounds, the window. Under the rule of PTS-E 1.1 only 4 KiB
+    0/100 is tracked. The named practices are those of a published review: always 25 rounds, the mean of the
+    four rounds after the window, 32 I/Os in flight.
 
 Source
     SNIA SSS PTS 2.0.2, section 7; PTS-E 1.1 for the rule of one variable; TheSSDReview's reviews of
     enterprise SATA drives (2016) for the practices.
 
 What it cannot show
-    Latency, for which queues this deep are no measure. Where the drive has 4 KiB sectors the row of 0.5 KiB
-    stays empty.
+    Latency: at these queue depths it mainly reflects the depth. On a drive with 4 KiB sectors the row of
+    0.5 KiB stays empty.
 """
 
 from __future__ import annotations
@@ -51,10 +54,12 @@ class PtsIopsParams(RoundsParams):
 
     practice: Literal["standard", "review-uring", "review-threads"] = param(
         "standard",
-        "a named variant: 25 rounds in any case, the mean of four, and 32 I/Os in flight, of one io_uring "
-        "worker or of 32 synchronous threads; what it sets can be set otherwise",
+        "named variant: always 25 rounds, the mean of four, 32 I/Os in flight by one io_uring worker "
+        "or 32 synchronous threads; each value can still be set",
     )
-    rule: Literal["2.0.2", "1.1"] = param("2.0.2", "variables that have to be steady: three, or one")
+    rule: Literal["2.0.2", "1.1"] = param(
+        "2.0.2", "tracked variables that have to be steady. 2.0.2: three; 1.1: one"
+    )
 
     @property
     def _practice(self) -> dict[str, str]:

@@ -1,20 +1,23 @@
-"""SNIA's latency test: one I/O at a time, until steady, then twenty minutes of writes one by one.
+"""SNIA's latency test: one I/O at a time until steady, then a histogram of 20 minutes of writes.
 
 Question
-    How long a single I/O takes in steady state: on average, at five nines, and at worst.
+    Latency of a single I/O in steady state: mean, 99.999 % (five nines), and maximum.
 
 Procedure
-    The write cache is set as the setting says; the drive is purged and written twice over in 128 KiB
-    sequentially. Then rounds: for R/W 100/0, 65/35 and 0/100 (outer), for blocks of 8, 4 and 0.5 KiB (inner),
-    a minute of random I/O by one thread with one I/O in flight. Steady state is judged by the mean latency of
-    4 KiB 0/100. Then 20 minutes of 4 KiB 0/100, every I/O of which is in a histogram. Reported are means
-    over the window; of the maximum, the greatest within it.
+    1. Set the write cache as the setting says, purge, and write the user capacity twice in 128 KiB
+       sequential blocks.
+    2. Rounds of random I/O, a minute per cell, by one thread with one I/O in flight. Outer loop: R/W 100/0,
+       65/35 and 0/100. Inner loop: blocks of 8, 4 and 0.5 KiB. They end when the mean latency of 4 KiB
+       0/100 is steady over five rounds, or after 25.
+    3. 20 minutes of 4 KiB 0/100, with every I/O in a histogram.
+
+    Reported are the means over the five rounds, and the greatest maximum in them.
 
 Source
     SNIA SSS PTS 2.0.2, section 9.
 
 What it cannot show
-    Latency under load. Where the drive has 4 KiB sectors the row of 0.5 KiB stays empty.
+    Latency under load. On a drive with 4 KiB sectors the row of 0.5 KiB stays empty.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ class PtsLatencyParams(RoundsParams):
     )
 
     histogram_seconds: Seconds = param(
-        1200.0, "of single writes after steady state", unit="s", quick=1.0, gt=0, le=86_400
+        1200.0, "duration of the single writes after steady state", unit="s", quick=1.0, gt=0, le=86_400
     )
 
     @property

@@ -1,22 +1,26 @@
-"""Latency at 32 I/Os in flight, as a review practice has it beside SNIA's matrix: mean and maximum.
+"""Mean and maximum latency at 32 I/Os in flight, as a review reports it with SNIA's matrix.
 
 Question
-    How long an I/O takes on average, and at worst, when 32 are in flight.
+    Mean and maximum latency of an I/O when 32 are in flight.
 
 Procedure
-    As SNIA's latency test, with 32 I/Os in flight in place of one: the write cache is set as the setting
-    says, the drive is purged and written twice over in 128 KiB sequentially. Then rounds: for R/W 100/0,
-    65/35 and 0/100, for blocks of 8, 4 and 0.5 KiB, a minute of random I/O, by one io_uring worker or by 32
-    threads of one synchronous I/O each. It ends when the mean latency of 4 KiB 0/100 is steady over five
-    rounds, or after 25. Reported are means over the window, and the greatest maximum within it.
+    SNIA's latency test, with 32 I/Os in flight instead of one:
+
+    1. Set the write cache as the setting says, purge, and write the user capacity twice in 128 KiB
+       sequential blocks.
+    2. Rounds of random I/O, a minute per cell, by one io_uring worker or by 32 threads with one synchronous
+       I/O each. Outer loop: R/W 100/0, 65/35 and 0/100. Inner loop: blocks of 8, 4 and 0.5 KiB. They end
+       when the mean latency of 4 KiB 0/100 is steady over five rounds, or after 25.
+
+    Reported are the means over the five rounds, and the greatest maximum in them.
 
 Source
-    TheSSDReview's reviews of enterprise SATA drives (2016), which call it latency, without its depth: 32 is
-    inferred from their other tests. SNIA SSS PTS 2.0.2, sections 2.1.24 and 9, for the rounds.
+    TheSSDReview's reviews of enterprise SATA drives (2016), which call it latency and do not give its
+    depth: 32 is inferred from their other tests. SNIA SSS PTS 2.0.2, sections 2.1.24 and 9, for the rounds.
 
 What it cannot show
-    How long a single I/O takes: by Little's law the mean is 32 divided by the rate, so it says what a test of
-    throughput says. SNIA's own test has one I/O in flight.
+    Latency of a single I/O: by Little's law the mean is 32 divided by the rate, so it repeats what a
+    throughput test says. SNIA's own test has one I/O in flight.
 """
 
 from __future__ import annotations
@@ -49,7 +53,7 @@ class LatencyQd32Params(RoundsParams):
 
     issued: Literal["uring", "threads"] = param(
         "uring",
-        "inferred: 32 I/Os in flight of one io_uring worker, or of 32 threads of one each",
+        "inferred: 32 I/Os in flight by one io_uring worker, or by 32 threads with one each",
     )
 
     allowed: ClassVar[Mapping[str, frozenset[object]]] = {

@@ -98,27 +98,36 @@ class PtsParams(Params):
 
     setting: Setting = param(
         "enterprise",
-        "PTS-E: write cache off, whole range; PTS-C (client): write cache on, 75 % of the range",
+        "enterprise (PTS-E): write cache off, whole range; client (PTS-C): write cache on, 75 % of the range",
     )
     threads: int = param(
-        0, "thread count (TC); 0: as the setting recommends, 4 (E) or 2 (C)", unit="threads", ge=0, le=512
+        0,
+        "thread count (TC); 0: as the setting recommends, 4 (PTS-E) or 2 (PTS-C)",
+        unit="threads",
+        ge=0,
+        le=512,
     )
     depth: int = param(
-        0, "I/Os in flight of each thread (QD); 0: as the setting recommends, 32 (E) or 16 (C)", ge=0, le=4096
+        0,
+        "I/Os in flight per thread (QD); 0: as the setting recommends, 32 (PTS-E) or 16 (PTS-C)",
+        ge=0,
+        le=4096,
     )
     active_range: int = param(
         0, "share of the user capacity that is used; 0: as the setting says", unit="%", ge=0, le=100
     )
     active_range_amount: Bytes = param(
-        0, "of the active range, from its first LBA on, what is really used; 0: all of it", unit="B", ge=0
+        0, "bytes of the active range that are used, from its first LBA on; 0: all of it", unit="B", ge=0
     )
     active_range_segments: int = param(
         1,
-        "equal pieces, evenly spread over the active range, that the amount is made of; over 1 of random I/O",
+        "equal pieces of that amount, evenly spread over the active range; over 1 for random I/O only",
         ge=1,
         le=MAX_SEGMENTS,
     )
-    seconds: Seconds = param(60.0, "of a cell, a sample or a record", unit="s", quick=0.5, gt=0, le=3600)
+    seconds: Seconds = param(
+        60.0, "length of a cell, a sample or a record", unit="s", quick=0.5, gt=0, le=3600
+    )
 
     @model_validator(mode="after")
     def _amount_of_segments(self) -> Self:
@@ -184,11 +193,9 @@ class LoopParams(PtsParams):
     """Of the tests that do rounds until steady."""
 
     most_rounds: int = param(
-        25, "after which it ends, steady or not: the last five are the window then", quick=5, ge=5, le=1000
+        25, "maximum rounds, steady or not; the last five are then the window", quick=5, ge=5, le=1000
     )
-    fixed_rounds: bool = param(
-        False, "do all rounds whether steady or not, as a published review practice does"
-    )
+    fixed_rounds: bool = param(False, "do all rounds, steady or not, as a published review does")
 
 
 class RoundsParams(LoopParams):
@@ -201,7 +208,7 @@ class RoundsParams(LoopParams):
 
     overwrites: float = param(
         2.0,
-        "written before the rounds (workload-independent preconditioning), of what overwrites_of says",
+        "how often overwrites_of is written before the rounds (workload-independent preconditioning)",
         unit="times",
         quick=1.0,
         ge=0,
@@ -209,13 +216,13 @@ class RoundsParams(LoopParams):
     )
     overwrites_of: Literal["user-capacity", "active-range"] = param(
         "user-capacity",
-        "what is written so often into the active range: the text says user capacity, also where 75 % of it "
-        "are in use; open implementations call that unclear",
+        "amount that is written so often into the active range; the text says user capacity, even if "
+        "75 % of it are used; open implementations call that unclear",
     )
     reported: Literal["window", "four-after"] = param(
         "window",
-        "rounds whose mean is reported of each cell: the window that proves steady state, or the four rounds "
-        "after it (the last four where so many are not left), as a published review practice has it",
+        "rounds whose mean a cell reports. window: the five that prove steady state; four-after: the "
+        "four after them, or the last four, as a published review does",
     )
 
 

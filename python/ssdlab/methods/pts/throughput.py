@@ -1,20 +1,24 @@
-"""SNIA's throughput test: sequential I/O of 1024 and 128 KiB until steady.
+"""SNIA's throughput test: sequential I/O of 1024 and 128 KiB, in rounds until steady.
 
 Question
-    How many MB/s a drive reads and writes in steady state with large sequential blocks.
+    MB/s of reads and writes in steady state, with large sequential blocks.
 
 Procedure
-    For 1024 KiB, then for 128 KiB: the write cache is set as the setting says, the drive is purged and
-    written twice over with that block; then rounds of a minute of reads and a minute of writes, by one thread
-    at depth 32, until the throughput of the writes is steady over five rounds, or for 25. Each minute goes on
-    where the last of its kind stopped. Reported are the means over the window.
+    For 1024 KiB, then for 128 KiB:
+
+    1. Set the write cache as the setting says, purge, and write the user capacity twice with that block.
+    2. Rounds: a minute of reads and a minute of writes, by one thread at depth 32. Each minute continues
+       where the last of its kind stopped. The test ends when the throughput of the writes is steady over
+       five rounds, or after 25.
+
+    Reported are the means over these five rounds.
 
 Source
     SNIA SSS PTS 2.0.2, section 8.
 
 What it cannot show
-    The text at hand names no tracked variable; that it is the write stream is taken from open
-    implementations.
+    Which variable the specification tracks: the text at hand names none. The write stream is taken from
+    open implementations.
 """
 
 from __future__ import annotations
@@ -46,7 +50,7 @@ class PtsThroughputParams(RoundsParams):
     )
 
     threads: int = param(1, "thread count (TC)", unit="threads", ge=1, le=512)
-    depth: int = param(32, "I/Os in flight of each thread (QD)", ge=1, le=4096)
+    depth: int = param(32, "I/Os in flight per thread (QD)", ge=1, le=4096)
 
     @property
     def recommended(self) -> tuple[int, int]:

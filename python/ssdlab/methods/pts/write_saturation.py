@@ -1,22 +1,24 @@
-"""SNIA's write saturation test: random writes from the fresh drive on, until it is saturated.
+"""SNIA's write saturation test: random writes from the fresh drive until it is saturated.
 
 Question
-    How a drive's random writes slow down from the fresh state on, and their rate when it is full.
+    How random writes slow down from the fresh state on, and their rate when the drive is full.
 
 Procedure
-    The write cache is set as the setting says and the drive is purged; it is not written before. Then 4 KiB
-    random writes without a pause, a record each minute: IOPS, MB/s, mean, five nines and maximum response
-    time, and what was written so far. It ends when four user capacities are written, after 6 hours, or in
-    steady state, whichever comes first. Steady state is judged by the minute after each half hour: five of
-    them in a row, so not before 155 minutes. The same load then goes on for 20 minutes, every response time
-    of which is in a histogram. An optional stimulus takes the place of the writes.
+    1. Set the write cache as the setting says, and purge. The drive is not written before the test.
+    2. 4 KiB random writes without a pause, with a record per minute: IOPS, MB/s, mean, 99.999 % and maximum
+       response time, bytes written so far. They end after 4 user capacities, after 6 hours, or in steady
+       state, whichever comes first. Steady state is judged by the minute after each half hour, five of them
+       in a row: after 155 minutes at the earliest.
+    3. The same load continues for 20 minutes, with every response time in a histogram.
+
+    An optional stimulus takes the place of the writes.
 
 Source
     SNIA SSS PTS 2.0.2, section 10; the optional stimuli are those of open implementations of 2.0.
 
 What it cannot show
-    A drive that is large for its speed is not even written once in the time: its steady state may be that of
-    a fresh drive. The result says how many capacities were written, and warns below two.
+    Steady state of a drive that is large for its speed: in this time it is not written even once, and may
+    be steady as a fresh drive. The result gives the number of drive writes, and warns below 2.
 """
 
 from __future__ import annotations
@@ -80,12 +82,14 @@ class PtsWriteSaturationParams(PtsParams):
     choices: ClassVar[frozenset[str]] = PtsParams.choices | {"stimulus"}
     allowed: ClassVar[Mapping[str, frozenset[object]]] = {"most_seconds": frozenset({86_400.0})}
 
-    seconds: Seconds = param(60.0, "of a record", unit="s", quick=0.1, ge=0.05, le=3600)
+    seconds: Seconds = param(60.0, "length of a record", unit="s", quick=0.1, ge=0.05, le=3600)
     stimulus: Stimuli = param("random-4k-write", "the load: the test's own, or an optional one")
-    capacities: float = param(4.0, "written, after which it ends", unit="user capacities", gt=0, le=100)
+    capacities: float = param(
+        4.0, "amount written after which the test ends", unit="user capacities", gt=0, le=100
+    )
     most_seconds: Seconds = param(
         21_600.0,
-        "after which it ends: 6 h, or the 24 h that the specification allows beside them",
+        "maximum time: 6 h, or the 24 h that the specification also allows",
         unit="s",
         quick=16.0,
         gt=0,
@@ -100,7 +104,7 @@ class PtsWriteSaturationParams(PtsParams):
     )
     until_steady: bool = param(True, "end when five samples in a row are steady")
     histogram_seconds: Seconds = param(
-        1200.0, "of the load after that, for the histogram", unit="s", quick=2.0, gt=0, le=86_400
+        1200.0, "duration of the histogram, of the same load", unit="s", quick=2.0, gt=0, le=86_400
     )
 
     @property

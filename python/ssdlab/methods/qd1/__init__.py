@@ -19,7 +19,7 @@ DECLARED = (
         "qd1",
         "procedure",
         True,
-        "What the drive does with one I/O at a time: latency bare of queueing.",
+        "Latency and throughput with one I/O at a time, so without queueing.",
         (
             *figure_names("qd1_random_read", "iops", "mean_ns", *POWER),
             *figure_names("qd1_random_write", "iops", "mean_ns", *POWER),

@@ -1,26 +1,29 @@
-"""What the drive does with one I/O at a time: latency bare of queueing.
+"""Latency and throughput with one I/O at a time, so without queueing.
 
 Question
-    Throughput and latency at queue depth 1, where most software works, and how they change with the block
+    Throughput and latency at queue depth 1, where most software works, and how both change with the block
     size.
 
 Procedure
-    The span is written first, from end to end, unless it is known to be. Then, one thread with one
-    synchronous I/O in flight: 4 KiB random read and 128 KiB sequential read, then reads of 512 B to 1 MiB
-    in powers of two; the writes come after the reads, so that no read meets what they left. The drive is
-    written sequentially to steady state, proven as in `steady-sequential-write`, and without a rest 128 KiB
-    sequential write and writes of the same sizes are taken; then it is overwritten at random to steady
-    state, and 4 KiB random write and its sizes are taken. A size that the drive cannot address leaves its
-    row empty, with the reason. The scheduler is none.
+    1. Fill: the span is written once sequentially, unless it is known to be written.
+    2. Reads, by one thread with one synchronous I/O in flight: 4 KiB random, then 128 KiB sequential; then
+       both orders with blocks of 512 B to 1 MiB in powers of two. They come before the writes, so that no
+       write affects a read.
+    3. Sequential writes: 128 KiB writes to steady state, as in `steady-sequential-write`. Without a rest,
+       one thread then writes 128 KiB blocks, and blocks of each size.
+    4. Random writes: the same with 4 KiB random writes, as in `steady-random-write`.
+
+    A block size that the drive cannot address has an empty row, with the reason.
 
 Source
     AnandTech, enterprise suite of 2018 to 2020, page "Performance at Queue Depth 1": random write in steady
-    state. SNIA PTS 2.0.2, section 2.1.24: the criterion. Durations are ours; the reviews state none.
+    state. SNIA PTS 2.0.2, section 2.1.24: the steady-state criterion. Durations are ssdlab's; the reviews
+    give none.
 
 What it cannot show
-    How fast a fresh or rested drive takes writes. With `--set steady=false`, and with `--quick`, the writes
-    go to a span that was filled once, so that a drive with a cache or fresh spare area is faster than after
-    hours of them; the result then says so.
+    Write speed of a fresh or rested drive. With `--set steady=false`, and with `--quick`, writes follow a
+    single fill. A drive with a cache or with fresh spare area is then faster than after hours of writes;
+    the result says so.
 """
 
 from __future__ import annotations
@@ -70,19 +73,21 @@ class Qd1Params(SteadyParams):
     """Parameters of `qd1`."""
 
     seconds: Seconds = param(
-        60.0, "at each of the four workloads: a p99.99 on any SSD", unit="s", quick=2.0, gt=0, le=86_400
+        60.0, "measured time per workload: a p99.99 on any SSD", unit="s", quick=2.0, gt=0, le=86_400
     )
     size_seconds: Seconds = param(
-        20.0, "at each block size: a line of means, not of tails", unit="s", quick=0.5, gt=0, le=86_400
+        20.0, "measured time per block size: for means, not for tails", unit="s", quick=0.5, gt=0, le=86_400
     )
-    ramp_seconds: Seconds = param(1.0, "before each, not counted", unit="s", quick=0.1, ge=0, le=3600)
+    ramp_seconds: Seconds = param(
+        1.0, "before each workload, not counted", unit="s", quick=0.1, ge=0, le=3600
+    )
     sizes: Annotated[tuple[Size, ...], AfterValidator(rising)] = param(
         SIZES, "block sizes, rising", unit="B", points="each", min_length=1
     )
-    fill_passes: int = param(
-        1, "sequential fills before, where the span is not known to be written", ge=1, le=4
+    fill_passes: int = param(1, "sequential fills first, if the span is not known to be written", ge=1, le=4)
+    steady: bool = param(
+        True, "true: writes are measured in steady state; false: after one fill", quick=False
     )
-    steady: bool = param(True, "take the writes in steady state; else after one fill", quick=False)
 
 
 def procedure(lab: Lab, p: Qd1Params) -> None:

@@ -19,7 +19,7 @@ DECLARED = (
         "rate-limit",
         "procedure",
         False,
-        "How much load a drive can be offered before its tail latency passes a bound.",
+        "The highest I/O rate before tail latency exceeds a limit.",
         ("rate_under_*_ms_*",),
     ),
 )

@@ -1,23 +1,23 @@
-"""How much load a drive can be offered before its tail latency passes a bound.
+"""The highest I/O rate before tail latency exceeds a limit.
 
 Question
-    The highest rate of I/Os, arriving whether or not the drive is ready, at which a chosen percentile of
-    response time stays under a bound; and latency over offered load.
+    The highest I/O rate at which a chosen percentile of response time stays under a limit, and latency over
+    offered load. I/Os arrive whether or not the drive is ready.
 
 Procedure
-    The span has been written before. I/Os arrive in an open loop at random times (Poisson) and at a stated
-    rate; threads enough wait for them. The rate is doubled from the lowest on until the bound is passed, an
-    I/O is dropped, or less than 99 % of what arrived is done; then the interval between the highest rate that
-    held and the lowest that did not is halved until it is within the resolution. Each rate is measured for
-    the same time; between two the drive gets the time of a ramp. Latency counts from the intended arrival.
+    Every block was written before. I/Os arrive in an open loop at random times (Poisson) at a given rate,
+    and enough threads serve them. The rate doubles from the lowest on until the limit is exceeded, an I/O
+    is dropped, or less than 99 % of arrivals are completed. Then the interval between the highest rate that
+    held and the lowest that did not is halved, down to the resolution. Each rate runs for a ramp and is
+    then measured for the same time. Latency counts from the intended arrival.
 
 Source
-    The open-loop load and its limit are those of the Aerospike certification tool (ACT) and of latency
-    against offered load as enterprise reviews draw it; the search by halving is ours.
+    Open-loop load and its limit: the Aerospike certification tool (ACT), and latency against offered load
+    in enterprise reviews. The search by halving is ssdlab's.
 
 What it cannot show
-    A limit under steady state, unless the drive is brought there first. Random arrivals come in clumps: a
-    drive that is asked evenly may stand more.
+    The limit in steady state, unless the drive was brought there first. Random arrivals cluster: a drive
+    may sustain a higher rate of even arrivals.
 """
 
 from __future__ import annotations
@@ -40,18 +40,20 @@ class RateLimitParams(Params):
 
     read_pct: int = param(100, "share of reads", unit="%", ge=0, le=100)
     block: Bytes = param(4096, "block size", unit="B", ge=512, le=1 << 24)
-    percentile: Literal["p50", "p90", "p99", "p99.9", "p99.99"] = param("p99", "of response time")
-    bound_ms: float = param(1.0, "that it must stay under", unit="ms", gt=0, le=60_000)
+    percentile: Literal["p50", "p90", "p99", "p99.9", "p99.99"] = param(
+        "p99", "percentile of response time that is limited"
+    )
+    bound_ms: float = param(1.0, "limit of that percentile", unit="ms", gt=0, le=60_000)
     threads: int = param(
-        128, "that wait for arrivals, one I/O each: more than the drive has in flight", ge=1, le=512
+        128, "threads that serve arrivals, one I/O each: more than the drive has in flight", ge=1, le=512
     )
-    first: int = param(1000, "rate to begin with", unit="IOPS", ge=1, le=10_000_000)
-    most: int = param(4_000_000, "rate to end with", unit="IOPS", ge=1, le=100_000_000)
+    first: int = param(1000, "lowest rate tried", unit="IOPS", ge=1, le=10_000_000)
+    most: int = param(4_000_000, "highest rate tried", unit="IOPS", ge=1, le=100_000_000)
     resolution: float = param(
-        0.02, "of the rate: so far the search halves", unit="share", ge=0.001, le=0.5, quick=0.1
+        0.02, "resolution of the search, as a share of the rate", unit="share", ge=0.001, le=0.5, quick=0.1
     )
-    seconds: Seconds = param(30.0, "at each rate", unit="s", quick=0.5, gt=0, le=86_400)
-    ramp_seconds: Seconds = param(2.0, "before each, not counted", unit="s", quick=0.1, ge=0, le=3600)
+    seconds: Seconds = param(30.0, "measured time per rate", unit="s", quick=0.5, gt=0, le=86_400)
+    ramp_seconds: Seconds = param(2.0, "before each rate, not counted", unit="s", quick=0.1, ge=0, le=3600)
     fill: bool = param(
         False, "write the whole drive first (destroys its data): for a device that may have unwritten blocks"
     )

@@ -19,7 +19,7 @@ DECLARED = (
         "read-under-writes",
         "procedure",
         True,
-        "How long reads take while the drive is written, over how much is read and how much is written.",
+        "Read latency while the drive is being written, over read rate and write rate.",
         figure_names("read_under_writes", "mean_ns", "p99_ns", "p99_times", *POWER),
     ),
 )

@@ -1,27 +1,28 @@
-"""How long reads take while the drive is written, over how much is read and how much is written.
+"""Read latency while the drive is being written, over read rate and write rate.
 
 Question
-    Mean and tail of 4 KiB random reads at fixed rates beside 4 KiB random writes at fixed rates, as a server
-    has them: the load is given, the drive is neither idle nor asked for all it can do.
+    Mean and tail latency of 4 KiB random reads at fixed rates, during 4 KiB random writes at fixed rates. A
+    server works like this: the load is given, and the drive is neither idle nor saturated.
 
 Procedure
-    The drive is filled and overwritten at random to steady state, proven as in `steady-random-write`. From
-    there, without a rest, two references: random writes with as many in flight as before, whose rate is the
-    steady one, then random reads by 128 threads, whose rate is the peak. Then a map: reads at 5, 25, 50 and
-    75 % of the peak, beside writes at 95, 75, 50 and 25 % of the steady rate and beside none, each cell for
-    two minutes, from most writes to none. Reads and writes arrive in open loops of their own at random times
-    (Poisson), and 128 threads wait for each. A cell is saturated where an arrival is dropped, less than 99 %
-    of what arrived is done, or the wait before the drive grows: no latency is given of it. The scheduler is
-    none. A simulated drive begins each cell in the steady state.
+    1. Fill, then precondition with random writes to steady state, as in `steady-random-write`.
+    2. Two references, two minutes each: random writes at the preconditioning depth give the steady write
+       rate; then random reads by 128 threads give the peak read rate.
+    3. A map of cells, two minutes each. Writes run at 95, 75, 50, 25 and 0 % of the steady rate, in that
+       order; within each, reads run at 5, 25, 50 and 75 % of the peak.
+
+    Reads and writes arrive in separate open loops at random times (Poisson); 128 threads serve each. A cell
+    is saturated if an arrival is dropped, less than 99 % of arrivals complete, or the wait before the drive
+    keeps growing. It then has no latency. A simulated drive starts each cell in the same steady state.
 
 Source
-    Ours. Latency at a given load beside writes is what buyers of server drives ask of reviews, whose mixed
-    tests keep a queue full. SNIA PTS 2.0.2, section 2.1.24: the criterion of steady state.
+    ssdlab's own. Buyers of server drives ask for read latency at a given load; the mixed tests of reviews
+    keep a queue full instead. SNIA PTS 2.0.2, section 2.1.24: the steady-state criterion.
 
 What it cannot show
-    Which load a drive stands for days, or other blocks. A share is one of this drive's own rates: a faster
-    drive is asked for more. That reads and writes at shares that add up to over 100 % saturate it is no
-    fault: both references take the whole drive.
+    Which load a drive sustains for days, or other block sizes. Shares are of this drive's own rates, so a
+    faster drive gets a higher load. Each reference uses the whole drive, so shares that add up to over 100
+    % may well saturate it.
 """
 
 from __future__ import annotations
@@ -62,24 +63,39 @@ class ReadUnderWritesParams(RandomSteadyParams):
     """Of the map, after writing to steady state."""
 
     read_shares: Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], AfterValidator(rising)] = param(
-        (5, 25, 50, 75), "reads, of the peak: from hardly any to a busy server", unit="%", min_length=1
+        (5, 25, 50, 75),
+        "read rates, as shares of the peak: from nearly idle to a busy server",
+        unit="%",
+        min_length=1,
     )
     write_shares: Annotated[tuple[Share, ...], AfterValidator(rising)] = param(
-        (0, 25, 50, 75, 95), "writes, of the steady rate: from none to nearly all", unit="%", min_length=1
+        (0, 25, 50, 75, 95),
+        "write rates, as shares of the steady rate: from none to nearly all",
+        unit="%",
+        min_length=1,
     )
     threads: int = param(
-        128, "that wait for arrivals of each, one I/O each; also those of the peak", ge=1, le=512
+        128,
+        "threads that serve arrivals, one I/O each, for reads and for writes; also those of the peak",
+        ge=1,
+        le=512,
     )
     seconds: Seconds = param(
         120.0,
-        "at each cell and reference: several waves of collection, and a p99.9 at 100 reads a second",
+        "measured time per cell and reference: several waves of garbage collection, and a p99.9 at "
+        "100 reads/s",
         unit="s",
         quick=0.5,
         gt=0,
         le=86_400,
     )
     ramp_seconds: Seconds = param(
-        10.0, "before each, not counted: what the load before left", unit="s", quick=0.1, ge=0, le=3600
+        10.0,
+        "before each cell and reference, not counted: the effect of the previous load fades",
+        unit="s",
+        quick=0.1,
+        ge=0,
+        le=3600,
     )
 
 

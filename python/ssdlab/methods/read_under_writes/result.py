@@ -195,7 +195,7 @@ class ReadUnderWritesResult(ResultBase):
         both = own if alone is None else (alone.ordinal, *own)
         # The rates of the cells are shares of theirs.
         among = (self.peak.ordinal, self.steady_rate.ordinal)
-        p99_ns, against = cell.service_ns.get("p99"), f"{label}, p99 against alone"
+        p99_ns, against = cell.service_ns.get("p99"), f"{label}, p99 against reads alone"
         tail = Metric.less(f"{name}_p99_ns", f"{label}, p99", p99_ns, "ns", steps=own)
         grown = Metric.less(f"{name}_p99_times", against, times(cell, alone), "times", steps=both)
         figures = (

@@ -21,7 +21,7 @@ DECLARED = (
         "peak-random-read",
         "peak_random_read",
         False,
-        "How many 4 KiB random reads a second the drive serves, and how long each takes then.",
+        "The highest 4 KiB random read rate, and the latency at that load.",
         figure_names("peak_random_read", *_FIGURES),
         rated={
             "peak_random_read_iops": (RatedAs("random_read_iops"),),
@@ -33,7 +33,7 @@ DECLARED = (
         "peak-sequential-read",
         "peak_sequential_read",
         False,
-        "How fast the drive reads sequentially, and how many readers that takes.",
+        "The highest 128 KiB sequential read throughput, and how many readers it takes.",
         figure_names("peak_sequential_read", *_FIGURES),
         rated={
             "peak_sequential_read_mb_s": (RatedAs("sequential_read_mb_s"),),
@@ -45,8 +45,7 @@ DECLARED = (
         "steady-random-write",
         "steady_random_write",
         True,
-        "What random writes a drive keeps up for hours, once it is full and every block has been "
-        "written before.",
+        "The 4 KiB random write rate that a full drive sustains for hours.",
         figure_names("steady_random_write", *_FIGURES),
         rated={
             "steady_random_write_iops": (RatedAs("random_write_iops", 1.0, "steady"),),
@@ -58,7 +57,7 @@ DECLARED = (
         "steady-sequential-write",
         "steady_sequential_write",
         True,
-        "What sequential writes a drive keeps up for hours, once it is full.",
+        "The 128 KiB sequential write throughput that a full drive sustains for hours.",
         figure_names("steady_sequential_write", *_FIGURES),
         rated={
             "steady_sequential_write_mb_s": (RatedAs("sequential_write_mb_s", 1.0, "steady"),),

@@ -50,14 +50,14 @@ class DepthSweepParams(Params):
 
     depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
         DEPTHS,
-        "I/Os in flight, rising: powers of two up to the reviews' 512",
+        "queue depths, rising: powers of two up to the reviews' 512",
         unit="I/Os",
         points="all",
         min_length=1,
     )
     seconds: Seconds = param(
         60.0,
-        "measured at each depth: the reviews state no time; a minute gives 60 rows and a p99.99 on any SSD",
+        "measured time per depth; the reviews give none; a minute gives 60 rows and a p99.99 on any SSD",
         unit="s",
         quick=1.5,
         gt=0,
@@ -65,7 +65,7 @@ class DepthSweepParams(Params):
     )
     ramp_seconds: Seconds = param(
         2.0,
-        "before it, not counted: all threads have started and the drive's queues are full",
+        "before each depth, not counted: all threads have started and the drive's queues are full",
         unit="s",
         quick=0.2,
         ge=0,
@@ -73,7 +73,7 @@ class DepthSweepParams(Params):
     )
     engine: Literal["sync", "uring"] = param(
         "sync",
-        "sync: as many threads as depth, one I/O each, as in the reviews; uring: one thread of that depth",
+        "sync: one thread per I/O in flight, as in the reviews; uring: one io_uring thread of that depth",
     )
 
 

@@ -1,24 +1,24 @@
-"""How many 4 KiB random reads a second the drive serves, and how long each takes then.
+"""The highest 4 KiB random read rate, and the latency at that load.
 
 Question
-    The peak of random reading, at the lowest queue depth that reaches 95 % of it; throughput and latency
-    both come from that one point.
+    The peak of random reading, reported at the lowest queue depth that reaches 95 % of it. Throughput and
+    latency both come from that one point.
 
 Procedure
-    The whole span has been written before: blocks never written are answered without touching the flash.
-    With depths 1, 2, 4 ... 512, each for a minute: n threads, each with one synchronous 4 KiB read in
-    flight at a uniformly random block of the span; no batching, no asynchronous I/O. The scheduler is none.
-    The whole curve is kept with its spread.
+    Queue depths 1, 2, 4 ... 512 in rising order, one minute each. A depth of n is n threads, each with one
+    synchronous 4 KiB read in flight at a uniformly random block of the span: no batching, no asynchronous
+    I/O. Every block was written before, because unwritten blocks are answered without touching the flash.
+    The result keeps the whole curve with its spread.
 
 Source
-    AnandTech, review of the Kingston DC500 series (2019), "Peak Throughput And Steady State": threads of
-    one I/O, depths up to 512, the 95 % rule. Durations are ours; the review states none.
+    AnandTech, review of the Kingston DC500 series (2019), "Peak Throughput And Steady State": threads with
+    one I/O each, depths up to 512, the 95 % rule. Durations are ssdlab's; the review gives none.
 
 What it cannot show
-    Reads beside writes, or a drive that is not idle before. Beyond 32 outstanding commands a SATA drive's
-    own queue is full and requests wait in the host, which the latency includes. At depths over the number
-    of cores the tail may be the host's: each point says which. `--set engine=uring` gives the same depths
-    by one io_uring thread; that is another workload, labelled as such.
+    Reads during writes, or reads of a drive that was busy just before. A SATA drive queues 32 commands:
+    above that depth requests wait in the host, and latency includes the wait. At depths above the number of
+    CPU cores the tail may be the host's; each point says which. `--set engine=uring` gives the same depths
+    from one io_uring thread: a different workload, labelled as such.
 """
 
 from __future__ import annotations

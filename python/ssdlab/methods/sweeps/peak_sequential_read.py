@@ -1,22 +1,22 @@
-"""How fast the drive reads sequentially, and how many readers that takes.
+"""The highest 128 KiB sequential read throughput, and how many readers it takes.
 
 Question
-    The peak of sequential reading, at the lowest queue depth that reaches 95 % of it.
+    The peak of sequential reading, reported at the lowest queue depth that reaches 95 % of it.
 
 Procedure
-    The whole span has been written before. With depths 1, 2, 4 ... 512, each for a minute: n threads, each
-    with one synchronous 128 KiB read in flight, thread i of n starting at i/n of the span and reading on
-    from there, none waiting for another. That is the shape of a file server with n clients and not one big
-    stream. The scheduler is none.
+    Queue depths 1, 2, 4 ... 512 in rising order, one minute each. A depth of n is n threads, each with one
+    synchronous 128 KiB read in flight. Thread i starts at i/n of the span and reads on sequentially; no
+    thread waits for another. This is a file server with n clients, not one large stream. Every block was
+    written before.
 
 Source
     AnandTech, review of the Kingston DC500 series (2019), "Peak Throughput And Steady State". Durations are
-    ours; the review states none.
+    ssdlab's; the review gives none.
 
 What it cannot show
-    One reader with read-ahead, which is `--set engine=uring`: one stream with that many reads in flight. A
-    drive whose interface is full at depth 1 or 2 shows the interface. What was written in another order
-    than it is read may be slower on some drives than here.
+    One reader with read-ahead: for that, `--set engine=uring` gives one stream with as many reads in
+    flight. A drive that fills its interface at depth 1 or 2 shows the interface. Some drives read more
+    slowly what was written in another order.
 """
 
 from __future__ import annotations

@@ -1,26 +1,30 @@
-"""What random writes a drive keeps up for hours, once it is full and every block has been written before.
+"""The 4 KiB random write rate that a full drive sustains for hours.
 
 Question
-    4 KiB random write in steady state, at the lowest queue depth that reaches 95 % of the best.
+    4 KiB random writes in steady state, reported at the lowest queue depth that reaches 95 % of the best.
 
 Procedure
-    The drive is filled from end to end, then overwritten at random without a pause: two capacities and an
-    hour at least, until five rounds in a row satisfy SNIA's steady-state rule; a time limit ends it where
-    they never do, and the result then says so. From there, without a rest and in rising order, depths 1, 2,
-    4 ... 512 for ten minutes each: n threads, each with one synchronous 4 KiB write in flight at a uniformly
-    random block of the whole span. Where throughput fell by over a fifth with rising depth, and not for the
-    host, the first depth and the one that it fell from are taken again at the end: if they do not come back
-    there is no headline figure. An interruption lets the drive rest, so the writing is done again. The
-    scheduler is none.
+    1. Fill: the drive is written once from end to end.
+    2. Precondition: 4 KiB random writes without a pause, for at least 2 drive writes and 1 hour. They end
+       when five rounds in a row satisfy SNIA's steady-state rule. After 24 h they end in any case; the
+       result then says that steady state was not reached.
+    3. Sweep, without a rest: queue depths 1, 2, 4 ... 512 in rising order, ten minutes each. A depth of n
+       is n threads, each with one synchronous 4 KiB write in flight at a uniformly random block of the
+       whole span.
+    4. Check: if throughput fell by over 20 % with rising depth, two depths are measured again: the first,
+       and the one that throughput fell from. If either result does not repeat, there is no headline figure.
+       A fall for which the host was the limit does not count.
+
+    An interruption lets the drive rest, so preconditioning starts again.
 
 Source
     AnandTech, review of the Kingston DC500 series (2019), "Peak Throughput And Steady State": full drive,
-    hours of writes, sweep within steady state, 95 % rule. SNIA PTS 2.0.2, section 2.1.24: the criterion.
-    Durations, the two capacities and the length of a round are ours; the review states none.
+    hours of writes, sweep in steady state, 95 % rule. SNIA PTS 2.0.2, section 2.1.24: the steady-state
+    criterion. Durations, the 2 drive writes and the length of a round are ssdlab's; the review gives none.
 
 What it cannot show
-    How fast the drive is after a rest, and what reads beside the writes see. A drive that is never steady
-    within the time limit is reported as such, at the state it had then.
+    Speed after a rest, or what reads see during the writes. A drive that is not steady within the time
+    limit is reported as such, in the state it had then.
 """
 
 from __future__ import annotations

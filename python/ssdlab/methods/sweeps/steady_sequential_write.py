@@ -1,26 +1,33 @@
-"""What sequential writes a drive keeps up for hours, once it is full.
+"""The 128 KiB sequential write throughput that a full drive sustains for hours.
 
 Question
-    128 KiB sequential write in steady state, at the lowest queue depth that reaches 95 % of the best.
+    128 KiB sequential writes in steady state, reported at the lowest queue depth that reaches 95 % of the
+    best.
 
 Procedure
-    The drive is filled from end to end, then overwritten sequentially, by one thread, without a pause: two
-    capacities and an hour at least, until five rounds in a row satisfy SNIA's steady-state rule; a time
-    limit ends it where they never do, and the result then says so. From there, without a rest and in rising
-    order, depths 1, 2, 4 ... 512 for ten minutes each: n threads, each writing a sequential stream of its
-    own with one synchronous 128 KiB write in flight, thread i of n from i/n of the span on. Where throughput
-    fell by over a fifth with rising depth, and not for the host, the first depth and the one that it fell
-    from are taken again at the end: if they do not come back there is no headline figure. An interruption
-    lets the drive rest, so the writing is done again. The scheduler is none.
+    1. Fill: the drive is written once from end to end.
+    2. Precondition: 128 KiB sequential writes by one thread without a pause, for at least 2 drive writes
+       and 1 hour. They end when five rounds in a row satisfy SNIA's steady-state rule. After 24 h they end
+       in any case; the result then says that steady state was not reached.
+    3. Sweep, without a rest: queue depths 1, 2, 4 ... 512 in rising order, ten minutes each. A depth of n
+       is n threads, each with its own sequential stream and one synchronous 128 KiB write in flight. Thread
+       i starts at i/n of the span.
+    4. Check: if throughput fell by over 20 % with rising depth, two depths are measured again: the first,
+       and the one that throughput fell from. If either result does not repeat, there is no headline figure.
+       A fall for which the host was the limit does not count.
+
+    An interruption lets the drive rest, so preconditioning starts again.
 
 Source
     AnandTech, review of the Kingston DC500 series (2019), "Peak Throughput And Steady State": uncoordinated
-    sequential streams of depth 1, sweep within steady state, 95 % rule. SNIA PTS 2.0.2, section 2.1.24: the
-    criterion. Durations, the two capacities and the length of a round are ours; the review states none.
+    sequential streams of depth 1, sweep in steady state, 95 % rule. SNIA PTS 2.0.2, section 2.1.24: the
+    steady-state criterion. Durations, the 2 drive writes and the length of a round are ssdlab's; the review
+    gives none.
 
 What it cannot show
-    One stream at great depth: more streams may hurt a drive, and that is meant to be seen. The state is that
-    of sequential writing; after random writes a drive is slower, which the other steady-state method shows.
+    One stream at a high queue depth. More streams can slow a drive, and the method is meant to show that.
+    The state is that of sequential writing. After random writes a drive is slower: see
+    `steady-random-write`.
 """
 
 from __future__ import annotations
@@ -42,7 +49,7 @@ class SteadySequentialWriteParams(steady_write.SteadyWriteParams):
     """As of both steady-state writes, but for the depth of the preparation."""
 
     precondition_depth: int = param(
-        1, "streams while writing to steady state: one, so that blocks are rewritten whole", ge=1, le=512
+        1, "streams while preconditioning: one, so that blocks are rewritten whole", ge=1, le=512
     )
 
 

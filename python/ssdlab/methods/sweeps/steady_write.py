@@ -28,7 +28,8 @@ class SteadyWriteParams(SteadyParams, DepthSweepParams):
 
     seconds: Seconds = param(
         600.0,
-        "measured at each depth: collection comes in waves of minutes, so a single minute may miss one",
+        "measured time per depth; garbage collection comes in waves of minutes, so one minute may "
+        "miss a wave",
         unit="s",
         quick=1.0,
         gt=0,

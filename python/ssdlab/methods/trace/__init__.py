@@ -19,7 +19,7 @@ DECLARED = (
         "trace",
         "procedure",
         True,
-        "How a drive does a recorded workload, as timed, faster, or as fast as it can.",
+        "A recorded workload, replayed as timed, faster, or as fast as possible.",
         figure_names("trace", "mb_s", "service_ns", "read_p99_ns", "write_p99_ns", "energy_j"),
     ),
 )

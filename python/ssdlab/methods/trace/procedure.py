@@ -1,29 +1,31 @@
-"""How a drive does a recorded workload, as timed, faster, or as fast as it can.
+"""A recorded workload, replayed as timed, faster, or as fast as possible.
 
 Question
-    Data rate, service time and its tail, and energy of a workload that somebody really ran.
+    Data rate, service time with its tail, and energy of a real workload.
 
 Procedure
-    The trace is read once and mapped onto the drive: I/Os beyond the drive's end are wrapped into it, what
-    the drive cannot be asked for (less than its logical block, a flush) is left out, and both are counted.
-    The drive is filled, so that all reads hit what was written. Then one io_uring thread issues every I/O
-    at its recorded time divided by the speed, whatever the drive does, with so many in flight at most; or,
-    with speed max, one behind the other in the order of the trace, so many always in flight. Gaps longer
-    than asked for are cut. An I/O that could not be issued within the backlog is dropped. Lateness, late and
-    dropped I/Os are counted as in every open loop. Bytes a second are those of the time in which at least
-    one I/O was in flight, so that idle time counts for no drive.
+    1. The trace is read and mapped onto the drive. I/Os beyond its end are wrapped into it. What the drive
+       cannot do (flushes, less than a logical block) is left out. Both are counted.
+    2. Fill, so that all reads hit written blocks.
+    3. Replay: one io_uring thread issues every I/O at its recorded time divided by the speed, whatever the
+       drive does, with at most 128 in flight. With `speed=max` I/Os follow each other in the order of the
+       trace, always 128 in flight.
+
+    Gaps longer than `gap_most` are cut. An I/O that cannot be issued within the backlog is dropped.
+    Lateness, late and dropped I/Os are counted as in every open loop. The data rate is over the time with
+    at least one I/O in flight, so that idle time counts for no drive.
 
 Source
     AnandTech, Storage Bench 2013 ("The Destroyer") and its successors: average data rate and service time,
-    later the 99th percentile and energy; idle gaps cut to 25 ms; the drive full. That data rate is over busy
-    time follows PC Perspective. Replay in an open loop, with lateness reported, is ours.
+    later the 99th percentile and energy; idle gaps cut to 25 ms; the drive full. Data rate over busy time
+    follows PC Perspective. Replay in an open loop, with lateness reported, is ssdlab's.
 
 What it cannot show
-    What the machine would have done that was traced: there an I/O may have waited for the one before it, and
-    on a faster drive would have come earlier. A wrapped trace hits the same blocks more often than the
-    original. The time of its file system and processor is not in a trace. Where the block layer's times of
-    requests are not to be had, those of the program are given: on a loaded host they are marked host-limited,
-    and not judged.
+    What the traced machine would have done on this drive. There an I/O may have waited for the one before
+    it, and would have come earlier on a faster drive. A wrapped trace hits the same blocks more often than
+    the original. A trace does not contain the time of file system and CPU. Where the block layer's request
+    times are not available, the program's are given: on a loaded host these are marked host-limited, and
+    not judged.
 """
 
 from __future__ import annotations
@@ -64,29 +66,39 @@ LABEL = "replay"
 class TraceParams(Params):
     """Of the trace and of its replay."""
 
-    file: TraceFile = param(
-        example.NAME, "the trace: a path, .gz and .tar as they are; example stands for a made-up one"
-    )
-    speed: Speed = param("1", "times faster than recorded, or max: as fast as possible", unit="x")
+    file: TraceFile = param(example.NAME, "trace file, plain, .gz or .tar; example: a synthetic trace")
+    speed: Speed = param("1", "times faster than recorded; max: as fast as possible", unit="x")
     gap_most: Seconds = param(
-        0.0, "longer gaps are cut to this, before the speed; 0: none; AnandTech: 25ms", unit="s", ge=0, le=1e6
+        0.0,
+        "longer gaps are cut to this, before the speed applies; 0: none; AnandTech: 25ms",
+        unit="s",
+        ge=0,
+        le=1e6,
     )
     seconds: Seconds = param(
         0.0, "only so much of the trace, from its first I/O; 0: all", unit="s", quick=5.0, ge=0, le=1e9
     )
-    depth: int = param(128, "in flight at most; with speed max always", unit="I/Os", ge=1, le=4096)
-    backlog: Seconds = param(10.0, "an I/O that waits longer is dropped", unit="s", gt=0, le=1e6)
-    format: Format = param("auto", "iolog (fio), blkparse, msr, alibaba or columns; auto finds out")
-    columns: Description = param("", "of another format: a TOML file, or time:1:us,op:2,offset:3,length:4")
-    device: str = param("", "which of the trace's devices, or all; may be left out if there is one")
-    action: Action = param("Q", "of blkparse: Q queued, D issued to the driver")
-    unit: TimeUnit = param("us", "of the times of a fio iolog version 3")
-    waits: Waits = param(
-        "", "of a fio iolog version 2: ms from the start, as fio does, or us more, as it says"
+    depth: int = param(
+        128, "maximum I/Os in flight; with speed max always so many", unit="I/Os", ge=1, le=4096
     )
-    bad_lines: Literal["stop", "skip"] = param("stop", "what a line that cannot be read means")
-    order: Literal["stop", "sort"] = param("stop", "what times that go back mean")
-    beyond: Literal["wrap", "leave-out"] = param("wrap", "what becomes of I/Os beyond the drive's end")
+    backlog: Seconds = param(10.0, "an I/O that waits longer is dropped", unit="s", gt=0, le=1e6)
+    format: Format = param("auto", "iolog (fio), blkparse, msr, alibaba or columns; auto: detected")
+    columns: Description = param(
+        "", "layout of another format: a TOML file, or time:1:us,op:2,offset:3,length:4"
+    )
+    device: str = param("", "one of the trace's devices, or all; optional if there is one")
+    action: Action = param("Q", "of blkparse: Q queued, D issued to the driver")
+    unit: TimeUnit = param("us", "time unit of a fio iolog version 3")
+    waits: Waits = param(
+        "",
+        "waits of a fio iolog version 2. ms: until so many after the start, as fio does; us: for so "
+        "many more, as its HOWTO says",
+    )
+    bad_lines: Literal["stop", "skip"] = param("stop", "on an unreadable line: stop, or skip it")
+    order: Literal["stop", "sort"] = param("stop", "on a time before the previous one: stop, or sort")
+    beyond: Literal["wrap", "leave-out"] = param(
+        "wrap", "I/Os beyond the drive's end: wrap into it, or leave out"
+    )
     only: Literal["all", "reads"] = param("all", "reads: writes and trims are left out")
     fill: bool = param(True, "write the whole drive first (destroys its data)", quick=True)
 

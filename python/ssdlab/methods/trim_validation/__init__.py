@@ -19,7 +19,7 @@ DECLARED = (
         "trim-validation",
         "procedure",
         True,
-        "Whether TRIM gives a drive its clean speed back after it was written at random for an hour.",
+        "Whether TRIM restores the clean write speed after an hour of random writes.",
         ("trim_recovered", *figure_names("trim_clean", *POWER)),
         top=(10, "trim_recovered"),
     ),

@@ -1,32 +1,39 @@
-"""Whether TRIM gives a drive its clean speed back after it was written at random for an hour.
+"""Whether TRIM restores the clean write speed after an hour of random writes.
 
 Question
-    Speed of sequential writes over the position on the drive when it is clean, when it was tortured, and
-    after TRIM; how much of the clean speed comes back, and whether the discard reached the device.
+    Sequential write speed over the position on the drive: when it is clean, after random writes, and after
+    TRIM. How much of the clean speed returns, and whether the discard reached the device.
 
 Procedure
-    The drive is purged, where it can be, and written from the first block to the last: 128 KiB
-    sequential, one in flight, for ten minutes at least; that is the clean drive, and it fills it. Then 4
-    KiB random writes over everything, 32 in flight, for 60 minutes; TRIM of everything; and the same
-    sequential writes again: after TRIM. What they look like before TRIM comes from a second cycle of
-    purge, fill and random writes, for a write between these and TRIM would spoil the test; a simulated
-    drive goes back to its state instead. Compared are the mean over all blocks and that of the first ten
-    minutes, of which the lesser share of the clean speed counts; where the random writes did not slow the
-    drive by 5 % over all blocks, there is nothing to judge. Nor is it judged where the host was the limit
-    of a pass, a pass took under ten seconds, or the share is nearer to the limit than the tenths of the
-    passes can tell; nor where a simulated drive at a fraction of its size was slow at first and clean
-    again by half of the pass, since what lasts for some seconds is hardly anything of a pass over the
-    real one. A drive that takes no discard is refused before anything is written.
-    Trimmed blocks are not read as a measurement: the drive would answer without its flash.
+    1. Clean: purge, if the drive can be purged; then 128 KiB sequential writes, one in flight, from first
+       block to last and for at least ten minutes.
+    2. Random writes: 4 KiB over the whole drive, 32 in flight, for 60 minutes.
+    3. After TRIM: TRIM of the whole drive, then the sequential writes of step 1 again.
+    4. Before TRIM: a second cycle of purge, fill and random writes, then the sequential writes without
+       TRIM. In the first cycle they would spoil the test. A simulated drive instead returns to its state
+       after step 2.
+
+    The result is the lower of two shares of the clean speed: of the mean over all blocks, and of the mean
+    over the first ten minutes. TRIM works from 95 % on. A drive without discard is refused before anything
+    is written. Trimmed blocks are not read as a measurement, because the drive would answer without its
+    flash.
+
+    There is no verdict in these cases:
+
+    - the random writes slowed the drive by less than 5 % over all blocks;
+    - the host limited a pass, or a pass took less than 10 s;
+    - the share is closer to 95 % than the differences between tenths of the passes can resolve;
+    - a scaled-down simulated drive was slow at first and clean again by half of the pass: over a full-size
+      drive, some slow seconds would hardly count.
 
 Source
     AnandTech, review of the Samsung XP941 (2014), "TRIM Validation": 60 minutes of 4 KiB random writes at
-    depth 32, TRIM, speed over the position; its update: 128 KiB sequential, depth 1, ten minutes, clean
-    against after TRIM. That it works from 95 % on is ours.
+    depth 32, TRIM, speed over the position. Its update: 128 KiB sequential, depth 1, ten minutes, clean
+    against after TRIM. The limit of 95 % is ssdlab's.
 
 What it cannot show
-    What TRIM of single files does, or TRIM while the drive is busy. Operating system and driver are part of
-    the result: the review's drive failed with one and passed with the next.
+    TRIM of single files, or TRIM while the drive is busy. Operating system and driver are part of the
+    result: the drive of the review failed with one and passed with the next.
 """
 
 from __future__ import annotations
@@ -68,15 +75,17 @@ class TrimValidationParams(Params):
 
     torture_seconds: Seconds = param(
         FULL_TORTURE_S,
-        "of random writes before TRIM: the review's 60 minutes",
+        "random writes before TRIM: the review's 60 minutes",
         unit="s",
         quick=2.0,
         gt=0,
     )
-    torture_depth: int = param(32, "I/Os in flight of them, as threads of one", unit="I/Os", ge=1, le=512)
+    torture_depth: int = param(
+        32, "I/Os in flight of the random writes, as threads with one I/O each", unit="I/Os", ge=1, le=512
+    )
     sustained_seconds: Seconds = param(
         FULL_SUSTAINED_S,
-        "of sequential writes that are compared: past any burst",
+        "sequential writes that are compared: longer than any burst",
         unit="s",
         quick=1.0,
         gt=0,
@@ -84,7 +93,7 @@ class TrimValidationParams(Params):
     )
     parts: int = param(
         2000,
-        f"equal parts that a curve is cut into, at most one a gigabyte but {MIN_PARTS} at least",
+        f"equal parts of a curve: at most one per GB, but at least {MIN_PARTS}",
         ge=MIN_PARTS,
         le=100_000,
     )

@@ -206,7 +206,7 @@ class TrimResult(ResultBase):
         unjudged = (
             [] if self.passed is not None else [Qualifier(code="not-judged", steps=steps, why=self.why)]
         )
-        label = "speed after TRIM, of clean"
+        label = "speed after TRIM, share of clean"
         found = Metric.more("trim_recovered", label, 100 * self.recovered, "%", steps=steps, varies=sure)
         return found.qualified(unjudged)
 

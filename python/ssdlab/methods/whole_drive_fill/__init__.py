@@ -19,7 +19,7 @@ DECLARED = (
         "whole-drive-fill",
         "procedure",
         True,
-        "How fast a fresh drive writes from its first block to its last, and where its speed falls for good.",
+        "Sequential write speed of a fresh drive from end to end, and where it falls for good.",
         figure_names("fill", "mb_s", "cached_mb_s", *POWER),
         rated={
             "fill_mb_s": (RatedAs("sequential_write_mb_s", 1.0, "fresh", "a whole fill"),),

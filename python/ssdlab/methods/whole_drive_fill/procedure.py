@@ -1,23 +1,25 @@
-"""How fast a fresh drive writes from its first block to its last, and where its speed falls for good.
+"""Sequential write speed of a fresh drive from end to end, and where it falls for good.
 
 Question
     Sequential write speed over the position on the drive; how much is written before the speed falls for
-    good, if it does, and the speed before and after that.
+    good, if it does; and the speed before and after.
 
 Procedure
-    The drive is purged, where it can be, so that it is fresh. Then it is written once from end to end:
-    128 KiB sequential, 32 in flight by one io_uring thread. The bytes written are cut into as many equal
-    parts as asked for, at most one a gigabyte. Beside the mean speed stands that of the last 16 GB. The fall
-    is looked for in parts of a three-hundredth of the drive, or smaller ones.
+    1. Purge, if the drive can be purged.
+    2. Write once from end to end: 128 KiB sequential, 32 in flight, by one io_uring thread.
+
+    The curve has equal parts, at most one per GB. The result also gives the mean over the last 16 GB. The
+    fall is sought in parts of 1/300 of the drive or smaller.
 
 Source
     AnandTech, consumer SSD suites from 2017 on, "Whole-Drive Fill": fresh drive, 128 kB, queue depth 32,
-    speed for each gigabyte, last 16 GB apart. That the fall is found by a change point is ours.
+    speed per GB, last 16 GB apart. Finding the fall as a change point is ssdlab's.
 
 What it cannot show
-    Why the speed falls: where a cache of faster flash ends it does, and where collection begins. What a cache
-    does after it was emptied: paced bursts tell. A drive that was not purged may show the state of what was
-    written before; the result then says so. A scaled-down simulated drive has a cache scaled with it.
+    Why the speed falls: it does so at the end of a cache of faster flash, and where garbage collection
+    begins. How a cache works after it was emptied: see `paced-burst`. A drive that was not purged may show
+    the state that earlier writes left; the result says so. A scaled-down simulated drive has a scaled-down
+    cache.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ class WholeDriveFillParams(Params):
     depth: int = param(32, "I/Os in flight, by one io_uring thread", unit="I/Os", ge=1, le=1024)
     parts: int = param(
         2000,
-        f"equal parts that the curve is cut into, at most one a gigabyte but {MIN_PARTS} at least",
+        f"equal parts of the curve: at most one per GB, but at least {MIN_PARTS}",
         ge=MIN_PARTS,
         le=100_000,
     )
