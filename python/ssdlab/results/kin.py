@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.model.printable import advice_text
 from ssdlab.model.units import and_listed, capacity_text, fixed_share_text
 from ssdlab.results.qualifiers import CATALOGUE, ORDER, UNKNOWN, kind_of
 
@@ -162,6 +163,19 @@ def counted_words(counts: Mapping[str, int], total: int, what: str = "runs") -> 
     )
 
 
+def meanings(codes: Iterable[str], whys: Mapping[str, str] | None = None) -> list[str]:
+    """Return a sentence for each code, the gravest first: its label, what it means, and what to do.
+
+    `whys` are clauses by code: what was found.
+    """
+    lines = []
+    for code in codes_of(unfit_of(codes)):
+        kind, why = kind_of(code), (whys or {}).get(code)
+        sentence = f"{kind.sentence.removesuffix('.')} ({why})." if why else kind.sentence
+        lines.append(f"{kind.label}: {sentence} {advice_text(kind.advice)}".rstrip())
+    return lines
+
+
 def codes_of(unfit: str | None) -> list[str]:
     """Return the codes again, the gravest first."""
     found = (unfit or "").split(", ") if unfit else []
@@ -183,6 +197,13 @@ def span_text(span_bytes: Any) -> str:  # noqa: ANN401 - of the catalogue
     'the whole drive'
     """
     return "the whole drive" if span_bytes is None else f"the first {capacity_text(span_bytes)} of the drive"
+
+
+def plain_drive(name: str) -> str:
+    """Return what a drive is called: a simulated one by its profile, and by what makes it a variant."""
+    profile = name.removeprefix("simulated ")
+    parts = (part for part in profile.split(", ") if not part.endswith(" of its size"))
+    return name if profile == name else ", ".join(parts)
 
 
 def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
