@@ -261,6 +261,10 @@ def measure(
         say(f"saved: {summary.run}")
 
 
+_OF_FIO = {"--readwrite", "--rwmixread", "--numjobs", "--iodepth", "--ioengine", "--runtime"}
+"""By which a line shows that it may be meant as fio's."""
+
+
 def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
     """Refuse what fio's names mean in fio and not here, and say what stands for its engine.
 
@@ -285,13 +289,10 @@ def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
             "fio's sequential clones all begin at the start; threads have a part each",
             "use --threads for parts, or ssdlab job FILE.fio for clones",
         )
-    if by.get("--readwrite") == "rw":
-        raise UsageError(
-            "fio's sequential reads and writes have a place each; here they follow one another",
-            "use --rw rw for that, or two jobs of ssdlab job FILE.fio",
-        )
     if (engine := by.get("--ioengine")) is not None and (ours := FIO_ENGINES.get(engine)) is not None:
         say(f"--ioengine {engine}: --engine {ours}")
+    if (time_based or by.keys() & _OF_FIO) and (rate := options.get("rate")) is not None:
+        say(f"--rate {rate}: I/Os a second in all; fio's rate is bytes a second of each job and direction")
 
 
 def _print(summary: Summary) -> None:

@@ -147,10 +147,24 @@ FIO_ENGINES: dict[str, Literal["sync", "uring"]] = {
     "libaio": "uring",
 }
 """fio's engines that put the same I/O before the drive as one of ours."""
+BUFFERED = "it goes through the page cache, which answers in the drive's place"
+OTHER_ENGINES = {
+    "posixaio": "glibc serves the I/Os of a file one after another, whatever iodepth says",
+    "vsync": "it joins neighbouring I/Os",
+    "mmap": BUFFERED,
+    "splice": BUFFERED,
+}
+"""Of fio's other engines those of which there is more to say."""
 
 
 def _engine(value: object) -> object:
-    return FIO_ENGINES.get(value, value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    if value in OTHER_ENGINES:
+        raise UsageError(
+            f"engine {value} is refused: {OTHER_ENGINES[value]}", f"use one of {', '.join(FIO_ENGINES)}"
+        )
+    return FIO_ENGINES.get(value, value)
 
 
 def _known_arrival(text: str) -> str:
@@ -213,7 +227,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     write_pattern: AnyPattern | None = Field(
         None,
         description="where the writes of rw and randrw go: sequential, uniform, zipf:1.1, or hot:80/20 "
-        "[default: where the reads go]",
+        "[default: as the reads; those of rw have a place of their own]",
     )
     arrival: Annotated[str, AfterValidator(_known_arrival)] | None = Field(
         None,
@@ -294,6 +308,14 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     library: Annotated[Path, Metavar("FOLDER")] | None = Field(
         None, description="folder of runs for --save [default: ssdlab/runs in the data folder]"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _each_in_its_place(cls, given: object) -> object:
+        """Let reads and writes of `rw` have a place each, as in fio, and let it be told."""
+        if isinstance(given, dict) and given.get("rw") == "rw" and given.get("write_pattern") is None:
+            return {**given, "write_pattern": "sequential"}
+        return given
 
     @property
     def writing(self) -> bool:
