@@ -9,8 +9,8 @@ import pytest
 from ssdlab.cli import main
 from ssdlab.cli.parser_errors import _FIO_ELSEWHERE, _LEAVE_OUT, _USE, of_fio, options_of
 from ssdlab.model.errors import UsageError, nearest
-from ssdlab.model.options import FIO_ENGINES, MeasureOptions
-from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.options import FIO_ENGINES, MeasureOptions, option_text
+from ssdlab.model.pattern import Sequential, Shuffled, Uniform
 
 
 @pytest.mark.parametrize("name", [*_USE, *_LEAVE_OUT, *_FIO_ELSEWHERE])
@@ -169,6 +169,19 @@ def test_sequential_reads_and_writes_have_a_place_each_as_in_fio() -> None:
     (other,) = MeasureOptions(rw="rw", write_pattern="uniform").workload().streams
     assert other.write_pattern == Uniform()
     assert MeasureOptions(rw="randrw").workload().streams[0].write_pattern is None
+
+
+def test_a_random_map_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each block once a pass, and the next pass in another order, as fio does by time."""
+    asked = MeasureOptions(rw="randread", pattern="shuffled")
+    assert asked.workload().streams[0].pattern == Shuffled(anew=True)
+    assert option_text("pattern", asked.model_dump(mode="json", exclude_unset=True)["pattern"]) == "shuffled"
+    words = ["measure", "sim:tiny-test,scale=4", "--bytes", "1m", "--allow-unwritten", "--rw", "randread"]
+    assert main([*words, "--iodepth", "1"]) == 0
+    assert "shuffled" in capsys.readouterr().err
+    for more in (["--iodepth", "1", "--pattern", "shuffled"], []):
+        assert main([*words, *more]) == 0
+        assert "shuffled" not in capsys.readouterr().err
 
 
 def test_a_rate_beside_fios_words_is_said_to_be_another(capsys: pytest.CaptureFixture[str]) -> None:

@@ -291,8 +291,12 @@ def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
         )
     if (engine := by.get("--ioengine")) is not None and (ours := FIO_ENGINES.get(engine)) is not None:
         say(f"--ioengine {engine}: --engine {ours}")
-    if (time_based or by.keys() & _OF_FIO) and (rate := options.get("rate")) is not None:
+    if not (time_based or by.keys() & _OF_FIO):
+        return
+    if (rate := options.get("rate")) is not None:
         say(f"--rate {rate}: I/Os a second in all; fio's rate is bytes a second of each job and direction")
+    if order.startswith("rand") and options.get("pattern") is None:
+        say("random I/O may repeat a block, as with fio's norandommap; --pattern shuffled repeats none")
 
 
 def _print(summary: Summary) -> None:

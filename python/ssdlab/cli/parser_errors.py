@@ -50,7 +50,7 @@ _USE = {
 _LEAVE_OUT = {
     "direct": "I/O is direct unless --buffered is given",
     "invalidate": "only writes can go through the page cache, with --buffered",
-    "norandommap": "random I/O never keeps a map of what it has visited",
+    "norandommap": "random I/O keeps no map of what it has visited, but with --pattern shuffled",
     "randrepeat": "a drive that is kept gets other draws each time; --seed repeats them",
     "group_reporting": "threads are always told together",
     "name": "there is one workload, and it needs no name",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.capabilities import capabilities_of
 from ssdlab.model.errors import LabError
-from ssdlab.model.pattern import Bands, Zipf, pattern_text
+from ssdlab.model.pattern import Bands, Shuffled, Zipf, pattern_text
 from ssdlab.model.printable import advice_text
 from ssdlab.model.summary import FLUSH, Cpu
 from ssdlab.model.units import (
@@ -73,7 +73,7 @@ def _sizes_text(sizes: Sequence[Block]) -> str:
 
 def _what_is_special(stream: Stream) -> Iterator[str]:
     """Yield what was asked for and is otherwise by default, as it could be typed."""
-    if isinstance(stream.pattern, Zipf | Bands):
+    if isinstance(stream.pattern, Zipf | Bands | Shuffled):
         yield f"pattern {pattern_text(stream.pattern)}"
     if stream.write_pattern is not None:
         yield f"writes {_order_text(stream.write_pattern)}"

@@ -215,7 +215,9 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     )
     batch: int | None = Field(None, ge=1, description="I/Os to gather before a submission (uring)")
     pattern: AnyPattern | None = Field(
-        None, description="of random I/O: uniform, zipf:1.1, or hot:80/20 [default: uniform]"
+        None,
+        description="of random I/O: uniform, shuffled (no block twice in a pass, as with fio's random map), "
+        "zipf:1.1, or hot:80/20 [default: uniform]",
     )
     write_block: Blocks | None = Field(
         None,
