@@ -14,9 +14,9 @@ from methods.quick_runs import METHODS, QuickRun
 from ssdlab.cli import main
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.presented.points import figure_words
+from ssdlab.model.printable import plain_drive
 from ssdlab.model.warning_texts import CATALOGUE, level_of
 from ssdlab.model.warnings import Warning as Told
-from ssdlab.results.kin import plain_drive
 from ssdlab.results.qualifiers import CATALOGUE as QUALIFIERS
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Warned

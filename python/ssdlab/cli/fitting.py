@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from shutil import get_terminal_size
 
 from ssdlab.cli.output import one_line, print_line, table
-from ssdlab.model.printable import visible_length
-from ssdlab.results.kin import plain_drive
+from ssdlab.model.printable import plain_drive, visible_length
 
 GAP = 2
 """Spaces between two columns."""

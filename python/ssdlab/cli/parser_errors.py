@@ -240,6 +240,8 @@ _NEVER_GUESSED = ("-destroy", "-wipe-signatures")
 """Ends of options, negative forms among them: who meant another must not be led to the loss of data."""
 _NEARLY = 0.7
 """Of `nearest`: one letter in three may be another. At one half fio's --numjobs is like --numa."""
+_A_LETTER_OFF = 0.9
+"""Of `nearest`: so near is no name of fio's that was meant."""
 _KINDS: dict[Any, str] = {int: "whole number", float: "number", bool: "yes or no"}
 
 
@@ -281,7 +283,9 @@ def _unknown_command(error: exceptions.UnknownCommandError, chain: list[str], se
 def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see: str) -> UsageError:
     word = error.token.keyword or error.token.value
     named = word.partition("=")[0]
-    if chain == ["measure"] and (instead := of_fio(named)) is not None:
+    options = [name for each in error.argument_collection if each.parse for name in each.names]
+    mistyped = _option_like(named, options, _A_LETTER_OFF)
+    if chain == ["measure"] and not mistyped and (instead := of_fio(named)) is not None:
         return _words_of_fio(named, instead, error.root_input_tokens or (), see)
     from ssdlab.drives.simulated.text import EXAMPLES  # only where a word was wrong
 
@@ -290,7 +294,6 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
         return UsageError(
             f"there is no option {excerpt(named)}", f"{drive} ({see})", given=named, nearest=None
         )
-    options = [name for each in error.argument_collection if each.parse for name in each.names]
     guess = _option_like(named, [name for name in options if not name.endswith(_NEVER_GUESSED)])
     shares = guess == "--read-pct" or named.endswith("pct")
     if shares and "writ" in named.casefold():  # like it by its letters, and the reverse
@@ -323,10 +326,10 @@ def _has(option: str) -> bool:
     return option.removeprefix("--") in options_of("measure")
 
 
-def _option_like(word: str, options: list[str]) -> str | None:
+def _option_like(word: str, options: list[str], at_least: float = _NEARLY) -> str | None:
     """Return the long option that a word is nearly; the dashes, which all have, make none of them nearer."""
     names = {name.lstrip("-"): name for name in options if name.startswith("--")}
-    guess = nearest(word.lstrip("-"), names, at_least=_NEARLY) if len(word) > 2 else None
+    guess = nearest(word.lstrip("-"), names, at_least=at_least) if len(word) > 2 else None
     return None if guess is None else names[guess]
 
 

@@ -12,8 +12,8 @@ from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import one_line, print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
+from ssdlab.model.printable import plain_drive
 from ssdlab.model.units import ends_text, figure_text
-from ssdlab.results.kin import plain_drive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,11 +22,10 @@ from ssdlab.lab.folders import top_figures
 from ssdlab.lab.kinds import MEASURE, SUITE
 from ssdlab.lab.outcome import shown_by, warned_of
 from ssdlab.lab.presented.marked import findings_of
-from ssdlab.model.printable import advice_text, visible_length
+from ssdlab.model.printable import advice_text, plain_drive, visible_length
 from ssdlab.model.units import and_listed, counted
 from ssdlab.model.warning_texts import Level, level_of
 from ssdlab.results.claim import sentence
-from ssdlab.results.kin import plain_drive
 from ssdlab.results.kind import loaded
 from ssdlab.results.remarks import departure_text, gathered_departures, warned_steps
 from ssdlab.results.store import short_id

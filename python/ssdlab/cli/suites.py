@@ -15,8 +15,8 @@ from ssdlab.cli.suite_progress import Place, live_lines
 from ssdlab.model import units
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError, of_drive, unknown
+from ssdlab.model.printable import plain_drive
 from ssdlab.model.units import and_listed
-from ssdlab.results.kin import plain_drive
 
 if TYPE_CHECKING:
     from ssdlab.cli.progress import Display

@@ -12,7 +12,7 @@ from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.cli.progress import display, status_lines
 from ssdlab.cli.suite_progress import Place, live_lines
-from ssdlab.results.kin import plain_drive
+from ssdlab.model.printable import plain_drive
 from ssdlab.results.progress import Progress
 
 if TYPE_CHECKING:

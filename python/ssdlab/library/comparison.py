@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from ssdlab.model.printable import plain_drive
 from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
-from ssdlab.results.kin import counted_words, meanings, measured_with, more_spare, plain_drive
+from ssdlab.results.kin import counted_words, meanings, measured_with, more_spare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

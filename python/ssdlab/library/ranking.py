@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import places
 from ssdlab.model.errors import UsageError
+from ssdlab.model.printable import plain_drive
 from ssdlab.model.units import counted, ends_text, figure_text
 from ssdlab.results.kin import (
     ALIKE,
@@ -30,7 +31,6 @@ from ssdlab.results.kin import (
     meanings,
     measured_with,
     more_spare,
-    plain_drive,
     span_text,
     unfit_of,
 )

@@ -199,13 +199,6 @@ def span_text(span_bytes: Any) -> str:  # noqa: ANN401 - of the catalogue
     return "the whole drive" if span_bytes is None else f"the first {capacity_text(span_bytes)} of the drive"
 
 
-def plain_drive(name: str) -> str:
-    """Return what a drive is called: a simulated one by its profile, and by what makes it a variant."""
-    profile = name.removeprefix("simulated ")
-    parts = (part for part in profile.split(", ") if not part.endswith(" of its size"))
-    return name if profile == name else ", ".join(parts)
-
-
 def more_spare(entries: Iterable[tuple[str, float | None]]) -> str:
     """Remark which entries were given another spare area than those beside them; empty: none was.
 
