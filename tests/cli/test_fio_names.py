@@ -9,7 +9,8 @@ import pytest
 from ssdlab.cli import main
 from ssdlab.cli.parser_errors import _FIO_ELSEWHERE, _LEAVE_OUT, _USE, of_fio, options_of
 from ssdlab.model.errors import UsageError, nearest
-from ssdlab.model.options import FIO_ENGINES, MeasureOptions
+from ssdlab.model.options import FIO_ENGINES, MeasureOptions, option_text
+from ssdlab.model.pattern import Sequential, Shuffled, Uniform
 
 
 @pytest.mark.parametrize("name", [*_USE, *_LEAVE_OUT, *_FIO_ELSEWHERE])
@@ -110,7 +111,10 @@ def test_a_share_of_writes_is_not_led_to_one_of_reads(
         ("--runtime 1", "--time_based"),
         ("--runtime 1 --time_based --bytes 1m", "disregards"),
         ("--numjobs 2 --rw read", "--threads"),
-        ("--readwrite rw", "a place each"),
+        ("--ioengine posixaio", "glibc"),
+        ("--latency_target=500", "depend on measurements"),
+        ("--end_fsync=1", "ssdlab job FILE.fio"),
+        ("--kb_base=1000", "4096"),
         ("--ioengine psync --iodepth 4", "one I/O in flight"),
         ("--depth 2 --iodepth 4", "more than once"),
         ("--thinktime=100", "100us"),
@@ -147,6 +151,45 @@ def test_fios_words_ask_for_what_ours_do(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     ours = {word: value for word, value in NAMES.values()}
     assert asked == [MeasureOptions(**ours, engine="uring", bs="8k")]
+
+
+def test_all_words_of_a_line_of_fio_are_told_of_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "--name=x --filename=/dev/sdz --rw=randread --bs=4k --direct=1 --iodepth=8 --group_reporting"
+    assert main(["measure", *line.split()]) == 2
+    said = capsys.readouterr().err
+    assert all(word in said for word in ("--name", "--filename", "--direct", "--group_reporting"))
+    assert "ssdlab job FILE.fio" in said
+    assert not any(word in said for word in ("--rw", "--bs", "--iodepth", "ssdlab import"))
+
+
+def test_sequential_reads_and_writes_have_a_place_each_as_in_fio() -> None:
+    (stream,) = MeasureOptions(rw="rw").workload().streams
+    assert (stream.pattern, stream.write_pattern) == (Sequential(), Sequential())
+    assert "write_pattern" in MeasureOptions(rw="rw").model_fields_set, "told, and apart from older runs"
+    (other,) = MeasureOptions(rw="rw", write_pattern="uniform").workload().streams
+    assert other.write_pattern == Uniform()
+    assert MeasureOptions(rw="randrw").workload().streams[0].write_pattern is None
+
+
+def test_a_random_map_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each block once a pass, and the next pass in another order, as fio does by time."""
+    asked = MeasureOptions(rw="randread", pattern="shuffled")
+    assert asked.workload().streams[0].pattern == Shuffled(anew=True)
+    assert option_text("pattern", asked.model_dump(mode="json", exclude_unset=True)["pattern"]) == "shuffled"
+    words = ["measure", "sim:tiny-test,scale=4", "--bytes", "1m", "--allow-unwritten", "--rw", "randread"]
+    assert main([*words, "--iodepth", "1"]) == 0
+    assert "shuffled" in capsys.readouterr().err
+    for more in (["--iodepth", "1", "--pattern", "shuffled"], []):
+        assert main([*words, *more]) == 0
+        assert "shuffled" not in capsys.readouterr().err
+
+
+def test_a_rate_beside_fios_words_is_said_to_be_another(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["measure", "sim:tiny-test,scale=4", "--rate", "100", "--allow-unwritten"]
+    assert main([*words, "--runtime", "100ms", "--time_based", "--interval", "10ms"]) == 0
+    assert "bytes a second" in capsys.readouterr().err
+    assert main([*words, "--seconds", "100ms", "--interval", "10ms"]) == 0
+    assert "bytes a second" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("word", "engine"), FIO_ENGINES.items())

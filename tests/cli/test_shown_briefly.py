@@ -12,9 +12,9 @@ from cli.test_shown_widths import NAMES, Maker, columns
 from library.made import run
 from methods.quick_runs import METHODS, QuickRun
 from ssdlab.cli import main
-from ssdlab.cli.fitting import plain_drive
 from ssdlab.lab.outcome import read_result
 from ssdlab.lab.presented.points import figure_words
+from ssdlab.model.printable import plain_drive
 from ssdlab.model.warning_texts import CATALOGUE, level_of
 from ssdlab.model.warnings import Warning as Told
 from ssdlab.results.qualifiers import CATALOGUE as QUALIFIERS

@@ -60,6 +60,12 @@ def test_twenty_drives_five_figures_one_picture(tmp_path: Path, monkeypatch: pyt
         best = values[0] if line.name.endswith("_ns") else values[-1]
         assert (line.best, line.middle) == (best, (values[9] + values[10]) / 2)
         assert stated[line.drive, line.name] == best
+    values = sorted((value for (_, name), value in stated.items() if name == names[0]), reverse=True)
+    ranking, sides = found["ranking"], found["measured"].summary().sides
+    assert [line.value for line in ranking.lines] == values[:5]
+    assert all(line.drive_name in ranking._repr_html_() for line in ranking.lines)
+    counted = {line.direction: (line.ios, line.max_ns) for line in found["intervals"].itertuples()}
+    assert counted == {name: (side.ios, side.service_ns["max"]) for name, side in sides.items()}
     (picture,) = (tmp_path / "pictures").iterdir()
     words = "".join(ElementTree.parse(picture).getroot().itertext())
     names = {check_profile(each)["profile"]["name"] for each in found["PROFILES"]}

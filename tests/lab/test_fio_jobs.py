@@ -7,10 +7,12 @@ import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from math import gcd
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ssdlab.cli import main
@@ -24,8 +26,8 @@ from ssdlab.model.arrival import Closed, Open
 from ssdlab.model.errors import UsageError
 from ssdlab.model.limits import DURATION_NS
 from ssdlab.model.measurement import read_ios
-from ssdlab.model.pattern import Band, Bands, Shuffled, Stepped, Uniform
-from ssdlab.model.workload import Stop, Stream, Workload
+from ssdlab.model.pattern import Band, Bands, Sequential, Shuffled, Stepped, Uniform
+from ssdlab.model.workload import Block, Stop, Stream, Workload
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -174,6 +176,60 @@ def test_a_map_covers_every_block_once_at_the_drive(tmp_path: Path) -> None:
     assert offsets[:1024] == offsets[1024:] != sorted(offsets[:1024])
 
 
+def test_a_map_is_walked_anew_in_each_pass_of_time(tmp_path: Path) -> None:
+    assert streams(job("rw=randread\nsize=4m\nruntime=5\ntime_based"))[0].pattern == Shuffled(anew=True)
+    assert streams(job("rw=randread\nsize=4m\nruntime=5\nloops=3"))[0].pattern == Shuffled()
+
+
+def test_a_size_of_its_own_for_each_direction() -> None:
+    shared = "size=64m\nnorandommap\n"
+    (stream,) = streams(job(f"{shared}rw=randrw\nbs=4k,64k"))
+    assert (stream.block[0].bytes, stream.write_block) == (4096, (Block(bytes=65536),))
+    (given,) = streams(job(f"{shared}rw=randrw\nbs=,8k"))
+    assert (given.block[0].bytes, given.write_block) == (4096, (Block(bytes=8192),))
+    (cut,) = streams(job(f"{shared}rw=randrw\nbs=8k,"))
+    assert (cut.block[0].bytes, cut.write_block) == (8192, (Block(bytes=4096),))
+    for rw, size in (("randread", 4096), ("randwrite", 16384), ("randtrim", MIB)):
+        (one,) = streams(job(f"{shared}rw={rw}\nbs=4k,16k,1m"))
+        assert ([block.bytes for block in one.block], one.write_block) == ([size], None)
+
+
+def test_an_order_of_its_own_for_each_direction() -> None:
+    shared = "rw=randrw\nsize=64m\nnorandommap\n"
+    (stream,) = streams(job(f"{shared}percentage_random=100,0"))
+    assert (stream.pattern, stream.write_pattern) == (Uniform(), Sequential())
+    (turned,) = streams(job(f"{shared}percentage_random=0,100"))
+    assert (turned.pattern, turned.write_pattern) == (Sequential(), Uniform())
+    (plain,) = streams(job(f"{shared}percentage_random=100"))
+    assert (plain.pattern, plain.write_pattern) == (Uniform(), None)
+    clones = streams(job(f"{shared}percentage_random=100,0\nnumjobs=2"))
+    assert {(each.span.start, each.workers) for each in clones} == {(0, 1)}, "both begin at the start"
+    (mix,) = streams(job("rw=rw\nsize=64m"))
+    assert (mix.pattern, mix.write_pattern) == (Sequential(), Sequential())
+
+
+def test_a_range_is_of_equal_numbers_of_all_multiples() -> None:
+    (stream,) = streams(job("rw=randread\nsize=64m\nnorandommap\nbsrange=4k-16k"))
+    assert {block.bytes: block.weight for block in stream.block} == {
+        4096 * number: 1 for number in range(1, 5)
+    }
+    assert stream.pattern == Stepped(step_bytes=4096)
+
+
+def test_a_flush_at_the_end_is_a_step_of_its_own() -> None:
+    timed = "time_based\nruntime=5\n"
+    for options, flushes in (
+        ("rw=write\nend_fsync=1", True),
+        ("rw=write\nfsync_on_close=1", True),
+        ("rw=read\nend_fsync=1", False),
+        ("rw=write\nend_fsync=0", False),
+        (f"rw=write\nnumjobs=4\n{timed}end_fsync=1", True),
+    ):
+        found = stages(job(f"size=1m\n{options}"))
+        assert [each.flush for each in found] == [flushes]
+        assert [each.do for each in steps_of_fio(found, ()).steps] == ["run", *["flush"] * flushes]
+
+
 def test_a_runtime_without_time_based_ends_at_the_size() -> None:
     assert streams(job("rw=read\nsize=1m\nruntime=5"))[0].stop == Stop(time_ns="5s", bytes=MIB)
     assert streams(job("rw=read\nsize=1m\nruntime=5\ntime_based\nramp_time=1"))[0].stop == Stop(time_ns="6s")
@@ -262,7 +318,18 @@ def test_variables_and_includes(tmp_path: Path) -> None:
         (job("size=1m\nnumjobs=0"), 6, "4096"),
         (job("size=1m\nrw=randrw\nrwmixread=101"), 4, "read_pct"),
         (job("size=1m\nbs=1000"), 6, "logical block"),
-        (job("size=1m\nbs=4k,8k\nrw=randrw"), 6, "reads"),
+        (job("size=1m\nbs=4k,8k\nrw=randrw"), 6, "norandommap"),
+        (job("size=1m\nbs="), 6, "whole number"),
+        (job("size=1m\nrw=randrw\npercentage_random=100,0"), 7, "norandommap"),
+        (job("size=1m\nrw=randrw\nnorandommap\npercentage_random=40,0"), 8, "100 or 0"),
+        (job("size=68k\nrw=rw\nbs=4k,64k"), 5, "whole blocks"),
+        (job("size=1m\nrw=rw\nloops=2"), 7, "time_based"),
+        (job("size=1m\nrw=randrw\nio_size=2m"), 7, "randrepeat=0"),
+        (job("size=1m\nrw=randread\nnorandommap\nbsrange=4k-10k"), 8, "4k-64k"),
+        (job("size=1m\nrw=read\nbsrange=512-64k"), 7, "64 at most"),
+        (job("size=1m\nrw=randread\nnorandommap\noffset=2k\nbssplit=4k/50:8k/50"), 8, "multiple"),
+        (job("size=1m\nrw=write\nnumjobs=2\nend_fsync=1"), 8, "runtime"),
+        (job("size=1m\nioengine=posixaio\niodepth=2"), 6, "glibc"),
         (job("size=1m\nrw=randread:8"), 6, "colon"),
         (job("size=1m\nsize=$ncpus"), 6, "write the number"),
         (job("size=1m\nkb_base=1023"), 6, "1024 or 1000"),
@@ -370,6 +437,8 @@ def test_our_job_files_are_read_as_they_were_meant(
     dsync: bool,
     flush: tuple[str, int] | None,
 ) -> None:
+    repeated = pattern == Shuffled() and stop.bytes is None
+    assume(not repeated)  # by time alone each pass of fio has an order of its own
     flushed = None if flush is None or depth > 1 or ops in ("read", "trim") else flush
     stream = Stream.model_validate(
         {
@@ -389,6 +458,59 @@ def test_our_job_files_are_read_as_they_were_meant(
     text = job_file([("main", Workload.of(stream, seed=7))], target)
     (stage,) = stages(text, target)
     assert stage.workload == Workload.of(stream, seed=7)
+
+
+ORDERS = st.sampled_from([Sequential(), Uniform()])
+
+
+@given(
+    share=st.integers(1, 99),
+    blocks=st.tuples(BLOCKS, BLOCKS),
+    orders=st.tuples(ORDERS, ORDERS),
+    depth=st.integers(1, 64),
+    place=st.integers(0, 100),
+    stop=st.sampled_from([Stop(time_ns="5s"), Stop(bytes=64 * MIB), Stop(bytes=64 * MIB, time_ns="5s")]),
+)
+def test_reads_and_writes_apart_are_read_as_they_were_meant(
+    share: int,
+    blocks: tuple[int, int],
+    orders: tuple[Sequential | Uniform, Sequential | Uniform],
+    depth: int,
+    place: int,
+    stop: Stop,
+) -> None:
+    (reads, writes), (first, second) = blocks, orders
+    alike = first == second == Uniform()
+    stream = Stream.model_validate(
+        {
+            "ops": share,
+            "block": reads,
+            "pattern": first,
+            "write_block": None if reads == writes else writes,
+            "write_pattern": None if alike else second,
+            "span": {"start": place * MIB, "length": 100 * MIB},
+            "depth": depth,
+            "engine": "uring" if depth > 1 else "sync",
+            "stop": stop,
+        }
+    )
+    target = Target("/dev/sdz", True, GIB, 512)
+    text = job_file([("main", Workload.of(stream, seed=7))], target)
+    assert "#" not in text
+    assert [each.workload for each in stages(text, target)] == [Workload.of(stream, seed=7)]
+
+
+@pytest.mark.parametrize("sizes", ["bssplit=4k/80:8k/20,32k/50:64k/50", "bsrange=4k-64k,8k-24k"])
+def test_sizes_of_reads_and_of_writes_are_printed_as_they_were_read(sizes: str) -> None:
+    (stage,) = stages(job(f"rw=randrw\nnorandommap\nsize=64m\n{sizes}"))
+    text = job_file([("main", stage.workload)], DRIVE)
+    assert sizes.partition("=")[0] in text and "percents" not in text and "multiples" not in text
+    again = stages(text.replace("filename=DRIVE", "filename=/dev/sdz"))[0].workload.streams[0]
+    (stream,) = stage.workload.streams
+    for one, other in ((again.block, stream.block), (again.write_block, stream.write_block)):
+        assert one is not None and other is not None
+        assert [block.bytes for block in one] == [block.bytes for block in other]
+    assert again.patterns == stream.patterns == (Stepped(step_bytes=4096), Stepped(step_bytes=other[0].bytes))
 
 
 def test_steps_of_a_job_file_wait_for_each_other() -> None:
@@ -477,3 +599,111 @@ def test_a_job_file_is_of_the_whole_drive(tmp_path: Path, capsys: pytest.Capture
     assert main([*words, "--spare", "40%"]) == 2
     assert "--spare" in capsys.readouterr().err
     assert not (tmp_path / "L").exists()
+
+
+@dataclass(frozen=True)
+class Side:
+    """What was done in one direction."""
+
+    ios: int
+    bytes: int
+    sizes: frozenset[int]
+    grid: int
+    """Of which all places are multiples."""
+    followed: float
+    """The share of I/Os that begin where the one before ended."""
+
+    @classmethod
+    def of(cls, ios: list[tuple[int, int]]) -> Side:
+        followed = [start == before + length for (before, length), (start, _) in pairwise(ios)]
+        sizes = frozenset(length for _, length in ios)
+        return cls(
+            len(ios),
+            sum(length for _, length in ios),
+            sizes,
+            gcd(*(start for start, _ in ios)),
+            sum(followed) / len(followed),
+        )
+
+
+def sides_of(ios: list[tuple[str, int, int]]) -> dict[str, Side]:
+    """Each direction by itself."""
+    return {
+        name: Side.of([(start, length) for kind, start, length in ios if kind == name])
+        for name in sorted({kind for kind, _, _ in ios})
+    }
+
+
+def by_fio(fio: str, folder: Path, options: str) -> dict[str, Side]:
+    """What fio itself does, by its own log; through the page cache, since places and sizes are asked for."""
+    file, log = folder / "f", folder / "io.log"
+    file.write_bytes(bytes(16 * MIB))
+    (folder / "x.fio").write_text(f"[a]\nfilename={file}\nwrite_iolog={log}\n{options}\n")
+    done = subprocess.run([fio, "--output-format=json", "x.fio"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    words = [line.split()[-3:] for line in log.read_text().splitlines()]
+    ios = [(word[0], int(word[1]), int(word[2])) for word in words if word[0] in ("read", "write")]
+    counted = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
+    found = sides_of(ios)
+    assert {name: (side.ios, side.bytes) for name, side in found.items()} == {
+        name: (counted[name]["total_ios"], counted[name]["io_bytes"]) for name in found
+    }
+    return found
+
+
+def by_ours(folder: Path, options: str) -> dict[str, Side]:
+    """What the same job does here, on a simulated drive."""
+    (stream,) = streams(job(options))
+    log = folder / "ours.log"
+    with open_drive("sim:tiny-test", writing=True, allow_unwritten=True) as drive:
+        drive.run(Workload.of(stream.model_copy(update={"log_ios": True})), log_path=log)
+    ios = read_ios(log)
+    rows = zip(ios["direction"].tolist(), ios["offset"].tolist(), ios["length"].tolist(), strict=True)
+    return sides_of([(("read", "write", "trim")[kind], start, length) for kind, start, length in rows])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "rw=randrw\nbs=4k,64k\nnorandommap",
+        "rw=randrw\nbs=,16k\nnorandommap\nrwmixread=70",
+        "rw=rw\nrwmixread=70",
+        "rw=rw\nbs=4k,64k",
+        "rw=randrw\npercentage_random=100,0\nnorandommap",
+        "rw=randrw\npercentage_random=0,100\nbs=16k,4k\nnorandommap",
+        "rw=randrw\nbssplit=4k/50:8k/50,32k/70:64k/30\nnorandommap",
+        "rw=randwrite\nbsrange=4k-16k\nnorandommap",
+        "rw=read\nbsrange=4k-16k",
+        "rw=randread\npercentage_random=0\nnorandommap",
+    ],
+    ids=lambda options: options.replace("\n", " "),
+)
+def test_each_direction_does_what_it_does_in_fio(options: str, fio: str, tmp_path: Path) -> None:
+    asked = f"size=16m\n{options}"
+    theirs, ours = by_fio(fio, tmp_path, asked), by_ours(tmp_path, asked)
+    assert theirs.keys() == ours.keys()
+    largest = max(size for side in theirs.values() for size in side.sizes)
+    totals = [sum(side.bytes for side in sides.values()) for sides in (theirs, ours)]
+    assert all(16 * MIB <= total < 16 * MIB + largest for total in totals)
+    for name, one in theirs.items():
+        other = ours[name]
+        assert (one.sizes, one.grid) == (other.sizes, other.grid)
+        assert round(one.followed) == round(other.followed)
+        # Counts are drawn: of n I/Os the deviation is below the square root of n, of a difference twice it.
+        assert abs(one.ios - other.ios) < 6 * (one.ios + other.ios) ** 0.5
+
+
+@pytest.mark.parametrize(("end", "alike"), [("runtime=300ms\ntime_based", False), ("loops=3", True)])
+def test_fios_passes_over_its_map_are_as_ours(end: str, alike: bool, fio: str, tmp_path: Path) -> None:
+    """64 blocks: a pass takes it a millisecond or two, so that there are two passes at least."""
+    (tmp_path / "f").write_bytes(bytes(256 * 1024))
+    (tmp_path / "x.fio").write_text(
+        f"[a]\nfilename={tmp_path}/f\nwrite_iolog={tmp_path}/log\nrw=randread\nsize=256k\n{end}\n"
+    )
+    subprocess.run([fio, "x.fio"], cwd=tmp_path, capture_output=True, check=True)
+    words = [line.split()[-3:] for line in (tmp_path / "log").read_text().splitlines()]
+    places = [int(word[1]) for word in words if word[0] == "read"]
+    first, second = places[:64], places[64:128]
+    assert sorted(first) == sorted(second) == [4096 * block for block in range(64)]
+    assert (first == second) is alike
+    assert streams(job(f"rw=randread\nsize=256k\n{end}"))[0].pattern == Shuffled(anew=not alike)

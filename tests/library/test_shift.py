@@ -11,7 +11,8 @@ import pytest
 
 from ssdlab.analysis import shift
 from ssdlab.analysis.shift import REPEATS_MIN, SIGNIFICANCE, p_of_higher, shift_of
-from ssdlab.library.comparing import Compared, judge, rule_of
+from ssdlab.library.comparing import judge, rule_of
+from ssdlab.library.comparison import Compared
 
 
 def counted_p(one: list[float], other: list[float]) -> float:

@@ -4,39 +4,42 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
 from ssdlab.cli.completers import RunName
-from ssdlab.cli.fitting import plain_drive, print_facts, print_parted, print_text
+from ssdlab.cli.fitting import print_facts, print_parted, print_text
 from ssdlab.cli.flags import Library
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import one_line, paint, print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
 from ssdlab.cli.showing_figures import nested
+from ssdlab.library.comparison import (
+    TITLES,
+    by_part,
+    cells_of,
+    firmware_words,
+    identity_words,
+    interval_words,
+    on_one_side,
+    remarks_on,
+    titles_of,
+)
 from ssdlab.model.errors import UsageError
 from ssdlab.model.printable import in_markdown
-from ssdlab.model.units import change_text, counted, ends_text, figure_text, share_text
-from ssdlab.results.kin import measured_with, more_spare
+from ssdlab.model.units import change_text, counted, figure_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.analysis.shift import Shift
     from ssdlab.cli.printed import ComparedSide, ComparisonDocument
-    from ssdlab.library.comparing import Compared, Comparison, Side
+    from ssdlab.library.comparison import Compared, Comparison, Side
     from ssdlab.results.progress import Observer
     from ssdlab.runs.order import Order
 
 SCHEMA: Final = "ssdlab.compare/1"
-_TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "could have shown")
-_SIGNIFICANT = (
-    "*  beyond 1 %, and beyond chance; with fewer than five repeats beyond what they and the figures vary by"
-)
-_NAMED = 4
-"""Serial numbers of a side that are named."""
 _STYLES = {"passed": "good", "failed": "bad", "undecidable": "warn"}
 
 Rules = Annotated[tuple[str, ...], Parameter(metavar="RULE")]
@@ -167,27 +170,20 @@ def _moved(each: Compared) -> list[str]:
     ]
     if each.shift is None:
         return lines
-    interval = _interval(each.shift)
+    interval = interval_words(each.shift)
     return [*lines, f"shift: {change_text(each.shift.share)}{interval and f' ({interval})'}"]
 
 
-def _interval(shift: Shift) -> str:
-    """Return the interval of a shift; empty where too few runs are on a side for one."""
-    if shift.low is None or shift.high is None:
-        return ""
-    return ends_text(change_text(shift.low), change_text(shift.high))
-
-
 def _print(found: Comparison) -> None:
-    firmware = _firmware(found)
+    firmware = firmware_words(found)
     if firmware:
         print_text(firmware, "bold")
     sides = (("base", found.base), ("new", found.new))
-    print_facts(fact for name, side in sides for fact in ((name, side.words), ("", _identity(side))))
+    print_facts(fact for name, side in sides for fact in ((name, side.words), ("", identity_words(side))))
     print_line()
-    titles, letters = _titles(found), _letters(found)
+    titles, letters = titles_of(found), _letters(found)
     rows = []
-    for part, own in _by_part(found.figures).items():
+    for part, own in by_part(found.figures).items():
         if part:
             rows.append((paint(part, "accent"), *[""] * (len(titles) - 1)))
         for each, label in zip(own, nested([one_line(each.label) for each in own]), strict=True):
@@ -195,27 +191,27 @@ def _print(found: Comparison) -> None:
             rows.append(tuple(cells if each.significant else [paint(cell, "dim") for cell in cells]))
     print_parted(rows, titles, right=(1, 2, 3, 4, 5))
     letters.print()
-    remarks = _remarks(found)
+    remarks = remarks_on(found)
     if remarks:
         print_line()
     for remark in remarks:
         print_text(remark, "warn", "  ")
     if found.only:
-        print_text(f"on one side only: {_on_one_side(found)}", "dim", "  ")
+        print_text(f"on one side only: {on_one_side(found)}", "dim", "  ")
     for one in found.judged:
         print_text(f"{one.rule.text}: {one.outcome}: {one.why}", _STYLES[one.outcome], "  ")
 
 
 def _print_markdown(found: Comparison) -> None:
-    firmware = _firmware(found)
+    firmware = firmware_words(found)
     for line in [firmware] if firmware else []:
         print_line(f"* {in_markdown(line)}")
     for name, side in (("base", found.base), ("new", found.new)):
-        print_line(f"* {name}: {in_markdown(', '.join(filter(None, (side.words, _identity(side)))))}")
+        print_line(f"* {name}: {in_markdown(', '.join(filter(None, (side.words, identity_words(side)))))}")
     print_line()
-    rows: list[tuple[str, ...]] = [_TITLES, ("---", "---:", "---:", "---:", "---:", "---:", "---", "---")]
-    letters, width = _letters(found), len(_titles(found))
-    for part, own in _by_part(found.figures).items():
+    rows: list[tuple[str, ...]] = [TITLES, ("---", "---:", "---:", "---:", "---:", "---:", "---", "---")]
+    letters, width = _letters(found), len(titles_of(found))
+    for part, own in by_part(found.figures).items():
         for each in own:
             label = ", ".join(filter(None, (part, each.label)))
             rows.append(tuple(in_markdown(str(cell).strip()) for cell in (label, *_cells(each, letters))))
@@ -223,7 +219,7 @@ def _print_markdown(found: Comparison) -> None:
         print_line(f"| {' | '.join(row[:width])} |")
     legend = [": ".join((f"{letter}, {label}", meaning)) for letter, label, meaning in letters.entries()]
     legend += [letters.partly] if letters.partly else []
-    remarks = [f"* {in_markdown(each)}" for each in (*legend, *_remarks(found))]
+    remarks = [f"* {in_markdown(each)}" for each in (*legend, *remarks_on(found))]
     remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {in_markdown(each.why)}" for each in found.judged]
     if remarks:
         print_line()
@@ -231,131 +227,14 @@ def _print_markdown(found: Comparison) -> None:
         print_line(line)
 
 
-def _firmware(found: Comparison) -> str:
-    """Return which firmware is held against which, where the drives told of unlike ones."""
-    base, new = found.base.firmwares, found.new.firmwares
-    unlike = base and new and set(base) != set(new)
-    return f"firmware {', '.join(base)} against {', '.join(new)}" if unlike else ""
-
-
-def _identity(side: Side) -> str:
-    """Return what the drives of a side told of themselves; of many the first."""
-    named = {"serial": side.serials, "firmware": side.firmwares}
-    return ", ".join(
-        f"{name} {', '.join(values[:_NAMED])}"
-        + (f" and {len(values) - _NAMED} more" if values[_NAMED:] else "")
-        for name, values in named.items()
-        if values
-    )
-
-
-def _by_part(figures: Sequence[Compared]) -> dict[str, list[Compared]]:
-    """Return figures by the part that they are of; all of one part need no name of it."""
-    found: dict[str, list[Compared]] = {}
-    for each in figures:
-        found.setdefault(each.part, []).append(each)
-    return {"": [*figures]} if len(found) == 1 else found
-
-
-def _names(found: Comparison, chosen: Sequence[Compared]) -> str:
-    """Name figures by part and label; all of a part by it alone."""
-    if len(chosen) == len(found.figures) > 1:
-        return f"all {len(chosen)} figures"
-    whole = _by_part(found.figures)
-    names = []
-    for part, every in whole.items():
-        own = [each.label for each in every if each in chosen]
-        if own:
-            of_part = f"all of {part}" if part and len(own) == len(every) else f"{part}: {'; '.join(own)}"
-            names.append(of_part.removeprefix(": "))
-    return "; ".join(names)
-
-
-def _on_one_side(found: Comparison) -> str:
-    figures = {**found.base.figures, **found.new.figures}
-    firsts = [figures[name][0] for name in found.only]
-    return "; ".join(dict.fromkeys(f"{each['part']}, {each['label']}" for each in firsts))
-
-
-def _remarks(found: Comparison) -> list[str]:
-    """Return what the mark of a shift means, and which figures are not compared, and why."""
-    return [
-        *([_SIGNIFICANT] if any(each.significant for each in found.figures) else ()),
-        *_not_compared(found, "unlike", "not compared, the runs are unlike: "),
-        *_apart(found),
-        *_on_both(found),
-        *_not_compared(found, "unfit", "not compared: "),
-        *_too_few(found),
-    ]
-
-
-def _apart(found: Comparison) -> list[str]:
-    """Return which drives have more spare area, and by what unlike software the sides were measured."""
-    sides = (("base", found.base), ("new", found.new))
-    spares = [(plain_drive(name), spare) for _, side in sides for name, spare in side.entries.items()]
-    software = [(name, each) for name, side in sides for each in side.software]
-    return [each for each in (more_spare(spares), measured_with(software)) if each]
-
-
-def _not_compared(found: Comparison, reason: Literal["unlike", "unfit"], words: str) -> list[str]:
-    """Return for each reason of a kind which figures are not compared for it."""
-    left: dict[str, list[Compared]] = {}
-    for each in found.figures:
-        if why := getattr(each, reason):
-            left.setdefault(why, []).append(each)
-    return [f"{words}{why} ({_names(found, own)})" for why, own in left.items()]
-
-
-def _on_both(found: Comparison) -> list[str]:
-    """Return that runs are on both sides, where some are: they pull the two together."""
-    both = set(found.base.runs) & set(found.new.runs)
-    if both == set(found.base.runs) == set(found.new.runs):
-        return [f"base and new are the same {'run' if len(both) == 1 else 'runs'}: there is nothing to find"]
-    are = "is" if len(both) == 1 else "are"
-    return [f"{counted(len(both), 'run')} {are} on both sides"] if both else []
-
-
-def _too_few(found: Comparison) -> list[str]:
-    """Return why there is no interval, where a side has too few runs for one."""
-    from ssdlab.analysis.shift import REPEATS_MIN
-
-    fewest = [min(each.n_base, each.n_new) for each in found.figures if each.shift is not None]
-    if not fewest or min(fewest) >= REPEATS_MIN:
-        return []
-    return [
-        f"shifts are of {counted(min(fewest), 'run')} on one side: nothing is said of chance, "
-        f"which takes at least {REPEATS_MIN} on both"
-    ]
-
-
-def _titles(found: Comparison) -> tuple[str, ...]:
-    """Return the titles of the columns that have anything to say."""
-    shifts = [each.shift for each in found.figures if each.shift is not None]
-    if not shifts:
-        return _TITLES[:5]
-    if all(each.low is None and each.detectable is None for each in shifts):
-        return _TITLES[:6]
-    return _TITLES
-
-
 def _letters(found: Comparison) -> Letters:
     """Return letters for what is the matter with figures of either side."""
     return Letters(code for each in found.figures for code in (*each.base_marks, *each.new_marks))
 
 
-def _marked(value: float | None, each: Compared, marks: str) -> str:
-    return f"{figure_text(value, each.unit)} {marks}".rstrip()
-
-
-def _cells(each: Compared, letters: Letters) -> tuple[object, ...]:
-    base = _marked(each.base, each, letters.of(each.base_marks, each.base_runs))
-    new = _marked(each.new, each, letters.of(each.new_marks, each.new_runs))
-    shift = each.shift
-    if shift is None:
-        return base, each.n_base, new, each.n_new, "", "", ""
-    could = "" if shift.detectable is None else share_text(shift.detectable)
-    marked = f"{change_text(shift.share)} {'*' if each.significant else ' '}"
-    return base, each.n_base, new, each.n_new, marked, _interval(shift), could
+def _cells(each: Compared, letters: Letters) -> tuple[str, ...]:
+    base = letters.of(each.base_marks, each.base_runs)
+    return cells_of(each, f" {base}".rstrip(), f" {letters.of(each.new_marks, each.new_runs)}".rstrip())
 
 
 Beside = Annotated[

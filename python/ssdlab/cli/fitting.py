@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from shutil import get_terminal_size
 
 from ssdlab.cli.output import one_line, print_line, table
-from ssdlab.model.printable import visible_length
+from ssdlab.model.printable import plain_drive, visible_length
 
 GAP = 2
 """Spaces between two columns."""
@@ -86,13 +86,6 @@ def print_facts(facts: Iterable[tuple[str, object]]) -> None:
 def short_drive(name: str) -> str:
     """Return what a drive is called in a table; its size is told beside."""
     return cut(plain_drive(name), NAME)
-
-
-def plain_drive(name: str) -> str:
-    """Return what a drive is called: a simulated one by its profile, and by what makes it a variant."""
-    profile = name.removeprefix("simulated ")
-    parts = (part for part in profile.split(", ") if not part.endswith(" of its size"))
-    return name if profile == name else ", ".join(parts)
 
 
 def by_columns(rows: Sequence[Sequence[str]], titles: Sequence[str], width: int) -> list[list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,37 +12,31 @@ from cyclopts import Parameter
 from ssdlab.cli.fitting import print_parted, print_text
 from ssdlab.cli.flags import chosen, takes
 from ssdlab.cli.output import on_terminal, paint, print_json, print_line, say
-from ssdlab.model.capabilities import capabilities_of
 from ssdlab.model.errors import LabError, UsageError
 from ssdlab.model.measurement import Measurement
-from ssdlab.model.options import FIO_ENGINES, MeasureOptions
-from ssdlab.model.pattern import Bands, Zipf, pattern_text
-from ssdlab.model.printable import advice_text
-from ssdlab.model.summary import FLUSH, Cpu
-from ssdlab.model.units import (
-    NS_PER_S,
-    block_text,
-    capacity_text,
-    count_text,
-    counted,
-    duration_text,
-    latency_text,
-    rate_text,
-    share_text,
-    significant,
-    span_text,
-    throughput_text,
+from ssdlab.model.measurement_words import (
+    LATENCIES,
+    clocks_of,
+    counts_text,
+    drive_text,
+    latency_or_dash,
+    model_text,
+    power_text,
+    self_text,
+    stream_text,
+    workload_of,
 )
-from ssdlab.model.workload import Workload, flush_words
+from ssdlab.model.options import FIO_ENGINES, MeasureOptions
+from ssdlab.model.printable import advice_text
+from ssdlab.model.summary import FLUSH
+from ssdlab.model.units import NS_PER_S, count_text, latency_text, span_text, throughput_text
+from ssdlab.model.workload import Workload
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     import ssdlab._core as _core
-    from ssdlab.host.documents import Document
-    from ssdlab.model.pattern import AnyPattern
-    from ssdlab.model.summary import Direction, Flushes, MeasuredDrive, Side, Summary, SummaryWarning
-    from ssdlab.model.workload import Block, Stream
+    from ssdlab.model.summary import Direction, Flushes, Side, Summary, SummaryWarning
     from ssdlab.results.schema import MeasureResult
     from ssdlab.runs.observe import Watcher
 
@@ -155,7 +149,6 @@ def rates_text(snapshot: _core.Snapshot) -> str:
     return f"{count_text(row.iops)} IOPS  {throughput_text(row.mb_s)}{p99}{failed}"
 
 
-_COLUMNS = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
 _INDENT = "  "
 
 
@@ -175,7 +168,7 @@ def print_measurement(summary: Summary, workload: Workload | None = None) -> Non
         print_text(f"{stream_text(stream)}, seed {summary.seed}", "dim", _INDENT)
     print_line()
     for direction, side in summary.sides.items():
-        _print_direction(direction, side, summary, _closed(workload))
+        _print_direction(direction, side, summary, workload)
     if summary.flush is not None:
         _print_flushes(summary.flush)
     for text in filter(None, (model_text(summary), power_text(summary))):
@@ -188,17 +181,7 @@ def print_result(result: MeasureResult) -> None:
     """Print the saved result of `measure`."""
     print_line()
     summary = result.summary
-    print_measurement(summary, None if summary.workload is None else _workload_of(summary.workload))
-
-
-def _workload_of(stored: Document) -> Workload | None:
-    """Return the workload of a saved measurement; None where an ssdlab wrote it that has others."""
-    from ssdlab.model.workload import Workload
-
-    try:
-        return Workload.model_validate(stored)
-    except (LabError, ValueError):
-        return None
+    print_measurement(summary, workload_of(summary))
 
 
 def print_warnings(warnings: Sequence[SummaryWarning]) -> None:
@@ -211,182 +194,26 @@ def print_warnings(warnings: Sequence[SummaryWarning]) -> None:
             print_text(f"{'':9}{advice_text(advice)}", "dim", " " * 9)
 
 
-def drive_text(drive: MeasuredDrive) -> str:
-    """Return a drive in one line: path, model, what it is, capacity."""
-    capacity = capacity_text(drive.capacity_bytes)
-    if capabilities_of(drive.kind).on_file_system:
-        beneath = f" on {drive.backing}" if drive.backing else ""
-        return f"{drive.path}  file{beneath}, {capacity}"
-    known = " ".join(part for part in (drive.model, drive.serial) if part)
-    return "  ".join(part for part in (drive.path, known, capacity) if part)
-
-
-def stream_text(stream: Stream) -> str:
-    """Return what a stream asks for in one line."""
-    blocks = _sizes_text(stream.block)
-    if stream.write_block is not None:
-        blocks += f" (writes {_sizes_text(stream.write_block)})"
-    threads = f"{stream.workers} thread{'s' if stream.workers > 1 else ''}"
-    depth = f" x depth {stream.depth}" if stream.engine == "uring" else ""
-    parts = [_ops_text(stream), blocks, f"{threads}{depth} ({stream.engine})", _arrival_text(stream)]
-    return ", ".join([*parts, *_what_is_special(stream)])
-
-
-def _sizes_text(sizes: Sequence[Block]) -> str:
-    total = sum(block.weight for block in sizes)
-    if len(sizes) == 1:
-        return block_text(sizes[0].bytes)
-    return ", ".join(f"{block_text(each.bytes)} {share_text(each.weight / total)}" for each in sizes)
-
-
-def _what_is_special(stream: Stream) -> Iterator[str]:
-    """Yield what was asked for and is otherwise by default, as it could be typed."""
-    if isinstance(stream.pattern, Zipf | Bands):
-        yield f"pattern {pattern_text(stream.pattern)}"
-    if stream.write_pattern is not None:
-        yield f"writes {_order_text(stream.write_pattern)}"
-    if stream.span.start or stream.span.length is not None:
-        yield f"span {stream.span.text}"
-    if stream.batch is not None:
-        yield f"batch {stream.batch}"
-    if stream.compressible_pct:
-        yield f"compressible {stream.compressible_pct}%"
-    if stream.dsync:
-        yield "dsync"
-    if stream.flush_every is not None:
-        yield flush_words(stream.flush, stream.flush_every)
-    if not stream.direct:
-        yield "buffered"
-    if stream.polled:
-        yield "polled"
-    if stream.cpus:
-        yield f"CPUs {','.join(map(str, stream.cpus))}"
-
-
-def _order_text(pattern: AnyPattern) -> str:
-    if isinstance(pattern, Zipf | Bands):
-        return f"by {pattern_text(pattern)}"
-    return "sequential" if pattern.kind == "sequential" else "random"
-
-
-def self_text(summary: Summary, workload: Workload | None) -> str:
-    """Return what the tool says of itself: I/Os in flight, CPU time per I/O."""
-    closed = workload is not None and _closed(workload)
-    asked = sum(stream.in_flight for stream in workload.streams) if workload and closed else None
-    reached = "unknown" if summary.in_flight is None else _in_flight_text(summary.in_flight)
-    in_flight = f"in flight {reached}" + (f" of {asked}" if asked else "")
-    cpu = summary.cpu or Cpu()
-    per_io = "" if cpu.per_io_ns is None else f"CPU {latency_text(cpu.per_io_ns)} per I/O, "
-    times = f"user {significant(cpu.user_s)} s, system {significant(cpu.sys_s)} s"
-    return f"{in_flight}; {per_io}{times}; measured for {span_text(summary.elapsed_s)}"
-
-
-def _in_flight_text(mean: float) -> str:
-    # Whole from a thousand on: three digits of 4096 would be more than was asked for.
-    return f"{mean:.0f}" if mean >= 1000 else significant(mean)
-
-
-def model_text(summary: Summary) -> str:
-    """Return what a simulated drive says of its inside; nothing for a real one."""
-    drive = summary.drive
-    if drive is None or drive.scale is None:
-        return ""
-    size = f"at 1/{drive.scale} of its size" if drive.scale > 1 else "at scale 1"
-    text = [f"simulated {size}, its percentiles modelled"]
-    if drive.effective_spare is not None:
-        text.append(f"effective spare {share_text(drive.effective_spare)}")
-    else:
-        text.append("effective spare not judged: not all of the medium was written since it was erased")
-    if drive.write_amplification is not None:
-        text.append(f"write amplification {significant(drive.write_amplification)}")
-    if drive.temperature_c is not None:
-        text.append(f"{drive.temperature_c:.1f} °C at the end")
-    return "; ".join(text)
-
-
-def power_text(summary: Summary) -> str:
-    """Return what was drawn, and by whose account; nothing where nobody metered."""
-    power = summary.power
-    if power is None:
-        return ""
-    error = "" if power.error_w is None else f" ± {significant(power.error_w)} W"
-    energy = "" if power.energy_j is None else f", {significant(power.energy_j)} J"
-    whose = "its model" if power.source == "model" else power.source
-    return f"{significant(power.mean_w)} W{error}{energy}, by {whose}"
-
-
-def _print_direction(direction: Direction, side: Side, summary: Summary, closed: bool) -> None:
+def _print_direction(direction: Direction, side: Side, summary: Summary, workload: Workload | None) -> None:
     iops, mb_s = summary.iops_of(direction), summary.mb_s_of(direction)
     rates = f"{count_text(iops)} IOPS  {throughput_text(mb_s)}"
     print_text(
-        f"{_INDENT}{paint(f'{direction:<5}', 'accent')}  {paint(rates, 'bold')}  {_counts_text(side)}",
+        f"{_INDENT}{paint(f'{direction:<5}', 'accent')}  {paint(rates, 'bold')}  {counts_text(side)}",
         indent=_INDENT * 2,
     )
-    clocks = {"service": side.service_ns, "response": side.response_ns}
-    shown = {"latency": side.response_ns} if closed else clocks
     rows = [
-        [f"{_INDENT * 2}{name}", *(_latency(times[key]) for key in _COLUMNS)] for name, times in shown.items()
+        [f"{_INDENT * 2}{name}", *(latency_or_dash(times[key]) for key in LATENCIES)]
+        for name, times in clocks_of(side, workload).items()
     ]
-    print_parted(rows, ["", *_COLUMNS], right=range(1, 10))
+    print_parted(rows, ["", *LATENCIES], right=range(1, 10))
 
 
 def _print_flushes(flushes: Flushes) -> None:
     failed = f", {flushes.failed} failed" if flushes.failed else ""
     many = "" if flushes.flushes == 1 else "es"
     print_text(f"{_INDENT}{paint(FLUSH, 'accent')}  {flushes.flushes} flush{many}{failed}")
-    times = [_latency(flushes.latency_ns.get(key)) for key in _COLUMNS]
-    print_parted([[f"{_INDENT * 2}latency", *times]], ["", *_COLUMNS], right=range(1, 10))
-
-
-def _counts_text(side: Side) -> str:
-    counts = {"failed": side.failed, "dropped": side.dropped, "late": side.late}
-    text = [counted(side.ios, "I/O")]
-    text += [f"{count} {name}" for name, count in counts.items() if count]
-    return ", ".join(text)
-
-
-def _latency(latency_ns: float | None) -> str:
-    return "-" if latency_ns is None else latency_text(latency_ns)
-
-
-def _closed(workload: Workload | None) -> bool:
-    """Whether response is service everywhere, so that it is printed once."""
-    from ssdlab.model.workload import Closed, Pulses
-
-    arrivals = [stream.arrival for stream in workload.streams] if workload else []
-    return bool(arrivals) and all(
-        isinstance(each, Pulses) or (isinstance(each, Closed) and each.think_ns == 0) for each in arrivals
-    )
-
-
-def _ops_text(stream: Stream) -> str:
-    from ssdlab.model.workload import Mix, Ratio
-
-    if stream.pattern.kind == "recorded":
-        return "recorded I/O"
-    order = "sequential" if stream.pattern.kind == "sequential" else "random"
-    if isinstance(stream.ops, str):
-        return f"{order} trim"
-    if isinstance(stream.ops, Ratio):
-        return f"{order} {stream.ops.read_weight}:{stream.ops.write_weight} read:write"
-    assert isinstance(stream.ops, Mix)
-    share = stream.ops.read_pct
-    return f"{order} " + {100: "read", 0: "write"}.get(share, f"{share} % read, {100 - share} % write")
-
-
-def _arrival_text(stream: Stream) -> str:
-    from ssdlab.model.workload import AsRecorded, Closed, Open, Pulses
-
-    arrival = stream.arrival
-    if isinstance(arrival, Closed):
-        return f"closed loop, think {duration_text(arrival.think_ns)}" if arrival.think_ns else "closed loop"
-    if isinstance(arrival, Open):
-        return f"{arrival.process} arrivals at {rate_text(arrival.rate)} IOPS"
-    if isinstance(arrival, AsRecorded):
-        return "at its own times"
-    if isinstance(arrival, Pulses):
-        return f"closed loop, {duration_text(arrival.on_ns)} of every {duration_text(arrival.every_ns)}"
-    return f"bursts of {block_text(arrival.bytes)} every {duration_text(arrival.every_ns)}"
+    times = [latency_or_dash(flushes.latency_ns.get(key)) for key in LATENCIES]
+    print_parted([[f"{_INDENT * 2}latency", *times]], ["", *LATENCIES], right=range(1, 10))
 
 
 @takes(MeasureOptions)
@@ -434,6 +261,10 @@ def measure(
         say(f"saved: {summary.run}")
 
 
+_OF_FIO = {"--readwrite", "--rwmixread", "--numjobs", "--iodepth", "--ioengine", "--runtime"}
+"""By which a line shows that it may be meant as fio's."""
+
+
 def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
     """Refuse what fio's names mean in fio and not here, and say what stands for its engine.
 
@@ -458,13 +289,14 @@ def _check_as_fio(options: Mapping[str, Any], *, time_based: bool) -> None:
             "fio's sequential clones all begin at the start; threads have a part each",
             "use --threads for parts, or ssdlab job FILE.fio for clones",
         )
-    if by.get("--readwrite") == "rw":
-        raise UsageError(
-            "fio's sequential reads and writes have a place each; here they follow one another",
-            "use --rw rw for that, or two jobs of ssdlab job FILE.fio",
-        )
     if (engine := by.get("--ioengine")) is not None and (ours := FIO_ENGINES.get(engine)) is not None:
         say(f"--ioengine {engine}: --engine {ours}")
+    if not (time_based or by.keys() & _OF_FIO):
+        return
+    if (rate := options.get("rate")) is not None:
+        say(f"--rate {rate}: I/Os a second in all; fio's rate is bytes a second of each job and direction")
+    if order.startswith("rand") and options.get("pattern") is None:
+        say("random I/O may repeat a block, as with fio's norandommap; --pattern shuffled repeats none")
 
 
 def _print(summary: Summary) -> None:

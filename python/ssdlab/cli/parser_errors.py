@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _USE = {
     "blocksize": "--bs",
+    "bsrange": "--bs with weights, such as 4k:1,8k:1",
     "bssplit": "--bs with weights, such as 4k:70,128k:30",
     "iodepth_batch": "--batch, with --engine uring",
     "iodepth_batch_submit": "--batch, with --engine uring",
@@ -51,11 +52,12 @@ _USE = {
 _LEAVE_OUT = {
     "direct": "I/O is direct unless --buffered is given",
     "invalidate": "only writes can go through the page cache, with --buffered",
-    "norandommap": "random I/O never keeps a map of what it has visited",
+    "norandommap": "random I/O keeps no map of what it has visited, but with --pattern shuffled",
     "randrepeat": "a drive that is kept gets other draws each time; --seed repeats them",
     "group_reporting": "threads are always told together",
     "name": "there is one workload, and it needs no name",
     "refill_buffers": "what is written never repeats; --compressible makes part of it compress",
+    "kb_base": "4k is 4096 here, 4kB is 4000 and 4KiB 4096, as with kb_base=1000",
 }
 _FIO_ELSEWHERE = {
     "filename": "name the drive or the file as a word: ssdlab measure DRIVE",
@@ -75,7 +77,19 @@ def of_fio(option: str) -> str | None:
         return f"use {use} (fio's {name}){',' + more if more else ''}"
     if name in _LEAVE_OUT:
         return f"leave it out: {_LEAVE_OUT[name]}"
-    return _FIO_ELSEWHERE.get(name)
+    return _FIO_ELSEWHERE.get(name) or _in_job_files(name)
+
+
+def _in_job_files(name: str) -> str | None:
+    """Return what job files make of an option of fio that is not told of by name."""
+    from ssdlab.formats.fio.options import ALIASES, RULES  # only where a word was wrong
+
+    rule = RULES.get(ALIASES.get(name, name))
+    if rule is None:
+        return None
+    if rule.fate == "honoured":
+        return "job files of fio have it: ssdlab job FILE.fio"
+    return f"leave it out: {rule.why}"
 
 
 # Advice in the words of the command that is running: options by its own definition, or by who has them.
@@ -230,6 +244,8 @@ _NEVER_GUESSED = ("-destroy", "-wipe-signatures")
 """Ends of options: who meant another must not be led to the loss of data."""
 _NEARLY = 0.7
 """Of `nearest`: one letter in three may be another. At one half fio's --numjobs is like --numa."""
+_A_LETTER_OFF = 0.9
+"""Of `nearest`: so near is no name of fio's that was meant."""
 _KINDS: dict[Any, str] = {int: "whole number", float: "number", bool: "yes or no"}
 
 
@@ -297,10 +313,10 @@ def _line(*words: str) -> str:
 def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see: str) -> UsageError:
     word = error.token.keyword or error.token.value
     named = word.partition("=")[0]
-    if chain == ["measure"] and (instead := of_fio(named)) is not None:
-        return UsageError(
-            f"there is no option {excerpt(named)}", f"{instead} ({see})", given=named, nearest=None
-        )
+    options = [name for each in error.argument_collection if each.parse for name in each.names]
+    mistyped = _option_like(named, options, _A_LETTER_OFF)
+    if chain == ["measure"] and not mistyped and (instead := of_fio(named)) is not None:
+        return _words_of_fio(named, instead, error.root_input_tokens or (), see)
     from ssdlab.drives.simulated.text import EXAMPLES  # only where a word was wrong
 
     if (part := named.removeprefix("--")) in EXAMPLES:
@@ -308,7 +324,6 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
         return UsageError(
             f"there is no option {excerpt(named)}", f"{drive} ({see})", given=named, nearest=None
         )
-    options = [name for each in error.argument_collection if each.parse for name in each.names]
     guess = _option_like(named, [name for name in options if not name.endswith(_NEVER_GUESSED)])
     shares = guess == "--read-pct" or named.endswith("pct")
     if shares and "writ" in named.casefold():  # like it by its letters, and the reverse
@@ -322,10 +337,29 @@ def _unknown_option(error: exceptions.UnknownOptionError, chain: list[str], see:
     return UsageError(f"there is no option {excerpt(named)}", advice, given=named, nearest=guess)
 
 
-def _option_like(word: str, options: list[str]) -> str | None:
+def _words_of_fio(named: str, instead: str, words: Sequence[str], see: str) -> UsageError:
+    """Return the error for an option of fio's, and at once for all others in the same line."""
+    others = (word.partition("=")[0] for word in words if word.startswith("--"))
+    known = {name: advice for name in others if not _has(name) and (advice := of_fio(name)) is not None}
+    if len(known) < 2:
+        return UsageError(
+            f"there is no option {excerpt(named)}", f"{instead} ({see})", given=named, nearest=None
+        )
+    each = "; ".join(f"{name.lstrip('-')}: {advice}" for name, advice in known.items())
+    whole = "; or make a job file of the line: ssdlab job FILE.fio" if "--name" in known else ""
+    what = f"there are no options {and_listed(list(known))}"
+    return UsageError(what, f"{each}{whole}", given=named, nearest=None)
+
+
+def _has(option: str) -> bool:
+    """Whether `measure` has an option by some name."""
+    return option.removeprefix("--") in options_of("measure")
+
+
+def _option_like(word: str, options: list[str], at_least: float = _NEARLY) -> str | None:
     """Return the long option that a word is nearly; the dashes, which all have, make none of them nearer."""
     names = {name.lstrip("-"): name for name in options if name.startswith("--")}
-    guess = nearest(word.lstrip("-"), names, at_least=_NEARLY) if len(word) > 2 else None
+    guess = nearest(word.lstrip("-"), names, at_least=at_least) if len(word) > 2 else None
     return None if guess is None else names[guess]
 
 

@@ -6,20 +6,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.cli.fitting import fitted, line_width, plain_drive, print_text, short_drive
+from ssdlab.cli.fitting import fitted, line_width, print_text, short_drive
 from ssdlab.cli.flags import Count, Library, RunText
 from ssdlab.cli.marks import Letters
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import one_line, print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
-from ssdlab.model.units import counted, ends_text, figure_text
-from ssdlab.results.kin import measured_with, more_spare, span_text
+from ssdlab.model.printable import plain_drive
+from ssdlab.model.units import ends_text, figure_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.library.index import Columns
-    from ssdlab.library.ranking import LeftOut, Ranked, Ranking
+    from ssdlab.library.ranking import LeftOut, Ranking
 
 SCHEMA = "ssdlab.rank/1"
 SHOWN = 40
@@ -105,9 +104,8 @@ def _folder_of(run: str, library: Path) -> str:
 
 
 def _print(found: Ranking) -> None:
-    like = found.like
     print_text(f"{found.figure}: {found.label}, {found.better} is better", "bold", "  ")
-    print_text(_common(like), "dim", "  ")
+    print_text(found.common, "dim", "  ")
     letters = Letters(code for line in found.lines for code in line.marks)
     rows = []
     varied = any(", " in plain_drive(line.drive_name) for line in found.lines)  # told at the end of a name
@@ -127,9 +125,8 @@ def _print(found: Ranking) -> None:
     if found.drives > len(found.lines):
         say(f"the best {len(found.lines)} of {found.drives} drives; more with --limit")
     letters.print()
-    for remark in (_more_spare(found.lines), _software(found.lines)):
-        if remark:
-            print_text(one_line(remark), indent="  ")
+    for remark in found.remarks:
+        print_text(one_line(remark), indent="  ")
     print_left_out(found.left_out, found.left_out_runs)
 
 
@@ -148,39 +145,7 @@ def left_out_json(groups: Sequence[LeftOut]) -> list[dict[str, object]]:
 
 def print_left_out(groups: Sequence[LeftOut], runs: int) -> None:
     """Print which runs were left out and in what they are unlike the others; `runs` are all of them."""
-    for each in groups:
-        print_text(
-            f"left out: {counted(each.runs, 'run')} of {counted(each.drives, 'drive')}: {each.words}",
-            indent="  ",
-        )
-    rest = runs - sum(each.runs for each in groups)
-    if rest:
-        print_line(f"left out: {counted(rest, 'run')} more, each unlike these in some way")
+    from ssdlab.library.ranking import left_out_lines
 
-
-def _more_spare(lines: Sequence[Ranked]) -> str:
-    return more_spare((name, line.spare) for name, line in _named(lines))
-
-
-def _software(lines: Sequence[Ranked]) -> str:
-    return measured_with((name, software) for name, line in _named(lines) for software in line.software)
-
-
-def _named(lines: Sequence[Ranked]) -> list[tuple[str, Ranked]]:
-    """Return lines by what they are called, with the identifiers of drives that have one name."""
-    names = [plain_drive(line.drive_name) for line in lines]
-    return [
-        (name if names.count(name) == 1 else f"{name} ({line.drive_id})", line)
-        for name, line in zip(names, lines, strict=True)
-    ]
-
-
-def _common(like: Columns) -> str:
-    """Return what the ranked runs have in common."""
-    words = [f"{like['method']} version {like['version']}", f"engine {like['engine']}"]
-    words += ["quick"] if like["quick"] else []
-    words += [] if like["scale"] == 1 else [f"scale {like['scale']}"]
-    words += [] if like["span"] is None else [f"over {span_text(like['span'])}"]
-    words += [f"{name} {like[name]}" for name in ("settings", "departures", "meter") if like[name]]
-    words += [f"taken at {like['load']}"] if like["load"] else []
-    return ", ".join(words)
+    for line in left_out_lines(groups, runs):
+        print_text(line, indent="  ")

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.cli.fitting import plain_drive
 from ssdlab.cli.ordering import order, settings
 from ssdlab.cli.output import say
 from ssdlab.cli.progress import RunProgress, display
@@ -16,6 +15,7 @@ from ssdlab.cli.suite_progress import Place, live_lines
 from ssdlab.model import units
 from ssdlab.model.capabilities import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError, of_drive, unknown
+from ssdlab.model.printable import plain_drive
 from ssdlab.model.units import and_listed
 
 if TYPE_CHECKING:

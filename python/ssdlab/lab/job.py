@@ -304,6 +304,8 @@ def steps_of_fio(stages: Sequence[Stage], remarks: Sequence[str]) -> JobParams:
         workload = stage.workload.model_dump(mode="json", include=stage.workload.model_fields_set)
         workload[_STREAMS] = [_asked_of(stream) for stream in stage.workload.streams]
         steps.append(JobStep(do="run", label=stage.label, options=workload))
+        if stage.flush:
+            steps.append(JobStep(do="flush"))
     return JobParams(steps=tuple(steps))
 
 

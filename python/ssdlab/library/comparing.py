@@ -13,13 +13,12 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import LEVEL, level
+from ssdlab.library.comparison import DRIVE, Compared, Comparison, Judged, Outcome, Rule, Side
 from ssdlab.library.index import Columns, Index, figure_among
 from ssdlab.model.errors import Refused, UsageError, excerpt
-from ssdlab.model.units import counted
 from ssdlab.results.catalogue_row import FIGURE_COLUMNS, row_of, software_of
 from ssdlab.results.kin import (
     CHOSEN_UNIT,
@@ -44,129 +43,9 @@ if TYPE_CHECKING:
     from ssdlab.analysis.shift import Shift
     from ssdlab.results.schema import Child
 
-Outcome = Literal["passed", "failed", "undecidable"]
 TAG = "tag:"
-DRIVE = "drive_name"
 PART = "part"
 _RULE = re.compile(r"\s*([\w.-]+)\s*([<>])\s*([+-]?\d{1,4}(?:\.\d{1,6})?)\s*%\s*")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What makes a comparison fail: a figure that lies further above or below the base than `share`."""
-
-    text: str
-    figure: str
-    above: bool
-    share: float
-
-    def beyond(self, share: float) -> bool:
-        """Whether a shift lies beyond the bound."""
-        return share > self.share if self.above else share < self.share
-
-
-@dataclass(frozen=True)
-class Side:
-    """One set: what it was called, its runs, and of each figure the values and what their runs are.
-
-    Serial numbers and firmware are those that its drives told.
-    """
-
-    text: str
-    runs: tuple[str, ...]
-    figures: dict[str, list[Columns]]
-    methods: tuple[str, ...]
-    drives: tuple[str, ...]
-    serials: tuple[str, ...] = ()
-    firmwares: tuple[str, ...] = ()
-    software: tuple[str, ...] = ()
-    """What measured its runs, as `catalogue_row.software_of` has it."""
-
-    @property
-    def entries(self) -> dict[str, float | None]:
-        """Its drives, each with the share of spare area that was asked for."""
-        return {line[DRIVE]: line["spare"] for own in self.figures.values() for line in own}
-
-    @property
-    def words(self) -> str:
-        """What it is: its run or how many there are, and of which methods and drives."""
-        one = self.runs[0] if len(self.runs) == 1 else counted(len(self.runs), "run")
-        given = "" if self.text == one else f"{self.text}, "
-        of = ", ".join(self.methods)
-        if self.drives == ("",):  # an older run of which no name is known
-            return f"{given}{one}, {of}"
-        return f"{given}{one}, {of} on {', '.join(self.drives)}"
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One figure of two sets.
-
-    Attributes
-    ----------
-    figure, part, label, unit, better
-        Which it is; `part`: of its suite, or its method.
-    base, new
-        Medians; None where the values of all runs were withheld.
-    shift
-        Of the new against the base; None where the runs are unlike, the figure of one is unfit, or a value
-        is not positive.
-    unlike
-        What differs between the runs, in words; empty where they are alike.
-    unfit
-        What is the matter with the figure in how many runs, in words; empty: nothing that counts here.
-        Nothing is claimed then.
-    significant
-        Whether the shift is beyond chance, as far as the repeats tell; of fewer of them, beyond what they or
-        the figures vary by, and beyond what counts as level.
-    """
-
-    figure: str
-    label: str
-    unit: str
-    better: str
-    base: float | None
-    new: float | None
-    n_base: int
-    n_new: int
-    shift: Shift | None
-    part: str = ""
-    significant: bool = False
-    unlike: str = ""
-    unfit: str = ""
-    base_runs: int = 0
-    """Runs of the base that have the figure, with a value or with one that is withheld."""
-    new_runs: int = 0
-    base_marks: dict[str, int] = field(default_factory=dict)
-    """In how many of these runs each qualifier stands with it, by code, whatever that forbids."""
-    new_marks: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A rule and what came of it; `figure` is the name of the one that it was held against."""
-
-    rule: Rule
-    outcome: Outcome
-    why: str
-    figure: str
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two sets of runs, figure by figure; `only` are figures that one of the two lacks."""
-
-    base: Side
-    new: Side
-    figures: tuple[Compared, ...]
-    only: tuple[str, ...]
-    judged: tuple[Judged, ...] = field(default=())
-
-    @property
-    def exit_status(self) -> int:
-        """1 if a rule failed, else 2 if one could not be decided, else 0."""
-        outcomes = {each.outcome for each in self.judged}
-        return 1 if "failed" in outcomes else 2 if "undecidable" in outcomes else 0
 
 
 def rule_of(text: str) -> Rule:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.host.defaults import library_folder
 from ssdlab.library.index import RUN_COLUMNS, Index
-from ssdlab.model.errors import HostError, UsageError
+from ssdlab.model.columns import Columns
+from ssdlab.model.errors import HostError, UsageError, unknown
 from ssdlab.results.catalogue_row import FIGURE_COLUMNS
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import find_run
@@ -18,13 +19,22 @@ from ssdlab.results.verifying import check_run
 if TYPE_CHECKING:
     import duckdb
 
+    from ssdlab.library.comparison import Comparison
+    from ssdlab.library.ranking import Ranking
+    from ssdlab.library.run_result import RunResult
+
 Form = Literal["pandas", "polars", "arrow", "numpy"]
+Table = Literal["series", "hist", "ios", "flushes", "power", "telemetry"]
 _PACKAGES: dict[str, tuple[str, ...]] = {
     "pandas": ("pandas",),
-    "polars": ("polars", "pyarrow"),
+    "polars": ("polars",),
     "arrow": ("pyarrow",),
     "numpy": (),
 }
+_FIGURES = (
+    f"SELECT {', '.join((*RUN_COLUMNS, *FIGURE_COLUMNS))} FROM entries WHERE {{where}} "
+    "ORDER BY created, folder, name"
+)
 
 
 class Library:
@@ -36,7 +46,7 @@ class Library:
         The folder of runs; by default the one that commands use (`SSDLAB_LIBRARY`, `config.toml`).
     form
         What tables come as; by default the first of pandas, polars and Arrow that is installed, else numpy
-        columns by their names.
+        columns by their names, which readers of Arrow take too.
 
     Raises
     ------
@@ -75,30 +85,94 @@ class Library:
         """
         chosen = [self._index.figure(name) for name in names]
         where = f"name IN ({', '.join('?' for _ in chosen)})" if chosen else "true"
-        columns = ", ".join((*RUN_COLUMNS, *FIGURE_COLUMNS))
-        return self.sql(
-            f"SELECT {columns} FROM entries WHERE {where} ORDER BY created, folder, name", *chosen
-        )
+        return self.sql(_FIGURES.format(where=where), *chosen)
 
-    def series(self, run: str) -> Any:  # noqa: ANN401 - as above
-        """Return the interval rows of all steps of a run, held against their seal.
+    def series(self, run: str, table: Table = "series") -> Any:  # noqa: ANN401 - as above
+        """Return a table of all steps of a run, held against its seal.
+
+        Parameters
+        ----------
+        run
+            As commands name it.
+        table
+            ``series`` (interval rows), ``hist`` (histograms), ``ios`` (single I/Os that were logged),
+            ``flushes``, ``power`` or ``telemetry``.
 
         Raises
         ------
         UsageError, Refused
-            There is no such run, it is damaged, or has no tables.
+            There is no such run or table, or it is damaged.
         """
-        from ssdlab.results.tables import SERIES, SERIES_COLUMNS
+        from ssdlab.results import tables
 
+        if table not in tables.TABLES:
+            raise unknown("table", table, tables.TABLES)
+        name, columns, order = tables.TABLES[table]
         folder = RunFolder(find_run(run, self.path))
         check_run(folder)
-        found = folder.read_table(SERIES, SERIES_COLUMNS, "true", "ordinal, attempt, row, stream, direction")
+        found = folder.read_table(name, columns, "true", order)
         connection = self._index.connection
         connection.register("series_of_run", found)
         try:
             return self._as_form(connection.sql("SELECT * FROM series_of_run"))
         finally:
             connection.unregister("series_of_run")
+
+    def result(self, run: str) -> RunResult:
+        """Return the headline figures of a finished run with their evidence; of a review those of its parts.
+
+        Raises
+        ------
+        UsageError, Refused
+            There is no such run, it is damaged, or not finished.
+        """
+        from ssdlab.library.run_result import result_of
+
+        return result_of(run, self.path)
+
+    def rank(
+        self,
+        figure: str,
+        *,
+        drive: str | None = None,
+        method: str | None = None,
+        since: str | None = None,
+        tag: str | None = None,
+        like: str | None = None,
+        limit: int | None = None,
+    ) -> Ranking:
+        """Rank drives by a headline figure, as ``ssdlab rank`` does; the arguments are its options.
+
+        Raises
+        ------
+        UsageError
+            There is no such figure, tag or run, or none that was asked for has it fit for a rank.
+        """
+        from ssdlab.library.choosing import Choice, since_of
+        from ssdlab.library.ranking import rank
+
+        self._index.refresh()
+        choice = Choice(drive, method, tag, None if since is None else since_of(since), "finished")
+        run = None if like is None else find_run(like, self.path).name
+        return rank(self._index, figure, choice, like=run, limit=limit)
+
+    def compare(self, base: str, new: str, *fail_if: str) -> Comparison:
+        """Compare two sets of runs, as ``ssdlab compare`` does; `fail_if` are rules such as ``p99 > +5%``.
+
+        Raises
+        ------
+        UsageError, Refused
+            There is no such run, tag or figure, the sets have none in common, or a run is damaged.
+        """
+        from ssdlab.library.comparing import compare, rule_of
+
+        return compare(self.path, base, new, [rule_of(text) for text in fail_if])
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the figures as Arrow's readers take them, each with its run; `created` is a time there."""
+        self._index.refresh()
+        found = _columns(self._index.connection.sql(_FIGURES.format(where="true")))
+        return Columns(found, {**found.types, "created": "TIMESTAMPTZ"}).__arrow_c_stream__(requested_schema)
 
     def sql(self, query: str, *values: object) -> Any:  # noqa: ANN401 - as above
         """Ask the tables `runs` and `entries` (each figure with its run) anything that DuckDB understands.
@@ -126,10 +200,16 @@ class Library:
         if self.form == "pandas":
             return found.df()
         if self.form == "polars":
-            return import_module("polars").from_arrow(found.to_arrow_table())
+            return import_module("polars").DataFrame(found)
         if self.form == "arrow":
             return found.to_arrow_table()
-        return found.fetchnumpy()
+        return _columns(found)
+
+
+def _columns(found: duckdb.DuckDBPyRelation) -> Columns:
+    """Return what was found as numpy columns, of which texts are known as such if all of them are missing."""
+    kinds = zip(found.columns, map(str, found.types), strict=True)
+    return Columns(found.fetchnumpy(), {name: kind for name, kind in kinds if kind.startswith("VARCHAR")})
 
 
 def _require_question(query: str) -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.places import places
 from ssdlab.model.errors import UsageError
-from ssdlab.model.units import counted
+from ssdlab.model.printable import plain_drive
+from ssdlab.model.units import counted, ends_text, figure_text
 from ssdlab.results.kin import (
     ALIKE,
     MARKS,
@@ -25,7 +26,12 @@ from ssdlab.results.kin import (
     apart,
     codes_of,
     counted_codes,
+    counted_words,
     labels_of,
+    meanings,
+    measured_with,
+    more_spare,
+    span_text,
     unfit_of,
 )
 from ssdlab.results.qualifiers import CATALOGUE, UNKNOWN
@@ -106,6 +112,64 @@ class Ranking:
     drives: int
     left_out: tuple[LeftOut, ...]
     left_out_runs: int
+
+    @property
+    def common(self) -> str:
+        """What the ranked runs have in common, in words."""
+        like = self.like
+        words = [f"{like['method']} version {like['version']}", f"engine {like['engine']}"]
+        words += ["quick"] if like["quick"] else []
+        words += [] if like["scale"] == 1 else [f"scale {like['scale']}"]
+        words += [] if like["span"] is None else [f"over {span_text(like['span'])}"]
+        words += [f"{name} {like[name]}" for name in ("settings", "departures", "meter") if like[name]]
+        words += [f"taken at {like['load']}"] if like["load"] else []
+        return ", ".join(words)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Which drives have more spare area, and which other software measured."""
+        names = [plain_drive(line.drive_name) for line in self.lines]
+        named = [
+            (name if names.count(name) == 1 else f"{name} ({line.drive_id})", line)
+            for name, line in zip(names, self.lines, strict=True)
+        ]
+        spare = more_spare((name, line.spare) for name, line in named)
+        software = measured_with((name, each) for name, line in named for each in line.software)
+        return tuple(filter(None, (spare, software)))
+
+    def _repr_html_(self) -> str:
+        from ssdlab.model.notebook import table_html
+
+        rows = []
+        for line in self.lines:
+            value, low, high = (figure_text(each, self.unit) for each in (line.value, line.min, line.max))
+            spread = "" if line.runs == 1 else ends_text(low, high)
+            marks = counted_words(line.marks, line.runs)
+            drive = (str(line.place), line.drive_name, line.drive_id)
+            rows.append((*drive, value, str(line.runs), spread, marks))
+        more = self.drives - len(self.lines)
+        below = [f"{counted(more, 'drive')} more"] if more else []
+        below += meanings(code for line in self.lines for code in line.marks)
+        return table_html(
+            f"{self.figure}: {self.label}, {self.better} is better",
+            [self.common],
+            ("", "drive", "identifier", "median", "runs", "range", "qualifiers"),
+            rows,
+            [*below, *self.remarks, *left_out_lines(self.left_out, self.left_out_runs)],
+            words=(1, 2, 5, 6),
+        )
+
+
+def left_out_lines(groups: Sequence[LeftOut], runs: int) -> list[str]:
+    """Return which runs were left out and in what they are unlike the others; `runs` are all of them."""
+    lines = [
+        f"left out: {counted(each.runs, 'run')} of {counted(each.drives, 'drive')}: {each.words}"
+        for each in groups
+    ]
+    rest = runs - sum(each.runs for each in groups)
+    return (
+        [*lines, f"left out: {counted(rest, 'run')} more, each unlike these in some way"] if rest else lines
+    )
 
 
 def rank(

@@ -15,18 +15,16 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from ssdlab.model.columns import Columns
 from ssdlab.model.errors import LabError, unknown
-from ssdlab.model.summary import DIRECTIONS, FLUSH, Direction
+from ssdlab.model.summary import COMMANDS, DIRECTIONS, FLUSH, Direction
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     import ssdlab._core as _core
     from ssdlab.model.summary import Command, Summary
     from ssdlab.model.telemetry import Sample
     from ssdlab.model.warnings import Warning
 
-    Columns = dict[str, NDArray[Any]]
     Cell = dict[str, list[Any]]
     """One entry per interval under each name: what one stream did in one direction."""
 
@@ -210,8 +208,15 @@ class Measurement:
         per_stream = [[self.source.rows(name, each) for each in directions] for name in streams]
         used = [[cell for cell in cells if _used(cell)] or cells[:1] for cells in per_stream]
         if len(used) == 1 and len(used[0]) == 1:
-            return dict(used[0][0])
+            return Columns(used[0][0])
         return _combined(used)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the interval rows of each stream and direction as Arrow's readers take them.
+
+        Columns ``stream direction`` and those of `rows`; a latency without a sample is null.
+        """
+        return _series(self).__arrow_c_stream__(requested_schema)
 
     def histogram(self, direction: Command, clock: Clock, stream: str | None = None) -> _core.Histogram:
         """Return the latencies of one direction, or of ``flush``; of all streams unless one is named."""
@@ -219,8 +224,24 @@ class Measurement:
             self._known_stream(stream)
         return self.source.histogram(direction, clock, stream)
 
+    def histograms(self) -> Columns:
+        """Return all latencies as columns, a row for each bucket that is not empty.
+
+        Returns
+        -------
+        Columns
+            ``stream direction clock low_ns count``: of each stream, direction (or ``flush``) and clock, from
+            which latency on a bucket counts, and how many are in it.
+        """
+        return _buckets(self)
+
     def __repr__(self) -> str:
         return f"<Measurement {self.iops:.0f} IOPS, {self.mb_s:.1f} MB/s, {self.elapsed_s:.2f} s>"
+
+    def _repr_html_(self) -> str:
+        from ssdlab.model.measurement_words import measurement_html
+
+        return measurement_html(self.summary())
 
     def _known_stream(self, stream: str) -> str:
         if stream not in self.streams:
@@ -263,7 +284,7 @@ def read_ios(path: Path | str) -> Columns:
     """
     import ssdlab._core as _core
 
-    return _core.read_log(path).ios()
+    return Columns(_core.read_log(path).ios())
 
 
 _CLOCK = ("index", "start_ns", "duration_ns", "partial", "ramp")
@@ -271,17 +292,17 @@ _SUMS = ("ios", "failed", "dropped", "late", "bytes")
 _MAXIMA = ("lateness_max_ns", "service_max_ns", "response_max_ns")
 
 
-def _used(cell: Columns) -> bool:
+def _used(cell: Mapping[str, Any]) -> bool:
     return any(cell[name].any() for name in ("ios", "failed", "dropped"))
 
 
-def _combined(per_stream: list[list[Columns]]) -> Columns:
+def _combined(per_stream: Sequence[Sequence[Mapping[str, Any]]]) -> Columns:
     """Add cells up: counts over all of them, I/Os in flight once per stream, the greatest of the maxima."""
     import numpy as np
 
     cells = [cell for cells in per_stream for cell in cells]
     once = [cells[0] for cells in per_stream]
-    columns: Columns = {name: cells[0][name] for name in _CLOCK}
+    columns = Columns({name: cells[0][name] for name in _CLOCK})
     columns |= {name: np.stack([cell[name] for cell in cells]).sum(axis=0) for name in _SUMS}
     columns |= {
         name: np.stack([cell[name] for cell in once]).sum(axis=0)
@@ -289,6 +310,47 @@ def _combined(per_stream: list[list[Columns]]) -> Columns:
     }
     columns |= {name: np.stack([cell[name] for cell in cells]).max(axis=0) for name in _MAXIMA}
     return columns
+
+
+def _series(measurement: Measurement) -> Columns:
+    """Return the rows of all streams and directions below one another."""
+    import numpy as np
+
+    parts = []
+    for stream in measurement.streams:
+        found = {name: measurement.source.rows(stream, name) for name in DIRECTIONS}
+        used = {name: cell for name, cell in found.items() if _used(cell)} or {"read": found["read"]}
+        parts += [_named(cell, len(cell["index"]), stream, name) for name, cell in used.items()]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    clocks = ("service_", "response_")
+    return Columns(
+        {
+            name: np.ma.masked_equal(column, 0) if name.startswith(clocks) else column
+            for name, column in columns.items()
+        }
+    )
+
+
+def _buckets(measurement: Measurement) -> Columns:
+    import numpy as np
+
+    parts = []
+    for stream in measurement.streams:
+        for direction in COMMANDS:
+            clocks: tuple[Clock, ...] = ("service",) if direction == FLUSH else ("service", "response")
+            for clock in clocks:
+                low, count = measurement.histogram(direction, clock, stream).buckets()
+                filled = {"clock": np.full(len(low), clock, object), "low_ns": low, "count": count}
+                parts.append(_named(filled, len(low), stream, direction))
+    return Columns({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+
+
+def _named(columns: Mapping[str, Any], rows: int, stream: str, direction: Command) -> Columns:
+    """Return columns behind those that say what they are of."""
+    import numpy as np
+
+    of = {"stream": np.full(rows, stream, object), "direction": np.full(rows, direction, object)}
+    return Columns({**of, **columns})
 
 
 _COUNTS = ("ios", "failed", "dropped", "late", "bytes")

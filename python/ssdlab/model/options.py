@@ -147,10 +147,24 @@ FIO_ENGINES: dict[str, Literal["sync", "uring"]] = {
     "libaio": "uring",
 }
 """fio's engines that put the same I/O before the drive as one of ours."""
+BUFFERED = "it goes through the page cache, which answers in the drive's place"
+OTHER_ENGINES = {
+    "posixaio": "glibc serves the I/Os of a file one after another, whatever iodepth says",
+    "vsync": "it joins neighbouring I/Os",
+    "mmap": BUFFERED,
+    "splice": BUFFERED,
+}
+"""Of fio's other engines those of which there is more to say."""
 
 
 def _engine(value: object) -> object:
-    return FIO_ENGINES.get(value, value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    if value in OTHER_ENGINES:
+        raise UsageError(
+            f"engine {value} is refused: {OTHER_ENGINES[value]}", f"use one of {', '.join(FIO_ENGINES)}"
+        )
+    return FIO_ENGINES.get(value, value)
 
 
 def _known_arrival(text: str) -> str:
@@ -201,7 +215,9 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     )
     batch: int | None = Field(None, ge=1, description="I/Os to gather before a submission (uring)")
     pattern: AnyPattern | None = Field(
-        None, description="of random I/O: uniform, zipf:1.1, or hot:80/20 [default: uniform]"
+        None,
+        description="of random I/O: uniform, shuffled (no block twice in a pass, as with fio's random map), "
+        "zipf:1.1, or hot:80/20 [default: uniform]",
     )
     write_block: Blocks | None = Field(
         None,
@@ -213,7 +229,7 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
     write_pattern: AnyPattern | None = Field(
         None,
         description="where the writes of rw and randrw go: sequential, uniform, zipf:1.1, or hot:80/20 "
-        "[default: where the reads go]",
+        "[default: as the reads; those of rw have a place of their own]",
     )
     arrival: Annotated[str, AfterValidator(_known_arrival)] | None = Field(
         None,
@@ -296,6 +312,14 @@ class MeasureOptions(DriveOptions, MeterOptions, ErrorOptions):
         description="folder of runs for --save [default: SSDLAB_LIBRARY, that of config.toml, or ssdlab/runs "
         "in the data folder]",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _each_in_its_place(cls, given: object) -> object:
+        """Let reads and writes of `rw` have a place each, as in fio, and let it be told."""
+        if isinstance(given, dict) and given.get("rw") == "rw" and given.get("write_pattern") is None:
+            return {**given, "write_pattern": "sequential"}
+        return given
 
     @property
     def writing(self) -> bool:

@@ -298,9 +298,11 @@ def parse_pattern(value: object) -> object:
             return Bands(bands=(hot, Band(access_weight=100 - access, span_weight=100 - span)))
     if name in ("uniform", "sequential") and not rest:
         return {"kind": name}
+    if name == "shuffled" and not rest:
+        return {"kind": name, "anew": True}  # places in the same order again flatter a drive
     raise UsageError(
         f"pattern {value!r} is not known",
-        "use uniform, zipf:1.1 (exponent) or hot:80/20 (80 % of the I/Os to 20 % of the span)",
+        "use uniform, shuffled, zipf:1.1 (exponent) or hot:80/20 (80 % of the I/Os to 20 % of the span)",
         given=value,
     )
 

@@ -80,6 +80,13 @@ def styled(text: str) -> str:
     )
 
 
+def plain_drive(name: str) -> str:
+    """Return what a drive is called: a simulated one by its profile, and by what makes it a variant."""
+    profile = name.removeprefix("simulated ")
+    parts = (part for part in profile.split(", ") if not part.endswith(" of its size"))
+    return name if profile == name else ", ".join(parts)
+
+
 def quoted(name: str) -> str:
     r"""Return a name in quotes, as a shell takes it for one word and nothing else.
 

@@ -114,7 +114,7 @@ __all__ = [
     "Zipf",
 ]
 
-_SIDES = ("sequential", "uniform", "zipf", "bands")
+_SIDES = ("sequential", "uniform", "stepped", "zipf", "bands")
 """Kinds of patterns that reads and writes can have apart."""
 MAX_WORKERS = 4096
 MAX_DEPTH = 32_768
@@ -472,14 +472,15 @@ class Stream(Frozen):
                     block_bytes=block.bytes,
                     logical_block_bytes=logical_block_bytes,
                 )
-        if isinstance(self.pattern, Stepped) and self.pattern.step_bytes % logical_block_bytes:
-            raise UsageError(
-                f"a step of {self.pattern.step_bytes} is not a multiple of {logical_block_bytes}, "
-                "the logical block",
-                f"use multiples of {units.block_text(logical_block_bytes)}",
-                step_bytes=self.pattern.step_bytes,
-                logical_block_bytes=logical_block_bytes,
-            )
+        for pattern in self.patterns:
+            if isinstance(pattern, Stepped) and pattern.step_bytes % logical_block_bytes:
+                raise UsageError(
+                    f"a step of {pattern.step_bytes} is not a multiple of {logical_block_bytes}, "
+                    "the logical block",
+                    f"use multiples of {units.block_text(logical_block_bytes)}",
+                    step_bytes=pattern.step_bytes,
+                    logical_block_bytes=logical_block_bytes,
+                )
         start, length = self.span_bytes(capacity_bytes, logical_block_bytes)
         largest = self.largest_block_bytes
         if length < largest:

@@ -76,22 +76,21 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     hist = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
     ios = tables.concatenate([part for each in attempts for part in _ios(each)], tables.IO_COLUMNS)
     _check_steps(held, attempts, series)
-    wanted = [
-        (tables.SERIES, series, tables.SERIES_COLUMNS, "ordinal, attempt, row, stream, direction"),
-        (tables.HIST, hist, tables.HIST_COLUMNS, "ordinal, attempt, row, stream, direction, clock, low_ns"),
+    found = {
+        "series": series,
+        "hist": hist,
+        "ios": ios,
+        "flushes": tables.concatenate(
+            [part for each in attempts for part in _flushes(each)], tables.FLUSH_COLUMNS
+        ),
+        "power": tables.concatenate(power_columns(held.folder(STEPS)), tables.POWER_COLUMNS),
+        "telemetry": telemetry_of_logs(held),
+    }
+    return [
+        write_table(held, name, found[table], columns, order)
+        for table, (name, columns, order) in tables.TABLES.items()
+        if table in ("series", "hist") or len(found[table]["ordinal"])
     ]
-    if len(ios["ordinal"]):
-        wanted.append((tables.IOS, ios, tables.IO_COLUMNS, "ordinal, attempt, submit_ns"))
-    flushes = tables.concatenate([part for each in attempts for part in _flushes(each)], tables.FLUSH_COLUMNS)
-    if len(flushes["ordinal"]):
-        wanted.append((tables.FLUSHES, flushes, tables.FLUSH_COLUMNS, "ordinal, attempt, row, stream"))
-    power = tables.concatenate(power_columns(held.folder(STEPS)), tables.POWER_COLUMNS)
-    if len(power["ordinal"]):
-        wanted.append((tables.POWER, power, tables.POWER_COLUMNS, "ordinal, attempt, rail, start_ns"))
-    telemetry = telemetry_of_logs(held)
-    if len(telemetry["ordinal"]):
-        wanted.append((tables.TELEMETRY, telemetry, tables.TELEMETRY_COLUMNS, "ordinal, attempt, at_ns"))
-    return [write_table(held, *each) for each in wanted]
 
 
 def write_table(

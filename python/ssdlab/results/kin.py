@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.model.printable import advice_text
 from ssdlab.model.units import and_listed, capacity_text, fixed_share_text
 from ssdlab.results.qualifiers import CATALOGUE, ORDER, UNKNOWN, kind_of
 
@@ -160,6 +161,19 @@ def counted_words(counts: Mapping[str, int], total: int, what: str = "runs") -> 
         kind_of(code).label + ("" if count == total else f" in {count} of {total} {what}")
         for code, count in counts.items()
     )
+
+
+def meanings(codes: Iterable[str], whys: Mapping[str, str] | None = None) -> list[str]:
+    """Return a sentence for each code, the gravest first: its label, what it means, and what to do.
+
+    `whys` are clauses by code: what was found.
+    """
+    lines = []
+    for code in codes_of(unfit_of(codes)):
+        kind, why = kind_of(code), (whys or {}).get(code)
+        sentence = f"{kind.sentence.removesuffix('.')} ({why})." if why else kind.sentence
+        lines.append(f"{kind.label}: {sentence} {advice_text(kind.advice)}".rstrip())
+    return lines
 
 
 def codes_of(unfit: str | None) -> list[str]:

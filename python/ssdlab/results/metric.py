@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field
 
 from ssdlab.model.frozen import Stored, absent
+from ssdlab.model.units import figure_text
 from ssdlab.results.points import Point, Spread
 from ssdlab.results.qualifiers import CATALOGUE, ORDER, UNKNOWN, Kind, Use, kind_of
 
@@ -167,6 +168,12 @@ class Metric(Stored):
     def state(self) -> str:
         """The labels of its qualifiers; empty: there is nothing to tell."""
         return labels(self.qualifiers)
+
+    @property
+    def words(self) -> str:
+        """Its value in the words of its unit, as a bound where it is one."""
+        text = figure_text(self.value, self.unit)
+        return text if self.bound is None or self.value is None else f"{self.bound} {text}"
 
     @property
     def marked(self) -> str:

@@ -8,7 +8,8 @@ submission. `flushes`, in `flushes.parquet`, is there where writes were flushed:
 row and stream; in `hist` their direction is `flush`. `power`, in `power.parquet`, is there where a step was
 metered: one line for each sample and rail.
 `telemetry` has one line for each sample of what the drive told of itself (`model.telemetry.Sample`); NaN is
-"not told". Only this module and the catalogue import duckdb, and only when called: the runner stays small.
+"not told". Only this module, the catalogue and
+`model.columns` import duckdb, and only when called: the runner stays small.
 Who reads imports its native module alone: the Python around it, for relations and expressions, takes twice as
 long to load.
 """
@@ -123,6 +124,15 @@ POWER_COLUMNS: Mapping[str, str] = {
     "end_ns": "BIGINT",
     "mean_w": "DOUBLE",
 }
+TABLES: Mapping[str, tuple[str, Mapping[str, str], str]] = {
+    "series": (SERIES, SERIES_COLUMNS, "ordinal, attempt, row, stream, direction"),
+    "hist": (HIST, HIST_COLUMNS, "ordinal, attempt, row, stream, direction, clock, low_ns"),
+    "ios": (IOS, IO_COLUMNS, "ordinal, attempt, submit_ns"),
+    "flushes": (FLUSHES, FLUSH_COLUMNS, "ordinal, attempt, row, stream"),
+    "power": (POWER, POWER_COLUMNS, "ordinal, attempt, rail, start_ns"),
+    "telemetry": (TELEMETRY, TELEMETRY_COLUMNS, "ordinal, attempt, at_ns"),
+}
+"""Each table by its name: file, columns, and the order of its lines in SQL."""
 _ADDED = frozenset({"paused"})
 """Columns of flags that tables of earlier versions lack: there it is not known that one was up."""
 _COUNTS = frozenset({"ios", "bytes", "failed", "dropped", "late", "low_ns", "high_ns", "count", "flushes"})

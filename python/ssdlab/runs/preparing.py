@@ -13,7 +13,8 @@ from ssdlab.model.units import NS_PER_S, duration_text
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
-    from ssdlab.model.measurement import Columns, Measurement
+    from ssdlab.model.columns import Columns
+    from ssdlab.model.measurement import Measurement
     from ssdlab.runs.observe import Watcher
 
 

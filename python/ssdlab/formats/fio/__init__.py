@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from ssdlab.formats.fio.stream import arrival, distribution, jobs, max_jobs, percents
 from ssdlab.model.arrival import AsRecorded
-from ssdlab.model.pattern import Recording, Sequential
-from ssdlab.model.workload import Mix, Ratio
+from ssdlab.model.pattern import Recording, Sequential, Stepped
+from ssdlab.model.workload import Block, Mix, Ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Self
 
     from ssdlab.model.capabilities import Capabilities
-    from ssdlab.model.workload import Block, Stream, Workload
+    from ssdlab.model.workload import Stream, Workload
 
 _KINDS = {"read": "read", "write": "write", "mixed": "rw", "trim": "trim"}
 _SEEDS = 1 << 63
@@ -170,24 +170,38 @@ def _what(stream: Stream, target: Target) -> tuple[list[str], list[str]]:
             )
     if len(set(random)) > 1:
         options.append(f"percentage_random={','.join(map(str, random))}")
-    sizes, inexact = _sizes((stream.block, *((stream.write_block,) if stream.write_block else ())))
+    sizes, inexact = _sizes(stream)
     places, unlike = distribution(stream, target.capacity_bytes, target.logical_block_bytes)
     return [*options, sizes, *places], [*notes, *inexact, *unlike]
 
 
-def _sizes(sides: Sequence[tuple[Block, ...]]) -> tuple[str, list[str]]:
+def _sizes(stream: Stream) -> tuple[str, list[str]]:
     """Return the block sizes of all I/Os, or of reads and of writes."""
+    sides = (stream.block, *((stream.write_block,) if stream.write_block else ()))
     if all(len(side) == 1 for side in sides):
         return f"bs={','.join(str(side[0].bytes) for side in sides)}", []
-    notes = ["fio places all sizes at multiples of the smallest; ours are at multiples of their own"]
-    texts = []
-    for side in sides:
-        shares, exact = percents([block.weight for block in side])
-        kept = ((block.bytes, part) for block, part in zip(side, shares, strict=True) if part)
-        texts.append(":".join(f"{size}/{part}" for size, part in kept))
-        if not exact:
-            notes.append("fio has sizes in whole percents")
+    notes = []
+    if not all(isinstance(each, Sequential | Stepped) for each in stream.patterns):
+        notes.append("fio places all sizes at multiples of the smallest; ours are at multiples of their own")
+    shares = [percents([block.weight for block in side]) for side in sides]
+    if not all(exact for _, exact in shares):
+        if all(_is_range(side) for side in sides):
+            return f"bsrange={','.join(f'{side[0].bytes}-{side[-1].bytes}' for side in sides)}", notes
+        notes.append("fio has sizes in whole percents")
+    texts = (
+        ":".join(f"{block.bytes}/{part}" for block, part in zip(side, own, strict=True) if part)
+        for side, (own, _) in zip(sides, shares, strict=True)
+    )
     return f"bssplit={','.join(texts)}", notes
+
+
+def _is_range(side: Sequence[Block]) -> bool:
+    """Whether sizes are all multiples of the smallest up to the largest, and as many of each."""
+    step = side[0].bytes
+    return all(
+        block == Block(bytes=step * number, weight=side[0].weight)
+        for number, block in enumerate(side, start=1)
+    )
 
 
 def _issue(stream: Stream) -> list[str]:

@@ -12,15 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Fate = Literal["honoured", "ignored", "refused"]
+from ssdlab.model.options import BUFFERED
 
-BUFFERED = "it goes through the page cache, which answers in the drive's place"
+Fate = Literal["honoured", "ignored", "refused"]
 
 TABLE: dict[Fate, dict[str, str]] = {
     "honoured": {
-        "the load": "rw bs ba bssplit iodepth iodepth_batch ioengine hipri rwmixread rwmixwrite norandommap "
-        "random_distribution randrepeat randseed rate rate_iops rate_process thinktime sync fsync fdatasync "
-        "direct buffered numjobs loops cpus_allowed cpus_allowed_policy buffer_compress_percentage",
+        "the load": "rw bs ba bssplit bsrange iodepth iodepth_batch ioengine hipri rwmixread rwmixwrite "
+        "norandommap random_distribution percentage_random randrepeat randseed rate rate_iops rate_process "
+        "thinktime sync fsync fdatasync end_fsync fsync_on_close direct buffered numjobs loops cpus_allowed "
+        "cpus_allowed_policy buffer_compress_percentage",
         "where, how much and how long": "size io_size offset offset_increment number_ios runtime time_based "
         "ramp_time startdelay stonewall wait_for exitall",
         "how the file is read": "name kb_base include",
@@ -52,14 +53,11 @@ TABLE: dict[Fate, dict[str, str]] = {
     },
     "refused": {
         BUFFERED: "uncached=0",
-        "a flush comes after so many writes, and at no other time": "sync_file_range end_fsync=0 "
-        "fsync_on_close=0 end_syncfs=0 write_barrier=0",
+        "a flush comes after so many writes, or at the end": "sync_file_range end_syncfs=0 write_barrier=0",
         "a flow of one job waits for another's": "flow=0 flow_id flow_watermark flow_sleep",
-        "another order of writes than of reads is for measure: --write-pattern": "percentage_random=100 "
-        "percentage_sequential=0",
-        "I/O at random and in order is not mixed in one job": "bs_is_seq_rand=0 rw_sequencer=sequential "
-        "random_sequence_stride rwmixcycle",
-        "sizes are not drawn from a range": "bsrange bs_unaligned=0",
+        "I/O at random and in order is not mixed in one direction": "percentage_sequential=0 "
+        "bs_is_seq_rand=0 rw_sequencer=sequential random_sequence_stride rwmixcycle",
+        "blocks begin and end at whole ones": "bs_unaligned=0",
         "its random pass is another than ssdlab's --precondition one-pass": "sprandom=0 spr_num_regions "
         "spr_op spr_cs",
         "several files are not taken in turn": "opendir nrfiles=1 lockfile=none",
@@ -150,10 +148,3 @@ def _rules() -> dict[str, Rule]:
 
 RULES = _rules()
 """By name; an alias is looked up first."""
-
-OTHER_ENGINES = {
-    "posixaio": "glibc serves the I/Os of a file one after another, whatever iodepth says",
-    "vsync": "it joins neighbouring I/Os",
-    "mmap": BUFFERED,
-    "splice": BUFFERED,
-}

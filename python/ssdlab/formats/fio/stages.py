@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import TypeAdapter
 
-from ssdlab.formats.fio.options import BUFFERED, OTHER_ENGINES, RULES
+from ssdlab.formats.fio.options import RULES
 from ssdlab.model.arrival import Closed, Open
 from ssdlab.model.errors import UsageError, excerpt
 from ssdlab.model.limits import DURATION_NS
-from ssdlab.model.options import FIO_ENGINES
+from ssdlab.model.options import BUFFERED, FIO_ENGINES, OTHER_ENGINES
 from ssdlab.model.pattern import Band, Bands, Sequential, Shuffled, Span, Stepped, Uniform, Zipf
 from ssdlab.model.units import bytes_text
 from ssdlab.model.workload import MAX_WORKERS, Block, Cpus, Mix, Stop, Stream, Workload
@@ -35,6 +35,10 @@ _MAX_STREAMS = 256
 """Of a workload."""
 _DIRECTIONS = {"read": (0,), "write": (1,), "trim": (2,), "rw": (0, 1)}
 """Which values of a list a,b,c count."""
+_BY_THREADS = "preadv and pwritev"
+_FLUSHES = ("end_fsync", "fsync_on_close")
+_MAX_SIZES = 64
+"""Block sizes of one direction."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Stage:
     workload: Workload
     rest_ns: int = 0
     """Before they begin."""
+    flush: bool = False
+    """Whether the drive is flushed when they have ended."""
 
 
 def read_stages(jobs: Sequence[Section], target: Target) -> tuple[tuple[Stage, ...], tuple[str, ...]]:
@@ -131,12 +137,12 @@ def _stage(jobs: Sequence[Section], target: Target, remarks: list[str]) -> Stage
         for job in jobs:
             place = 0 if not streams else _end(streams[-1])
             streams += _Job(job, target, remarks).streams(place)
-        _check_exits(jobs, streams)
+        _check_ends(jobs, streams)
         ramp_us, rest_us = (_alike(jobs, name) for name in ("ramp_time", "startdelay"))
         seeds = [("seed", job.number("randseed", 0)) for job in jobs if job.get("randseed")]
-        return Stage(
-            label, Workload.of(*_named(streams), ramp_ns=ramp_us * _US, **dict(seeds)), rest_us * _US
-        )
+        workload = Workload.of(*_named(streams), ramp_ns=ramp_us * _US, **dict(seeds))
+        flush = workload.changes_data and any(job.flag(name) for job in jobs for name in _FLUSHES)
+        return Stage(label, workload, rest_us * _US, flush)
     except UsageError as error:
         if "line" in error.facts:
             raise
@@ -170,14 +176,21 @@ def _alike(jobs: Sequence[Section], name: str) -> int:
     return times.pop()
 
 
-def _check_exits(jobs: Sequence[Section], streams: Sequence[Stream]) -> None:
-    """Refuse `exitall` where it would cut a job short."""
-    given = next((job.at("exitall") for job in jobs if job.flag("exitall")), None)
+def _check_ends(jobs: Sequence[Section], streams: Sequence[Stream]) -> None:
+    """Refuse what happens at the end of a job where others may still run."""
     alone = len(streams) == 1 and streams[0].workers == 1
     timed = all(job.flag("time_based") for job in jobs)
-    together = timed and len({each.stop.time_ns for each in streams}) == 1
-    if given is not None and not alone and not together:
-        given.wrong("the first job that ends would end the others", "give all the same runtime")
+    if alone or (timed and len({each.stop.time_ns for each in streams}) == 1):
+        return
+    for job in jobs:
+        if job.flag("exitall"):
+            job.at("exitall").wrong(
+                "the first job that ends would end the others", "give all the same runtime"
+            )
+        for name in _FLUSHES:
+            if job.flag(name):
+                what = f"{name} comes at the end of each job, while others may still write"
+                job.at(name).wrong(what, "give all the same runtime, with time_based")
 
 
 class _Job:
@@ -187,8 +200,10 @@ class _Job:
         self.job, self.target, self.remarks = job, target, remarks
         self.rw = self._rw()
         self.directions = _DIRECTIONS[self.rw.removeprefix("rand")]
-        self.blocks = self._blocks()
+        self.sides = [self._blocks(direction) for direction in self.directions]
+        self.blocks = tuple({block.bytes: block for side in self.sides for block in side}.values())
         self.smallest = min(block.bytes for block in self.blocks)
+        self.patterns = self._patterns()
 
     def streams(self, place: int) -> list[Stream]:
         """Return the streams of all clones.
@@ -205,7 +220,8 @@ class _Job:
         rate = self._rate()
         common = self._common()
         paced = rate is not None and rate[1] == "even"
-        apart = clones > 1 and (increment or paced or "rand" not in self.rw)
+        in_order = any(isinstance(each, Sequential) for each in self.patterns)
+        apart = clones > 1 and (increment or paced or in_order)
         limit = _MAX_STREAMS if apart else MAX_WORKERS
         if not 1 <= clones <= limit:
             each = ", each with a place or pace of its own" if apart else ""
@@ -219,6 +235,7 @@ class _Job:
             made.append(
                 Stream(
                     **common,
+                    **self._places(at, length),
                     cpus=own,
                     span=Span(start=at, length=length),
                     workers=workers,
@@ -233,8 +250,6 @@ class _Job:
         return {
             "name": self.job.name,
             "ops": self._ops(),
-            "block": self.blocks,
-            "pattern": self._pattern(),
             "engine": engine,
             "depth": depth,
             "batch": self._batch(engine, depth),
@@ -253,14 +268,9 @@ class _Job:
         if ":" in text:
             given.wrong(f"rw={text} skips or repeats places", "leave out what follows the colon")
         name = {"readwrite": "rw"}.get(text, text)
-        if name == "rw":
-            given.wrong(
-                "sequential reads and writes have a place each in fio; in ssdlab they follow one another",
-                "make two jobs of it, one that reads and one that writes",
-            )
         if name.removeprefix("rand") not in _DIRECTIONS:
             given.wrong(
-                f"rw={excerpt(text)} is not done", "use read, write or trim, with rand or without, or randrw"
+                f"rw={excerpt(text)} is not done", "use read, write, trim or rw, with rand or without"
             )
         if "trim" in name and not self.target.block_device and self.target.path is not None:
             given.wrong("a file is not trimmed", "name a block device or a simulated drive")
@@ -297,34 +307,32 @@ class _Job:
         last = self.job.options[shares[-1]]
         return Mix(read_pct=last.number if last.name == "rwmixread" else 100 - last.number)
 
-    def _picked(self, given: Given) -> str:
-        """Return the one of the values for reads, writes and trims that counts; the last stands for more."""
+    def _value(self, given: Given, direction: int) -> str:
+        """Return the value for reads, writes or trims; the last of a list stands for more."""
         values = given.text.split(",")
-        chosen = {values[min(index, len(values) - 1)].strip() for index in self.directions}
-        if len(chosen) > 1:
-            given.wrong(
-                f"{given.name}={excerpt(given.text)} differs for reads and writes",
-                "give both the same, or ask for it by measure --write-bs",
-            )
-        return chosen.pop()
+        return values[min(direction, len(values) - 1)].strip()
 
-    def _blocks(self) -> tuple[Block, ...]:
-        if (split := self.job.get("bssplit")) is not None:
-            blocks = self._split(split)
-        elif (given := self.job.get("bs")) is not None:
-            blocks = [(given.size_of(self._picked(given)), 1)]
-        else:
-            blocks = [(4096, 1)]
-        given = self.job.at("bssplit", "bs")
+    def _blocks(self, direction: int) -> tuple[Block, ...]:
+        given = self.job.at("bssplit", "bsrange", "bs")
+        value = self._value(given, direction)
+        blocks = [(4096, 1)]
+        if given.name == "bssplit":
+            blocks = self._split(given, value)
+        elif given.name == "bsrange":
+            blocks = self._range(given, value)
+        elif given.name == "bs" and (value or "," not in given.text):
+            blocks = [(given.size_of(value), 1)]
         unit = self.target.logical_block_bytes if self._direct() else 1
         for size, _ in blocks:
             if size == 0 or size % unit:
                 given.wrong(f"a block of {size} is no multiple of {unit}, the logical block", "use another")
+        if len(blocks) > _MAX_SIZES:
+            given.wrong(f"{given.name} has {len(blocks)} sizes", f"use {_MAX_SIZES} at most")
         return tuple(Block(bytes=size, weight=weight) for size, weight in blocks)
 
-    def _split(self, given: Given) -> list[tuple[int, int]]:
+    def _split(self, given: Given, value: str) -> list[tuple[int, int]]:
         """Return sizes and percentages; sizes without one share out what is left."""
-        parts = [part.partition("/")[::2] for part in self._picked(given).split(":") if part.strip()]
+        parts = [part.partition("/")[::2] for part in value.split(":") if part.strip()]
         sizes = [given.size_of(size) for size, _ in parts]
         shares = [int(share) if share.strip().isdecimal() else None for _, share in parts]
         rest, open_ = 100 - sum(share or 0 for share in shares), shares.count(None)
@@ -334,6 +342,17 @@ class _Job:
                 f"the shares of {excerpt(given.text)} are not 100 %", "name each size once: 4k/60:8k/40"
             )
         return [(size, share) for size, share in zip(sizes, whole, strict=True) if share]
+
+    def _range(self, given: Given, value: str) -> list[tuple[int, int]]:
+        """Return the sizes of a range, alike in number: fio draws among the multiples of the smallest."""
+        low, _, high = value.replace(":", "-").partition("-")
+        smallest, largest = given.size_of(low), given.size_of(high)
+        if not smallest or largest < smallest or largest % smallest:
+            given.wrong(
+                f"{excerpt(value)} does not range over multiples of its smallest size",
+                "write one such as 4k-64k",
+            )
+        return [(size, 1) for size in range(smallest, min(largest, smallest * 2 * _MAX_SIZES) + 1, smallest)]
 
     # Where.
 
@@ -371,25 +390,57 @@ class _Job:
             given.wrong(f"[{self.job.name}] would be {place}", "use a larger drive, or another size")
         return size
 
-    def _pattern(self) -> Frozen:
+    def _patterns(self) -> tuple[Frozen, ...]:
+        """Return the pattern of all I/Os; of reads and of writes where fio has a place for each.
+
+        In a random mix of one size both go by one law, and share its random map.
+        """
         if "rand" not in self.rw:
-            return Sequential()
+            return tuple(Sequential() for _ in self.directions)
+        orders = [self._in_order(direction) for direction in self.directions]
+        if len(set(self.sides)) == len(set(orders)) == 1:
+            return (Sequential() if orders[0] else self._law(self.sides[0]),)
+        given = self.job.at("percentage_random", "bssplit", "bsrange", "bs")
+        if not self.job.flag("norandommap"):
+            given.wrong(
+                "fio has one random map for reads and writes, which cuts blocks short", "write norandommap=1"
+            )
+        return tuple(
+            Sequential() if in_order else self._law(side)
+            for side, in_order in zip(self.sides, orders, strict=True)
+        )
+
+    def _in_order(self, direction: int) -> bool:
+        """Whether one direction of a random job is not random at all."""
+        if (given := self.job.get("percentage_random")) is None:
+            return False
+        value = self._value(given, direction)
+        if value not in ("", "0", "100"):
+            given.wrong("I/O at random and in order is not mixed in one direction", "write 100 or 0 for each")
+        if value == "0" and not self.job.flag("norandommap"):
+            given.wrong("fio enters what is in order in its random map too", "write norandommap=1")
+        return value == "0"
+
+    def _law(self, blocks: tuple[Block, ...]) -> Frozen:
+        """Return where random I/O of these sizes goes."""
+        smallest = min(block.bytes for block in blocks)
         law, _, rest = self.job.text("random_distribution", "random").partition(":")
         given = self.job.at("random_distribution")
-        aligned = self.job.number("ba", self.smallest)
-        placed = len(self.blocks) > 1 or aligned != self.smallest
-        if law != "random" and placed:
+        aligned = self.job.number("ba", smallest)
+        placed = len(blocks) > 1 or aligned != smallest
+        if law != "random" and (placed or len(self.blocks) > 1):
             given.wrong(f"{law} with several sizes is not fio's here", "give one bs and no blockalign")
         match law:
             case "random" if placed:
-                if len(self.blocks) > 1 and aligned == self.smallest and not self.job.flag("norandommap"):
+                if len(blocks) > 1 and aligned == smallest and not self.job.flag("norandommap"):
                     what = "fio's random map cuts blocks of several sizes short"
-                    self.job.at("bssplit").wrong(what, "write norandommap=1")
+                    self.job.at("bssplit", "bsrange").wrong(what, "write norandommap=1")
                 return Stepped(step_bytes=aligned)
             case "random" if self.job.flag("norandommap"):
                 return Uniform()
             case "random":
-                return Shuffled(anew=not self.job.flag("randrepeat", default=True))
+                repeated = self.job.flag("randrepeat", default=True) and not self.job.flag("time_based")
+                return Shuffled(anew=not repeated)
             case "zipf" if (theta := given.real_of(rest) * 1000).denominator == 1 and 0 < theta != 1000:
                 return Zipf(theta_milli=int(theta))
             case "zoned":
@@ -399,6 +450,42 @@ class _Job:
         given.wrong(
             f"random_distribution={given.text} is not done", "use random, zipf:1.2, zoned or zoned_abs"
         )
+
+    def _places(self, start: int, length: int) -> dict[str, Any]:
+        """Return sizes and patterns of a stream on its part of the drive."""
+        for pattern, side in zip(self.patterns, self.sides, strict=False):
+            if isinstance(pattern, Stepped) and start % pattern.step_bytes:
+                self.job.at("offset", "offset_increment", "ba").wrong(
+                    f"the place {start} is no multiple of {pattern.step_bytes}, at which blocks begin",
+                    "use a multiple of it",
+                )
+            odd = [block.bytes for block in side if length % block.bytes]
+            if odd and isinstance(pattern, Sequential) and len(self.patterns) > 1:
+                self.job.at("size", "bs").wrong(
+                    f"{length} bytes are no multiple of the block of {odd[0]}: fio goes beyond them",
+                    "use whole blocks",
+                )
+        self._check_passes(length)
+        made: dict[str, Any] = {"block": self.sides[0], "pattern": self.patterns[0]}
+        if self.sides[-1] != self.sides[0]:
+            made["write_block"] = self.sides[1]
+        if len(self.patterns) > 1 and (
+            self.patterns[1] != self.patterns[0] or self.patterns[0] == Sequential()
+        ):
+            made["write_pattern"] = self.patterns[1]
+        return made
+
+    def _check_passes(self, length: int) -> None:
+        """Refuse further passes of a mix that begin as the first one did: ours go on."""
+        loops, amount = self.job.number("loops", 1), self.job.get("io_size")
+        more = loops > 1 or (amount is not None and amount.bytes_of(length) > length)
+        if len(self.directions) < 2 or not more or self.job.flag("time_based"):
+            return
+        given = self.job.at("loops" if loops > 1 else "io_size")
+        if Sequential() in self.patterns:
+            given.wrong("fio begins what is in order anew in each pass", "write time_based and a runtime")
+        if Shuffled() in self.patterns:
+            given.wrong("fio reads and writes the same blocks in each pass", "write randrepeat=0")
 
     def _zones(self, given: Given, text: str, widths: Sequence[int | str]) -> Bands:
         spans = [int(width) for width in widths]
@@ -450,7 +537,7 @@ class _Job:
                 given.wrong(f"fio keeps a {name} for reads and one for writes", "make two jobs of it")
             if len(self.blocks) > 1:
                 given.wrong(f"fio reckons {name} by bytes, and sizes differ", "give one bs")
-            text = self._picked(given)
+            text = self._value(given, self.directions[0])
             if number := given.size_of(text) if text else 0:
                 clock = "an open loop; response times count from when I/O was due"
                 self.remarks.append(f"{name} (line {given.line}): {clock}")
@@ -475,16 +562,22 @@ class _Job:
     def _engine(self) -> tuple[str, int]:
         text = self.job.text("ioengine", "psync")
         given = self.job.at("ioengine")
+        depth = self.job.number("iodepth", 1)
+        if text == "posixaio" and depth == 1:
+            self.remarks.append(
+                f"ioengine={text} (line {given.line}): the same I/O is issued by {_BY_THREADS}"
+            )
+            return "sync", 1
         if text not in FIO_ENGINES:
             why = OTHER_ENGINES.get(text, "it is not I/O of a drive by the kernel's block layer")
             given.wrong(f"ioengine={excerpt(text)} is refused: {why}", f"use one of {', '.join(FIO_ENGINES)}")
-        engine, depth = FIO_ENGINES[text], self.job.number("iodepth", 1)
+        engine = FIO_ENGINES[text]
         if engine == "sync" and depth > 1:
             line = self.job.at("iodepth").line
             self.remarks.append(f"iodepth={depth} (line {line}): {text} has one I/O in flight, in fio too")
             depth = 1
         if text not in ("psync", "io_uring"):
-            ours = "io_uring" if engine == "uring" else "preadv and pwritev"
+            ours = "io_uring" if engine == "uring" else _BY_THREADS
             self.remarks.append(f"ioengine={text} (line {given.line}): the same I/O is issued by {ours}")
         return engine, depth
 

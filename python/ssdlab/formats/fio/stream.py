@@ -8,7 +8,16 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
-from ssdlab.model.pattern import Bands, OnePass, Segmented, Sequential, Shuffled, Stepped, Zipf
+from ssdlab.model.pattern import (
+    Bands,
+    OnePass,
+    Segmented,
+    Sequential,
+    Shuffled,
+    Stepped,
+    Uniform,
+    Zipf,
+)
 from ssdlab.model.units import bytes_text, duration_text
 from ssdlab.model.workload import Mix, Ratio
 
@@ -239,6 +248,8 @@ def distribution(
 ) -> tuple[list[str], list[str]]:
     """Return fio's options for the pattern of a stream, and what they do not say exactly."""
     random = [each for each in stream.patterns if not isinstance(each, Sequential)]
+    if _each_at_its_smallest(stream):
+        return ["norandommap"], []
     if len(random) > 1 and random[0] != random[1]:
         of_reads = stream.model_copy(update={"write_pattern": None})
         options, notes = distribution(of_reads, capacity_bytes, logical_block_bytes)
@@ -262,10 +273,25 @@ def distribution(
             weights = [1, 0] if gap else [1]
             return _zoned(weights * segments.count, widths * segments.count, "segments")
         case Shuffled(anew=anew):
-            return (["randrepeat=0"] if anew else []), []
+            timed = stream.stop.time_ns is not None and stream.stop.bytes is None and stream.stop.ios is None
+            notes = ["in fio each pass has another order"] if timed and not anew else []
+            return (["randrepeat=0"] if anew else []), notes
         case OnePass():
             return [], ["the planned rewrites are ssdlab's; fio's own one random pass is --sprandom=1"]
     return ["norandommap"], []
+
+
+def _each_at_its_smallest(stream: Stream) -> bool:
+    """Whether reads and writes have places of their own, which fio has for them by itself."""
+    sides = zip(stream.patterns, (stream.block, stream.write_block or stream.block), strict=False)
+    own = [
+        isinstance(pattern, Uniform)
+        if len(side) == 1
+        else isinstance(pattern, Stepped) and pattern.step_bytes == min(block.bytes for block in side)
+        for pattern, side in sides
+        if not isinstance(pattern, Sequential)
+    ]
+    return len(stream.patterns) > 1 and any(own) and all(own)
 
 
 def _of_bands(

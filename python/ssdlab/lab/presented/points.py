@@ -168,8 +168,7 @@ def tables_of_points(points: Sequence[Point], marked: int | None = None) -> tupl
 
 def figure_words(figure: Metric) -> str:
     """Return a figure in the words of its unit, as a bound where it is one."""
-    text = cells.of_unit(figure.value, figure.unit)
-    return text if figure.bound is None or figure.value is None else f"{figure.bound} {text}"
+    return figure.words
 
 
 def scalars_table(result: ResultBase) -> Table:
