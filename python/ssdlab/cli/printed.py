@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from ssdlab.analysis.change_points import Change
 from ssdlab.analysis.shift import Shift
 from ssdlab.drives.guard.signatures import Signature
-from ssdlab.library.comparing import Compared, Judged
+from ssdlab.library.comparison import Compared, Judged
 from ssdlab.library.index import RUN_COLUMNS
 from ssdlab.library.ranking import LeftOut, Ranking
 from ssdlab.library.trend import Trend
