@@ -167,7 +167,7 @@ def test_a_library_that_cannot_be_made_is_a_host_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(HostError) as raised:
         store.make_run_folder(tmp_path / "file" / "library", "id")
-    assert raised.value.exit_status == 3 and "no library can be made" in str(raised.value)
+    assert raised.value.exit_status == 3 and "cannot create a library" in str(raised.value)
 
 
 def test_only_a_finished_run_passes_for_one(library: Path) -> None:

@@ -119,7 +119,7 @@ def told(
 GIVEN = {
     "a row too short": (
         "def tables(r): return (Table('t', ('a', 'b'), ((cells.words('1'),),)),)",
-        r"tables: table 't': row 0 has 1 columns, its head 2",
+        r"tables: table 't': row 0 has 1 columns, its head has 2",
     ),
     "a cell that is a number": (
         "def tables(r): return (Table('t', ('a',), ((1,),)),)",
@@ -131,7 +131,7 @@ GIVEN = {
     ),
     "a column that is none": (
         "def tables(r): return (Table('t', ('a',), ((cells.words('x'),),), brief=('zz',)),)",
-        "brief names 'zz', which is no column",
+        "brief names 'zz', which is not a column",
     ),
     "an infinite cell": (
         "def tables(r): return (Table('t', ('a',), ((cells.seconds(float('inf')),),)),)",

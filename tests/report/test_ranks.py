@@ -101,7 +101,7 @@ def test_what_differs_by_less_than_its_own_rows_deviate_is_level(
     standing = standings(runs)["peak_random_read_iops"]
     first, second = standing.places
     assert [first.rank, second.rank] == ([1, 1] if level else [1, 2])
-    why = "1.28 % apart, and within a run it deviates by 3.00 %"
+    why = "1.28 % apart, standard deviation 3.00 % within a run"
     assert chart_of(runs).foot == (f"N0 and N1 not told apart ({why})" if level else "")
     (text,) = told(runs, IOPS)
     assert ("leads" in text) is not level and ("not told apart" in text) is level
@@ -115,7 +115,7 @@ def test_runs_of_one_drive_tell_how_far_its_figure_varies(make_run: Make) -> Non
     again = [swept(make_run, 0, iops=each) for each in (100_000.0, 104_000.0)]
     standing = standings(shown([*again, swept(make_run, 1, iops=102_000.0)]))["peak_random_read_iops"]
     assert [place.rank for place in standing.places] == [1, 1]
-    assert standing.why_level(standing.places[1]).endswith("runs of one drive differ by up to 4.00 %")
+    assert standing.why_level(standing.places[1]).endswith("repeats vary by up to 4.00 %")
 
 
 def test_a_figure_that_the_host_limited_is_no_drives_rank(make_run: Make) -> None:

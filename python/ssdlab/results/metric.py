@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _OF = {
-    "rows": "within a run it deviates by {share}",
-    "rounds": "rounds of a run differ by up to {share}",
-    "writing": "rounds of the writing before it differ by up to {share}",
-    "search": "the search went in steps of {share}",
-    "meter": "the meter may be off by {share}",
-    "repeats": "runs of one drive differ by up to {share}",
-    "interval": "95 % of what it may be lies within {share} of it",
+    "rows": "standard deviation {share} within a run",
+    "rounds": "rounds vary by up to {share}",
+    "writing": "preconditioning rounds vary by up to {share}",
+    "search": "search steps of {share}",
+    "meter": "meter error {share}",
+    "repeats": "repeats vary by up to {share}",
+    "interval": "95 % confidence interval within {share}",
 }
 
 

@@ -54,7 +54,7 @@ def not_written(folder: Path, manifest: Manifest) -> Refused:
 
 
 def no_file(folder: Path, manifest: Manifest, name: str) -> Refused:
-    """Return the refusal of a file that the run does not have, or that its manifest does not tell of."""
+    """Return the refusal of a file that the run does not have, or that its manifest does not list."""
     if lacks_tables(folder, manifest):
         return not_written(folder, manifest)
     return Refused(
