@@ -1,4 +1,4 @@
-"""An archive of runs as a stream, of which no more is read than one of ours can hold."""
+"""An archive of runs as a stream, read no further than an archive of ssdlab can be."""
 
 from __future__ import annotations
 

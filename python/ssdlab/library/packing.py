@@ -1,4 +1,4 @@
-"""Runs as one archive, and back: a gzipped tar of run folders, as `tar` reads it.
+"""Packing runs into an archive and unpacking them: a gzipped tar of run folders, as `tar` reads it.
 
 An archive may come from anybody. It is read to its end before anything is written: names, contents and the
 lines of journals must be those that the manifests in it seal. Then the runs are written into a folder of

@@ -1,4 +1,4 @@
-"""Ranking drives by one headline figure: only among runs that are alike, and with what was left out.
+"""Ranking drives by one headline figure: only among comparable runs, and with what was left out.
 
 Alike is what `results.kin` says; a drive in a variant is an entry of its own. Of the groups that this makes
 one is ranked: that of a run which was named, else the one with the most entries, then the most runs, then the

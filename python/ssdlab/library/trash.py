@@ -1,4 +1,4 @@
-"""Removing runs from a library: into a folder within it, from which they come back until somebody empties it.
+"""Removing runs from a library: into a trash folder within it, from which they can be restored.
 
 A suite goes with its runs, and one of its runs never alone: the suite's seal names them all.
 """

@@ -1,4 +1,4 @@
-"""Who works on a run: a lock and a lease, which are one file of the run folder (`.lease`).
+"""Which process works on a run: a lock and a lease in one file of the run folder (`.lease`).
 
 On one host the *lock* decides. It is on a file opened for writing, since a lock on a folder does not exclude
 two clients of an NFS server; it belongs to the open file (F_OFD_SETLK, fcntl(2)), so that the child that

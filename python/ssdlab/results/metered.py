@@ -1,4 +1,4 @@
-"""What metered a run, as its manifest keeps it: words for a reader, and the error of what was drawn."""
+"""The power meter of a run, as its manifest keeps it: in words, and the error of its figures."""
 
 from __future__ import annotations
 

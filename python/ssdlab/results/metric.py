@@ -1,4 +1,4 @@
-"""A headline figure with its evidence: the steps it is of, the load, how far it varies, what is the matter.
+"""A headline figure with its evidence: its steps, its load, its variation and its qualifiers.
 
 Whatever shows, ranks or compares a figure needs no more than this.
 """
@@ -29,7 +29,7 @@ _OF = {
 
 
 class Qualifier(Stored):
-    """What is the matter with a figure."""
+    """A qualifier of a figure: what is wrong with it, or must be known about it."""
 
     code: str
     steps: tuple[int, ...] = Field(

@@ -1,4 +1,4 @@
-"""What a step leaves until its run is compacted: the append log, samples of telemetry, samples of power."""
+"""The files of a step until its run is compacted: append log, telemetry samples, power samples."""
 
 from __future__ import annotations
 

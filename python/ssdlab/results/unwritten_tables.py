@@ -1,4 +1,4 @@
-"""How a run is called in a command, and what says that a finished run's tables are not written yet.
+"""How to name a run in a command, and the refusal of a run whose tables are not written yet.
 
 Its rows are in the logs of its steps still. `ssdlab resume` writes the tables, without the drive.
 """

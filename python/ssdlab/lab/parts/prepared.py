@@ -52,15 +52,15 @@ class RandomSteadyParams(SteadyParams):
     precondition: Preparation = param(
         "full",
         "full: as the method says; one-pass: a purged drive written once at random; analytic: a simulated "
-        "drive's map placed by theory. After these two a short limit is put off until five rounds can be "
-        "judged, two minutes at most",
+        "drive's steady state by theory. After the last two a short time limit is extended until five rounds "
+        "can be judged, to two minutes at most",
     )
     spare: Annotated[float, Field(ge=0, lt=0.9)] = param(
         0.0, "share of the flash that is spare, for one-pass; 0: by drive record or profile", unit="share"
     )
     cache: Bytes = param(
         0,
-        "memory that rewrites of one-pass keep clear of; 0: by drive record or profile",
+        "cache that rewrites of one-pass avoid; 0: by drive record or profile",
         unit="B",
         ge=0,
     )

@@ -81,32 +81,32 @@ class SteadyParams(Params):
 
     overwrites: float = param(
         2.0,
-        "spans to be written at least before steady state may be declared, after the fill",
+        "minimum writing after the fill before steady state may be declared",
         unit="spans",
         quick=0.0,
         ge=0,
         le=20,
     )
     least_seconds: Seconds = param(
-        3600.0, "to be written at least: the reviews write for hours", unit="s", quick=2.0, ge=0
+        3600.0, "minimum writing time: the reviews write for hours", unit="s", quick=2.0, ge=0
     )
     most_seconds: Seconds = param(
         86_400.0,
-        "after which the writing ends, steady or not; the result then says that it is not",
+        "maximum writing time, steady or not; the result says if it is not",
         unit="s",
         quick=8.0,
         gt=0,
     )
     round_seconds: Seconds = param(
         300.0,
-        f"of one value of SNIA's rule, which judges {WINDOW} in a row: longer than a saw tooth of collection",
+        f"length of a round, of which SNIA's criterion takes {WINDOW}: longer than a cycle of collection",
         unit="s",
         quick=0.5,
         gt=0,
         le=3600,
     )
     precondition_depth: int = param(
-        32, "I/Os in flight while writing to steady state, as threads of one", unit="I/Os", ge=1, le=512
+        32, "I/Os in flight while writing to steady state, one per thread", unit="I/Os", ge=1, le=512
     )
 
 
@@ -208,7 +208,7 @@ def window_check(steady: SteadyProof, point: Step, label: str) -> StateCheck | N
     return StateCheck(
         kind="window",
         unit="MB/s",
-        what="the writing before",
+        what="the preconditioning",
         before=steady.mean_mb_s,
         then=label,
         after=after,
