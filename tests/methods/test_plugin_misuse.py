@@ -264,7 +264,7 @@ GIVEN = {
 UNUSABLE = {
     "what results of interface 1 said": (
         "class R(R):\n    def shows(self, figure): return True",
-        "R: shows is gone with interface 2",
+        "R: shows was removed in interface 2",
     ),
     "a later interface": (
         "REMARKS = {'interface': 3}",
@@ -345,7 +345,7 @@ REFUSED = {
     ),
     "a quick preset": ("class P(Params):\n    seconds: Seconds = param(1.0, 'x', quick=-1, gt=0)", "quick"),
     "no param": ("class P(Params):\n    seconds: float = 1.0", "its parameter seconds is not made by param"),
-    "procedure": ("procedure = 4", "its procedure is a int, no function"),
+    "procedure": ("procedure = 4", "its procedure is a int, not a function"),
     "needs": ("REMARKS = {'needs': 'abc'}", "MethodInfo: needs: Input should be a valid tuple"),
     "an error of Python": ("1 / 0", r"ZeroDivisionError: division by zero \(\S*odd_\d+\.py:\d+\)$"),
     "a module that is not there": (
