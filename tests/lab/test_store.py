@@ -59,7 +59,7 @@ def test_a_folder_where_the_command_stands_is_no_run_of_the_library(
         assert store.find_run(name, library).parent == library
         assert store.find_run(f"./{name}", library) == other
     (here / "2026").symlink_to(other)
-    with pytest.raises(UsageError, match="means 3 runs"):
+    with pytest.raises(UsageError, match="matches 3 runs"):
         store.find_run("2026", library)
 
 
